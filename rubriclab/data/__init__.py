@@ -1,0 +1,34 @@
+"""Examples, what is judged about them and on which scale; where they are read from, and whether they can be used."""
+
+from rubriclab.data.aspect import Aspect, TaskWords, find_aspect, task_words
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.check import Training, training_examples
+from rubriclab.data.example import Example, data_digest, labelled
+from rubriclab.data.mapping import FieldMap, parse_mapping
+from rubriclab.data.readers import Rows, from_rows, read
+from rubriclab.data.row import Fault
+from rubriclab.data.scale import Scale, parse_scale, scale_of
+from rubriclab.data.split import split_by_group
+
+__all__ = [
+    "Aspect",
+    "Assignment",
+    "Example",
+    "Fault",
+    "FieldMap",
+    "Rows",
+    "Scale",
+    "TaskWords",
+    "Training",
+    "data_digest",
+    "find_aspect",
+    "from_rows",
+    "labelled",
+    "parse_mapping",
+    "parse_scale",
+    "read",
+    "scale_of",
+    "split_by_group",
+    "task_words",
+    "training_examples",
+]

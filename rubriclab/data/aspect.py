@@ -1,0 +1,93 @@
+"""What is judged: an aspect with its definition, and the words in which a task speaks of its texts."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter
+
+from rubriclab.content import content_path
+from rubriclab.errors import UserError
+
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class Aspect(BaseModel):
+    """One quality of a text, such as coherence, and what is meant by it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: Words
+    definition: Words
+
+
+class TaskWords(BaseModel):
+    """What the fields of an example are called in a task: a summary of a source text, a story for a prompt."""
+
+    model_config = ConfigDict(frozen=True)
+
+    task: Words
+    source: Words
+    context: Words
+    output: Words
+
+
+class _Words(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    source: Words
+    context: Words
+    output: Words
+
+
+class _Task(BaseModel):
+    """A task as the shipped file describes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    words: _Words
+    aspects: dict[Words, Words]
+
+
+_NEUTRAL = _Words(source="source", context="context", output="text")
+
+
+def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
+    """Return the aspect with the user's `definition`, or else with the one that ships for this task.
+
+    Raises:
+        UserError: if nothing ships under this name and no definition is given, or a given text is blank.
+    """
+    if definition is not None:
+        if not (name.strip() and definition.strip()):
+            raise UserError(
+                f"An aspect needs a name and a definition; got {name!r} and {definition!r}.",
+                "Say in a sentence or two what is judged.",
+            )
+        return Aspect(name=name, definition=definition)
+    shipped = _tasks()[task].aspects if task in _tasks() else {}
+    if name not in shipped:
+        raise UserError(
+            f"No definition ships for {name!r} of the task {task!r}. {_known(task)}",
+            "Give your own with --definition.",
+        )
+    return Aspect(name=name, definition=shipped[name])
+
+
+def task_words(task: str) -> TaskWords:
+    """Return the words for a task's fields; neutral ones for a task that is not shipped."""
+    words = _tasks()[task].words if task in _tasks() else _NEUTRAL
+    return TaskWords(task=task, **words.model_dump())
+
+
+def _known(task: str) -> str:
+    if task in _tasks():
+        return f"Defined for it are: {', '.join(sorted(_tasks()[task].aspects))}."
+    return f"Tasks with definitions are: {', '.join(sorted(_tasks()))}."
+
+
+@cache
+def _tasks() -> dict[str, _Task]:
+    raw = content_path("stores", "aspects.json").read_bytes()
+    return TypeAdapter(dict[str, _Task]).validate_json(raw)

@@ -1,0 +1,50 @@
+"""The one row that everything reads: a text to judge, what it answers, and what humans said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rubriclab.digest import digest
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text to judge.
+
+    `group` names the input that rival outputs share (one article, several summaries); correlations within a group
+    compare rivals only. `scores` holds one number per aspect, the mean where several people rated; `annotations` each
+    person's number where it is known.
+    """
+
+    id: str
+    output: str
+    group: str
+    source: str | None = None
+    context: str | None = None
+    reference: str | None = None
+    system: str | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    annotations: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+def labelled(examples: Iterable[Example], aspect: str) -> tuple[Example, ...]:
+    """Return the examples that carry a human score for `aspect`, in order."""
+    return tuple(example for example in examples if aspect in example.scores)
+
+
+def data_digest(examples: Iterable[Example], aspect: str) -> str:
+    """Return the digest of what learning sees of `examples`, whatever their order: texts and the scores of `aspect`."""
+    rows: list[list[Any]] = [
+        [
+            e.id,
+            e.group,
+            e.output,
+            e.source,
+            e.context,
+            float(e.scores[aspect]) if aspect in e.scores else None,
+        ]
+        for e in examples
+    ]
+    return digest(sorted(rows, key=lambda row: str(row[0])))

@@ -1,0 +1,220 @@
+"""Rows out of JSON Lines, CSV and Parquet, one at a time: each with its line, in order, and none left out.
+
+Every function yields `(line, row)`, where a row is whatever stood there (a mapping, if all is well) or a `Fault` that
+says why it cannot be read. Reading goes on behind a faulty row. Where the bytes themselves end early (a damaged gzip
+file, a disk error), the last row is a fault.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import zlib
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rubriclab.data.row import Fault
+from rubriclab.errors import DataError
+
+Numbered = Iterator[tuple[int, Any]]
+
+_BOM = b"\xef\xbb\xbf"
+_NOT_LINES = {
+    b"\x1f\x8b": ("gzip data", "name the file .gz, or unpack it first: gzip -dc FILE | rubriclab ... -"),
+    b"\xff\xfe": ("text in UTF-16", "save it as UTF-8."),
+    b"\xfe\xff": ("text in UTF-16", "save it as UTF-8."),
+    b"PAR1": ("a Parquet file", "name it .parquet."),
+    b"PK\x03\x04": ("a zip archive or a spreadsheet", "save it as CSV or JSON Lines."),
+}
+# An unclosed quote makes a CSV cell of all that follows: a cell longer than this is taken for one.
+LONGEST_CELL = 2**24
+PARQUET_BATCH = 1024
+
+
+def lines_of(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, unpacked where its name ends in `.gz`."""
+    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+        yield from stream
+
+
+def json_lines(where: str, lines: Iterable[bytes]) -> Numbered:
+    """Yield the rows of JSON Lines; blank lines are none."""
+    for number, line in _numbered(where, lines):
+        if isinstance(line, Fault):
+            yield number, line
+        elif line.strip():
+            yield number, _json_row(where, number, line)
+
+
+def csv_rows(where: str, lines: Iterable[bytes]) -> Numbered:
+    """Yield the rows of a CSV file with a header as mappings from column to text; blank lines are none.
+
+    Raises:
+        DataError: if the header cannot be used.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
+    records = _csv_records(where, _numbered(where, lines))
+    first = next(records, None)
+    if first is None:
+        return
+    columns = _header(where, first[1])
+    for number, cells in records:
+        if isinstance(cells, Fault):
+            yield number, cells
+        elif len(cells) != len(columns):
+            came = f"{len(cells)} cells"
+            yield number, Fault(where, number, None, came, f"{len(columns)}, as in the header {','.join(columns)}")
+        else:
+            yield number, dict(zip(columns, cells, strict=True))
+
+
+def parquet_rows(path: Path) -> Numbered:
+    """Yield the rows of a Parquet file, counted from 1.
+
+    Raises:
+        DataError: if pyarrow is not installed, or the file is not Parquet.
+    """
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        hint = "install it with: pip install 'rubriclab[parquet]'"
+        raise DataError(f"{path}: reading Parquet needs pyarrow;", hint) from None
+    number = 0
+    try:
+        with ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=PARQUET_BATCH):
+                for row in _batch_rows(str(path), number, batch):
+                    number += 1
+                    yield number, row
+    except (ArrowException, OSError) as error:
+        yield number + 1, _broken_off(str(path), number, error)
+
+
+def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
+    """Return the rows of a batch; where one cannot be turned into Python values, the others still are."""
+    try:
+        rows: list[Any] = batch.to_pylist()
+    except (ValueError, OverflowError) as error:  # text that is not UTF-8, dates beyond Python's calendar
+        if len(batch) > 1:
+            return [row for i in range(len(batch)) for row in _batch_rows(where, before + i, batch.slice(i, 1))]
+        reason = " ".join(str(error).split())
+        return [Fault(where, before + 1, None, f"a row that cannot be read ({reason})", "values that fit their type")]
+    return rows
+
+
+def _numbered(where: str, lines: Iterable[bytes]) -> Iterator[tuple[int, bytes | Fault]]:
+    """Yield lines counted from 1, without byte order mark; a fault where no more can be read."""
+    number = 0
+    try:
+        for number, line in enumerate(lines, start=1):
+            yield number, _first_line(where, line) if number == 1 else line
+    except (OSError, EOFError, zlib.error) as error:
+        yield number + 1, _broken_off(where, number, error)
+
+
+def _first_line(where: str, line: bytes) -> bytes:
+    for start, (came, hint) in _NOT_LINES.items():
+        if line.startswith(start):
+            raise DataError(f"{where} is {came}, not lines of text in UTF-8;", hint)
+    return line.removeprefix(_BOM)
+
+
+def _broken_off(where: str, number: int, error: Exception) -> Fault:
+    reason = " ".join(str(error).split())
+    if number == 0:
+        raise DataError(f"{where} cannot be read: {reason}.", "Is the file whole, and what its name says?")
+    return Fault(where, number + 1, None, f"data that breaks off or is damaged ({reason})", "more rows or a clean end")
+
+
+def _json_row(where: str, number: int, line: bytes) -> Any:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        reason = error.msg
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        came = f"bytes that are not UTF-8, in {line[max(0, error.start - 10) : error.end + 10]!r}"
+        return Fault(where, number, None, came, "JSON in UTF-8")
+    row = _lenient(line)
+    if row is not None:
+        return row
+    ending = "" if line.endswith(b"\n") else "; the last line breaks off"
+    return Fault(where, number, None, f"text that is not JSON ({reason}{ending})", "a JSON object on one line")
+
+
+def _lenient(line: bytes) -> Any:
+    """Return a row with NaN or Infinity in it, which Python writes and JSON does not know: its field can be named."""
+    if b"NaN" not in line and b"Infinity" not in line:
+        return None
+    try:
+        row = json.loads(line)
+        orjson.dumps(
+            row
+        )  # refuses what else the standard library lets through: lone surrogates, numbers beyond 64 bits
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return row
+
+
+def _header(where: str, cells: list[str] | Fault) -> list[str]:
+    if isinstance(cells, Fault):
+        raise DataError(f"{cells}.", "The first line of a CSV file names its columns.")
+    columns = [cell.strip() for cell in cells]
+    twice = [column for column in columns if columns.count(column) > 1]
+    if twice:
+        raise DataError(f"{where}: the header names the column {twice[0]!r} twice;", "give each its own name.")
+    if len(columns) == 1 and (other := [mark for mark in ";\t|" if mark in columns[0]]):
+        raise DataError(f"{where}: the header has no comma but {other[0]!r};", "save it with commas between the cells.")
+    return columns
+
+
+def _csv_records(where: str, lines: Iterator[tuple[int, bytes | Fault]]) -> Iterator[tuple[int, list[str] | Fault]]:
+    """Yield the cells of each record that is not blank, with the line where it begins.
+
+    A broken record costs its first line only: the lines that an open quote has swallowed are read again.
+    """
+    source = _RecordLines(lines)
+    while True:
+        source.taken.clear()
+        try:
+            cells: list[str] | Fault | None = next(csv.reader(source, strict=True), None)
+        except csv.Error as error:
+            number = source.give_back()
+            cells = Fault(where, number, None, f"a broken CSV row ({error})", "cells with every quote closed")
+        if not source.taken:
+            return
+        number, line = source.taken[0]
+        if isinstance(line, Fault):
+            yield number, line
+        elif isinstance(cells, Fault) or (cells and any(cell.strip() for cell in cells)):
+            yield number, cells
+
+
+class _RecordLines(Iterator[str]):
+    """The lines that a CSV reader takes for one record, which can be given back but for the first.
+
+    Bytes that are not UTF-8 become lone surrogates, so that the row's reader can name the field they are in.
+    """
+
+    def __init__(self, lines: Iterator[tuple[int, bytes | Fault]]) -> None:
+        self.lines = lines
+        self.ahead: deque[tuple[int, bytes | Fault]] = deque()
+        self.taken: list[tuple[int, bytes | Fault]] = []
+
+    def __next__(self) -> str:
+        number, line = self.ahead.popleft() if self.ahead else next(self.lines)
+        self.taken.append((number, line))
+        if isinstance(line, Fault):
+            raise StopIteration
+        return line.decode("utf-8", "surrogateescape")
+
+    def give_back(self) -> int:
+        self.ahead.extendleft(reversed(self.taken[1:]))
+        return self.taken[0][0]

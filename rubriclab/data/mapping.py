@@ -1,0 +1,85 @@
+"""Where the fields of an example stand in rows that call them otherwise: `output=summary,scores.coherence=coh`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rubriclab.errors import SettingsError
+
+TEXT_FIELDS = ("source", "context", "reference")
+NAME_FIELDS = ("id", "group", "system")
+TABLES = ("scores", "annotations")
+FIELDS = ("output", *NAME_FIELDS, *TEXT_FIELDS, *TABLES)
+
+KNOWN = f"{', '.join(FIELDS)}, or scores.ASPECT and annotations.ASPECT"
+
+
+class Absent:
+    """What a look-up returns where a row has no such column; a column that holds null is not absent."""
+
+
+ABSENT: Final = Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMap:
+    """Native fields and the columns that hold them; a field that is not named stands under its own name.
+
+    `columns` maps fields (`output`, `scores.coherence`, ...) to columns. A column may be a dotted path into nested rows
+    (`article.text`); a column whose own name has the dot comes first.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.columns:
+            table, dot, aspect = name.partition(".")
+            if name not in FIELDS and not (dot and table in TABLES and aspect.strip()):
+                raise SettingsError(f"There is no field {name!r} to map;", f"the fields are {KNOWN}.")
+
+    def aspects(self, table: str) -> dict[str, str]:
+        """Return the columns mapped to single aspects of `scores` or `annotations`."""
+        start = f"{table}."
+        return {name[len(start) :]: column for name, column in self.columns.items() if name.startswith(start)}
+
+
+NATIVE = FieldMap()
+
+
+def parse_mapping(text: str) -> FieldMap:
+    """Return the mapping written as `FIELD=COLUMN,FIELD=COLUMN`.
+
+    Raises:
+        SettingsError: if `text` is not of that form, or names a field that does not exist or one field twice.
+    """
+    columns: dict[str, str] = {}
+    for pair in text.split(","):
+        name, equals, column = (part.strip() for part in pair.partition("="))
+        if not (name and equals and column):
+            raise SettingsError(
+                f"The mapping {pair.strip()!r} is not understood;",
+                "write FIELD=COLUMN, as in output=summary,scores.coherence=coh.",
+            )
+        if name in columns:
+            raise SettingsError(f"The field {name!r} is mapped twice, to {columns[name]!r} and {column!r}.")
+        columns[name] = column
+    return FieldMap(columns)
+
+
+def look_up(row: Mapping[str, Any], column: str) -> Any:
+    """Return what `row` holds under a column name or dotted path; `ABSENT` if it has no such column.
+
+    A path through null leads to null: a nested object may be missing in some rows.
+    """
+    if column in row:
+        return row[column]
+    value: Any = row
+    for part in column.split("."):
+        if value is None:
+            return None
+        if not isinstance(value, Mapping) or part not in value:
+            return ABSENT
+        value = value[part]
+    return value

@@ -1,0 +1,147 @@
+"""Examples out of files, streams, data frames and data sets: lazily, in order, one answer for each row.
+
+A row that is no example becomes a `Fault` in its place and reading goes on, so nothing is lost without a word. What
+cannot be read at all (no such file, no rows, not the format that its name says) is a `DataError`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rubriclab.data.example import Example
+from rubriclab.data.formats import Numbered, csv_rows, json_lines, lines_of, parquet_rows
+from rubriclab.data.mapping import NATIVE, FieldMap
+from rubriclab.data.row import Fault, example_of, missing_column
+from rubriclab.errors import DataError
+
+JSON_LINES = (".jsonl", ".ndjson", ".json")
+CSV = ".csv"
+PARQUET = ".parquet"
+_NAMES = "name it .jsonl, .csv (either may end in .gz) or .parquet; - reads JSON Lines from standard input."
+
+
+class Rows(Iterator[Example | Fault]):
+    """Examples and faults, one for each row, as they are read.
+
+    `where` is the file, or what stands in its place; `line` is where the row given last begins, 0 before the first.
+    """
+
+    def __init__(self, where: str, found: Iterator[tuple[int, Example | Fault]]) -> None:
+        self.where = where
+        self.line = 0
+        self._found = found
+
+    def __next__(self) -> Example | Fault:
+        self.line, row = next(self._found)
+        return row
+
+
+def read(source: str | Path | Iterable[bytes], mapping: FieldMap = NATIVE) -> Rows:
+    """Return the examples and faults of a file, of `-` (standard input), or of a stream or iterable of lines.
+
+    The file's name says its format; standard input and streams are JSON Lines. Rows are read as they are asked for.
+
+    Raises:
+        DataError: if the file is missing, unreadable or of an unknown format; while reading, if it has no rows, is not
+            of the format that its name says, or is a table (CSV, Parquet) without the column for a field.
+    """
+    if not isinstance(source, str | Path):
+        name = getattr(source, "name", None)
+        return _lines_read(name if isinstance(name, str) else "stream", source, mapping)
+    if str(source) == "-":
+        return _lines_read("stdin", sys.stdin.buffer, mapping)
+    path = Path(source)
+    kind = _kind(path)
+    _check_readable(path)
+    if kind in JSON_LINES:
+        return _lines_read(str(path), lines_of(path), mapping)
+    if kind == CSV:
+        rows = csv_rows(str(path), lines_of(path))
+        return Rows(str(path), _examples(str(path), rows, mapping, table=True, typed=False))
+    return Rows(str(path), _examples(str(path), parquet_rows(path), mapping, table=True))
+
+
+def from_rows(rows: Iterable[Any], where: str = "rows", mapping: FieldMap = NATIVE) -> Rows:
+    """Return the examples and faults of a data frame, a Hugging Face data set, or any iterable of mappings.
+
+    Rows are counted from 1. In a pandas frame every missing value (NaN, NA) means that nothing is given; elsewhere NaN
+    is a faulty score.
+
+    Raises:
+        DataError: if `rows` is a mapping, as a data set with its splits is; while reading, if there are no rows.
+    """
+    if isinstance(rows, Mapping):
+        keys = ", ".join(repr(key) for key in rows)
+        raise DataError(f"Rows were expected, but {where} is a mapping with {keys};", "give one of its values.")
+    return Rows(where, _examples(where, enumerate(_mappings(rows), start=1), mapping))
+
+
+def _lines_read(where: str, lines: Iterable[bytes], mapping: FieldMap) -> Rows:
+    return Rows(where, _examples(where, json_lines(where, lines), mapping))
+
+
+def _examples(
+    where: str, rows: Numbered, mapping: FieldMap, *, table: bool = False, typed: bool = True
+) -> Iterator[tuple[int, Example | Fault]]:
+    some = False
+    for line, row in rows:
+        # All rows of a table have the same columns: one answer for the table instead of a fault for each row.
+        if table and isinstance(row, Mapping):
+            if lack := missing_column(row, mapping):
+                raise DataError(f"{where}: {lack}.")
+            table = False
+        some = True
+        yield line, row if isinstance(row, Fault) else example_of(row, where, line, mapping, typed=typed)
+    if not some:
+        raise DataError(f"{where} has no rows;", "each row holds one text, with at least a field 'output'.")
+
+
+def _kind(path: Path) -> str:
+    name = path.name.lower()
+    if name.endswith(PARQUET):
+        return PARQUET
+    kinds = [kind for kind in (*JSON_LINES, CSV) if name.removesuffix(".gz").endswith(kind)]
+    if not kinds:
+        raise DataError(f"{path}: its name does not say a format that is known;", _NAMES)
+    return kinds[0]
+
+
+def _check_readable(path: Path) -> None:
+    if not os.path.exists(path):
+        reason = "there is no such file"
+    elif path.is_dir():
+        reason = "it is a folder"
+    elif not os.access(path, os.R_OK):
+        reason = "you are not permitted to"
+    else:
+        return
+    raise DataError(f"{path} cannot be read: {reason}.", "Give a file of rows, or - for standard input.")
+
+
+def _mappings(rows: Any) -> Iterator[Any]:
+    if hasattr(rows, "itertuples"):
+        return _pandas_rows(rows)
+    if hasattr(rows, "iter_rows"):
+        return (_plain(row) for row in rows.iter_rows(named=True))
+    return (_plain(row) for row in rows)
+
+
+def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
+    columns = [str(column) for column in frame.columns]
+    cells = frame.itertuples(index=False, name=None)
+    missing = frame.isna().itertuples(index=False, name=None)
+    for values, blank in zip(cells, missing, strict=True):
+        yield {c: None if no else _plain(v) for c, v, no in zip(columns, values, blank, strict=True)}
+
+
+def _plain(value: Any) -> Any:
+    """Return arrays and their scalars (NumPy, PyTorch) as Python's own lists and numbers."""
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {key: _plain(cell) for key, cell in value.items()}
+    return [_plain(cell) for cell in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,102 @@
+"""The legal values of a score. Never assumed: given by the user, or taken from the labels and said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from rubriclab.errors import SettingsError
+
+# A scale with more whole steps than this is described by five anchors: nobody writes eleven levels of one trait.
+MOST_LEVELS = 7
+ANCHORS = 5
+
+
+class Scale(BaseModel):
+    """Scores from `low` to `high`, whole numbers only where `whole` is true."""
+
+    model_config = ConfigDict(frozen=True)
+
+    low: float
+    high: float
+    whole: bool
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise ValueError(f"a scale needs two finite numbers, the lower first; got {self.low} and {self.high}")
+        return self
+
+    @property
+    def width(self) -> float:
+        """Distance from the lowest to the highest score."""
+        return self.high - self.low
+
+    def holds(self, score: float) -> bool:
+        """Return whether a judge may answer `score`."""
+        return self.contains(score) and (not self.whole or float(score).is_integer())
+
+    def contains(self, label: float) -> bool:
+        """Return whether `label` lies on the scale; means of several raters may fall between whole scores."""
+        return math.isfinite(label) and self.low <= label <= self.high
+
+    def anchors(self) -> tuple[float, ...]:
+        """Return the scores that a criterion describes in words, lowest first."""
+        steps = self.width
+        if self.low.is_integer() and steps.is_integer() and 2 <= steps < MOST_LEVELS:
+            return tuple(self.low + step for step in range(int(steps) + 1))
+        if self.whole and steps == 1:
+            return (self.low, self.high)
+        return tuple(self.low + steps * step / (ANCHORS - 1) for step in range(ANCHORS))
+
+    def describe(self) -> str:
+        """Return the scale in words for a judge."""
+        numbers = "whole numbers only" if self.whole else "decimals allowed"
+        return f"{show(self.low)} (lowest) to {show(self.high)} (highest), {numbers}"
+
+
+def show(score: float) -> str:
+    """Return a score as a person writes it: `4`, not `4.0`; at most three decimals."""
+    return f"{score:.3f}".rstrip("0").rstrip(".")
+
+
+def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
+    """Return the scale written as `LOW:HIGH`, `LOW:HIGH:whole` or `LOW:HIGH:any`.
+
+    Without a third part, `labels` decide: whole numbers only, if all of them are whole.
+
+    Raises:
+        SettingsError: if `text` is not of that form.
+    """
+    parts = text.split(":")
+    kinds = {"whole": True, "any": False}
+    try:
+        if len(parts) not in (2, 3) or (len(parts) == 3 and parts[2] not in kinds):
+            raise ValueError
+        whole = kinds[parts[2]] if len(parts) == 3 else _all_whole(labels)
+        return Scale(low=float(parts[0]), high=float(parts[1]), whole=whole)
+    except ValueError:
+        raise SettingsError(
+            f"The scale {text!r} is not understood;",
+            "write the lowest and the highest score, as in 1:5, and if need be 1:5:whole or 0:1:any.",
+        ) from None
+
+
+def scale_of(labels: Iterable[float], annotations: Iterable[float] = ()) -> Scale:
+    """Return the narrowest scale with whole ends that holds all `labels` and single `annotations`.
+
+    Raises:
+        ValueError: if there is no label.
+    """
+    labels = list(labels)
+    values = [*labels, *annotations]
+    low, high = math.floor(min(values)), math.ceil(max(values))
+    return Scale(low=low, high=max(high, low + 1), whole=_all_whole(labels))
+
+
+def _all_whole(labels: Iterable[float]) -> bool:
+    labels = list(labels)
+    return bool(labels) and all(float(label).is_integer() for label in labels)

@@ -1,0 +1,109 @@
+"""Every error that rubriclab raises on purpose.
+
+::
+
+    RubriclabError
+    ├── UserError               the user must mend something (exit code 2)
+    │   ├── DataError           rows that cannot be read or used; carries every fault
+    │   ├── SettingsError       an option or setting out of bounds, or unknown
+    │   ├── LiteratureError     a findings file that cannot be used
+    │   ├── StoreError          a store that cannot be opened, or holds what it should not
+    │   │   └── NotInStore      no such rubric, version or tag
+    │   ├── PackError           a pack that cannot be read or does not match its digest
+    │   ├── ReplayMiss          a recording that lacks the request
+    │   └── BudgetReached       a cap on calls or money; what was paid for is kept
+    └── JudgeError              the provider failed (exit code 4)
+        ├── JudgeRefused        wrong key, model or request: ends the command, never retried
+        ├── PromptRejected      this one prompt cannot be answered (too long, filtered): never retried
+        ├── JudgeUnavailable    rate limit, time-out, server error: a retry can help
+        └── ProviderDown        nothing but failures: ends the command instead of marking every answer missing
+
+An error answers two questions: whose fault it is (its branch), and whether a retry can help (`retryable`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class RubriclabError(Exception):
+    """Root of the deliberate errors. `hint` says what to do; `exit_code` is the command line's."""
+
+    exit_code = 2
+    retryable = False
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}" if self.hint else self.message
+
+
+class UserError(RubriclabError):
+    """The user must mend something."""
+
+
+class DataError(UserError):
+    """Rows that cannot be read or used. `faults` names each one: file, line, field, what came, what was expected."""
+
+    def __init__(self, message: str, hint: str | None = None, faults: Sequence[str] = ()) -> None:
+        super().__init__(message, hint)
+        self.faults = tuple(faults)
+
+
+class SettingsError(UserError):
+    """An option or setting that is unknown or out of bounds."""
+
+
+class LiteratureError(UserError):
+    """A findings file that cannot be read or used."""
+
+
+class StoreError(UserError):
+    """A store that cannot be opened, or that holds what it should not."""
+
+
+class NotInStore(StoreError):
+    """No such rubric, version or tag."""
+
+
+class PackError(UserError):
+    """A pack that cannot be read, or whose content does not match its digest."""
+
+
+class ReplayMiss(UserError):
+    """A recording that does not hold the request it was asked."""
+
+
+class BudgetReached(UserError):
+    """The cap on calls or money was reached; everything answered so far is kept."""
+
+
+class JudgeError(RubriclabError):
+    """The provider failed."""
+
+    exit_code = 4
+
+
+class JudgeRefused(JudgeError):
+    """The provider refuses every request of this kind: wrong key, unknown model, malformed request."""
+
+
+class PromptRejected(JudgeError):
+    """The provider cannot answer this prompt (too long, filtered), but may answer others."""
+
+
+class JudgeUnavailable(JudgeError):
+    """Rate limit, time-out, lost connection or server error. `retry_after` is the provider's wish in seconds."""
+
+    retryable = True
+
+    def __init__(self, message: str, hint: str | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message, hint)
+        self.retry_after = retry_after
+
+
+class ProviderDown(JudgeError):
+    """The provider answers nothing at all; answers kept so far make the same command continue where it stopped."""

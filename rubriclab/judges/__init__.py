@@ -1,0 +1,46 @@
+"""Judges: whoever answers a prompt. Judges wrap judges; `connect` builds the usual stack."""
+
+from rubriclab.judges.ask import Answer, ask
+from rubriclab.judges.budget import Budget, Budgeted
+from rubriclab.judges.cache import Answers, Cached, MemoryAnswers
+from rubriclab.judges.connect import connect
+from rubriclab.judges.fake import FakeJudge
+from rubriclab.judges.judge import Judge, Reply, Usage
+from rubriclab.judges.language_model import LanguageModel, close_connections, price_of
+from rubriclab.judges.ledger import Ledger, Metered
+from rubriclab.judges.limits import Limited
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.price import Price, estimated_tokens, parse_price
+from rubriclab.judges.recording import Recording, Replay
+from rubriclab.judges.request import messages_of, request_digest
+from rubriclab.judges.retry import Retried
+
+__all__ = [
+    "Answer",
+    "Answers",
+    "Budget",
+    "Budgeted",
+    "Cached",
+    "FakeJudge",
+    "Judge",
+    "JudgeOptions",
+    "LanguageModel",
+    "Ledger",
+    "Limited",
+    "MemoryAnswers",
+    "Metered",
+    "Price",
+    "Recording",
+    "Replay",
+    "Reply",
+    "Retried",
+    "Usage",
+    "ask",
+    "close_connections",
+    "connect",
+    "estimated_tokens",
+    "messages_of",
+    "parse_price",
+    "price_of",
+    "request_digest",
+]

@@ -1,0 +1,95 @@
+"""From a prompt to a parsed answer: strict reading, one repair, then missing.
+
+A failed reply is missing with its reason, never a number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from rubriclab.errors import JudgeUnavailable, PromptRejected
+from rubriclab.judges.judge import Judge, Reply
+from rubriclab.prompts import Prompt
+
+R = TypeVar("R", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[R]):
+    """A parsed answer, or the reason why there is none; exactly one of the two is set."""
+
+    value: R | None
+    missing: str | None = None
+
+
+async def ask(judge: Judge, prompt: Prompt[R]) -> Answer[R]:
+    """Return the judge's answer to `prompt`, asking once more if the first reply cannot be used.
+
+    Raises:
+        JudgeRefused, BudgetReached, ReplayMiss: these end the whole command, not one answer.
+    """
+    try:
+        reply = await judge.reply(prompt)
+        value, complaint = read(reply, prompt)
+        if value is None:
+            reply = await judge.reply(prompt.repaired(reply.text, complaint))
+            value, complaint = read(reply, prompt)
+    except (JudgeUnavailable, PromptRejected) as error:
+        return Answer(None, str(error))
+    return Answer(value) if value is not None else Answer(None, f"unusable reply, also after one repair: {complaint}")
+
+
+def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
+    """Return the reply as the prompt's reply model, or `None` and what is wrong with it.
+
+    Prose or a code fence around the object is tolerated where exactly one JSON object in the reply has the right form:
+    several different ones would leave open which is meant.
+    """
+    if reply.truncated:
+        return None, f"it was cut off after {prompt.max_tokens} tokens; be shorter."
+    if not reply.text.strip():
+        return None, "it was empty."
+    found: list[R] = []
+    complaints: list[str] = []
+    for candidate in _objects(reply.text):
+        try:
+            value = prompt.reply.model_validate(candidate, context=prompt.fields)
+        except ValidationError as error:
+            complaints.append(_complaint(error))
+        else:
+            if value not in found:
+                found.append(value)
+    if len(found) == 1:
+        return found[0], ""
+    if found:
+        return None, f"it held {len(found)} different JSON objects of the right form, where one was expected."
+    return None, complaints[0] if complaints else "it held no complete JSON object."
+
+
+def _objects(text: str) -> Iterator[Any]:
+    """Yield the outermost JSON objects in `text`, left to right."""
+    decoder = json.JSONDecoder(parse_constant=_refuse)
+    at = text.find("{")
+    while at >= 0:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            yield value
+        at = text.find("{", end)
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+def _complaint(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "the object"
+    return f"{where}: {first['msg']}."

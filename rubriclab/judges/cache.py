@@ -1,0 +1,106 @@
+"""Answers are kept the moment they arrive, so that a killed run continues for free; nothing is asked twice at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from rubriclab.errors import StoreError
+from rubriclab.judges.judge import Judge, Reply
+from rubriclab.judges.request import read_back, request_digest, written
+from rubriclab.prompts import Prompt
+
+
+class Answers(Protocol):
+    """Where replies are kept, under the digest of their request."""
+
+    def get(self, digest: str, /) -> dict[str, Any] | None:
+        """Return what was kept under `digest`, or `None`."""
+        ...
+
+    def put(self, digest: str, answer: dict[str, Any], /) -> None:
+        """Keep `answer` (JSON types only); one that is there already stays."""
+        ...
+
+
+class MemoryAnswers:
+    """Answers kept as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, dict[str, Any]] = {}
+
+    def get(self, digest: str) -> dict[str, Any] | None:
+        """Return what was kept under `digest`, or `None`."""
+        return self._kept.get(digest)
+
+    def put(self, digest: str, answer: dict[str, Any]) -> None:
+        """Keep `answer`; one that is there already stays."""
+        self._kept.setdefault(digest, answer)
+
+
+class Cached:
+    """A judge that answers from `answers` what it was asked before, and asks `judge` for the rest.
+
+    A reply is kept as it came, also one that cannot be used: it was paid for, and at temperature 0 it would come again;
+    the repair that follows is a request of its own. Errors are never kept. Of identical requests in flight one is sent
+    and the others wait for it: they share its reply or its error, and if it is cancelled one of them takes its place.
+    """
+
+    def __init__(self, judge: Judge, answers: Answers) -> None:
+        self._judge = judge
+        self._answers = answers
+        self._in_flight: dict[str, asyncio.Future[Reply | Exception]] = {}
+
+    @property
+    def name(self) -> str:
+        """The name of the judge that is asked."""
+        return self._judge.name
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The identity of the judge that is asked."""
+        return self._judge.identity
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the reply kept for `prompt`, else the judge's own.
+
+        Raises:
+            StoreError: if what was kept cannot be read.
+        """
+        digest = request_digest(self._judge.identity, prompt)
+        while True:
+            kept = self._answers.get(digest)
+            if kept is not None:
+                return _reply(kept, digest)
+            if digest not in self._in_flight:
+                return await self._ask(digest, prompt)
+            first = self._in_flight[digest]
+            await asyncio.wait([first])
+            if not first.cancelled() and isinstance(error := first.result(), Exception):
+                raise error
+
+    async def _ask(self, digest: str, prompt: Prompt[Any]) -> Reply:
+        waiting = self._in_flight[digest] = asyncio.get_running_loop().create_future()
+        try:
+            reply = await self._judge.reply(prompt)
+            self._answers.put(digest, written(reply))
+        except Exception as error:
+            waiting.set_result(error)
+            raise
+        else:
+            waiting.set_result(reply)
+            return reply
+        finally:
+            waiting.cancel()
+            del self._in_flight[digest]
+
+
+def _reply(kept: dict[str, Any], digest: str) -> Reply:
+    try:
+        return read_back(kept)
+    except ValueError as error:
+        raise StoreError(
+            f"The answer kept under {digest} cannot be read: {error}.",
+            "The store is damaged or was written by something else; verify it, or use another one.",
+        ) from None

@@ -1,0 +1,83 @@
+"""What the offline judge holds to be usual before it has seen a label: general knowledge, not any data set's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rubriclab.judges.embedded.traits import BY_NAME, is_share, spoken_of
+from rubriclab.measures import AspectKind, Measure
+
+# Beginnings of words in an aspect's name and definition that tell what kind of aspect it is.
+KINDS: Mapping[AspectKind, tuple[str, ...]] = {
+    "fluency": ("fluen", "gramma", "spelling", "well-formed", "natural", "understandab", "readab"),
+    "coherence": ("coheren", "cohes", "organi", "structur", "logical", "hang together", "flow"),
+    "coverage": ("relevan", "informati", "coverage", "important", "key point", "main point", "captur"),
+    "faithfulness": ("consisten", "faithful", "factual", "support", "ground", "contradict", "accura"),
+    "engagement": ("engag", "interest", "empath", "surpris", "complex", "likab", "enjoy", "emotion", "overall"),
+}
+
+# Orders of magnitude of counts in a short text, where one is far from typical.
+TYPICAL: Mapping[str, float] = {
+    "words": 60,
+    "log_words": 4,
+    "sentences": 4,
+    "words_per_sentence": 17,
+    "shortest_sentence": 10,
+    "longest_sentence": 25,
+    "copied_density": 10,
+    "longest_copy": 10,
+    "splices": 10,
+    "names": 10,
+    "numbers": 3,
+    "distinct_content_words": 3.5,
+    "word_length": 4.5,
+    "emotion_words": 2,
+    "question_words": 2,
+    "characters_named": 3,
+    "longest_context_copy": 3,
+}
+
+NAME_WEIGHT = 3  # a word in an aspect's name says more about it than one in its definition
+
+
+def kind_of(aspect: Mapping[str, Any]) -> AspectKind:
+    """Return the kind of aspect that its name and definition speak of most."""
+    name, definition = aspect["name"].lower(), aspect["definition"].lower()
+
+    def hits(kind: AspectKind) -> int:
+        return sum(NAME_WEIGHT * (word in name) + (word in definition) for word in KINDS[kind])
+
+    return max(KINDS, key=hits)
+
+
+def published(findings: Iterable[str]) -> dict[str, int]:
+    """Return how many of the findings speak of each measure; measures that none speaks of are absent."""
+    counts: dict[str, int] = {}
+    for finding in findings:
+        for name in spoken_of(finding):
+            counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def usual_share(entry: Measure, value: float) -> float:
+    """Return a measure's value as a share of 0 to 1 that grows with it; 0.5 where a count is typical."""
+    if is_share(entry):
+        return min(max(value, 0.0), 1.0)
+    if entry.name == "reading_ease":
+        return min(max(value / 100, 0.0), 1.0)
+    if entry.name == "length_to_source":
+        return 1 / (1 + math.exp(-value))
+    typical = TYPICAL.get(entry.name, 1.0)
+    return max(value, 0.0) / (max(value, 0.0) + typical)
+
+
+def direction(name: str, kind: AspectKind) -> int:
+    """Return +1 or -1 for the way a measure usually moves with a kind of aspect, 0 if that is not known."""
+    return BY_NAME[name].direction(kind)
+
+
+def is_number(value: float) -> bool:
+    """Return whether a measure is defined."""
+    return not math.isnan(value)

@@ -1,0 +1,106 @@
+"""Criteria in words, and the measures that the words speak of: written by the offline judge, and read back by it.
+
+A level of its own hypotheses reads like `number of words: about 43; questions: about 0.5`. Levels at which a number
+would make no sense (fewer than none, more than all) say so in words instead, and reading goes on in a straight line
+from the levels that have numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rubriclab.measures import CATALOGUE, Measure
+
+BY_NAME: Mapping[str, Measure] = {entry.name: entry for entry in CATALOGUE}
+_BY_TITLE = {entry.title: entry for entry in CATALOGUE}
+
+# Measures that may be negative; every other one is a count, a share or an entropy.
+UNBOUNDED = frozenset({"reading_ease", "length_to_source"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How one measure is read as a score: two or more points (value, score), and the score where it is undefined."""
+
+    measure: str
+    points: tuple[tuple[float, float], ...]
+    otherwise: float | None = None
+
+    def score(self, value: float, low: float, high: float) -> float | None:
+        """Return the score on the line through the points, within [low, high]; `otherwise` where undefined."""
+        if value != value:
+            return self.otherwise
+        points = sorted(self.points)
+        at = next((i for i in range(1, len(points) - 1) if value <= points[i][0]), len(points) - 1)
+        (x0, y0), (x1, y1) = points[at - 1], points[at]
+        if x0 == x1:
+            return (y0 + y1) / 2
+        return min(max(y0 + (value - x0) * (y1 - y0) / (x1 - x0), low), high)
+
+
+def level_text(values: Sequence[tuple[Measure, float]]) -> str:
+    """Return what a level says of some measures."""
+    return "; ".join(f"{entry.title}: {_amount(entry, value)}" for entry, value in values)
+
+
+def fallback_text(score: float) -> str:
+    """Return the sentence that tells what a text gets where the measures are undefined."""
+    return f"Where this cannot be told, the score is {score:.4g}."
+
+
+def readings(criterion: Mapping[str, Any]) -> tuple[Reading, ...]:
+    """Return how a criterion with numbers in its levels is read, one reading a measure; empty if it has none."""
+    points: dict[str, list[tuple[float, float]]] = {}
+    for level in criterion["levels"]:
+        for title, number in _numbers().findall(level["description"]):
+            points.setdefault(_BY_TITLE[title].name, []).append((float(number), float(level["score"])))
+    otherwise = _OTHERWISE.search(criterion["statement"])
+    fallback = float(otherwise.group(1)) if otherwise else None
+    return tuple(Reading(name, tuple(pairs), fallback) for name, pairs in points.items() if len(pairs) > 1)
+
+
+def spoken_of(text: str) -> dict[str, int]:
+    """Return the measures that a text in plain English speaks of, with the number of their keywords found in it."""
+    words = f" {text.lower()} "
+    found = {entry.name: sum(_starts_word(keyword, words) for keyword in entry.keywords) for entry in CATALOGUE}
+    return {name: hits for name, hits in found.items() if hits}
+
+
+def possible(entry: Measure, value: float) -> bool:
+    """Return whether a measure can take a value: nothing is counted below zero, no share exceeds one."""
+    if entry.name in UNBOUNDED:
+        return True
+    return value >= 0 and (value <= 1 or not is_share(entry))
+
+
+def is_share(entry: Measure) -> bool:
+    """Return whether a measure runs from 0 to 1 by its unit."""
+    return entry.unit.startswith("share") or "0 to 1" in entry.unit or entry.unit.startswith("1 ")
+
+
+def _amount(entry: Measure, value: float) -> str:
+    if possible(entry, value):
+        return f"about {value:.4g}"
+    return "next to none" if value < 0 else "all of it"
+
+
+_OTHERWISE = re.compile(r"Where this cannot be told, the score is (-?\d+(?:\.\d+)?)\.")
+
+
+@functools.cache
+def _numbers() -> re.Pattern[str]:
+    titles = "|".join(re.escape(title) for title in sorted(_BY_TITLE, key=len, reverse=True))
+    return re.compile(rf"({titles}): about (-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)")
+
+
+@functools.cache
+def _keyword(keyword: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![a-z]){re.escape(keyword)}")
+
+
+def _starts_word(keyword: str, words: str) -> bool:
+    return bool(_keyword(keyword).search(words))

@@ -1,0 +1,240 @@
+"""A language model as a judge, through litellm: the one file that imports it, inside the function that needs it."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import functools
+import logging
+import os
+from collections.abc import Mapping
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
+from rubriclab.judges.judge import Reply, Usage
+from rubriclab.judges.price import Price
+from rubriclab.judges.provider_errors import names_schema, provider_of, translated
+from rubriclab.judges.request import messages_of
+from rubriclab.judges.schema import response_format
+from rubriclab.prompts import Prompt
+
+Structured = Literal["auto", "schema", "text"]
+
+# litellm's own clock ends a silent request; this much later ours ends one that trickles.
+GRACE_SECONDS = 1.0
+
+
+class LanguageModel:
+    """Whatever model litellm reaches under `model`.
+
+    Attributes:
+        model: a litellm model string, such as `gpt-4o-mini` or `ollama_chat/llama3.1`.
+        timeout: seconds for one request.
+        structured: `schema` sends the reply's JSON schema with every request, `text` never does, `auto` where litellm
+            knows that the model takes one, and not again after the provider refused it.
+        price: in place of litellm's price table.
+        api_base: the server's address, in place of the provider's environment variable.
+        reasoning_tokens: room for hidden thinking, on top of each prompt's own limit, where litellm knows that the
+            model thinks before it answers; without it the thinking would eat the reply.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        timeout: float = 60.0,
+        structured: Structured = "auto",
+        price: Price | None = None,
+        api_base: str | None = None,
+        reasoning_tokens: int = 4096,
+    ) -> None:
+        self.model = model
+        self._timeout = timeout
+        self._structured = structured
+        self._price = price
+        self._api_base = api_base
+        self._reasoning_tokens = reasoning_tokens
+        self._schema_refused = False
+
+    @property
+    def name(self) -> str:
+        """The litellm model string."""
+        return self.model
+
+    @functools.cached_property
+    def identity(self) -> Mapping[str, Any]:
+        """Model, address and the settings that shape a reply; known without importing litellm."""
+        return {
+            "model": self.model,
+            "address": _address(self.model, self._api_base),
+            "structured": self._structured,
+            "reasoning_tokens": self._reasoning_tokens,
+        }
+
+    @functools.cached_property
+    def price(self) -> Price | None:
+        """The price in force; `None` where neither the user nor litellm knows one."""
+        return self._price or price_of(self.model)
+
+    @functools.cached_property
+    def spare_tokens(self) -> int:
+        """Tokens that a reply may take beyond the prompt's own limit."""
+        return self._reasoning_tokens if _litellm().supports_reasoning(self.model) else 0
+
+    @functools.cached_property
+    def dropped(self) -> tuple[str, ...]:
+        """Parameters that the model does not take and that are left out: `temperature`, `max_tokens`."""
+        litellm = _litellm()
+        model, provider = self._place
+        supported = litellm.get_supported_openai_params(model, custom_llm_provider=provider) or []
+        sent = litellm.utils.get_optional_params(
+            model=model, custom_llm_provider=provider, temperature=0.0, drop_params=True
+        )
+        missing = [] if "temperature" in sent else ["temperature"]
+        missing += [] if {"max_tokens", "max_completion_tokens"} & set(supported) else ["max_tokens"]
+        return tuple(missing)
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the model's reply; one request, two where a schema is refused for the first time.
+
+        Raises:
+            JudgeUnavailable: for a time-out, a lost connection, a rate limit, a server error or a damaged reply.
+            PromptRejected: for a prompt that is too long or filtered.
+            JudgeRefused: for a wrong key, model or request.
+        """
+        from openai import OpenAIError
+
+        try:
+            async with asyncio.timeout(self._timeout + GRACE_SECONDS):
+                response = await self._respond(prompt)
+        except TimeoutError:
+            raise JudgeUnavailable(f"{self.model}: no reply within {self._timeout:g} seconds.") from None
+        except OpenAIError as error:
+            raise translated(error, self.model) from error
+        return self._read(response)
+
+    async def _respond(self, prompt: Prompt[Any]) -> Any:
+        form = response_format(prompt.reply) if self._takes_schema else None
+        try:
+            return await self._complete(prompt, form)
+        except _litellm().BadRequestError as error:
+            if form is None or self._structured == "schema" or not names_schema(error):
+                raise
+            self._schema_refused = True
+        return await self._complete(prompt, None)
+
+    async def _complete(self, prompt: Prompt[Any], form: dict[str, Any] | None) -> Any:
+        # litellm retries 400 and 401, and twice over: both of its retry counts are off, and drop_params leaves out what
+        # a model does not take, which `dropped` tells.
+        extra: dict[str, Any] = {"response_format": copy.deepcopy(form)} if form else {}
+        extra |= {"api_base": self._api_base} if self._api_base else {}
+        return await _litellm().acompletion(
+            model=self.model,
+            messages=[{"role": turn["role"], "content": _clean(turn["content"])} for turn in messages_of(prompt)],
+            temperature=prompt.temperature,
+            max_tokens=prompt.max_tokens + self.spare_tokens,
+            timeout=self._timeout,
+            num_retries=0,
+            max_retries=0,
+            drop_params=True,
+            **extra,
+        )
+
+    def _read(self, response: Any) -> Reply:
+        choice = response.choices[0] if response.choices else None
+        reason = getattr(choice, "finish_reason", None)
+        if reason == "content_filter":
+            raise PromptRejected(f"{self.model}: the provider's content filter withheld the reply.")
+        content = choice.message.content if choice else None
+        return Reply(
+            text=_clean(content) if isinstance(content, str) else "",
+            model=response.model or self.model,
+            usage=self._usage(response),
+            truncated=reason == "length",
+        )
+
+    def _usage(self, response: Any) -> Usage:
+        usage = getattr(response, "usage", None)
+        read = getattr(usage, "prompt_tokens", None) or 0
+        wrote = getattr(usage, "completion_tokens", None) or 0
+        return Usage(read, wrote, self._cost(response, read, wrote) if read else None)
+
+    def _cost(self, response: Any, read: int, wrote: int) -> float | None:
+        if self._price:
+            return self._price.cost(read, wrote)
+        # litellm's own figure knows discounts such as cached input, but is 0 for models it does not know.
+        cost: float | None = response._hidden_params.get("response_cost")
+        return cost if self.price else None
+
+    @functools.cached_property
+    def _place(self) -> tuple[str, str]:
+        litellm = _litellm()
+        try:
+            model, provider, _, _ = litellm.get_llm_provider(self.model, api_base=self._api_base)
+        except litellm.BadRequestError:
+            raise JudgeRefused(
+                f"{self.model!r} names no provider that litellm knows.",
+                "Write it as PROVIDER/MODEL, as in ollama_chat/llama3.1, or openai/MODEL for a server of your own.",
+            ) from None
+        return model, provider
+
+    @property
+    def _takes_schema(self) -> bool:
+        if self._structured != "auto":
+            return self._structured == "schema"
+        return self._schema_known and not self._schema_refused
+
+    @functools.cached_property
+    def _schema_known(self) -> bool:
+        model, provider = self._place
+        return bool(_litellm().supports_response_schema(model, custom_llm_provider=provider))
+
+
+def price_of(model: str) -> Price | None:
+    """Return what litellm's price table says about `model`; `None` where it says nothing, or nothing but zeros."""
+    litellm = _litellm()
+    try:
+        info = litellm.get_model_info(model)
+    except Exception:  # the table's look-up raises a bare Exception for what it does not hold
+        return None
+    prompt, completion = info.get("input_cost_per_token") or 0.0, info.get("output_cost_per_token") or 0.0
+    return Price(prompt * 1e6, completion * 1e6) if prompt or completion else None
+
+
+async def close_connections() -> None:
+    """Close the connections that language models hold open in this process; the next request opens new ones.
+
+    litellm keeps its clients per process: to be called once, before the event loop ends.
+    """
+    if _litellm.cache_info().currsize:
+        litellm = _litellm()
+        await litellm.close_litellm_async_clients()
+        litellm.in_memory_llm_clients_cache.flush_cache()  # closed clients would be handed out again
+
+
+@functools.cache
+def _litellm() -> Any:
+    # Without these two it fetches a price table from the network and reads any .env file it finds.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+    import litellm
+
+    litellm.suppress_debug_info = True
+    logging.getLogger("LiteLLM").setLevel(logging.ERROR)
+    return litellm
+
+
+def _address(model: str, api_base: str | None) -> str | None:
+    """Return where the model is asked, without user name, password or query: recordings are passed on."""
+    prefix = provider_of(model).removesuffix("_chat").upper()
+    address = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
+    if not address:
+        return None
+    parts = urlsplit(address)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+
+
+def _clean(text: str) -> str:
+    """Return `text` with lone surrogates replaced: no provider takes them, and no file or database keeps them."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,107 @@
+"""What a provider's error means here: refused for good, refused for this prompt, or worth a retry.
+
+litellm's exceptions are told apart by what they carry (status, headers, body) and by the names of their classes,
+because several of them come with a status of 500 that no server sent.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected
+
+REJECTED = {"ContextWindowExceededError", "ContentPolicyViolationError"}
+TRANSIENT = {408, 409, 425, 429}
+LONGEST_MESSAGE = 300
+
+_NO_KEY = re.compile(r"missing\b.*(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
+_SCHEMA = re.compile(r"response_?format|json_?schema|output_?format|structured output", re.IGNORECASE)
+_PREFIX = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
+
+
+def translated(error: Exception, model: str) -> JudgeError:
+    """Return this package's error for what litellm raised when `model` was asked."""
+    status = getattr(error, "status_code", None) or 500
+    said = f"{model}: {provider_message(error)}"
+    if _NO_KEY.search(str(error)):
+        return JudgeRefused(said, f"Set {key_variable(model)}; for a server of your own any text will do.")
+    if REJECTED & {kind.__name__ for kind in type(error).__mro__} or status == 413:
+        return PromptRejected(said)
+    if _code(error) == "insufficient_quota":
+        return JudgeRefused(said, "The account behind the key has no credit left.")
+    if status in TRANSIENT or status >= 500:
+        return JudgeUnavailable(said, retry_after=retry_after(_headers(error)))
+    return JudgeRefused(said, _what_to_check(status, model))
+
+
+def names_schema(error: Exception) -> bool:
+    """Return whether a refusal is about the reply's schema rather than about the question."""
+    return bool(_SCHEMA.search(str(error)))
+
+
+def provider_message(error: Exception) -> str:
+    """Return what the provider said, on one line and without litellm's chain of class names."""
+    said = _PREFIX.sub("", str(error)).split("\nTraceback")[0]
+    line = " ".join(said.split()) or type(error).__name__
+    return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that the provider asks to wait; `None` if it does not say, or not in a readable form."""
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    wish = headers.get("retry-after")
+    seconds = _number(wish)
+    return seconds if seconds is not None or wish is None else _seconds_until(wish)
+
+
+def key_variable(model: str) -> str:
+    """Return the environment variable in which litellm looks for the provider's key."""
+    return f"{provider_of(model).upper()}_API_KEY"
+
+
+def provider_of(model: str) -> str:
+    """Return the provider's part of a litellm model string; a bare name is taken for one of OpenAI's."""
+    return model.split("/", 1)[0] if "/" in model else "openai"
+
+
+def _what_to_check(status: int, model: str) -> str:
+    if status in (401, 403):
+        return f"Check the key in {key_variable(model)}, and whether it may use this model."
+    if status == 402:
+        return "The account behind the key has no credit left."
+    if status == 404:
+        return "Check the model's name, and the address if the server is your own."
+    return "The provider does not accept the request; no retry can help."
+
+
+def _code(error: Exception) -> object:
+    body = getattr(error, "body", None)
+    return body.get("code") if isinstance(body, Mapping) else None
+
+
+def _headers(error: Exception) -> Mapping[str, str]:
+    found = getattr(error, "litellm_response_headers", None)
+    found = found or getattr(getattr(error, "response", None), "headers", None)
+    return {str(key).lower(): str(value) for key, value in found.items()} if found else {}
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return max(0.0, number) if math.isfinite(number) else None
+
+
+def _seconds_until(date: str) -> float | None:
+    try:
+        then = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    then = then if then.tzinfo else then.replace(tzinfo=UTC)
+    return max(0.0, (then - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,259 @@
+"""HypoEval's learning (section 2): from labelled texts and literature to a few hypotheses about the raters.
+
+    first texts + literature -> first hypotheses, each rated on the first texts
+    every further text       -> rated by the top k; where most of them are wrong, it joins the wrong bank
+    full wrong bank          -> new hypotheses from it, refined by labels and literature in turn; the worst leave
+    literature alone         -> more hypotheses
+    union, redundancy out, all rated on all texts, the best by Pearson correlation kept
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.errors import JudgeError, UserError
+from rubriclab.judges.judge import Judge
+from rubriclab.literature import Finding
+from rubriclab.methods.hypoeval.bandit import is_wrong, utility, wrong_needed
+from rubriclab.methods.hypoeval.bank import Bank
+from rubriclab.methods.hypoeval.propose import Material, propose, refine
+from rubriclab.methods.hypoeval.ratings import RatingTable
+from rubriclab.methods.hypoeval.redundancy import redundant
+from rubriclab.methods.hypoeval.selection import correlations, hopeless, select
+from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.rubric import Criterion, Part, rounded
+from rubriclab.stats.correlation import FloatArray
+
+# Ratings of the whole bank are asked for in this many rounds; after each, hopeless hypotheses leave.
+ROUNDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A part of a rubric, and the ratings it was chosen from.
+
+    Attributes:
+        part: criteria kept and dropped, with evidence.
+        examples: ids of the training texts, the rows of `matrix`.
+        candidates: ids of the criteria in the final bank, the columns of `matrix`.
+        matrix: ratings, shape (examples, candidates), NaN where missing.
+    """
+
+    part: Part
+    examples: tuple[str, ...]
+    candidates: tuple[str, ...]
+    matrix: FloatArray
+
+
+async def learn(
+    examples: Sequence[Example],
+    assignment: Assignment,
+    judge: Judge,
+    generator: Judge,
+    findings: Sequence[Finding],
+    settings: HypoEvalSettings,
+    seed: int,
+    say: Callable[[str], None] = lambda _: None,
+) -> Learned:
+    """Return what HypoEval learns from labelled `examples` (each with a score for the assignment's aspect).
+
+    The same examples in another order, with the same seed and replies, give the same result. `say` is told of progress.
+
+    Raises:
+        JudgeError: if no hypothesis or no rating could be obtained.
+        UserError: if no hypothesis tracks the labels.
+    """
+    order = sorted(examples, key=lambda example: example.id)
+    random.Random(seed).shuffle(order)
+    study = _Study(order, assignment, judge, generator, tuple(findings), settings, seed, say)
+    await study.propose_all()
+    await study.remove_redundant()
+    await study.rate_bank()
+    return study.conclude()
+
+
+class _Study:
+    """One run of learning: the bank, the ratings, and the steps in their order."""
+
+    def __init__(
+        self,
+        order: Sequence[Example],
+        assignment: Assignment,
+        judge: Judge,
+        generator: Judge,
+        findings: tuple[Finding, ...],
+        settings: HypoEvalSettings,
+        seed: int,
+        say: Callable[[str], None],
+    ) -> None:
+        self.order = tuple(order)
+        self.assignment = assignment
+        self.judge = judge
+        self.generator = generator
+        self.findings = findings if settings.sources in ("labels and literature", "literature") else ()
+        self.settings = settings
+        self.random = random.Random(f"union {seed}")
+        self.say = say
+        self.bank = Bank(settings)
+        self.ratings = RatingTable(assignment, judge, settings.ask)
+        self.labels = {e.id: e.scores[assignment.aspect.name] for e in order}
+        self.failures: list[str] = []
+
+    async def propose_all(self) -> None:
+        """Fill the bank from the sources that the settings name."""
+        settings = self.settings
+        if settings.sources == "prior knowledge":
+            await self._propose(settings.selected, Material())
+        if "labels" in settings.sources:
+            await self._run_bandit()
+        if self.findings:
+            await self._add_from_literature()
+        if not self.bank.alive:
+            reason = self.failures[-1] if self.failures else "there are no literature findings for this task."
+            raise JudgeError(f"No hypothesis could be obtained: {reason}", "Try another --generator.")
+
+    async def remove_redundant(self) -> None:
+        """Take out hypotheses that say what a better one says, and cut the bank to its size."""
+        preferred = self._by_preference(self.bank.alive)
+        banks = [preferred]
+        if self.settings.redundancy == "every_pair":
+            banks = [[c for c in preferred if self._is_literature(c) == side] for side in (False, True)]
+        for bank in banks:
+            out = await redundant(bank, self.assignment, self.judge, self.settings)
+            for name, reason in out.items():
+                self.bank.drop(name, reason)
+        self._cut_union()
+        self.say(f"{len(self.bank.alive)} hypotheses left after removing redundant ones")
+
+    async def rate_bank(self) -> None:
+        """Rate all texts by the whole bank, hopeless hypotheses only as far as they deserve."""
+        edges = np.linspace(0, len(self.order), ROUNDS + 1).astype(int)
+        for start, end in zip(edges[:-1], edges[1:], strict=True):
+            await self.ratings.fill(self.bank.alive, self.order[start:end])
+            if self.settings.drop_hopeless and end < len(self.order):
+                self._drop_hopeless(self.order[:end])
+            self.say(f"{end} of {len(self.order)} texts rated by {len(self.bank.alive)} hypotheses")
+
+    def conclude(self) -> Learned:
+        """Select, and write down the evidence."""
+        candidates = tuple(criterion.id for criterion in self.bank.alive)
+        ids = tuple(example.id for example in self.order)
+        matrix = self.ratings.matrix(candidates, ids)
+        if np.isnan(matrix).all():
+            raise JudgeError("The judge gave no usable rating for any training text.", "Try another --judge.")
+        labels = np.array([self.labels[name] for name in ids])
+        chosen = [candidates[column] for column in select(matrix, labels, self.settings)]
+        self._annotate(ids)
+        kept = tuple(self.bank.get(name) for name in chosen)
+        if not kept:
+            raise UserError(
+                f"None of the {len(candidates)} hypotheses tracks the labels, so there is nothing to keep.",
+                "Check that the labels belong to these texts and this aspect, or give more of them.",
+            )
+        for name in candidates:
+            if name not in chosen:
+                self.bank.drop(name, f"not among the {self.settings.selected} that track the labels best")
+        part = Part(
+            method="hypoeval",
+            settings=self.settings.model_dump(mode="json"),
+            criteria=kept,
+            dropped=self.bank.dropped(),
+        )
+        return Learned(part, ids, candidates, matrix)
+
+    async def _run_bandit(self) -> None:
+        settings, total = self.settings, len(self.order)
+        first = self.order[: settings.initial_examples]
+        await self._propose(settings.initial_hypotheses, Material(first, self.findings), visit=first)
+        wrong: list[Example] = []
+        for step in range(len(first) + 1, total + 1):
+            example = self.order[step - 1]
+            top = self.bank.top(settings.k, step - 1)
+            await self._visit(top, [example], step)
+            if self._is_hard(example, top, step):
+                wrong.append(example)
+            if len(wrong) >= settings.wrong_bank:
+                await self._propose_from_wrong(tuple(wrong), step)
+                wrong = []
+            self.say(f"{step} of {total} labelled texts seen, {len(self.bank.alive)} hypotheses")
+
+    async def _propose(self, count: int, material: Material, visit: Sequence[Example] = ()) -> None:
+        proposed, failure = await propose(count, material, self.assignment, self.generator)
+        if failure:
+            self.failures.append(failure)
+        await self._visit(self.bank.add(proposed), visit, len(visit))
+
+    async def _propose_from_wrong(self, wrong: tuple[Example, ...], step: int) -> None:
+        settings = self.settings
+        new, failure = await propose(settings.new_hypotheses, Material(wrong), self.assignment, self.generator)
+        if failure:
+            self.failures.append(failure)
+            return
+        for number in range(1, settings.refine_rounds + 1):
+            material = Material(wrong) if number % 2 == 1 else Material(findings=self.findings)
+            if material.examples or material.findings:
+                new = await refine(new, material, self.assignment, self.generator)
+        await self._visit(self.bank.add(new), wrong, step)
+        self.bank.trim(settings.bank_size, step)
+
+    async def _add_from_literature(self) -> None:
+        count = self.settings.bank_size
+        if self.settings.sources != "literature":
+            count = (count + 1) // 2
+        await self._propose(count, Material(findings=self.findings))
+
+    async def _visit(self, criteria: Sequence[Criterion], examples: Sequence[Example], step: int) -> None:
+        await self.ratings.fill(criteria, examples)
+        for example in examples:
+            for criterion in criteria:
+                rating = self.ratings.get(criterion.id, example.id)
+                gain = None if rating is None else utility(rating, self.labels[example.id], self.assignment.scale)
+                self.bank.visit(criterion.id, gain, step)
+
+    def _is_hard(self, example: Example, top: Sequence[Criterion], step: int) -> bool:
+        ratings = [self.ratings.get(criterion.id, example.id) for criterion in top]
+        label, scale = self.labels[example.id], self.assignment.scale
+        wrong = sum(r is not None and is_wrong(r, label, self.settings.theta, scale) for r in ratings)
+        return wrong >= max(1, wrong_needed(len(top), step, len(self.order), self.settings.wrong_share))
+
+    def _is_literature(self, criterion: Criterion) -> bool:
+        return criterion.evidence.origin == "literature"
+
+    def _by_preference(self, criteria: Sequence[Criterion]) -> list[Criterion]:
+        """Return bandit hypotheses by reward, then those from literature in the generator's order."""
+        rank = {c.id: place for place, c in enumerate(self.bank.top(len(criteria), len(self.order)))}
+        return sorted(criteria, key=lambda c: (0, rank[c.id]) if not self._is_literature(c) else (1, 0))
+
+    def _cut_union(self) -> None:
+        size, preferred = self.settings.bank_size, self._by_preference(self.bank.alive)
+        if self.settings.union == "random":
+            self.random.shuffle(preferred)
+        literature = [c for c in preferred if self._is_literature(c)]
+        others = [c for c in preferred if not self._is_literature(c)]
+        half = size // 2 if others else size
+        kept_literature = literature[: half if self.settings.union == "random" else max(half, size - len(others))]
+        room = half if self.settings.union == "random" and literature else size - len(kept_literature)
+        kept = {c.id for c in (*kept_literature, *others[:room])}
+        for criterion in preferred:
+            if criterion.id not in kept:
+                self.bank.drop(criterion.id, f"no place in the final bank of {size}")
+
+    def _drop_hopeless(self, examples: Sequence[Example]) -> None:
+        names = [criterion.id for criterion in self.bank.alive]
+        matrix = self.ratings.matrix(names, [example.id for example in examples])
+        labels = np.array([self.labels[example.id] for example in examples])
+        for column in hopeless(matrix, labels, self.settings):
+            self.bank.drop(names[column], f"tracks the labels too little after {len(examples)} texts")
+
+    def _annotate(self, ids: Sequence[str]) -> None:
+        names = self.bank.every_id()
+        r = correlations(self.ratings.matrix(names, ids), np.array([self.labels[name] for name in ids]))
+        for name, value in zip(names, r, strict=True):
+            judged, missing = self.ratings.counts(name, ids)
+            self.bank.annotate(name, rounded(float(value)), judged, missing)

@@ -1,0 +1,110 @@
+"""New hypotheses from labelled texts and literature, and their refinement (HypoEval, section 2 and appendix A)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.judges.ask import ask
+from rubriclab.judges.judge import Judge
+from rubriclab.literature import Finding
+from rubriclab.methods.hypoeval.replies import Hypothesis, Proposal
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Criterion, Evidence
+
+# Independent samples tried before a proposal counts as failed: everything that follows hangs on it.
+SAMPLES = 3
+TOKENS_PER_HYPOTHESIS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a generator is shown: labelled texts, findings, both or neither."""
+
+    examples: tuple[Example, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def origin(self) -> Literal["labels", "labels and literature", "literature", "prior knowledge"]:
+        """Return how evidence names this material."""
+        if self.examples:
+            return "labels and literature" if self.findings else "labels"
+        return "literature" if self.findings else "prior knowledge"
+
+    def evidence(self) -> Evidence:
+        """Return where a hypothesis proposed from this material came from."""
+        return Evidence(
+            origin=self.origin(),
+            examples=tuple(example.id for example in self.examples),
+            findings=tuple(finding.id for finding in self.findings),
+        )
+
+
+async def propose(
+    count: int, material: Material, assignment: Assignment, generator: Judge
+) -> tuple[tuple[Criterion, ...], str | None]:
+    """Return up to `count` hypotheses without ids, and `None`; or none and the reason why there are none."""
+    fields = {**_fields(material, assignment), "count": count}
+    reason = None
+    for sample in range(SAMPLES):
+        prompt = Prompt("hypoeval/propose", fields, Proposal, max_tokens=_longest(count), sample=sample)
+        answer = await ask(generator, prompt)
+        if answer.value:
+            evidence = material.evidence()
+            return tuple(_criterion(h, evidence) for h in answer.value.hypotheses[:count]), None
+        reason = answer.missing
+    return (), reason
+
+
+async def refine(
+    hypotheses: tuple[Criterion, ...], material: Material, assignment: Assignment, generator: Judge
+) -> tuple[Criterion, ...]:
+    """Return the hypotheses reworded in the light of `material`; unchanged if no usable reply came."""
+    payload = [_payload(hypothesis) for hypothesis in hypotheses]
+    fields = {**_fields(material, assignment), "hypotheses": payload}
+    prompt = Prompt("hypoeval/refine", fields, Proposal, max_tokens=_longest(len(hypotheses)))
+    answer = await ask(generator, prompt)
+    if answer.value is None or [_payload(_criterion(h, hypotheses[0].evidence)) for h in answer.value.hypotheses] == payload:
+        return hypotheses
+    seen = hypotheses[0].evidence
+    evidence = seen.model_copy(
+        update={
+            "refined": seen.refined + 1,
+            "findings": tuple(dict.fromkeys((*seen.findings, *(finding.id for finding in material.findings)))),
+            "origin": "labels and literature" if material.findings else seen.origin,
+        }
+    )
+    return tuple(_criterion(h, evidence) for h in answer.value.hypotheses[: len(hypotheses)])
+
+
+def _criterion(hypothesis: Hypothesis, evidence: Evidence) -> Criterion:
+    return Criterion(
+        id="",
+        kind="hypothesis",
+        trait=hypothesis.trait.strip(),
+        statement=hypothesis.statement.strip(),
+        levels=hypothesis.ordered_levels(),
+        evidence=evidence,
+    )
+
+
+def _payload(criterion: Criterion) -> dict[str, Any]:
+    levels = [{"score": level.score, "description": level.description} for level in criterion.levels]
+    return {"trait": criterion.trait, "statement": criterion.statement, "levels": levels}
+
+
+def _fields(material: Material, assignment: Assignment) -> dict[str, Any]:
+    aspect = assignment.aspect.name
+    return {
+        **assignment.fields(),
+        "findings": [finding.claim for finding in material.findings],
+        "observations": [
+            {**assignment.text_fields(example), "score": example.scores[aspect]} for example in material.examples
+        ],
+    }
+
+
+def _longest(count: int) -> int:
+    return 1000 + TOKENS_PER_HYPOTHESIS * count

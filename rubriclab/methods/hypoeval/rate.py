@@ -1,0 +1,77 @@
+"""Ratings of texts by criteria: asked one by one, all in one call, or as one overall criterion."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.judges.ask import ask
+from rubriclab.judges.judge import Judge
+from rubriclab.methods.hypoeval.replies import Rating, Ratings
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Criterion, criterion_payload
+
+Ask = Literal["separately", "together", "concatenated"]
+
+# The id under which a single overall rating by all criteria is reported.
+OVERALL = "overall"
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """One text's rating by one criterion: a score with the judge's reason, or no score and why it is missing."""
+
+    criterion: str
+    score: float | None
+    reason: str
+
+
+async def rate(
+    example: Example, criteria: Sequence[Criterion], assignment: Assignment, judge: Judge, ask_how: Ask
+) -> tuple[Rated, ...]:
+    """Return one rating for each criterion, in order; for `concatenated` a single one with the id `overall`."""
+    if ask_how == "together" and len(criteria) > 1:
+        return await _together(example, criteria, assignment, judge)
+    if ask_how == "concatenated":
+        return (await _once(example, criteria, OVERALL, assignment, judge),)
+    ratings = (_once(example, [criterion], criterion.id, assignment, judge) for criterion in criteria)
+    return tuple(await asyncio.gather(*ratings))
+
+
+def rate_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[Rating]:
+    """Return the prompt for one rating of `example` by `criteria`."""
+    return Prompt("hypoeval/rate", _fields(example, criteria, assignment), Rating, max_tokens=512)
+
+
+def rate_together_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[Ratings]:
+    """Return the prompt for one rating by each of `criteria` in a single call."""
+    longest = 256 + 128 * len(criteria)
+    return Prompt("hypoeval/rate_together", _fields(example, criteria, assignment), Ratings, max_tokens=longest)
+
+
+async def _once(
+    example: Example, criteria: Sequence[Criterion], name: str, assignment: Assignment, judge: Judge
+) -> Rated:
+    answer = await ask(judge, rate_prompt(example, criteria, assignment))
+    if answer.value is None:
+        return Rated(name, None, answer.missing or "")
+    return Rated(name, answer.value.score, answer.value.reasoning)
+
+
+async def _together(
+    example: Example, criteria: Sequence[Criterion], assignment: Assignment, judge: Judge
+) -> tuple[Rated, ...]:
+    answer = await ask(judge, rate_together_prompt(example, criteria, assignment))
+    if answer.value is None:
+        return tuple(Rated(criterion.id, None, answer.missing or "") for criterion in criteria)
+    by_id = {rating.criterion: rating for rating in answer.value.ratings}
+    return tuple(Rated(c.id, by_id[c.id].score, by_id[c.id].reasoning) for c in criteria)
+
+
+def _fields(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> dict[str, Any]:
+    payload = [criterion_payload(criterion) for criterion in criteria]
+    return {**assignment.fields(), **assignment.text_fields(example), "criteria": payload}

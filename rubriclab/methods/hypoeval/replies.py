@@ -1,0 +1,127 @@
+"""The forms in which a judge answers HypoEval's prompts; reasoning stands before every verdict.
+
+What depends on the question (the scale, the ids asked for) is checked against the prompt's fields, which the parser
+passes as validation context.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import BaseModel, ValidationInfo, field_validator, model_validator
+
+from rubriclab.data.scale import Scale, show
+from rubriclab.rubric import Level
+
+
+class LevelText(BaseModel):
+    """One level of a proposed hypothesis."""
+
+    score: float
+    description: str
+
+
+class Hypothesis(BaseModel):
+    """A proposed hypothesis: one trait, level by level."""
+
+    trait: str
+    statement: str
+    levels: list[LevelText]
+
+    @model_validator(mode="after")
+    def _worded(self) -> Self:
+        texts = [self.trait, self.statement, *(level.description for level in self.levels)]
+        if not all(text.strip() for text in texts):
+            raise ValueError("trait, statement and every level need words")
+        return self
+
+    @model_validator(mode="after")
+    def _every_level(self, info: ValidationInfo) -> Self:
+        if info.context:
+            expected = list(info.context["scale"]["anchors"])
+            got = sorted(level.score for level in self.levels)
+            if got != expected:
+                raise ValueError(f"levels needed for {_listed(expected)}, got {_listed(got)}")
+        return self
+
+    def ordered_levels(self) -> tuple[Level, ...]:
+        """Return the levels as a rubric holds them, lowest first."""
+        levels = sorted(self.levels, key=lambda level: level.score)
+        return tuple(Level(score=level.score, description=level.description.strip()) for level in levels)
+
+
+class Proposal(BaseModel):
+    """Hypotheses, after a comparison of what was seen."""
+
+    reasoning: str
+    hypotheses: list[Hypothesis]
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.hypotheses:
+            raise ValueError("at least one hypothesis is needed")
+        return self
+
+
+class Rating(BaseModel):
+    """A score with its reason."""
+
+    reasoning: str
+    score: float
+
+    @field_validator("score")
+    @classmethod
+    def _on_scale(cls, score: float, info: ValidationInfo) -> float:
+        return on_scale(score, info)
+
+
+class NamedRating(BaseModel):
+    """A score with its reason, for one of several criteria."""
+
+    criterion: str
+    reasoning: str
+    score: float
+
+    @field_validator("score")
+    @classmethod
+    def _on_scale(cls, score: float, info: ValidationInfo) -> float:
+        return on_scale(score, info)
+
+
+class Ratings(BaseModel):
+    """One rating for each criterion asked about, no more and no fewer."""
+
+    ratings: list[NamedRating]
+
+    @model_validator(mode="after")
+    def _every_criterion(self, info: ValidationInfo) -> Self:
+        if info.context:
+            expected = [criterion["id"] for criterion in info.context["criteria"]]
+            got = [rating.criterion for rating in self.ratings]
+            if sorted(got) != sorted(expected):
+                raise ValueError(f"one rating each needed for {', '.join(expected)}; got {', '.join(got) or 'none'}")
+        return self
+
+
+class Redundancy(BaseModel):
+    """Whether two criteria measure the same thing."""
+
+    reasoning: str
+    redundant: bool
+
+
+def on_scale(score: float, info: ValidationInfo) -> float:
+    """Return `score` if the prompt's scale allows it.
+
+    Raises:
+        ValueError: if it lies outside, or between whole numbers where only these are legal.
+    """
+    if info.context:
+        scale = Scale.model_validate({name: info.context["scale"][name] for name in ("low", "high", "whole")})
+        if not scale.holds(score):
+            raise ValueError(f"the score must be {scale.describe()}; got {score}")
+    return score
+
+
+def _listed(scores: list[float]) -> str:
+    return ", ".join(show(score) for score in scores) or "none"

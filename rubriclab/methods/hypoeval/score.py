@@ -1,0 +1,30 @@
+"""Scoring by hypotheses (HypoEval, section 2, "Hypothesis-guided text evaluation")."""
+
+from __future__ import annotations
+
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.judges.judge import Judge
+from rubriclab.methods.hypoeval.rate import OVERALL, Rated, rate
+from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.rubric import Part
+
+# A mean over less than half of the weight would be a score by another rubric.
+LEAST_WEIGHT = 0.5
+
+
+async def score(
+    example: Example, part: Part, assignment: Assignment, judge: Judge
+) -> tuple[float | None, tuple[Rated, ...]]:
+    """Return the weighted mean over the part's hypotheses, and each rating with its reason.
+
+    The mean is `None` if hypotheses with less than half of the weight could be rated.
+    """
+    settings = HypoEvalSettings.model_validate(part.settings)
+    ratings = await rate(example, part.criteria, assignment, judge, settings.ask)
+    weights = {criterion.id: criterion.weight for criterion in part.criteria} | {OVERALL: 1.0}
+    rated = [(weights[r.criterion], r.score) for r in ratings if r.score is not None]
+    weight, whole = sum(w for w, _ in rated), sum(weights[r.criterion] for r in ratings)
+    if not rated or weight < LEAST_WEIGHT * whole:
+        return None, ratings
+    return sum(w * value for w, value in rated) / weight, ratings

@@ -1,0 +1,104 @@
+"""HypoEval's hyperparameters, with the paper's defaults (section 2 and appendix B.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+# What the published code does where it differs from the paper's text or from what measured better here.
+PUBLISHED: Mapping[str, Any] = {
+    "bonus": "when_visited",
+    "redundancy": "every_pair",
+    "union": "random",
+    "drop_hopeless": False,
+    "positive_only": False,
+    "wrong_bank": 5,
+}
+
+
+class HypoEvalSettings(BaseModel):
+    """Everything tunable in HypoEval; hashed into the version it produced."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    initial_examples: int = Field(5, ge=2, le=50)
+    """Labelled texts that the first hypotheses are proposed from (|S_init|)."""
+
+    initial_hypotheses: int = Field(5, ge=1, le=50)
+    """Hypotheses asked for at the start (|H_init|)."""
+
+    k: int = Field(10, ge=1, le=100)
+    """Hypotheses of the highest reward that each further labelled text is rated by."""
+
+    alpha: float = Field(0.5, ge=0, le=10)
+    """Weight of the exploration bonus in a reward."""
+
+    theta: float = Field(0.5, gt=0, le=4)
+    """Error from which on a rating counts as wrong, in points of a 1 to 5 scale; other scales are mapped to that width."""
+
+    wrong_share: float = Field(0.8, ge=0, le=1)
+    """Share of the top k that must be wrong, late in training, for a text to enter the bank of wrong examples. It rises
+    from 0 in proportion to the texts seen, as in the published code; the paper leaves w_hyp open."""
+
+    wrong_bank: int = Field(10, ge=2, le=100)
+    """Wrong examples that trigger new hypotheses (w_max)."""
+
+    new_hypotheses: int = Field(5, ge=1, le=50)
+    """Hypotheses asked for each time the bank of wrong examples is full."""
+
+    refine_rounds: int = Field(6, ge=0, le=20)
+    """Rounds of refinement of new hypotheses (N_refine): wrong examples and literature in turn."""
+
+    bank_size: int = Field(20, ge=1, le=200)
+    """Most hypotheses kept at any time, and in the final bank (H_max)."""
+
+    selected: int = Field(5, ge=1, le=100)
+    """Hypotheses that the rubric keeps, by Pearson correlation on all training labels (H_ev)."""
+
+    positive_only: bool = True
+    """Whether a hypothesis must correlate positively with the labels to be kept."""
+
+    sources: Literal["labels and literature", "labels", "literature", "prior knowledge"] = "labels and literature"
+    """What hypotheses are proposed from. The last three are the paper's ablations (tables 3 and 7)."""
+
+    ask: Literal["separately", "together", "concatenated"] = "separately"
+    """One call per criterion and text; one call per text for all criteria; or, the paper's single-criterion ablation,
+    one overall score by all criteria at once."""
+
+    bonus: Literal["fresh", "when_visited"] = "fresh"
+    """Whether every reward's bonus is recomputed before ranking, or only a visited hypothesis' (published code)."""
+
+    redundancy: Literal["doubtful_pairs", "every_pair", "off"] = "doubtful_pairs"
+    """Which pairs the judge is asked about: across the whole union where wording leaves doubt, or every pair inside the
+    two banks (published code)."""
+
+    same_above: float = Field(92, ge=0, le=100)
+    """Similarity of wording (0 to 100) from which on two hypotheses are the same without asking."""
+
+    different_below: float = Field(60, ge=0, le=100)
+    """Similarity of wording below which two hypotheses differ without asking."""
+
+    union: Literal["reward", "random"] = "reward"
+    """How each half of the final bank is filled: best reward first, or by lot (paper)."""
+
+    drop_hopeless: bool = True
+    """Whether hypotheses that can hardly reach the selection any more are not rated to the end."""
+
+    hopeless_confidence: float = Field(0.8, gt=0.5, lt=1)
+    """Confidence with which a hypothesis must be worse than the last selected one to be dropped early."""
+
+
+def hypoeval_settings(values: Mapping[str, Any]) -> HypoEvalSettings:
+    """Return the settings that `values` ask for; `preset: published` sets the published code's behaviour first.
+
+    Raises:
+        pydantic.ValidationError: for unknown names or values out of bounds.
+        ValueError: for an unknown preset.
+    """
+    chosen = dict(values)
+    preset = chosen.pop("preset", None)
+    if preset not in (None, "published"):
+        raise ValueError(f"unknown preset {preset!r}; the only one is 'published'")
+    return HypoEvalSettings(**{**(PUBLISHED if preset else {}), **chosen})

@@ -1,0 +1,51 @@
+"""A prompt is a value: which template, with which fields, answered in which form.
+
+A language model's judge renders it, the offline judge reads its name and fields, a cache hashes it, a recording
+replays it, a fake answers it; none of them knows the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+R = TypeVar("R", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A reply that could not be used, and what was wrong with it."""
+
+    reply: str
+    complaint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt(Generic[R]):
+    """One question to a judge.
+
+    Attributes:
+        name: the template, as `method/template`.
+        fields: what the template is filled with; JSON types only.
+        reply: the form of the answer. Its fields are asked for in their order, so reasoning stands before the verdict.
+            Checks that depend on the question (the scale, the ids asked for) find `fields` in the validation context.
+        temperature: the judge's sampling temperature.
+        max_tokens: the longest reply that makes sense, in tokens; longer ones are cut off and fail.
+        sample: which of several independent answers this asks for.
+        repair: set when an earlier reply to the same question could not be used.
+    """
+
+    name: str
+    fields: Mapping[str, Any]
+    reply: type[R]
+    temperature: float = 0.0
+    max_tokens: int = 1024
+    sample: int = 0
+    repair: Repair | None = None
+
+    def repaired(self, reply: str, complaint: str) -> Prompt[R]:
+        """Return the same question, asked once more because of `complaint` about `reply`."""
+        return replace(self, repair=Repair(reply, complaint))

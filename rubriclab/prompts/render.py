@@ -1,0 +1,99 @@
+"""Templates to messages.
+
+A template is a prose file `prompts/METHOD/NAME.md` in jinja2 with two parts, each opened by a line of its own:
+`=== system` and `=== user`. An undefined name fails. Judged text enters through the `fenced` filter alone: it is data,
+and cannot contain the delimiter that closes it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from rubriclab.data.scale import show
+from rubriclab.digest import digest, digest_text
+from rubriclab.prompts.prompt import Prompt
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
+
+FOLDER = Path(__file__).parent
+_PART = re.compile(r"^=== (system|user)\n", re.MULTILINE)
+
+
+class Message(TypedDict):
+    """One turn of a conversation, as chat interfaces take it."""
+
+    role: str
+    content: str
+
+
+def render(prompt: Prompt[Any]) -> list[Message]:
+    """Return the messages that ask `prompt`, the reply's JSON schema spelled out at the end of the first user turn."""
+    messages = [
+        Message(role=role, content=template.render(prompt.fields).strip())
+        for role, template in _parts(prompt.name)
+    ]
+    messages[-1]["content"] += "\n\n" + _form(prompt.reply)
+    if prompt.repair:
+        messages.append(Message(role="assistant", content=prompt.repair.reply))
+        messages.append(Message(role="user", content=_complaint(prompt.repair.complaint)))
+    return messages
+
+
+def prompts_digest(names: Iterable[str]) -> str:
+    """Return the digest of the named templates' wording."""
+    return digest({name: digest_text(_path(name).read_text("utf-8")) for name in sorted(names)})
+
+
+def fenced(text: str, label: str) -> str:
+    """Return `text` between two markers that it cannot contain, whatever it says.
+
+    The marker's tag is drawn from the text itself, so the same text always gives the same prompt.
+    """
+    tag = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    while tag in text:
+        tag = hashlib.sha256(tag.encode()).hexdigest()[:8]
+    return f"<<<{label} {tag}>>>\n{text}\n<<<end of {label} {tag}>>>"
+
+
+def _form(reply: Any) -> str:
+    schema = json.dumps(reply.model_json_schema(), ensure_ascii=False)
+    return (
+        "Answer with one JSON object and nothing else: no introduction, no code fence. "
+        f"It must satisfy this JSON schema; fill its fields in the given order.\n{schema}"
+    )
+
+
+def _complaint(complaint: str) -> str:
+    return (
+        f"That reply cannot be used: {complaint} Answer the same question again, with one JSON object in the form "
+        "asked for and nothing around it."
+    )
+
+
+def _path(name: str) -> Path:
+    return FOLDER / f"{name}.md"
+
+
+@functools.cache
+def _parts(name: str) -> tuple[tuple[str, Template], ...]:
+    found = _PART.split(_path(name).read_text("utf-8"))
+    return tuple(
+        (role, _environment().from_string(text)) for role, text in zip(found[1::2], found[2::2], strict=True)
+    )
+
+
+@functools.cache
+def _environment() -> Environment:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["fenced"] = fenced
+    environment.filters["show"] = show
+    return environment

@@ -1,0 +1,227 @@
+"""The rubric: what learning produces and scoring loads. Frozen plain data without code; its digest is its identity."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from rubriclab.data.aspect import Aspect
+from rubriclab.data.scale import Scale
+from rubriclab.digest import digest
+
+FORMAT: Literal[1] = 1
+
+# Evidence is rounded when it is written down, so that a digest does not hang on the last bits of a sum.
+DIGITS = 6
+
+
+class Frozen(BaseModel):
+    """Base of everything that is stored: immutable, and strict about names it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Level(Frozen):
+    """What a text looks like that deserves `score` on one criterion."""
+
+    score: float
+    description: str = Field(min_length=1)
+
+
+class RewardPoint(Frozen):
+    """A hypothesis at one ranking of the bandit.
+
+    Attributes:
+        step: training examples seen by then.
+        visits: how many of them this hypothesis was scored on.
+        utility: mean utility over the visits, at most 1.
+        bonus: exploration bonus; reward = utility + bonus.
+    """
+
+    step: int
+    visits: int
+    utility: float
+    bonus: float
+
+
+class Evidence(Frozen):
+    """Where a criterion came from and what speaks for it.
+
+    Attributes:
+        origin: what the generator saw when it proposed the criterion.
+        examples: ids of the labelled texts that it saw.
+        findings: ids of the literature findings that it saw.
+        refined: rounds of refinement that followed.
+        rewards: the way through the bandit; empty where it never took part.
+        pearson: correlation with the human scores of the training texts; `None` where undefined.
+        judged: training texts with a usable rating.
+        missing: training texts whose rating failed.
+    """
+
+    origin: Literal["labels", "labels and literature", "literature", "prior knowledge", "written by hand"]
+    examples: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    refined: int = 0
+    rewards: tuple[RewardPoint, ...] = ()
+    pearson: float | None = None
+    judged: int = 0
+    missing: int = 0
+
+
+class Criterion(Frozen):
+    """One thing that a rubric looks at."""
+
+    id: str
+    kind: Literal["hypothesis"]
+    trait: str = Field(min_length=1)
+    statement: str = Field(min_length=1)
+    levels: tuple[Level, ...]
+    weight: float = 1.0
+    evidence: Evidence
+
+
+class Dropped(Frozen):
+    """A criterion that was considered and left out, and why."""
+
+    criterion: Criterion
+    reason: str
+
+
+class Part(Frozen):
+    """What one method contributed: its criteria, and the settings that it was learned with and scores with."""
+
+    method: Literal["hypoeval"]
+    settings: Mapping[str, JsonValue]
+    criteria: tuple[Criterion, ...] = Field(min_length=1)
+    dropped: tuple[Dropped, ...] = ()
+
+
+class Rubric(Frozen):
+    """What raters of one aspect reward, as parts that are scored one by one."""
+
+    format: Literal[1] = FORMAT
+    task: str
+    aspect: Aspect
+    scale: Scale
+    parts: tuple[Part, ...] = Field(min_length=1)
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """The rubric's identity: equal content, equal digest."""
+        return digest(self.model_dump(mode="json"))
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """All criteria, part by part."""
+        return tuple(criterion for part in self.parts for criterion in part.criteria)
+
+
+class Interval(Frozen):
+    """A statistic with its bootstrap interval; `None` where it is undefined."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+class TrainingAgreement(Frozen):
+    """How well the rubric agrees with the labels it was learned from: an optimistic figure, and said to be so.
+
+    Attributes:
+        level: the correlation is over the whole training set.
+        n: training texts that were scored.
+        optimistic: always true here: the same labels chose the criteria.
+        spearman, pearson, kendall: the correlations.
+        cross_validated: Spearman when the criteria used for each group of texts are chosen without that group's labels;
+            the proposals themselves did see them, so this too flatters, only less.
+    """
+
+    level: Literal["dataset"] = "dataset"
+    n: int
+    optimistic: Literal[True] = True
+    spearman: Interval
+    pearson: Interval
+    kendall: Interval
+    cross_validated: Interval
+
+
+class Floor(Frozen):
+    """The surface measure that tracked the training labels best: what a rubric has to beat without reading."""
+
+    measure: str
+    sign: Literal[-1, 1]
+    pearson: float
+
+
+class Provenance(Frozen):
+    """What a version was made of and by.
+
+    Attributes:
+        judge, generator: as the user named them.
+        snapshots: the model names that the provider reported back.
+        settings: every hyperparameter in force, by method.
+        prompts: digest of the prompt templates' wording.
+        data: digest of the training texts and labels.
+        examples, groups: ids learned from, sorted.
+        floor: the best surface measure on the training labels; `None` if none tracks them.
+        version: of this package.
+    """
+
+    judge: str
+    generator: str
+    snapshots: tuple[str, ...] = ()
+    settings: Mapping[str, Mapping[str, JsonValue]] = Field(default_factory=dict)
+    prompts: str
+    data: str
+    examples: tuple[str, ...]
+    groups: tuple[str, ...]
+    seed: int
+    agreement: TrainingAgreement | None = None
+    floor: Floor | None = None
+    version: str
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Digest of the whole record."""
+        return digest(self.model_dump(mode="json"))
+
+
+class Effort(Frozen):
+    """What a command took. Not part of any digest: a resumed run takes less for the same result.
+
+    Attributes:
+        asked: prompts sent to the judge and answered.
+        cached: prompts answered from answers kept earlier.
+        failed: prompts without any usable reply.
+        repaired: replies that had to be asked for once more.
+        prompt_tokens, completion_tokens: as the provider counts them.
+        cost_usd: `None` where the price is not known.
+        seconds: wall-clock time.
+    """
+
+    asked: int = 0
+    cached: int = 0
+    failed: int = 0
+    repaired: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = 0.0
+    seconds: float = 0.0
+
+
+def rounded(value: float | None) -> float | None:
+    """Return `value` as evidence keeps it; NaN becomes `None`."""
+    return None if value is None or value != value else round(float(value), DIGITS)
+
+
+def criterion_payload(criterion: Criterion) -> dict[str, Any]:
+    """Return what a judge is shown of a criterion."""
+    return {
+        "id": criterion.id,
+        "trait": criterion.trait,
+        "statement": criterion.statement,
+        "levels": [{"score": level.score, "description": level.description} for level in criterion.levels],
+    }

@@ -1,0 +1,44 @@
+"""A stream of rows to a stream of scores, in the same order, with a bounded number of texts under way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
+
+from rubriclab.data.example import Example
+from rubriclab.data.readers import Fault
+from rubriclab.judges.judge import Judge
+from rubriclab.rubric import Rubric
+from rubriclab.scoring.score import Score, score_text, unscored
+
+
+async def score_stream(
+    rubric: Rubric, rows: Iterable[Example | Fault], judge: Judge, name: str, under_way: int = 16
+) -> AsyncIterator[Score]:
+    """Yield one score a row, in order; a faulty row is unscored with the fault as its reason.
+
+    At most `under_way` texts are held at a time, however long the stream is. If one text ends the run (a refused key, a
+    cap reached), the others under way are waited for, so that answers already paid for are kept.
+    """
+    source = iter(rows)
+    tasks: deque[asyncio.Task[Score]] = deque()
+    try:
+        while True:
+            while len(tasks) < under_way and (row := next(source, None)) is not None:
+                tasks.append(asyncio.ensure_future(_score_row(rubric, row, judge, name)))
+            if not tasks:
+                return
+            yield await tasks.popleft()
+    except Exception:
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def _score_row(rubric: Rubric, row: Example | Fault, judge: Judge, name: str) -> Score:
+    if isinstance(row, Fault):
+        return unscored(row.id or f"{row.where}:{row.line}", str(row), rubric, name, judge)
+    return await score_text(rubric, row, judge, name)

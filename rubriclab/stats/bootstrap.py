@@ -1,0 +1,83 @@
+"""The cluster bootstrap: how much a statistic would vary had other groups been drawn.
+
+Texts that share an input are alike, so the input is what is drawn again, with all its texts (Field & Welsh
+2007, "Bootstrapping clustered data", JRSS B 69). A resample is a row of counts: how often each cluster was
+drawn. A statistic is a function of such counts, so that all resamples are computed in a few array operations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+Statistic = Callable[[FloatArray], FloatArray]
+"""Counts of shape (resamples, clusters) in, the statistic's values of shape (resamples,) out, nan where
+undefined. With every count 1 it is the statistic of the data itself."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its interval; None where undefined, as JSON has no nan."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+def estimate(
+    statistic: Statistic, clusters: int, *, resamples: int, confidence: float, seed: int, batch: int
+) -> Estimate:
+    """The statistic of the data, with its percentile interval over `resamples` resamples of the clusters.
+
+    Raises:
+        ValueError: `resamples` is negative or `confidence` is not between 0 and 1.
+    """
+    if resamples < 0:
+        raise ValueError(f"resamples: expected at least 0, got {resamples}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: expected a share between 0 and 1, such as 0.95, got {confidence}")
+    value = float(statistic(np.ones((1, clusters)))[0]) if clusters else math.nan
+    if math.isnan(value):
+        return Estimate(None, None, None)
+    resampled = cluster_bootstrap(statistic, clusters, resamples=resamples, seed=seed, batch=batch)
+    low, high = percentile_interval(resampled, confidence) or (None, None)
+    return Estimate(value, low, high)
+
+
+def resample_counts(rng: np.random.Generator, resamples: int, clusters: int) -> FloatArray:
+    """How often each of `clusters` is drawn when as many are drawn with replacement: (resamples, clusters)."""
+    drawn = rng.integers(clusters, size=(resamples, clusters))
+    cells = drawn + clusters * np.arange(resamples)[:, np.newaxis]
+    counts = np.bincount(cells.ravel(), minlength=resamples * clusters)
+    return counts.reshape(resamples, clusters).astype(np.float64)
+
+
+def cluster_bootstrap(statistic: Statistic, clusters: int, *, resamples: int, seed: int, batch: int) -> FloatArray:
+    """The statistic's values in `resamples` resamples of the clusters, shape (resamples,).
+
+    Equal seeds and numbers of clusters give equal resamples, whatever the statistic; so statistics
+    bootstrapped one by one are still paired. `batch` bounds how many resamples are in memory at once and
+    changes nothing else.
+    """
+    rng = np.random.default_rng(seed)
+    sizes = [min(batch, resamples - start) for start in range(0, resamples, batch)]
+    return np.concatenate([np.empty(0), *(statistic(resample_counts(rng, size, clusters)) for size in sizes)])
+
+
+def percentile_interval(values: FloatArray, confidence: float) -> tuple[float, float] | None:
+    """The central share `confidence` of the resampled values (Efron & Tibshirani 1993, section 13.3).
+
+    Resamples in which the statistic is undefined (nan) are left out; None where they are the majority, since
+    the rest would then describe the exception.
+    """
+    defined = values[~np.isnan(values)]
+    if len(defined) == 0 or 2 * len(defined) < len(values):
+        return None
+    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)

@@ -1,0 +1,211 @@
+"""Pearson, Spearman and Kendall correlation, of two vectors or of many weighted rows at once.
+
+A weight says how often an element counts. A bootstrap resample is then a row of whole-number weights and a
+missing element a weight of zero, so the same few lines give the coefficient of the data and of a thousand
+resamples of it. All three are exact for weighted data: a resample has the coefficient that it would have
+written out in full.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+PAIR_LIMIT = 2000
+"""Elements up to which Kendall's tau is taken from the matrix of all pairs (32 MB at this size); beyond it,
+each row goes through scipy's O(n log n) count."""
+
+
+def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """Pearson's product-moment correlation of two vectors; nan where undefined.
+
+    It is undefined for fewer than two elements and where either vector is constant.
+
+    Raises:
+        ValueError: shapes differ, or a value is nan or infinite (leave missing values out first).
+    """
+    return float(pearson_rows(_vector(x), _vector(y))[0])
+
+
+def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """Spearman's rank correlation of two vectors, ties given their average rank; nan where undefined.
+
+    Undefined and refused under the same conditions as `pearson`.
+    """
+    return float(spearman_rows(_vector(x), _vector(y))[0])
+
+
+def kendall(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """Kendall's tau-b (corrected for ties) of two vectors; nan where undefined.
+
+    Undefined and refused under the same conditions as `pearson`.
+    """
+    return float(kendall_rows(_vector(x), _vector(y))[0])
+
+
+def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
+    """Pearson correlations of paired rows, shape (rows,); nan where a row's correlation is undefined.
+
+    Args:
+        x: shape (n,), or (rows, n).
+        y: shape (n,), or (rows, n); a single row is paired with every row of the other arguments.
+        weights: how often each element counts, whole numbers of shape (n,) or (rows, n); once if not given.
+
+    Raises:
+        ValueError: shapes do not fit, a value is nan or infinite, or a weight is not a count.
+    """
+    x, y, weights = _rows(x, y, weights)
+    defined = _untied_pairs(_tie_weights(_levels(x), weights)) > 0
+    defined &= _untied_pairs(_tie_weights(_levels(y), weights)) > 0
+    return _product_moment(_scaled(x), _scaled(y), weights, defined)
+
+
+def spearman_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
+    """Spearman correlations of paired rows, shape (rows,); nan where a row's correlation is undefined.
+
+    Every row is ranked by itself, with its weights. Arguments and errors as for `pearson_rows`.
+    """
+    x, y, weights = _rows(x, y, weights)
+    x_levels, y_levels = _levels(x), _levels(y)
+    x_ties, y_ties = _tie_weights(x_levels, weights), _tie_weights(y_levels, weights)
+    defined = (_untied_pairs(x_ties) > 0) & (_untied_pairs(y_ties) > 0)
+    return _product_moment(_average_ranks(x_levels, x_ties), _average_ranks(y_levels, y_ties), weights, defined)
+
+
+def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
+    """Kendall's tau-b of paired rows, shape (rows,); nan where a row's correlation is undefined.
+
+    Takes O(n^2) up to `PAIR_LIMIT` elements, one matrix product for all weights of one pair of vectors; and
+    O(n log n) for each row beyond. Arguments and errors as for `pearson_rows`.
+    """
+    x, y, weights = _rows(x, y, weights)
+    x_levels, y_levels = _levels(x), _levels(y)
+    x_pairs = _untied_pairs(_tie_weights(x_levels, weights))
+    y_pairs = _untied_pairs(_tie_weights(y_levels, weights))
+    taus = np.full(len(weights), np.nan)
+    defined = np.flatnonzero((x_pairs > 0) & (y_pairs > 0))
+    if weights.shape[1] > PAIR_LIMIT:
+        taus[defined] = _counted_taus(x_levels, y_levels, weights, defined)
+    else:
+        surplus = _concordance(x_levels, y_levels, weights)
+        taus[defined] = surplus[defined] / np.sqrt(x_pairs[defined] * y_pairs[defined])
+    return taus.clip(-1.0, 1.0)
+
+
+def is_constant(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> npt.NDArray[np.bool_]:
+    """Whether each row holds one value only, shape (rows,); a row of fewer than two elements does.
+
+    Equality is exact: round first if equal scores may have come from different sums.
+    Arguments and errors as for `pearson_rows`.
+    """
+    rows, _, weights = _rows(values, values, weights)
+    constant: npt.NDArray[np.bool_] = _untied_pairs(_tie_weights(_levels(rows), weights)) == 0
+    return constant
+
+
+def _vector(values: npt.ArrayLike) -> FloatArray:
+    vector = np.asarray(values, dtype=np.float64)
+    if vector.ndim != 1:
+        raise ValueError(f"expected a vector of numbers, got an array of shape {vector.shape}")
+    return vector
+
+
+def _rows(
+    x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The arguments as (1 or rows, n), (1 or rows, n) and (rows, n), checked."""
+    x, y = _table("x", x), _table("y", y)
+    counts = np.ones((1, x.shape[1])) if weights is None else _table("weights", weights)
+    rows = max(len(x), len(y), len(counts))
+    if not x.shape[1] == y.shape[1] == counts.shape[1] or {len(x), len(y), len(counts)} - {1, rows}:
+        shapes = f"x {x.shape}, y {y.shape}, weights {counts.shape}"
+        raise ValueError(f"expected equally many elements, and one row or equally many, got {shapes}")
+    if np.any(counts < 0) or np.any(counts != np.floor(counts)):
+        raise ValueError("weights: expected whole numbers of at least 0, how often an element counts")
+    return x, y, np.broadcast_to(counts, (rows, counts.shape[1]))
+
+
+def _table(name: str, values: npt.ArrayLike) -> FloatArray:
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim not in (1, 2):
+        raise ValueError(f"{name}: expected shape (n,) or (rows, n), got {table.shape}")
+    if not np.all(np.isfinite(table)):
+        raise ValueError(f"{name}: expected finite numbers, got nan or infinity; leave missing values out first")
+    return np.atleast_2d(table)
+
+
+def _levels(rows: FloatArray) -> IntArray:
+    """Each element's place among its row's distinct values, from 0."""
+    order = np.argsort(rows, axis=1, kind="stable")
+    ascending = np.take_along_axis(rows, order, axis=1)
+    places = np.zeros(rows.shape, dtype=np.int64)
+    places[:, 1:] = np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1)
+    levels = np.empty_like(places)
+    np.put_along_axis(levels, order, places, axis=1)
+    return levels
+
+
+def _tie_weights(levels: IntArray, weights: FloatArray) -> FloatArray:
+    """The total weight at each level of each row, shape (rows, levels)."""
+    rows, width = len(weights), int(levels.max(initial=-1)) + 1
+    cells = levels + width * np.arange(rows)[:, np.newaxis]
+    ties = np.bincount(cells.ravel(), weights.ravel(), minlength=rows * width).reshape(rows, width)
+    return np.asarray(ties, dtype=np.float64)
+
+
+def _untied_pairs(ties: FloatArray) -> FloatArray:
+    """How many pairs of each row differ in value; exact, since weights are whole numbers."""
+    pairs: FloatArray = (ties.sum(axis=1) ** 2 - (ties**2).sum(axis=1)) / 2
+    return pairs
+
+
+def _average_ranks(levels: IntArray, ties: FloatArray) -> FloatArray:
+    """Ranks from 1 of every element of every row, tied elements sharing their mean rank, shape (rows, n)."""
+    ranks = np.cumsum(ties, axis=1) - (ties - 1) / 2
+    return np.take_along_axis(ranks, np.broadcast_to(levels, (len(ties), levels.shape[1])), axis=1)
+
+
+def _scaled(rows: FloatArray) -> FloatArray:
+    """Each row within [-1, 1], so that no square overflows; a correlation does not depend on the unit."""
+    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    scaled: FloatArray = rows / np.where(largest > 0, largest, 1.0)
+    return scaled
+
+
+def _product_moment(x: FloatArray, y: FloatArray, weights: FloatArray, defined: npt.NDArray[np.bool_]) -> FloatArray:
+    total = np.maximum(weights.sum(axis=1), 1.0)
+    x = x - (np.einsum("ij,ij->i", weights, x) / total)[:, np.newaxis]
+    y = y - (np.einsum("ij,ij->i", weights, y) / total)[:, np.newaxis]
+    weighted = weights * x
+    covariance = np.einsum("ij,ij->i", weighted, y)
+    spread = np.sqrt(np.einsum("ij,ij->i", weighted, x)) * np.sqrt(np.einsum("ij,ij->i", weights * y, y))
+    correlations = np.full(len(weights), np.nan)
+    np.divide(covariance, spread, out=correlations, where=defined & (spread > 0))
+    return correlations.clip(-1.0, 1.0)
+
+
+def _concordance(x: IntArray, y: IntArray, weights: FloatArray) -> FloatArray:
+    """Concordant less discordant pairs of each row, shape (rows,)."""
+    if len(x) == len(y) == 1:
+        surplus: FloatArray = np.einsum("ij,ij->i", weights @ _pair_signs(x[0], y[0]), weights)
+        return surplus / 2
+    x, y = np.broadcast_to(x, weights.shape), np.broadcast_to(y, weights.shape)
+    return np.array([row @ _pair_signs(*pair) @ row / 2 for *pair, row in zip(x, y, weights, strict=True)])
+
+
+def _pair_signs(x: IntArray, y: IntArray) -> FloatArray:
+    """1 where two elements stand in the same order in x and in y, -1 where in opposite order, 0 if tied."""
+    x_signs, y_signs = (np.sign(np.subtract.outer(v, v)).astype(np.int8) for v in (x, y))
+    return (x_signs * y_signs).astype(np.float64)
+
+
+def _counted_taus(x: IntArray, y: IntArray, weights: FloatArray, which: IntArray) -> list[float]:
+    from scipy.stats import kendalltau
+
+    x, y = np.broadcast_to(x, weights.shape), np.broadcast_to(y, weights.shape)
+    copies = weights.astype(np.int64)
+    written_out = ((np.repeat(x[row], copies[row]), np.repeat(y[row], copies[row])) for row in which)
+    return [float(kendalltau(*pair, method="asymptotic").statistic) for pair in written_out]

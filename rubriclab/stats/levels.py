@@ -1,0 +1,213 @@
+"""Agreement at a level as a function of how often each cluster of texts counts.
+
+From scored texts to a `rubriclab.stats.bootstrap.Statistic`: the form in which one and the same computation
+gives the value (every cluster once) and its interval (resampled counts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from rubriclab.stats.bootstrap import Statistic
+from rubriclab.stats.correlation import FloatArray, IntArray, is_constant
+
+Level = Literal["group", "dataset", "system"]
+ConstantRule = Literal["skip", "papers"]
+Unit = Literal["groups", "texts"]
+
+MEAN_DIGITS = 12
+"""Digits kept of a system's mean, relative to the largest score: equal means are then tied whatever the order
+in which their scores were summed."""
+
+
+class Coefficient(Protocol):
+    """A correlation of weighted rows, such as `rubriclab.stats.spearman_rows`."""
+
+    def __call__(self, x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Scored texts sorted by group, system and scores, so that the order of the input changes no digit."""
+
+    predicted: FloatArray
+    """Shape (evaluators, n)."""
+    human: FloatArray
+    group: IntArray
+    """Each text's group: 0 to the number of groups - 1, ascending."""
+    system: IntArray
+    """Each text's system: 0 to the number of systems - 1."""
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many texts each group has."""
+        return np.bincount(self.group)
+
+    @property
+    def starts(self) -> IntArray:
+        """Where each group begins."""
+        starts: IntArray = np.cumsum(self.sizes) - self.sizes
+        return starts
+
+    @property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """Which groups have two or more texts and one human score for all of them."""
+        highest = np.maximum.reduceat(self.human, self.starts)
+        lowest = np.minimum.reduceat(self.human, self.starts)
+        constant: npt.NDArray[np.bool_] = (highest == lowest) & (self.sizes > 1)
+        return constant
+
+    @property
+    def unit(self) -> Unit:
+        """What a resample draws: texts where groups would draw nothing or the same."""
+        return "groups" if 1 < len(self.sizes) < len(self.human) else "texts"
+
+    @property
+    def cluster(self) -> IntArray:
+        """What each text is drawn with: its group, or itself."""
+        return self.group if self.unit == "groups" else np.arange(len(self.human))
+
+    @property
+    def clusters(self) -> int:
+        """How many there are to draw."""
+        return len(self.sizes) if self.unit == "groups" else len(self.human)
+
+    def take(self, which: IntArray) -> Texts:
+        """These texts only, their groups and systems numbered anew."""
+        group, system = (np.unique(codes[which], return_inverse=True)[1] for codes in (self.group, self.system))
+        return Texts(self.predicted[:, which], self.human[which], group, system)
+
+
+def scored_texts(
+    predicted: Sequence[npt.ArrayLike],
+    human: npt.ArrayLike,
+    groups: Sequence[str],
+    systems: Sequence[str] | None,
+) -> Texts:
+    """The texts that every evaluator scored, in canonical order.
+
+    Raises:
+        ValueError: lengths differ, a human score is not finite, a predicted one is infinite, or a group or
+            system is no string.
+    """
+    labels = _scores("human", human, len(groups))
+    if not np.all(np.isfinite(labels)):
+        raise ValueError("human: expected finite scores, got nan or infinity; leave unlabelled texts out first")
+    table = np.stack([_scores("predicted", row, len(groups)) for row in predicted])
+    if np.any(np.isinf(table)):
+        raise ValueError("predicted: expected finite scores, or nan where there is none, got infinity")
+    group = _codes("groups", groups, len(groups))
+    system = np.zeros_like(group) if systems is None else _codes("systems", systems, len(groups))
+    order = np.lexsort([*table, labels, system, group])
+    unscored = np.isnan(table).sum(axis=0)
+    return Texts(table, labels, group, system).take(order[unscored[order] == 0])
+
+
+def used_texts(texts: Texts, level: Level, rule: ConstantRule) -> Texts:
+    """The texts that the value at this level rests on.
+
+    At group level a group of one text is left out under either rule, as it has no correlation.
+    """
+    _check("level", level, get_args(Level))
+    _check("constant", rule, get_args(ConstantRule))
+    if level != "group":
+        return texts
+    left_out = texts.sizes < 2
+    if rule == "skip":
+        left_out = left_out | texts.constant
+    return texts.take(np.flatnonzero(~np.repeat(left_out, texts.sizes)))
+
+
+def level_statistic(
+    texts: Texts, evaluator: int, coefficient: Coefficient, level: Level, rule: ConstantRule
+) -> Statistic:
+    """Agreement of one evaluator (a row of `texts.predicted`) as a function of `texts.cluster` counts."""
+    predicted = texts.predicted[evaluator]
+    if level == "system":
+        return _over_systems(texts, predicted, coefficient)
+    if level == "dataset":
+        return _over_texts(texts, predicted, coefficient)
+    ruled = _with_rule(coefficient, rule)
+    if len(texts.sizes) == 1:
+        return _over_texts(texts, predicted, ruled)
+    return _over_groups(texts, predicted, ruled)
+
+
+def _over_texts(texts: Texts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
+    cluster, human = texts.cluster, texts.human
+    # np.take keeps a resample's weights side by side in memory, which indexing does not: twice as fast.
+    return lambda counts: coefficient(predicted, human, np.take(counts, cluster, axis=1))
+
+
+def _over_groups(texts: Texts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
+    """The mean over groups; groups of one size are computed together, as rows of one array."""
+    correlations = np.empty(len(texts.sizes))
+    for size in np.unique(texts.sizes):
+        groups = np.flatnonzero(texts.sizes == size)
+        members = texts.starts[groups][:, np.newaxis] + np.arange(size)
+        correlations[groups] = coefficient(predicted[members], texts.human[members])
+    return lambda counts: counts @ correlations / counts.sum(axis=1)
+
+
+def _over_systems(texts: Texts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
+    """A system that a resample holds no text of takes no part in it."""
+    shape = texts.clusters, int(texts.system.max(initial=-1)) + 1
+    cells = texts.cluster * shape[1] + texts.system
+
+    def table(values: FloatArray) -> FloatArray:
+        sums = np.bincount(cells, values, minlength=shape[0] * shape[1])
+        return np.asarray(sums, dtype=np.float64).reshape(shape)
+
+    sizes = table(np.ones_like(predicted))
+    predicted_sums, human_sums = table(_unit_scaled(predicted)), table(_unit_scaled(texts.human))
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        present = counts @ sizes
+        predicted_means, human_means = (
+            np.round(counts @ sums / np.maximum(present, 1), MEAN_DIGITS) for sums in (predicted_sums, human_sums)
+        )
+        return coefficient(predicted_means, human_means, np.minimum(present, 1))
+
+    return statistic
+
+
+def _with_rule(coefficient: Coefficient, rule: ConstantRule) -> Coefficient:
+    """The coefficient, defined where an evaluator or (by the ``papers`` rule) the humans are constant."""
+
+    def ruled(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
+        values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
+        return np.where(is_constant(y, weights), 1.0 if rule == "papers" else np.nan, values)
+
+    return ruled
+
+
+def _unit_scaled(scores: FloatArray) -> FloatArray:
+    return scores / (np.abs(scores).max(initial=0.0) or 1.0)
+
+
+def _scores(name: str, values: npt.ArrayLike, n: int) -> FloatArray:
+    scores = np.asarray(values, dtype=np.float64)
+    if scores.shape != (n,):
+        raise ValueError(f"{name}: expected {n} scores, as many as groups are given, got shape {scores.shape}")
+    return scores
+
+
+def _codes(name: str, ids: Sequence[str], n: int) -> IntArray:
+    """Each id's place among the distinct ids in sorted order."""
+    if len(ids) != n:
+        raise ValueError(f"{name}: expected {n} ids, as many as groups are given, got {len(ids)}")
+    for position, value in enumerate(ids):
+        if not isinstance(value, str):
+            raise ValueError(f"{name}: expected strings, got {value!r} at position {position}")
+    places = {value: place for place, value in enumerate(sorted(set(ids)))}
+    return np.array([places[value] for value in ids], dtype=np.int64)
+
+
+def _check(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name}: expected one of {', '.join(known)}, got {value!r}")

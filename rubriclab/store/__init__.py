@@ -1,0 +1,41 @@
+"""Rubrics as versions that never change, in one database with the answers that judges gave.
+
+Identity comes first. A digest is `sha256:` and 64 digits over canonical JSON, so it names its algorithm, and equal
+content has an equal digest on every machine.
+
+- A *rubric* is its content: it is stored once, under its digest, however many versions hold it.
+- A *version* is a name and a number (`news-coherence@3`) that point to a rubric, to the record of what it was learned
+  from and by (its provenance, with a digest of its own), to what the learning took, and to a parent version. Numbers
+  of a name run from 1 without gaps. A record digest covers all of this and the parent's record digest, as a git commit
+  does. Saving a rubric that equals the newest of its name makes no version.
+- A *tag* is a word that points to one version of a name. Tags move; versions never change, and the database itself
+  refuses to change or delete one (by triggers, on SQLite and PostgreSQL; other databases lack these).
+- An *answer* is a judge's reply under the digest of the request.
+- A *pack* is a version as a file for review and for sharing, with its digests.
+
+`Store.verify` derives every digest again. A store never sees a judge, and nothing outside this package sees SQL.
+"""
+
+from rubriclab.store.answers import AnswerTable
+from rubriclab.store.diff import AgreementChange, Change, CriterionChange, Difference, compare
+from rubriclab.store.pack import Pack, import_pack, read_pack, write_pack
+from rubriclab.store.store import Store, open_store
+from rubriclab.store.verify import Problem
+from rubriclab.store.version import Version
+
+__all__ = [
+    "AgreementChange",
+    "AnswerTable",
+    "Change",
+    "CriterionChange",
+    "Difference",
+    "Pack",
+    "Problem",
+    "Store",
+    "Version",
+    "compare",
+    "import_pack",
+    "open_store",
+    "read_pack",
+    "write_pack",
+]

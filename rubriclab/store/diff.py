@@ -1,0 +1,171 @@
+"""What changed between two versions, as plain data for a command to print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import JsonValue, TypeAdapter
+
+from rubriclab.data.scale import show
+from rubriclab.rubric import Criterion, Interval, Provenance, Rubric
+from rubriclab.store.version import Version
+
+# Two criteria whose wording is at least this alike (0 to 100) are one that changed. Ids tell nothing: every learning
+# run hands them out anew.
+ALIKE = 75.0
+
+STATISTICS = ("spearman", "pearson", "kendall", "cross_validated")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One field before and after; `None` where it is absent."""
+
+    field: str
+    before: JsonValue
+    after: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionChange:
+    """A criterion in both versions, what changed in it, and how alike the wordings are (0 to 100)."""
+
+    before: Criterion
+    after: Criterion
+    similarity: float
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementChange:
+    """One statistic of the agreement with the training labels; `None` where a version records none."""
+
+    statistic: str
+    before: Interval | None
+    after: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two versions side by side.
+
+    Attributes:
+        before, after: as `NAME@NUMBER`.
+        same: whether the rubrics have the same digest.
+        fields: what is judged, how it was learned, and from what.
+        added, removed, changed: criteria.
+        unchanged: how many criteria have the same wording and weight in both.
+        examples_added, examples_removed: ids learned from.
+        agreement: the statistics that either version records.
+    """
+
+    before: str
+    after: str
+    same: bool
+    fields: tuple[Change, ...]
+    added: tuple[Criterion, ...]
+    removed: tuple[Criterion, ...]
+    changed: tuple[CriterionChange, ...]
+    unchanged: int
+    examples_added: tuple[str, ...]
+    examples_removed: tuple[str, ...]
+    agreement: tuple[AgreementChange, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the difference in JSON types."""
+        plain: dict[str, Any] = TypeAdapter(Difference).dump_python(self, mode="json")
+        return plain
+
+
+def compare(a: Version, b: Version) -> Difference:
+    """Return what changed from `a` to `b`."""
+    old, new = a.rubric.criteria, b.rubric.criteria
+    pairs = _pairs(old, new)
+    matched = [_criterion_change(old[i], new[j], similarity) for i, j, similarity in pairs]
+    return Difference(
+        before=a.ref,
+        after=b.ref,
+        same=a.digest == b.digest,
+        fields=_changes(_fields(a.rubric, a.provenance), _fields(b.rubric, b.provenance)),
+        added=_without(new, {j for _, j, _ in pairs}),
+        removed=_without(old, {i for i, _, _ in pairs}),
+        changed=tuple(change for change in matched if change.changes),
+        unchanged=sum(not change.changes for change in matched),
+        examples_added=tuple(sorted(set(b.provenance.examples) - set(a.provenance.examples))),
+        examples_removed=tuple(sorted(set(a.provenance.examples) - set(b.provenance.examples))),
+        agreement=_agreement(a.provenance, b.provenance),
+    )
+
+
+def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
+    fields: dict[str, JsonValue] = {
+        "task": rubric.task,
+        "aspect": rubric.aspect.name,
+        "definition": rubric.aspect.definition,
+        "scale": rubric.scale.describe(),
+        "judge": provenance.judge,
+        "generator": provenance.generator,
+        "snapshots": list(provenance.snapshots),
+        "prompts": provenance.prompts,
+        "data": provenance.data,
+        "seed": provenance.seed,
+        "floor": provenance.floor.measure if provenance.floor else None,
+        "training texts": provenance.agreement.n if provenance.agreement else None,
+        "rubriclab": provenance.version,
+    }
+    settings = {part.method: part.settings for part in rubric.parts} | dict(provenance.settings)
+    for method, values in settings.items():
+        fields |= {f"{method}.{name}": value for name, value in values.items()}
+    return fields
+
+
+def _changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> tuple[Change, ...]:
+    names = [*before, *(name for name in after if name not in before)]
+    changes = (Change(name, before.get(name), after.get(name)) for name in names)
+    return tuple(change for change in changes if change.before != change.after)
+
+
+def _pairs(old: tuple[Criterion, ...], new: tuple[Criterion, ...]) -> tuple[tuple[int, int, float], ...]:
+    """Return the positions of criteria that belong together, most alike first matched, in the order of `new`."""
+    from rapidfuzz import fuzz
+
+    candidates = [
+        (fuzz.token_sort_ratio(_words(a), _words(b)), i, j) for i, a in enumerate(old) for j, b in enumerate(new)
+    ]
+    pairs: list[tuple[int, int, float]] = []
+    for similarity, i, j in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1:])):
+        if similarity >= ALIKE and not any(i == pair[0] or j == pair[1] for pair in pairs):
+            pairs.append((i, j, similarity))
+    return tuple(sorted(pairs, key=lambda pair: pair[1]))
+
+
+def _words(criterion: Criterion) -> str:
+    return " ".join((criterion.trait, criterion.statement, *(level.description for level in criterion.levels)))
+
+
+def _criterion_change(before: Criterion, after: Criterion, similarity: float) -> CriterionChange:
+    return CriterionChange(before, after, similarity, _changes(_wording(before), _wording(after)))
+
+
+def _wording(criterion: Criterion) -> dict[str, JsonValue]:
+    wording: dict[str, JsonValue] = {
+        "kind": criterion.kind,
+        "trait": criterion.trait,
+        "statement": criterion.statement,
+        "weight": criterion.weight,
+    }
+    return wording | {f"level {show(level.score)}": level.description for level in criterion.levels}
+
+
+def _without(criteria: tuple[Criterion, ...], positions: set[int]) -> tuple[Criterion, ...]:
+    return tuple(criterion for i, criterion in enumerate(criteria) if i not in positions)
+
+
+def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
+    if not (a.agreement or b.agreement):
+        return ()
+    return tuple(
+        AgreementChange(name, getattr(a.agreement, name, None), getattr(b.agreement, name, None)) for name in STATISTICS
+    )

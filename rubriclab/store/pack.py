@@ -1,0 +1,148 @@
+"""A version as a file that a person can review and another store can import. It holds no code and can do nothing."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any, Final, Literal, NoReturn
+
+from pydantic import JsonValue, ValidationError
+
+from rubriclab.errors import PackError, StoreError
+from rubriclab.rubric import Effort, Frozen, Provenance, Rubric
+from rubriclab.store.store import Store
+from rubriclab.store.version import Version, check_name
+
+FORMAT: Final = "rubriclab-pack/1"
+
+# A file with more faults than this is not worth listing in full.
+SHOWN = 5
+
+
+class Pack(Frozen):
+    """The content of a pack file; both digests have been derived again when it was read."""
+
+    format: Literal["rubriclab-pack/1"] = FORMAT
+    name: str
+    number: int
+    digest: str
+    rubric: Rubric
+    provenance: Provenance
+    provenance_digest: str
+    effort: Effort
+    parent: str | None
+    created: datetime
+
+
+def write_pack(version: Version) -> str:
+    """Return `version` as the text of a pack: indented JSON with sorted keys."""
+    pack = Pack(
+        name=version.name,
+        number=version.number,
+        digest=version.digest,
+        rubric=version.rubric,
+        provenance=version.provenance,
+        provenance_digest=version.provenance_digest,
+        effort=version.effort,
+        parent=version.parent,
+        created=version.created,
+    )
+    return json.dumps(pack.model_dump(mode="json"), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def read_pack(text: str, where: str) -> Pack:
+    """Return the pack that `text` holds; `where` is the file that errors name.
+
+    Raises:
+        PackError: if it is no pack, of another format, has a field that is missing, unknown or wrong, or does not
+            match its digests.
+    """
+    raw = _parse(text, where)
+    if raw.get("format") != FORMAT:
+        raise PackError(
+            f"{where}: format: {raw.get('format')!r} is not known; expected {FORMAT!r}.",
+            "It may come from a newer rubriclab.",
+        )
+    for field in ("digest", "provenance_digest"):
+        if not raw.get(field):
+            raise PackError(
+                f"{where}: {field}: missing.", "A pack needs its digests: have `rubriclab export` write it, not a hand."
+            )
+    try:
+        pack = Pack.model_validate(raw)
+        check_name(pack.name)
+    except ValidationError as error:
+        raise PackError(f"{where}: {_faults(error)}") from None
+    except StoreError as error:
+        raise PackError(f"{where}: name: {error.message}", error.hint) from None
+    _check(where, pack, "digest", "rubric", raw)
+    _check(where, pack, "provenance_digest", "provenance", raw)
+    return pack
+
+
+def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
+    """Return the version of `store` that holds the pack's rubric under `name` (by default the pack's own).
+
+    It gets the next number of that name, with the newest version there as its parent, and keeps the pack's provenance;
+    if the newest holds the same rubric already, that one is returned.
+    """
+    return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort)
+
+
+def _parse(text: str, where: str) -> dict[str, Any]:
+    try:
+        raw = json.loads(text, object_pairs_hook=_no_repeats, parse_constant=_no_constants)
+    except (ValueError, RecursionError) as error:
+        raise PackError(f"{where}: not readable as JSON: {error}.") from None
+    if not isinstance(raw, dict):
+        raise PackError(f"{where}: expected a JSON object, found {type(raw).__name__}.")
+    return raw
+
+
+def _check(where: str, pack: Pack, field: str, content: Literal["rubric", "provenance"], raw: dict[str, Any]) -> None:
+    """Refuse content with another digest, and content that says more than was read and digested of it."""
+    model = getattr(pack, content)
+    if model.digest != getattr(pack, field):
+        raise PackError(
+            f"{where}: {field}: the {content} was changed after it was exported: its digest is {model.digest}, "
+            f"not {getattr(pack, field)}."
+        )
+    path = _difference(model.model_dump(mode="json"), raw[content], content)
+    if path:
+        raise PackError(f"{where}: {path}: not as rubriclab writes it.", "Fields may be neither added nor left out.")
+
+
+def _difference(read: JsonValue, written: JsonValue, path: str) -> str | None:
+    """Return the path of the first place where two JSON values differ, if any."""
+    if isinstance(read, dict) and isinstance(written, dict):
+        for key in sorted(read.keys() | written.keys()):
+            if key not in read or key not in written:
+                return f"{path}.{key}"
+            if found := _difference(read[key], written[key], f"{path}.{key}"):
+                return found
+        return None
+    if isinstance(read, list) and isinstance(written, list) and len(read) == len(written):
+        pairs = enumerate(zip(read, written, strict=True))
+        return next(filter(None, (_difference(a, b, f"{path}.{i}") for i, (a, b) in pairs)), None)
+    return None if read == written else path
+
+
+def _faults(error: ValidationError) -> str:
+    faults = [
+        f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors(include_url=False)[:SHOWN]
+    ]
+    more = error.error_count() - len(faults)
+    return "; ".join(faults) + (f"; and {more} more." if more else ".")
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that stands twice: a reviewer may read one value and Python the other."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
+    return value
+
+
+def _no_constants(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")

@@ -1,0 +1,132 @@
+"""Between rows and validated models: what a version's record covers, and how a row is read back."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import NamedTuple, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from rubriclab.digest import canonical, digest, digest_text
+from rubriclab.errors import StoreError
+from rubriclab.rubric import Effort, Provenance, Rubric
+from rubriclab.store.tables import VersionRow, now
+from rubriclab.store.version import Version
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Contents(NamedTuple):
+    """What a new version says, each part as the canonical JSON that is stored and that digests are taken of."""
+
+    rubric: str
+    provenance: str
+    effort: str
+
+
+def contents_of(rubric: Rubric, provenance: Provenance, effort: Effort) -> Contents:
+    """Return the three parts of a version as a store keeps them.
+
+    Raises:
+        StoreError: if one could not be read back as the same, as when it was made without validation.
+    """
+    return Contents(_content(rubric), _content(provenance), _content(effort))
+
+
+def _content(model: BaseModel) -> str:
+    kind = type(model).__name__
+    try:
+        content = canonical(model.model_dump(mode="json", warnings="error"))
+    except ValueError as error:
+        raise StoreError(f"This {kind} cannot be stored: {error}.") from None
+    if read(type(model), content, f"This {kind}, once stored,") != model:
+        raise StoreError(f"This {kind} cannot be stored: it would read back as another.")
+    return content
+
+
+def read(kind: type[Model], content: str, what: str) -> Model:
+    """Return the model that `content` holds; `what` names it in errors.
+
+    Raises:
+        StoreError: if it holds no such model.
+    """
+    try:
+        return kind.model_validate(json.loads(content))
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        field = ".".join(map(str, fault["loc"]))
+        raise StoreError(f"{what} is no {kind.__name__}: {field}: {fault['msg']}.") from None
+    except ValueError as error:
+        raise StoreError(f"{what} is not JSON: {error}.") from None
+
+
+def make_row(name: str, number: int, contents: Contents, parent: VersionRow | None) -> VersionRow:
+    """Return the row of a new version, made now."""
+    row = VersionRow(
+        name=name,
+        number=number,
+        rubric_digest=digest_text(contents.rubric),
+        provenance=contents.provenance,
+        provenance_digest=digest_text(contents.provenance),
+        effort=contents.effort,
+        parent_name=parent.name if parent else None,
+        parent_number=parent.number if parent else None,
+        created=now(),
+        record_digest="",
+    )
+    row.record_digest = record_digest(row, parent.record_digest if parent else None)
+    return row
+
+
+def record_digest(row: VersionRow, parent: str | None) -> str:
+    """Return the digest of everything that `row` says, chained to `parent`, its parent's record digest.
+
+    So, as with a git commit, nothing in a version's past can be exchanged without a trace.
+    """
+    return digest(
+        {
+            "name": row.name,
+            "number": row.number,
+            "rubric": row.rubric_digest,
+            "provenance": row.provenance_digest,
+            "effort": row.effort,
+            "created": row.created,
+            "parent": row.parent,
+            "parent_record": parent,
+        }
+    )
+
+
+def read_version(row: VersionRow, content: str, tags: tuple[str, ...] = (), new: bool = False) -> Version:
+    """Return the version of `row`, whose rubric is `content`.
+
+    Raises:
+        StoreError: if rubric or provenance do not match their digests.
+    """
+    for part, text, expected in (
+        ("rubric", content, row.rubric_digest),
+        ("provenance", row.provenance, row.provenance_digest),
+    ):
+        if digest_text(text) != expected:
+            raise StoreError(f"The {part} of {row.ref} does not match its digest.", "See: rubriclab verify")
+    return Version(
+        name=row.name,
+        number=row.number,
+        digest=row.rubric_digest,
+        rubric=read(Rubric, content, f"The rubric of {row.ref}"),
+        provenance=read(Provenance, row.provenance, f"The provenance of {row.ref}"),
+        provenance_digest=row.provenance_digest,
+        effort=read(Effort, row.effort, f"The effort of {row.ref}"),
+        parent=row.parent,
+        created=_moment(row),
+        tags=tags,
+        new=new,
+    )
+
+
+def _moment(row: VersionRow) -> datetime:
+    try:
+        return datetime.fromisoformat(row.created)
+    except ValueError:
+        raise StoreError(f"The time of {row.ref} is not readable: {row.created!r}.", "See: rubriclab verify") from None

@@ -1,0 +1,227 @@
+"""The store: save, load, lineage, tags and verification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col, select
+
+from rubriclab.errors import NotInStore, StoreError
+from rubriclab.rubric import Effort, Provenance, Rubric
+from rubriclab.store.answers import AnswerTable
+from rubriclab.store.engine import address, autocommitting, guarded, make_engine, shown, writing
+from rubriclab.store.rows import Contents, contents_of, make_row, read_version
+from rubriclab.store.schema import prepare
+from rubriclab.store.tables import RubricRow, TagRow, VersionRow
+from rubriclab.store.verify import Problem, find_problems
+from rubriclab.store.version import Version, check_name, check_tag, parse_ref
+
+# Every conflict means that another process's save went through, so this many have to come in between.
+ATTEMPTS = 100
+
+
+def open_store(where: str | Path | None = None) -> Store:
+    """Return the store at `where`, making it or bringing it to the newest schema if need be.
+
+    `where` is a path to an SQLite file, any SQLAlchemy URL, or `None` for `store.db` in the user's data folder.
+
+    Raises:
+        StoreError: if it cannot be opened: no database, no driver, no access, or written by a newer rubriclab.
+    """
+    return Store(where)
+
+
+class Store:
+    """Versions of rubrics, and the answers of judges, in one database. Usable in a `with` statement."""
+
+    def __init__(self, where: str | Path | None = None) -> None:
+        """Open the store; see `open_store`."""
+        self._engine = make_engine(address(where))
+        self._held = ExitStack()
+        self._held.callback(self._engine.dispose)
+        try:
+            prepare(self._engine)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._held.close()
+
+    @property
+    def place(self) -> str:
+        """Where the store is, as a person writes it; never with a password."""
+        return shown(self._engine.url)
+
+    @cached_property
+    def answers(self) -> AnswerTable:
+        """The answers of judges, by the digest of the request."""
+        with guarded(self._engine.url):
+            return AnswerTable(self._held.enter_context(autocommitting(self._engine)))
+
+    def save(
+        self, name: str, rubric: Rubric, provenance: Provenance, effort: Effort, parent: str | None = None
+    ) -> Version:
+        """Return the version that holds `rubric` under `name`: the newest, if it holds just that, else a new one.
+
+        The parent of a new version is `parent` (`NAME`, `NAME@NUMBER` or `NAME@TAG`), or else the newest of `name`.
+        Of several processes that save at once, each succeeds, and each has a number of its own.
+
+        Raises:
+            NotInStore: if there is no such parent.
+            StoreError: if the name cannot be one, or the database fails.
+        """
+        check_name(name)
+        contents = contents_of(rubric, provenance, effort)
+        for _ in range(ATTEMPTS):
+            try:
+                with self._writing() as session:
+                    return _save(session, name, contents, parent)
+            except IntegrityError:
+                continue
+        raise StoreError(f"{name} could not be saved to {self.place}: its next number was always taken.", "Try again.")
+
+    def load(self, ref: str) -> Version:
+        """Return the version that `ref` means: `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`.
+
+        Raises:
+            NotInStore: if there is none; the message says what there is.
+            StoreError: if `ref` is of no such form, or what is stored does not match its digest.
+        """
+        with self._reading() as session:
+            return _version(session, _find(session, ref))
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names under which versions are stored, sorted."""
+        with self._reading() as session:
+            return _names(session)
+
+    def log(self, name: str) -> tuple[Version, ...]:
+        """Return all versions of `name`, the newest first.
+
+        Raises:
+            NotInStore: if there is none.
+        """
+        with self._reading() as session:
+            newest = _find(session, check_name(name))
+            rows = session.exec(
+                select(VersionRow).where(VersionRow.name == newest.name).order_by(col(VersionRow.number).desc())
+            )
+            return tuple(_version(session, row) for row in rows.all())
+
+    def tag(self, ref: str, tag: str) -> Version:
+        """Point `tag` to the version that `ref` means, from wherever it pointed before, and return that version.
+
+        Raises:
+            NotInStore: if there is no such version.
+            StoreError: if `tag` cannot be one.
+        """
+        check_tag(tag)
+        for _ in range(ATTEMPTS):
+            try:
+                with self._writing() as session:
+                    row = _find(session, ref)
+                    session.merge(TagRow(name=row.name, tag=tag, number=row.number))
+                    session.flush()
+                    return _version(session, row)
+            except IntegrityError:
+                continue
+        raise StoreError(f"{ref} could not be tagged in {self.place}.", "Try again.")
+
+    def untag(self, name: str, tag: str) -> None:
+        """Remove `tag` from `name`.
+
+        Raises:
+            NotInStore: if there is no such tag.
+        """
+        with self._writing() as session:
+            row = _find(session, f"{check_name(name)}@{check_tag(tag)}")
+            session.delete(session.get_one(TagRow, (row.name, tag)))
+
+    def verify(self) -> tuple[Problem, ...]:
+        """Return everything in the store that is not as it was written, in a fixed order; nothing if all is well."""
+        with self._reading() as session:
+            return tuple(find_problems(session))
+
+    @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        with guarded(self._engine.url), Session(self._engine) as session:
+            yield session
+
+    @contextmanager
+    def _writing(self) -> Iterator[Session]:
+        with guarded(self._engine.url), Session(writing(self._engine), expire_on_commit=False) as session:
+            yield session
+            session.commit()
+
+
+def _save(session: Session, name: str, contents: Contents, parent: str | None) -> Version:
+    newest = _newest(session, name)
+    origin = _find(session, parent) if parent else newest
+    row = make_row(name, newest.number + 1 if newest else 1, contents, origin)
+    if newest and newest.rubric_digest == row.rubric_digest:
+        return _version(session, newest)
+    if session.get(RubricRow, row.rubric_digest) is None:
+        session.add(RubricRow(digest=row.rubric_digest, content=contents.rubric))
+        session.flush()
+    session.add(row)
+    session.flush()
+    return read_version(row, contents.rubric, new=True)
+
+
+def _find(session: Session, text: str) -> VersionRow:
+    ref = parse_ref(text)
+    newest = _newest(session, ref.name)
+    if newest is None:
+        raise _unknown(f"The store holds no rubric {ref.name!r};", ref.name, _names(session), "no rubric at all")
+    if ref.tag is not None:
+        tag = session.get(TagRow, (ref.name, ref.tag))
+        if tag is None:
+            raise _unknown(f"{ref.name} has no tag {ref.tag!r};", ref.tag, _tags(session, ref.name), "no tag at all")
+        return session.get_one(VersionRow, (ref.name, tag.number))
+    row = session.get(VersionRow, (ref.name, ref.number)) if ref.number else newest
+    if row is None:
+        numbers = "version 1 only" if newest.number == 1 else f"versions 1 to {newest.number}"
+        raise NotInStore(f"{ref.name} has no version {ref.number};", f"it has {numbers}.")
+    return row
+
+
+def _newest(session: Session, name: str) -> VersionRow | None:
+    rows = select(VersionRow).where(VersionRow.name == name).order_by(col(VersionRow.number).desc())
+    return session.exec(rows.limit(1)).first()
+
+
+def _version(session: Session, row: VersionRow) -> Version:
+    rubric = session.get(RubricRow, row.rubric_digest)
+    if rubric is None:
+        raise StoreError(f"The rubric of {row.ref} is missing from the store.", "See: rubriclab verify")
+    return read_version(row, rubric.content, _tags(session, row.name, row.number))
+
+
+def _names(session: Session) -> tuple[str, ...]:
+    return tuple(sorted(session.exec(select(VersionRow.name).distinct())))
+
+
+def _tags(session: Session, name: str, number: int | None = None) -> tuple[str, ...]:
+    tags = select(TagRow.tag).where(TagRow.name == name)
+    return tuple(sorted(session.exec(tags if number is None else tags.where(TagRow.number == number))))
+
+
+def _unknown(message: str, wanted: str, known: tuple[str, ...], nothing: str) -> NotInStore:
+    from rapidfuzz import process
+
+    close = process.extractOne(wanted, known, score_cutoff=70)
+    there = f"it has {', '.join(known) if known else nothing}."
+    return NotInStore(message, f"{there} Did you mean {close[0]!r}?" if close else there)

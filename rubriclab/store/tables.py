@@ -1,0 +1,96 @@
+"""The tables of a store. Rows are written from validated models only, since table models do not validate."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, MetaData, Text
+from sqlmodel import Field, SQLModel
+
+# A digest is `sha256:` and 64 digits; a name or tag is at most 100.
+DIGEST = 71
+NAME = 100
+# 2026-11-21T12:00:00.000000+00:00
+TIME = 32
+
+METADATA = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def now() -> str:
+    """Return the present moment in UTC as ISO 8601, as every table keeps time: SQLite has no type for it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+class Table(SQLModel):
+    """Base of the tables. JSON is kept as canonical text: PostgreSQL's JSON types reorder keys and refuse NUL."""
+
+    metadata = METADATA
+
+
+class RubricRow(Table, table=True):
+    """A rubric's content under its own digest; several versions may share it."""
+
+    __tablename__ = "rubrics"
+
+    digest: str = Field(primary_key=True, max_length=DIGEST)
+    content: str = Field(sa_type=Text)
+
+
+class VersionRow(Table, table=True):
+    """A rubric under a name and a number. `record_digest` covers all the rest and the parent's record."""
+
+    __tablename__ = "versions"
+    __table_args__ = (
+        ForeignKeyConstraint(["parent_name", "parent_number"], ["versions.name", "versions.number"]),
+        CheckConstraint("number >= 1", name="number_from_one"),
+    )
+
+    name: str = Field(primary_key=True, max_length=NAME)
+    number: int = Field(primary_key=True)
+    rubric_digest: str = Field(foreign_key="rubrics.digest", max_length=DIGEST)
+    provenance: str = Field(sa_type=Text)
+    provenance_digest: str = Field(max_length=DIGEST)
+    effort: str = Field(sa_type=Text)
+    parent_name: str | None = Field(default=None, max_length=NAME)
+    parent_number: int | None = None
+    created: str = Field(max_length=TIME)
+    record_digest: str = Field(max_length=DIGEST)
+
+    @property
+    def ref(self) -> str:
+        """`NAME@NUMBER`."""
+        return f"{self.name}@{self.number}"
+
+    @property
+    def parent(self) -> str | None:
+        """The parent's `NAME@NUMBER`, if it has one."""
+        return f"{self.parent_name}@{self.parent_number}" if self.parent_name else None
+
+
+class TagRow(Table, table=True):
+    """A word that points to one version of a name, and may be moved to another."""
+
+    __tablename__ = "tags"
+    __table_args__ = (ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"]),)
+
+    name: str = Field(primary_key=True, max_length=NAME)
+    tag: str = Field(primary_key=True, max_length=NAME)
+    number: int
+
+
+class AnswerRow(Table, table=True):
+    """A judge's reply under the digest of the request."""
+
+    __tablename__ = "answers"
+
+    digest: str = Field(primary_key=True, max_length=DIGEST)
+    reply: str = Field(sa_type=Text)
+    created: str = Field(max_length=TIME)

@@ -1,0 +1,98 @@
+"""Every digest of a store, derived again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlmodel import Session, SQLModel, select
+
+from rubriclab.digest import digest_text
+from rubriclab.errors import StoreError
+from rubriclab.rubric import Effort, Provenance, Rubric
+from rubriclab.store.answers import read_reply
+from rubriclab.store.rows import read, record_digest
+from rubriclab.store.tables import AnswerRow, RubricRow, TagRow, VersionRow
+
+# Rows fetched at a time, so that memory does not grow with the number of answers.
+CHUNK = 1000
+
+Row = TypeVar("Row", bound=SQLModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in a store that is not as it was written: where it is, and what does not match."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+def find_problems(session: Session) -> Iterator[Problem]:
+    """Yield what does not match: rubrics first, then versions, tags and answers, each in the order of its key."""
+    rubrics = set()
+    for row in _rows(session, RubricRow, RubricRow.digest):
+        rubrics.add(row.digest)
+        yield from _rubric_problems(row)
+    rows = _rows(session, VersionRow, VersionRow.name, VersionRow.number)
+    versions = {(row.name, row.number): row for row in rows}
+    yield from _gaps(versions)
+    for version in versions.values():
+        yield from _version_problems(version, rubrics, versions)
+    for tag in _rows(session, TagRow, TagRow.name, TagRow.tag):
+        if (tag.name, tag.number) not in versions:
+            yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")
+    for answer in _rows(session, AnswerRow, AnswerRow.digest):
+        yield from _fault(f"answer {answer.digest}", read_reply, answer.digest, answer.reply)
+
+
+def _rows(session: Session, table: type[Row], *key: Any) -> Iterable[Row]:
+    return session.exec(select(table).order_by(*key).execution_options(yield_per=CHUNK))
+
+
+def _rubric_problems(row: RubricRow) -> Iterator[Problem]:
+    where = f"rubric {row.digest}"
+    yield from _mismatch(where, "its content", digest_text(row.content), row.digest)
+    yield from _fault(where, read, Rubric, row.content, "its content")
+
+
+def _gaps(versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
+    numbers = defaultdict(set)
+    for name, number in versions:
+        numbers[name].add(number)
+    for name, found in numbers.items():
+        for number in sorted(set(range(1, max(found))) - found):
+            yield Problem(f"{name}@{number}", "this version is missing, though there are later ones")
+
+
+def _version_problems(
+    row: VersionRow, rubrics: Collection[str], versions: Mapping[tuple[str, int], VersionRow]
+) -> Iterator[Problem]:
+    if row.rubric_digest not in rubrics:
+        yield Problem(row.ref, f"its rubric {row.rubric_digest} is missing")
+    yield from _mismatch(row.ref, "its provenance", digest_text(row.provenance), row.provenance_digest)
+    yield from _fault(row.ref, read, Provenance, row.provenance, "its provenance")
+    yield from _fault(row.ref, read, Effort, row.effort, "its effort")
+    parent = versions.get((row.parent_name, row.parent_number)) if row.parent_name and row.parent_number else None
+    if row.parent and not parent:
+        yield Problem(row.ref, f"its parent {row.parent} does not exist")
+        return
+    record = record_digest(row, parent.record_digest if parent else None)
+    yield from _mismatch(row.ref, "its record (name, number, digests, effort, time, parent)", record, row.record_digest)
+
+
+def _mismatch(where: str, what: str, found: str, expected: str) -> Iterator[Problem]:
+    if found != expected:
+        yield Problem(where, f"{what} has the digest {found} instead of {expected}")
+
+
+def _fault(where: str, attempt: Callable[..., object], *arguments: object) -> Iterator[Problem]:
+    try:
+        attempt(*arguments)
+    except StoreError as error:
+        yield Problem(where, error.message)

@@ -1,0 +1,95 @@
+"""A version, and how one is referred to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from rubriclab.errors import StoreError
+from rubriclab.rubric import Effort, Provenance, Rubric
+
+_WORD = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+
+
+@dataclass(frozen=True)
+class Version:
+    """A rubric in a store under a name and a number.
+
+    Attributes:
+        digest: the rubric's.
+        provenance_digest: digest of `provenance`.
+        parent: `NAME@NUMBER` that it was made from; `None` for a first version.
+        created: with zone, in UTC.
+        tags: that point to it now, sorted.
+        new: whether the call that returned it also made it.
+    """
+
+    name: str
+    number: int
+    digest: str
+    rubric: Rubric
+    provenance: Provenance
+    provenance_digest: str
+    effort: Effort
+    parent: str | None
+    created: datetime
+    tags: tuple[str, ...] = ()
+    new: bool = False
+
+    @property
+    def ref(self) -> str:
+        """`NAME@NUMBER`, which means this version for ever."""
+        return f"{self.name}@{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A reference as a user writes it: `NAME` (the newest), `NAME@3` or `NAME@tag`."""
+
+    name: str
+    number: int | None = None
+    tag: str | None = None
+
+
+def parse_ref(text: str) -> Ref:
+    """Return what `text` refers to.
+
+    Raises:
+        StoreError: if it is of no such form.
+    """
+    name, at, rest = text.partition("@")
+    if not _WORD.fullmatch(name) or (at and not _WORD.fullmatch(rest)):
+        raise StoreError(f"{text!r} does not refer to a rubric.", "Write NAME, NAME@NUMBER or NAME@TAG.")
+    if not at:
+        return Ref(name)
+    return Ref(name, number=int(rest)) if _NUMBER.fullmatch(rest) else Ref(name, tag=rest)
+
+
+def check_name(name: str) -> str:
+    """Return `name`, if a rubric may be called so.
+
+    Raises:
+        StoreError: if it may not.
+    """
+    if not _WORD.fullmatch(name):
+        raise StoreError(
+            f"{name!r} cannot be the name of a rubric.",
+            "Use at most 100 small letters, digits, dots, dashes and underscores, a letter or digit first.",
+        )
+    return name
+
+
+def check_tag(tag: str) -> str:
+    """Return `tag`, if it may be one.
+
+    Raises:
+        StoreError: if it may not: a tag of digits alone would read like a number.
+    """
+    if not _WORD.fullmatch(tag) or tag.isdigit():
+        raise StoreError(
+            f"{tag!r} cannot be a tag.",
+            "Use small letters, digits, dots, dashes and underscores, with at least one that is no digit.",
+        )
+    return tag

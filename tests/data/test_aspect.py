@@ -1,0 +1,86 @@
+"""Aspects that ship, aspects that users define, and the words of a task."""
+
+import re
+
+import pytest
+from pydantic import ValidationError
+
+from rubriclab.data.aspect import Aspect, find_aspect, task_words
+from rubriclab.errors import UserError
+
+PUBLISHED_ASPECTS = {
+    "SummEval": ("summarization", ["coherence", "consistency", "fluency", "relevance"]),
+    "NewsRoom": ("summarization", ["coherence", "fluency", "informativeness", "relevance"]),
+    "QAGS": ("summarization", ["consistency"]),
+    "HANNA": ("story", ["relevance", "coherence", "empathy", "surprise", "engagement", "complexity"]),
+    "WritingPrompts-A": ("story", ["grammaticality", "cohesiveness", "likability", "relevance"]),
+    "Topical-Chat": (
+        "dialogue",
+        ["understandability", "naturalness", "coherence", "engagingness", "groundedness", "overall"],
+    ),
+}
+SHIPPED = sorted({(task, name) for task, names in PUBLISHED_ASPECTS.values() for name in names})
+
+
+@pytest.mark.parametrize(("task", "name"), SHIPPED)
+def test_every_published_aspect_ships_with_a_definition_of_one_or_two_sentences(task: str, name: str) -> None:
+    aspect = find_aspect(task, name)
+    assert aspect.name == name
+    assert 1 <= len(re.findall(r"[.!?](?:\s|$)", aspect.definition)) <= 2
+    assert len(aspect.definition.split()) >= 10
+
+
+@pytest.mark.parametrize("task", ["summarization", "story", "dialogue"])
+def test_definitions_within_a_task_differ(task: str) -> None:
+    definitions = [find_aspect(of, name).definition for of, name in SHIPPED if of == task]
+    assert len(set(definitions)) == len(definitions)
+
+
+def test_the_same_name_means_something_else_in_another_task() -> None:
+    texts = {find_aspect(task, "coherence").definition for task in ("summarization", "story", "dialogue")}
+    assert len(texts) == 3
+
+
+def test_a_definition_of_the_users_own_wins_over_the_shipped_one() -> None:
+    assert find_aspect("story", "empathy", " Mine. ") == Aspect(name="empathy", definition="Mine.")
+
+
+def test_a_definition_makes_any_aspect_of_any_task_usable() -> None:
+    assert find_aspect("recipe", "clarity", "Can one cook from it?").definition == "Can one cook from it?"
+
+
+def test_an_unknown_aspect_names_those_that_ship_and_the_option() -> None:
+    with pytest.raises(UserError, match="consistency, fluency, informativeness") as caught:
+        find_aspect("summarization", "clarity")
+    assert caught.value.hint is not None
+    assert "--definition" in caught.value.hint
+
+
+def test_an_unknown_task_names_the_known_ones() -> None:
+    with pytest.raises(UserError, match="dialogue, story, summarization"):
+        find_aspect("recipe", "clarity")
+
+
+@pytest.mark.parametrize(("name", "definition"), [("clarity", "  "), (" ", "Is it clear?")])
+def test_blank_names_and_definitions_are_refused(name: str, definition: str) -> None:
+    with pytest.raises(UserError, match="needs a name and a definition"):
+        find_aspect("story", name, definition)
+
+
+def test_an_aspect_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        find_aspect("story", "empathy").name = "sympathy"
+
+
+@pytest.mark.parametrize(
+    ("task", "source", "context", "output"),
+    [
+        ("summarization", "source text", "context", "summary"),
+        ("story", "prompt", "context", "story"),
+        ("dialogue", "dialogue so far", "background facts", "response"),
+        ("recipe", "source", "context", "text"),
+    ],
+)
+def test_each_task_has_words_for_its_fields(task: str, source: str, context: str, output: str) -> None:
+    words = task_words(task)
+    assert (words.task, words.source, words.context, words.output) == (task, source, context, output)

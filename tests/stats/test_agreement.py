@@ -1,0 +1,356 @@
+"""Agreement at each level: values against scipy, intervals against a bootstrap written out in full."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import kendalltau, pearsonr, rankdata, spearmanr
+
+from rubriclab.stats import Estimate, agreement, difference, resample_counts
+from rubriclab.stats.agreement import KENDALL_RESAMPLES
+from rubriclab.stats.correlation import PAIR_LIMIT
+
+LEVELS = ["group", "dataset", "system"]
+SCIPYS = {"spearman": spearmanr, "pearson": pearsonr, "kendall": kendalltau}
+NOTHING = Estimate(None, None, None)
+
+
+def simulated(groups=12, systems=7, seed=0, missing=0.1):
+    """Scores with ties, group effects and unequal group sizes."""
+    rng = np.random.default_rng(seed)
+    cells = [(g, s) for g in range(groups) for s in range(systems) if rng.random() > missing]
+    group, system = np.array(cells).T
+    human = np.clip(np.round(rng.normal(3 + 0.1 * system, 1) + rng.normal(size=groups)[group] / 2), 1, 5)
+    predicted = np.round(human + rng.normal(size=len(cells)), 1)
+    return predicted, human, [f"g{g:02}" for g in group], [f"s{s}" for s in system]
+
+
+def estimates(result):
+    return {name: getattr(result, name) for name in SCIPYS}
+
+
+def scipys(correlate, x, y):
+    return correlate(x, y).statistic if len(set(x)) > 1 and len(set(y)) > 1 else np.nan
+
+
+def within_groups(correlate, predicted, human, groups):
+    """Each group's correlation by the rule ``skip``, with the group's name."""
+    values = {}
+    for name in sorted(set(groups)):
+        rows = np.array(groups) == name
+        if len(set(human[rows])) > 1:
+            values[name] = np.nan_to_num(scipys(correlate, predicted[rows], human[rows]))
+    return values
+
+
+def written_out(level, correlate, texts, draws):
+    """The statistic of each list of group names in `draws` (a name may repeat), computed the long way."""
+    if level == "group":
+        values = within_groups(correlate, *texts[:3])
+        return [np.mean([values[name] for name in drawn]) for drawn in draws]
+    return [pooled(level, correlate, texts, drawn) for drawn in draws]
+
+
+def pooled(level, correlate, texts, drawn):
+    predicted, human, groups, systems = map(np.array, texts)
+    rows = np.concatenate([np.flatnonzero(groups == name) for name in drawn])
+    if level == "dataset":
+        return scipys(correlate, predicted[rows], human[rows])
+    means = [
+        [scores[rows][systems[rows] == name].mean() for name in sorted(set(systems[rows]))]
+        for scores in (predicted, human)
+    ]
+    return scipys(correlate, *np.round(means, 10))
+
+
+def resampled_names(level, texts, seed):
+    """The groups that the level uses, and 80 resamples of them."""
+    names = sorted(within_groups(spearmanr, *texts[:3])) if level == "group" else sorted(set(texts[2]))
+    counts = resample_counts(np.random.default_rng(seed), 80, len(names)).astype(int)
+    return names, [np.repeat(names, row) for row in counts]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_values_and_intervals_equal_those_written_out_in_full(level, seed):
+    texts = simulated(seed=seed)
+    result = agreement(*texts, level=level, resamples=80, seed=seed)
+    names, draws = resampled_names(level, texts, seed)
+    for name, correlate in SCIPYS.items():
+        value, *drawn = written_out(level, correlate, texts, [names, *draws])
+        expected = [value, *np.quantile(drawn, [0.025, 0.975])]
+        np.testing.assert_allclose(dataclasses.astuple(getattr(result, name)), expected, atol=1e-9)
+    assert result.resampled == "groups"
+    assert result.groups == len(names)
+
+
+def test_worked_example():
+    human = [1, 2, 3, 1, 2, 3, 4, 4, 4, 2, 5]
+    predicted = [1, 2, 3, 3, 2, 1, 1, 2, 3, 7, 7]
+    groups = ["up"] * 3 + ["down"] * 3 + ["flat"] * 3 + ["mute"] * 2
+    skip = agreement(predicted, human, groups, level="group")
+    assert (skip.n, skip.groups, skip.constant_groups, skip.constant) == (8, 3, 1, "skip")
+    assert skip.spearman.value == pytest.approx((1 - 1 + 0) / 3)
+    papers = agreement(predicted, human, groups, level="group", constant="papers")
+    assert (papers.n, papers.groups, papers.constant_groups, papers.constant) == (11, 4, 1, "papers")
+    for estimate in estimates(papers).values():
+        assert estimate.value == pytest.approx((1 - 1 + 1 + 0) / 4)
+
+
+def test_system_level_correlates_the_means_of_systems():
+    human, predicted = [1, 2, 3, 5, 2, 5], [0, 5, 1, 9, 1, 4]
+    groups, systems = ["a", "a", "a", "b", "b", "b"], ["s", "t", "u"] * 2
+    result = agreement(predicted, human, groups, systems, level="system")
+    assert result.pearson.value == pytest.approx(pearsonr([4.5, 3, 2.5], [3, 2, 4]).statistic)
+    assert result.kendall.value == pytest.approx(-1 / 3)
+
+
+def test_systems_with_equal_means_are_tied_in_whatever_order_their_scores_are_summed():
+    scores = [0.1, 0.2, 0.3, 0.3, 0.2, 0.1, 0.5, 0.5, 0.6]
+    groups, systems = list("abcabcabc"), list("sssttt") + list("uuu")
+    assert sum(scores[:3]) != sum(scores[3:6])
+    result = agreement([1, 1, 1, 2, 2, 2, 3, 3, 3], scores, groups, systems, level="system", resamples=0)
+    assert result.spearman.value == pytest.approx(spearmanr([1, 2, 3], [1, 1, 2]).statistic)
+
+
+def test_constant_evaluator_gets_nothing_for_it_unless_the_humans_agree_on_all():
+    predicted, human, groups, systems = simulated()
+    flat = np.full(len(human), 3.0)
+    assert agreement(flat, human, groups, level="group").spearman == Estimate(0, 0, 0)
+    assert agreement(flat, human, groups, level="dataset").spearman == NOTHING
+    assert agreement(flat, human, groups, systems, level="system").spearman == NOTHING
+    assert agreement(predicted, flat, groups, level="group").spearman == NOTHING
+    assert agreement(predicted, flat, groups, level="group", constant="papers").spearman == Estimate(1, 1, 1)
+
+
+@pytest.mark.parametrize("constant", ["skip", "papers"])
+def test_groups_of_one_text_are_left_out_at_group_level_and_counted(constant):
+    predicted, human, groups, systems = simulated()
+    more = (np.append(predicted, [1, 9]), np.append(human, [5, 1]), [*groups, "alone", "solo"], [*systems, "s0", "s1"])
+    with_singles = agreement(*more, level="group", constant=constant)
+    without = agreement(predicted, human, groups, systems, level="group", constant=constant)
+    assert with_singles == dataclasses.replace(without, single_groups=2)
+    assert (
+        agreement(*more, level="dataset").groups == without.groups + without.constant_groups * (constant == "skip") + 2
+    )
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_unscored_texts_are_as_if_absent(level):
+    predicted, human, groups, systems = simulated()
+    predicted[::5] = np.nan
+    kept = np.flatnonzero(~np.isnan(predicted))
+    result = agreement(predicted, human, groups, systems, level=level)
+    names = [[ids[row] for row in kept] for ids in (groups, systems)]
+    assert result == agreement(predicted[kept], human[kept], *names, level=level)
+    assert result.n <= len(kept)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@settings(max_examples=10, deadline=None)
+@given(order=st.permutations(range(40)))
+def test_order_of_the_texts_changes_no_digit(level, order):
+    predicted, human, groups, systems = (column[:40] for column in simulated())
+    shuffled = [predicted[order], human[order], [groups[i] for i in order], [systems[i] for i in order]]
+    options = {"level": level, "resamples": 50}
+    assert agreement(*shuffled, **options) == agreement(predicted, human, groups, systems, **options)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_names_of_groups_and_systems_do_not_matter(level):
+    predicted, human, groups, systems = simulated()
+    result = agreement(predicted, human, groups, systems, level=level)
+    longer = [[f"any {name}" for name in ids] for ids in (groups, systems)]
+    assert agreement(predicted, human, *longer, level=level) == result
+    reversed_order = [f"{99 - int(name[1:])}" for name in groups]
+    other = agreement(predicted, human, reversed_order, systems, level=level)
+    for name, estimate in estimates(result).items():
+        relabelled = getattr(other, name)
+        assert relabelled.value == pytest.approx(estimate.value)
+        assert relabelled.low == pytest.approx(estimate.low, abs=0.1)
+
+
+@pytest.mark.parametrize("level", ["group", "dataset"])
+def test_rank_agreement_and_its_interval_are_unchanged_by_a_monotone_transformation(level):
+    predicted, human, groups, _ = simulated()
+    plain = agreement(predicted, human, groups, level=level)
+    bent = agreement(np.exp(predicted), human**3, groups, level=level)
+    assert (bent.spearman, bent.kendall) == (plain.spearman, plain.kendall)
+    assert bent.pearson != plain.pearson
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_seed_decides_the_interval_and_not_the_value(level):
+    data = simulated()
+    first, again, other = (agreement(*data, level=level, seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first.spearman.value == other.spearman.value
+    assert first.spearman != other.spearman
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_single_group_is_resampled_by_its_texts(level):
+    predicted, human, _, systems = simulated(missing=0)
+    result = agreement(predicted, human, ["one"] * len(human), systems, level=level)
+    assert (result.resampled, result.groups) == ("texts", 1)
+    for estimate in estimates(result).values():
+        assert estimate.low < estimate.value < estimate.high
+
+
+def test_texts_that_share_no_group_are_resampled_one_by_one():
+    predicted, human, _, _ = simulated()
+    alone = [str(row) for row in range(len(human))]
+    by_text, as_one = (agreement(predicted, human, groups, level="dataset") for groups in (alone, ["x"] * len(human)))
+    assert by_text.resampled == "texts"
+    assert by_text.single_groups == by_text.groups == len(human)
+    assert by_text.spearman.value == pytest.approx(as_one.spearman.value, abs=1e-12)
+    nothing = agreement(predicted, human, alone, level="group")
+    assert (nothing.n, nothing.groups, nothing.spearman) == (0, 0, NOTHING)
+
+
+def test_grouped_texts_have_a_wider_interval_than_independent_ones():
+    rng = np.random.default_rng(4)
+    effect = np.repeat(rng.normal(size=15), 10)
+    human, predicted = effect + rng.normal(size=150) / 4, effect + rng.normal(size=150) / 4
+    groups = [str(row // 10) for row in range(150)]
+    by_group = agreement(predicted, human, groups, level="dataset").pearson
+    by_text = agreement(predicted, human, [str(row) for row in range(150)], level="dataset").pearson
+    assert by_group.high - by_group.low > 1.5 * (by_text.high - by_text.low)
+
+
+def test_kendall_of_many_texts_takes_fewer_resamples():
+    rng = np.random.default_rng(3)
+    n = PAIR_LIMIT + 200
+    human = rng.integers(1, 6, n).astype(float)
+    predicted = human + rng.normal(size=n)
+    group = rng.integers(0, 30, n)
+    result = agreement(predicted, human, [f"{g:02}" for g in group], level="dataset", resamples=400, seed=5)
+    counts = resample_counts(np.random.default_rng(5), KENDALL_RESAMPLES, 30).astype(int)[:, group]
+    taus = [kendalltau(np.repeat(predicted, row), np.repeat(human, row)).statistic for row in counts]
+    np.testing.assert_allclose([result.kendall.low, result.kendall.high], np.quantile(taus, [0.025, 0.975]))
+    assert result.kendall.value == pytest.approx(kendalltau(predicted, human).statistic)
+
+
+@pytest.mark.parametrize("level", ["group", "dataset"])
+def test_intervals_cover_the_true_correlation_about_as_often_as_they_say(level):
+    rho = 0.6
+    rng = np.random.default_rng(11)
+    groups = [f"{row // 8:02}" for row in range(160)]
+    covered = []
+    for _ in range(100):
+        human = rng.normal(size=160)
+        predicted = rho * human + np.sqrt(1 - rho**2) * rng.normal(size=160)
+        covered.append(agreement(predicted, human, groups, level=level, resamples=200, seed=1).pearson)
+    truth = rho if level == "dataset" else mean_small_sample_pearson(rho, 8)
+    share = np.mean([estimate.low <= truth <= estimate.high for estimate in covered])
+    assert 0.86 <= share <= 0.99
+
+
+def mean_small_sample_pearson(rho, n):
+    rng = np.random.default_rng(0)
+    x, noise = rng.normal(size=(2, 40_000, n))
+    y = rho * x + np.sqrt(1 - rho**2) * noise
+    x, y = (v - v.mean(axis=1, keepdims=True) for v in (x, y))
+    return np.mean((x * y).sum(axis=1) / np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1)))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_result_is_plain_json(level):
+    result = agreement(*simulated(), level=level)
+    told = json.loads(json.dumps(dataclasses.asdict(result), allow_nan=False))
+    assert told["level"] == level
+    assert told["spearman"] == dataclasses.asdict(result.spearman)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_nothing_scored_gives_nothing_and_no_error(level):
+    empty = agreement([], [], [], [], level=level)
+    unscored = agreement([np.nan] * 3, [1, 2, 3], ["a"] * 3, ["s"] * 3, level=level)
+    for result in (empty, unscored):
+        assert (result.n, result.groups, result.constant_groups) == (0, 0, 0)
+        assert estimates(result) == dict.fromkeys(SCIPYS, NOTHING)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_difference_equals_the_paired_bootstrap_written_out_in_full(level, seed):
+    first, *rest = simulated(seed=seed)
+    second = np.random.default_rng(9).permutation(first)
+    result = difference(first, second, *rest, level=level, resamples=80, seed=seed)
+    names, draws = resampled_names(level, (first, *rest), seed)
+    ours, theirs = (written_out(level, spearmanr, (scores, *rest), [names, *draws]) for scores in (first, second))
+    value, *gains = np.subtract(ours, theirs)
+    expected = [value, *np.quantile(gains, [0.025, 0.975])]
+    np.testing.assert_allclose(dataclasses.astuple(result.spearman), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_evaluator_differs_from_itself_by_nothing(level):
+    predicted, *rest = simulated()
+    assert difference(predicted, predicted, *rest, level=level).spearman == Estimate(0, 0, 0)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_difference_changes_sign_with_the_order_of_the_evaluators(level):
+    first, *rest = simulated()
+    second = np.random.default_rng(1).permutation(first)
+    there, back = difference(first, second, *rest, level=level), difference(second, first, *rest, level=level)
+    np.testing.assert_allclose(
+        dataclasses.astuple(back.spearman),
+        [-there.spearman.value, -there.spearman.high, -there.spearman.low],
+        atol=1e-12,
+    )
+
+
+def test_paired_interval_is_narrower_than_two_unpaired_ones():
+    predicted, human, groups, _ = simulated(groups=40, seed=3)
+    rival = predicted + np.random.default_rng(2).normal(size=len(human)) / 10
+    paired = difference(predicted, rival, human, groups, level="group").spearman
+    alone = agreement(predicted, human, groups, level="group").spearman
+    assert paired.high - paired.low < 0.5 * (alone.high - alone.low)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_difference_uses_the_texts_that_both_have_scored(level):
+    first, human, groups, systems = simulated()
+    second = rankdata(first) + human
+    first[::4], second[1::4] = np.nan, np.nan
+    both = np.flatnonzero(~np.isnan(first + second))
+    ids = [[names[row] for row in both] for names in (groups, systems)]
+    result = difference(first, second, human, groups, systems, level=level)
+    ours, theirs = (agreement(scores[both], human[both], *ids, level=level) for scores in (first, second))
+    assert (result.n, result.groups) == (ours.n, ours.groups)
+    assert result.spearman.value == pytest.approx(ours.spearman.value - theirs.spearman.value, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"predicted": [1, 2]}, "predicted: expected 3 scores"),
+        ({"predicted": [1, 2, np.inf]}, "predicted: .* infinity"),
+        ({"human": [1, 2]}, "human: expected 3 scores"),
+        ({"human": [1, 2, np.nan]}, "human: .* nan"),
+        ({"groups": ["a", "b", None]}, "groups: expected strings, got None at position 2"),
+        ({"systems": None}, "systems: .* got None"),
+        ({"systems": ["s"]}, "systems: expected 3 ids"),
+        ({"systems": ["s", 7, "t"]}, "systems: expected strings, got 7 at position 1"),
+        ({"level": "text"}, "level: expected one of group, dataset, system, got 'text'"),
+        ({"constant": "one"}, "constant: expected one of skip, papers, got 'one'"),
+        ({"resamples": -1}, "resamples"),
+        ({"confidence": 95}, "confidence"),
+    ],
+)
+def test_bad_input_is_refused_with_what_came_and_what_was_expected(change, said):
+    good = {"predicted": [1, 2, 3], "human": [1, 2, 3], "groups": ["a"] * 3, "systems": ["s", "t", "u"]}
+    with pytest.raises(ValueError, match=said):
+        agreement(**good | {"level": "system"} | change)
+
+
+def test_importing_statistics_does_not_import_scipy():
+    code = "import sys, rubriclab.stats; sys.exit(any(name.startswith('scipy') for name in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
