@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -214,7 +215,7 @@ class Effort(Frozen):
 
 def rounded(value: float | None) -> float | None:
     """Return `value` as evidence keeps it; NaN becomes `None`."""
-    return None if value is None or value != value else round(float(value), DIGITS)
+    return None if value is None or math.isnan(value) else round(float(value), DIGITS)
 
 
 def criterion_payload(criterion: Criterion) -> dict[str, Any]:

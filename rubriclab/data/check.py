@@ -98,7 +98,8 @@ def _faults_of(row: _Placed, aspect: str, scale: Scale | None) -> Iterator[Fault
     wanted = f"a score from {show(scale.low)} to {show(scale.high)}" if scale else "a finite number"
     for table, number in numbers:
         if not (scale.contains(number) if scale else math.isfinite(number)):
-            yield row.fault(f"{table}.{aspect}", describe(number), wanted)
+            came = show(number) if math.isfinite(number) else describe(number)
+            yield row.fault(f"{table}.{aspect}", came, wanted)
 
 
 def _stop_at(faults: list[Fault]) -> None:
@@ -141,7 +142,7 @@ def _aspects(examples: Iterable[Example]) -> str:
 def _set_aside(examples: tuple[Example, ...], chosen: tuple[Example, ...], aspect: str) -> Iterator[str]:
     if len(chosen) < len(examples):
         aside = len(examples) - len(chosen)
-        yield f"{aside} of {len(examples)} rows have no score for {aspect!r} and are set aside"
+        yield f"rows without a score for {aspect!r} are set aside: {aside} of {len(examples)}"
 
 
 def _scale_taken(given: Scale | None, taken: Scale) -> Iterator[str]:

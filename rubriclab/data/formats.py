@@ -21,6 +21,7 @@ import orjson
 from rubriclab.data.row import Fault
 from rubriclab.errors import DataError
 
+Lines = Iterable[bytes | str]
 Numbered = Iterator[tuple[int, Any]]
 
 _BOM = b"\xef\xbb\xbf"
@@ -42,7 +43,7 @@ def lines_of(path: Path) -> Iterator[bytes]:
         yield from stream
 
 
-def json_lines(where: str, lines: Iterable[bytes]) -> Numbered:
+def json_lines(where: str, lines: Lines) -> Numbered:
     """Yield the rows of JSON Lines; blank lines are none."""
     for number, line in _numbered(where, lines):
         if isinstance(line, Fault):
@@ -51,7 +52,7 @@ def json_lines(where: str, lines: Iterable[bytes]) -> Numbered:
             yield number, _json_row(where, number, line)
 
 
-def csv_rows(where: str, lines: Iterable[bytes]) -> Numbered:
+def csv_rows(where: str, lines: Lines) -> Numbered:
     """Yield the rows of a CSV file with a header as mappings from column to text; blank lines are none.
 
     Raises:
@@ -67,8 +68,7 @@ def csv_rows(where: str, lines: Iterable[bytes]) -> Numbered:
         if isinstance(cells, Fault):
             yield number, cells
         elif len(cells) != len(columns):
-            came = f"{len(cells)} cells"
-            yield number, Fault(where, number, None, came, f"{len(columns)}, as in the header {','.join(columns)}")
+            yield number, Fault(where, number, None, f"{len(cells)} cells", f"{len(columns)}, as in the header")
         else:
             yield number, dict(zip(columns, cells, strict=True))
 
@@ -108,11 +108,12 @@ def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
     return rows
 
 
-def _numbered(where: str, lines: Iterable[bytes]) -> Iterator[tuple[int, bytes | Fault]]:
+def _numbered(where: str, lines: Lines) -> Iterator[tuple[int, bytes | Fault]]:
     """Yield lines counted from 1, without byte order mark; a fault where no more can be read."""
     number = 0
     try:
-        for number, line in enumerate(lines, start=1):
+        for number, text in enumerate(lines, start=1):
+            line = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
             yield number, _first_line(where, line) if number == 1 else line
     except (OSError, EOFError, zlib.error) as error:
         yield number + 1, _broken_off(where, number, error)
@@ -126,10 +127,10 @@ def _first_line(where: str, line: bytes) -> bytes:
 
 
 def _broken_off(where: str, number: int, error: Exception) -> Fault:
-    reason = " ".join(str(error).split())
+    reason = " ".join(str(error).split()).rstrip(".")
     if number == 0:
-        raise DataError(f"{where} cannot be read: {reason}.", "Is the file whole, and what its name says?")
-    return Fault(where, number + 1, None, f"data that breaks off or is damaged ({reason})", "more rows or a clean end")
+        raise DataError(f"{where} cannot be read: {reason}.", "Is it whole, and what its name says?") from error
+    return Fault(where, number + 1, None, f"data that breaks off or is damaged ({reason})", "a whole file")
 
 
 def _json_row(where: str, number: int, line: bytes) -> Any:
@@ -140,7 +141,8 @@ def _json_row(where: str, number: int, line: bytes) -> Any:
     try:
         line.decode()
     except UnicodeDecodeError as error:
-        came = f"bytes that are not UTF-8, in {line[max(0, error.start - 10) : error.end + 10]!r}"
+        around = line[max(0, error.start - 10) : error.end + 10].strip()
+        came = f"bytes that are not UTF-8, in {around!r}"
         return Fault(where, number, None, came, "JSON in UTF-8")
     row = _lenient(line)
     if row is not None:
@@ -155,9 +157,8 @@ def _lenient(line: bytes) -> Any:
         return None
     try:
         row = json.loads(line)
-        orjson.dumps(
-            row
-        )  # refuses what else the standard library lets through: lone surrogates, numbers beyond 64 bits
+        # The standard library also lets lone surrogates and numbers beyond 64 bits through; orjson refuses them.
+        orjson.dumps(row)
     except (ValueError, TypeError, RecursionError):
         return None
     return row

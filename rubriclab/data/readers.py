@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rubriclab.data.example import Example
-from rubriclab.data.formats import Numbered, csv_rows, json_lines, lines_of, parquet_rows
+from rubriclab.data.formats import Lines, Numbered, csv_rows, json_lines, lines_of, parquet_rows
 from rubriclab.data.mapping import NATIVE, FieldMap
 from rubriclab.data.row import Fault, example_of, missing_column
 from rubriclab.errors import DataError
@@ -40,7 +40,7 @@ class Rows(Iterator[Example | Fault]):
         return row
 
 
-def read(source: str | Path | Iterable[bytes], mapping: FieldMap = NATIVE) -> Rows:
+def read(source: str | Path | Lines, mapping: FieldMap = NATIVE) -> Rows:
     """Return the examples and faults of a file, of `-` (standard input), or of a stream or iterable of lines.
 
     The file's name says its format; standard input and streams are JSON Lines. Rows are read as they are asked for.
@@ -80,7 +80,7 @@ def from_rows(rows: Iterable[Any], where: str = "rows", mapping: FieldMap = NATI
     return Rows(where, _examples(where, enumerate(_mappings(rows), start=1), mapping))
 
 
-def _lines_read(where: str, lines: Iterable[bytes], mapping: FieldMap) -> Rows:
+def _lines_read(where: str, lines: Lines, mapping: FieldMap) -> Rows:
     return Rows(where, _examples(where, json_lines(where, lines), mapping))
 
 

@@ -6,6 +6,7 @@ A failed reply is missing with its reason, never a number.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -31,7 +32,7 @@ async def ask(judge: Judge, prompt: Prompt[R]) -> Answer[R]:
     """Return the judge's answer to `prompt`, asking once more if the first reply cannot be used.
 
     Raises:
-        JudgeRefused, BudgetReached, ReplayMiss: these end the whole command, not one answer.
+        JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: these end the whole command, not one answer.
     """
     try:
         reply = await judge.reply(prompt)
@@ -73,7 +74,7 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
 
 def _objects(text: str) -> Iterator[Any]:
     """Yield the outermost JSON objects in `text`, left to right."""
-    decoder = json.JSONDecoder(parse_constant=_refuse)
+    decoder = json.JSONDecoder(parse_float=_finite, parse_constant=_finite, object_pairs_hook=_unambiguous)
     at = text.find("{")
     while at >= 0:
         try:
@@ -85,8 +86,18 @@ def _objects(text: str) -> Iterator[Any]:
         at = text.find("{", end)
 
 
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not a JSON number")
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(f"{number} is not a number to reckon with")
+    return value
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if any(values[key] != value for key, value in pairs):
+        raise ValueError("one key with two values")
+    return values
 
 
 def _complaint(error: ValidationError) -> str:

@@ -103,6 +103,7 @@ class LanguageModel:
             PromptRejected: for a prompt that is too long or filtered.
             JudgeRefused: for a wrong key, model or request.
         """
+        _litellm()  # its import takes seconds, which are not the provider's
         from openai import OpenAIError
 
         try:

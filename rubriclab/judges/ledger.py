@@ -50,8 +50,8 @@ class Ledger:
 class Metered:
     """A judge whose replies are entered in `ledger`. It stands outermost, so that it sees what the asker sees.
 
-    An answer is missing where no reply came, or where the reply to the one repair cannot be used either; both show here,
-    so nobody else has to count.
+    An answer is missing where no reply came, or where the reply to the one repair cannot be used either; both show
+    here, so nobody else has to count.
     """
 
     def __init__(self, judge: Judge, ledger: Ledger) -> None:

@@ -30,7 +30,8 @@ class Bucket:
     def take(self, amount: float) -> float:
         """Take `amount` and return the seconds to wait until it is really there."""
         now = self._clock()
-        self._level = min(self._burst, self._level + (now - self._seen) * self._rate)
+        refilled = min(self._burst, self._level + (now - self._seen) * self._rate)
+        self._level = max(self._level, refilled)  # what was given back may stand above the burst
         self._seen = now
         self._level -= amount
         return max(0.0, -self._level / self._rate)
@@ -43,8 +44,9 @@ class Bucket:
 class Limited:
     """A judge that is never asked faster than allowed.
 
-    Tokens are estimated before a request and corrected by the reply's usage. When the provider asks for a pause,
-    nothing is sent until it is over: the prompts behind would only be turned away as well.
+    A prompt's tokens are estimated before the request; the reply's usage then corrects the estimate and adds what was
+    written, so that those who come next wait for it. When the provider asks for a pause, nothing is sent until it is
+    over: the prompts behind would only be turned away as well.
 
     Attributes:
         concurrency: requests in flight.
@@ -94,7 +96,7 @@ class Limited:
         return reply
 
     def _expected_tokens(self, prompt: Prompt[Any]) -> int:
-        return estimated_tokens(messages_of(prompt)) + prompt.max_tokens if self._tokens else 0
+        return estimated_tokens(messages_of(prompt)) if self._tokens else 0
 
     async def _wait(self, tokens: int) -> None:
         waits = [self._requests.take(1)] if self._requests else []

@@ -28,7 +28,8 @@ def translated(error: Exception, model: str) -> JudgeError:
     status = getattr(error, "status_code", None) or 500
     said = f"{model}: {provider_message(error)}"
     if _NO_KEY.search(str(error)):
-        return JudgeRefused(said, f"Set {key_variable(model)}; for a server of your own any text will do.")
+        own = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
+        return JudgeRefused(said, f"Set {key_variable(model)}{own}.")
     if REJECTED & {kind.__name__ for kind in type(error).__mro__} or status == 413:
         return PromptRejected(said)
     if _code(error) == "insufficient_quota":

@@ -89,7 +89,7 @@ class Recording:
     A file that is there is continued, a half-written last line mended, and no request written twice.
 
     Raises:
-        DataError: if `path` cannot be written, is there and is no recording, or holds the same judge under other settings.
+        DataError: if `path` cannot be written, is there and is no recording, or holds this judge under other settings.
     """
 
     def __init__(self, judge: Judge, path: Path) -> None:

@@ -14,6 +14,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning.floor import best_measure
 from rubriclab.literature import Finding
 from rubriclab.methods import hypoeval
+from rubriclab.methods.hypoeval.learn import Progress, silent
 from rubriclab.methods.hypoeval.selection import predictions, select
 from rubriclab.prompts import prompts_digest
 from rubriclab.rubric import Interval, Provenance, Rubric, TrainingAgreement, rounded
@@ -35,13 +36,14 @@ class Trained:
 async def train(
     examples: Sequence[Example],
     assignment: Assignment,
+    *,
     judge: Judge,
     generator: Judge,
-    findings: Sequence[Finding],
+    findings: Sequence[Finding] = (),
     settings: hypoeval.HypoEvalSettings,
     seed: int,
     snapshots: Callable[[], Sequence[str]] = tuple,
-    say: Callable[[str], None] = lambda _: None,
+    say: Progress = silent,
 ) -> Trained:
     """Return the rubric that HypoEval learns from labelled `examples`, with its provenance.
 
@@ -50,10 +52,17 @@ async def train(
     Raises:
         JudgeError, UserError: as `rubriclab.methods.hypoeval.learn`.
     """
-    learned = await hypoeval.learn(examples, assignment, judge, generator, findings, settings, seed, say)
-    rubric = Rubric(
-        task=assignment.words.task, aspect=assignment.aspect, scale=assignment.scale, parts=(learned.part,)
+    learned = await hypoeval.learn(
+        examples,
+        assignment,
+        judge=judge,
+        generator=generator,
+        findings=findings,
+        settings=settings,
+        seed=seed,
+        say=say,
     )
+    rubric = Rubric(task=assignment.words.task, aspect=assignment.aspect, scale=assignment.scale, parts=(learned.part,))
     by_id = {example.id: example for example in examples}
     ordered = [by_id[name] for name in learned.examples]
     provenance = Provenance(
@@ -84,9 +93,7 @@ def _training_agreement(
     columns = [learned.candidates.index(criterion.id) for criterion in learned.part.criteria]
     fitted = agreement(predictions(learned.matrix, columns), labels, groups, level="dataset")
     left_out = agreement(_cross_selected(learned.matrix, labels, groups, settings), labels, groups, level="dataset")
-    return TrainingAgreement(
-        n=fitted.n, **_intervals(fitted), cross_validated=_interval(left_out.spearman)
-    )
+    return TrainingAgreement(n=fitted.n, **_intervals(fitted), cross_validated=_interval(left_out.spearman))
 
 
 def _cross_selected(

@@ -59,7 +59,7 @@ MEASURES = (
     Measure(
         "compressed_size",
         "size after compression",
-        "share of the original size (zlib)",
+        "compressed bytes per byte (zlib)",
         "Ziv and Lempel (1977, IEEE Transactions on Information Theory)",
         (*_REPEAT, "dense", "densit", "predictab"),
     ),

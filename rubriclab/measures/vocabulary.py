@@ -115,7 +115,7 @@ MEASURES = (
 )
 
 _VOWELS = re.compile(r"[aeiouyáéíóúàèäöü]+")
-_SILENT_E = re.compile(r"[^\W\daeiouy]e\b")
+_SILENT_E = re.compile(r"[aeiouy][^\W\daeiouy]{1,4}e\b")
 
 
 def measure_vocabulary(text: Text) -> dict[str, float]:

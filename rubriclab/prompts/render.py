@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from pydantic import BaseModel
+
 from rubriclab.data.scale import show
 from rubriclab.digest import digest, digest_text
 from rubriclab.prompts.prompt import Prompt
@@ -36,12 +38,13 @@ class Message(TypedDict):
 def render(prompt: Prompt[Any]) -> list[Message]:
     """Return the messages that ask `prompt`, the reply's JSON schema spelled out at the end of the first user turn."""
     messages = [
-        Message(role=role, content=template.render(prompt.fields).strip())
-        for role, template in _parts(prompt.name)
+        Message(role=role, content=template.render(prompt.fields).strip()) for role, template in _parts(prompt.name)
     ]
-    messages[-1]["content"] += "\n\n" + _form(prompt.reply)
+    reply: type[BaseModel] = prompt.reply
+    messages[-1]["content"] += "\n\n" + _form(reply)
     if prompt.repair:
-        messages.append(Message(role="assistant", content=prompt.repair.reply))
+        # Some providers refuse a turn without words, and would end the command over an empty reply.
+        messages.append(Message(role="assistant", content=prompt.repair.reply.strip() or "(nothing)"))
         messages.append(Message(role="user", content=_complaint(prompt.repair.complaint)))
     return messages
 
@@ -62,7 +65,8 @@ def fenced(text: str, label: str) -> str:
     return f"<<<{label} {tag}>>>\n{text}\n<<<end of {label} {tag}>>>"
 
 
-def _form(reply: Any) -> str:
+@functools.lru_cache(maxsize=128)
+def _form(reply: type[BaseModel]) -> str:
     schema = json.dumps(reply.model_json_schema(), ensure_ascii=False)
     return (
         "Answer with one JSON object and nothing else: no introduction, no code fence. "
@@ -84,9 +88,7 @@ def _path(name: str) -> Path:
 @functools.cache
 def _parts(name: str) -> tuple[tuple[str, Template], ...]:
     found = _PART.split(_path(name).read_text("utf-8"))
-    return tuple(
-        (role, _environment().from_string(text)) for role, text in zip(found[1::2], found[2::2], strict=True)
-    )
+    return tuple((role, _environment().from_string(text)) for role, text in zip(found[1::2], found[2::2], strict=True))
 
 
 @functools.cache

@@ -29,7 +29,7 @@ class CriterionScore:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A text's score on the rubric's scale. Exactly one of `score` and `unscored`, the reason for its absence, is set."""
+    """A text's score on the rubric's scale, or in `unscored` the reason for its absence; exactly one of them is set."""
 
     id: str
     aspect: str
@@ -56,9 +56,7 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
     assignment = assignment_of(rubric)
-    results = await asyncio.gather(
-        *(SCORERS[part.method](example, part, assignment, judge) for part in rubric.parts)
-    )
+    results = await asyncio.gather(*(SCORERS[part.method](example, part, assignment, judge) for part in rubric.parts))
     values = [value for value, _ in results if value is not None]
     criteria = tuple(CriterionScore(r.criterion, r.score, r.reason) for _, ratings in results for r in ratings)
     complete = len(values) == len(results)

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable
 
 from rubriclab.data.example import Example
-from rubriclab.data.readers import Fault
+from rubriclab.data.row import Fault
 from rubriclab.judges.judge import Judge
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import Score, score_text, unscored

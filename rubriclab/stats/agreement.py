@@ -10,9 +10,9 @@ Three levels, as papers on evaluation use them:
 
 Papers differ in what an input with constant human scores counts for at group level:
 
-- ``skip``: it is left out, as the published evaluation code of G-Eval and CheckEval does. Unlike that code,
-  an input where the humans differ but the evaluator does not is kept and counts as 0: an evaluator that
-  cannot tell texts apart has shown no agreement, and leaving the input out would reward it for that.
+- ``skip``: it is left out, as in G-Eval's published evaluation code and in CheckEval. Unlike in G-Eval's
+  code, an input where the humans differ but the evaluator does not is kept and counts as 0: an evaluator
+  that cannot tell texts apart has shown no agreement, and leaving the input out would reward it for that.
 - ``papers``: it counts as 1, and an evaluator that is constant where the humans differ as 0. HypoEval
   Appendix B.1 follows the implementation of PairS (Liu et al., COLM 2024) in this. It raises every
   evaluator's figure, that of a constant one included.

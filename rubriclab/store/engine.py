@@ -30,7 +30,7 @@ def address(where: str | Path | None) -> URL:
         return URL.create("sqlite", database=str(Path(where).expanduser()))
     try:
         url = make_url(where)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise StoreError(
             "The store's address is not understood.", "Write a path or a URL such as postgresql://user@host/name."
         ) from None
@@ -39,8 +39,8 @@ def address(where: str | Path | None) -> URL:
 
 
 def shown(url: URL) -> str:
-    """Return `url` as messages show it: a plain path for SQLite, no password otherwise."""
-    return url.database or ":memory:" if is_sqlite(url) else url.render_as_string(hide_password=True)
+    """Return `url` as messages show it: a plain path for SQLite, and neither password nor options otherwise."""
+    return url.database or ":memory:" if is_sqlite(url) else str(url.set(query={}))
 
 
 def is_sqlite(url: URL) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rubriclab.judges.embedded.knowledge import direction, kind_of, published
 from rubriclab.judges.embedded.rating import measured
-from rubriclab.judges.embedded.traits import BY_NAME, fallback_text, level_text, readings
+from rubriclab.judges.embedded.traits import AMOUNTS, BY_NAME, fallback_text, level_text, readings
 from rubriclab.measures import CATALOGUE, Measure
 from rubriclab.stats.correlation import FloatArray, pearson
 
@@ -47,7 +47,9 @@ def propose(fields: Mapping[str, Any]) -> dict[str, Any]:
         seen = f"Compared {len(CATALOGUE)} surface measures with the labels of {len(observations)} texts."
     else:
         hypotheses = [_unfitted(fields, belief) for belief in beliefs[: fields["count"]]]
-        seen = f"No labels to compare with; {len(fields['findings'])} findings and what is usual were taken as they are."
+        seen = (
+            f"No labels to compare with; {len(fields['findings'])} findings and what is usual were taken as they are."
+        )
     return {"reasoning": seen, "hypotheses": hypotheses}
 
 
@@ -150,9 +152,8 @@ def _levels(entry: Measure, anchors: Sequence[float], mean: float, label: float,
 
 def _unfitted(fields: Mapping[str, Any], belief: Belief) -> dict[str, Any]:
     entry, anchors = BY_NAME[belief.measure], fields["scale"]["anchors"]
-    amounts = ("far less of this than is usual", "less than usual", "about as much as usual", "more than usual", "far more")
-    ordered = amounts if belief.z > 0 else amounts[::-1]
-    places = np.linspace(0, len(amounts) - 1, len(anchors)).round().astype(int)
+    ordered = tuple(AMOUNTS) if belief.z > 0 else tuple(AMOUNTS)[::-1]
+    places = np.linspace(0, len(ordered) - 1, len(anchors)).round().astype(int)
     levels = [
         {"score": anchor, "description": f"{entry.title}: {ordered[place]}"}
         for anchor, place in zip(anchors, places, strict=True)

@@ -46,7 +46,7 @@ def _rating(fields: Mapping[str, Any], criterion: Mapping[str, Any]) -> tuple[fl
     values, scale = measured(fields), fields["scale"]
     own = _read(criterion)
     if own:
-        scores = [reading.score(values[reading.measure], scale["low"], scale["high"]) for reading in own]
+        scores = [reading.score(_value(reading, values), scale["low"], scale["high"]) for reading in own]
         names = [reading.measure for reading in own]
     else:
         names = list(_measures_meant(criterion, fields["aspect"]))
@@ -54,6 +54,11 @@ def _rating(fields: Mapping[str, Any], criterion: Mapping[str, Any]) -> tuple[fl
     known = [score for score in scores if score is not None]
     middle = (scale["low"] + scale["high"]) / 2
     return sum(known) / len(known) if known else middle, _reason(names, values)
+
+
+def _value(reading: Reading, values: Mapping[str, float]) -> float:
+    value = values[reading.measure]
+    return usual_share(BY_NAME[reading.measure], value) if reading.usual and is_number(value) else value
 
 
 def _read(criterion: Mapping[str, Any]) -> tuple[Reading, ...]:
@@ -99,7 +104,9 @@ def _generic_score(name: str, value: float, fields: Mapping[str, Any]) -> float 
 
 def _reason(names: Sequence[str], values: Mapping[str, float]) -> str:
     found = [f"{BY_NAME[name].title}: {_shown(values[name])}" for name in names]
-    return f"Measured, not read: {'; '.join(found)}." if found else "The criterion speaks of nothing that can be measured."
+    return (
+        f"Measured, not read: {'; '.join(found)}." if found else "The criterion speaks of nothing that can be measured."
+    )
 
 
 def _shown(value: float) -> str:

@@ -1,15 +1,16 @@
 """Criteria in words, and the measures that the words speak of: written by the offline judge, and read back by it.
 
-A level of its own hypotheses reads like `number of words: about 43; questions: about 0.5`. Levels at which a number
-would make no sense (fewer than none, more than all) say so in words instead, and reading goes on in a straight line
-from the levels that have numbers.
+A level of its own hypotheses reads like `number of words: about 43`. Levels at which a number would make no sense
+(fewer than none, more than all) say so in words instead, and reading goes on in a straight line from the levels that
+have numbers. Without labels there are no numbers to give: such levels read like `number of words: more than usual`.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,17 +23,35 @@ _BY_TITLE = {entry.title: entry for entry in CATALOGUE}
 UNBOUNDED = frozenset({"reading_ease", "length_to_source"})
 
 
+# How levels without numbers are worded, and the share of what is usual (`usual_share`) that they stand for.
+AMOUNTS: Mapping[str, float] = {
+    "far less than usual": 0.0,
+    "less than usual": 0.25,
+    "as much as usual": 0.5,
+    "more than usual": 0.75,
+    "far more than usual": 1.0,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How one measure is read as a score: two or more points (value, score), and the score where it is undefined."""
+    """How one measure is read as a score.
+
+    Attributes:
+        measure: its name.
+        points: two or more pairs (value, score).
+        usual: whether the points' values are shares of what is usual instead of the measure's own.
+        otherwise: the score where the measure is undefined.
+    """
 
     measure: str
     points: tuple[tuple[float, float], ...]
+    usual: bool = False
     otherwise: float | None = None
 
     def score(self, value: float, low: float, high: float) -> float | None:
         """Return the score on the line through the points, within [low, high]; `otherwise` where undefined."""
-        if value != value:
+        if math.isnan(value):
             return self.otherwise
         points = sorted(self.points)
         at = next((i for i in range(1, len(points) - 1) if value <= points[i][0]), len(points) - 1)
@@ -53,14 +72,25 @@ def fallback_text(score: float) -> str:
 
 
 def readings(criterion: Mapping[str, Any]) -> tuple[Reading, ...]:
-    """Return how a criterion with numbers in its levels is read, one reading a measure; empty if it has none."""
-    points: dict[str, list[tuple[float, float]]] = {}
-    for level in criterion["levels"]:
-        for title, number in _numbers().findall(level["description"]):
-            points.setdefault(_BY_TITLE[title].name, []).append((float(number), float(level["score"])))
+    """Return how a hypothesis of the offline judge is read, one reading a measure; empty for anybody else's."""
     otherwise = _OTHERWISE.search(criterion["statement"])
     fallback = float(otherwise.group(1)) if otherwise else None
-    return tuple(Reading(name, tuple(pairs), fallback) for name, pairs in points.items() if len(pairs) > 1)
+    numbers, amounts = _points(criterion, _numbers(), float), _points(criterion, _amounts(), AMOUNTS.__getitem__)
+    return (
+        *(Reading(name, points, False, fallback) for name, points in numbers.items() if len(points) > 1),
+        *(Reading(name, points, True, fallback) for name, points in amounts.items() if len(points) > 1),
+    )
+
+
+def _points(
+    criterion: Mapping[str, Any], pattern: re.Pattern[str], value: Callable[[str], float]
+) -> dict[str, tuple[tuple[float, float], ...]]:
+    points: dict[str, tuple[tuple[float, float], ...]] = {}
+    for level in criterion["levels"]:
+        for title, amount in pattern.findall(level["description"]):
+            name = _BY_TITLE[title].name
+            points[name] = (*points.get(name, ()), (value(amount), float(level["score"])))
+    return points
 
 
 def spoken_of(text: str) -> dict[str, int]:
@@ -93,8 +123,16 @@ _OTHERWISE = re.compile(r"Where this cannot be told, the score is (-?\d+(?:\.\d+
 
 @functools.cache
 def _numbers() -> re.Pattern[str]:
-    titles = "|".join(re.escape(title) for title in sorted(_BY_TITLE, key=len, reverse=True))
-    return re.compile(rf"({titles}): about (-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)")
+    return re.compile(rf"({_titles()}): about (-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)")
+
+
+@functools.cache
+def _amounts() -> re.Pattern[str]:
+    return re.compile(rf"({_titles()}): ({'|'.join(AMOUNTS)})")
+
+
+def _titles() -> str:
+    return "|".join(re.escape(title) for title in sorted(_BY_TITLE, key=len, reverse=True))
 
 
 @functools.cache

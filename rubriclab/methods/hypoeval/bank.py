@@ -44,9 +44,7 @@ class Bank:
         """Record the utility of one more rating, and the reward that the hypothesis then has."""
         self._arms[name] = self._arms[name].seen(utility, step)
         if utility is not None:
-            self._rewards[name].append(
-                reward(self._arms[name], step, self._settings.alpha, self._settings.bonus)
-            )
+            self._rewards[name].append(reward(self._arms[name], step, self._settings.alpha, self._settings.bonus))
 
     def drop(self, name: str, reason: str) -> None:
         """Take a hypothesis out for `reason`; it keeps its evidence."""

@@ -1,14 +1,15 @@
 """HypoEval's learning (section 2): from labelled texts and literature to a few hypotheses about the raters.
 
-    first texts + literature -> first hypotheses, each rated on the first texts
-    every further text       -> rated by the top k; where most of them are wrong, it joins the wrong bank
-    full wrong bank          -> new hypotheses from it, refined by labels and literature in turn; the worst leave
-    literature alone         -> more hypotheses
-    union, redundancy out, all rated on all texts, the best by Pearson correlation kept
+first texts + literature -> first hypotheses, each rated on the first texts
+every further text       -> rated by the top k; where most of them are wrong, it joins the wrong bank
+full wrong bank          -> new hypotheses from it, refined by labels and literature in turn; the worst leave
+literature alone         -> more hypotheses
+union, redundancy out, all rated on all texts, the best by Pearson correlation kept
 """
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,8 +31,15 @@ from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.rubric import Criterion, Part, rounded
 from rubriclab.stats.correlation import FloatArray
 
+# What is being done, and the share of the whole that is done, 0 to 1.
+Progress = Callable[[str, float], None]
+
 # Ratings of the whole bank are asked for in this many rounds; after each, hopeless hypotheses leave.
 ROUNDS = 3
+
+
+def silent(_doing: str, _share: float) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +62,13 @@ class Learned:
 async def learn(
     examples: Sequence[Example],
     assignment: Assignment,
+    *,
     judge: Judge,
     generator: Judge,
-    findings: Sequence[Finding],
+    findings: Sequence[Finding] = (),
     settings: HypoEvalSettings,
     seed: int,
-    say: Callable[[str], None] = lambda _: None,
+    say: Progress = silent,
 ) -> Learned:
     """Return what HypoEval learns from labelled `examples` (each with a score for the assignment's aspect).
 
@@ -71,38 +80,31 @@ async def learn(
     """
     order = sorted(examples, key=lambda example: example.id)
     random.Random(seed).shuffle(order)
-    study = _Study(order, assignment, judge, generator, tuple(findings), settings, seed, say)
+    used = tuple(findings) if settings.sources in ("labels and literature", "literature") else ()
+    study = _Study(tuple(order), assignment, judge, generator, used, settings, random.Random(f"union {seed}"), say)
     await study.propose_all()
     await study.remove_redundant()
     await study.rate_bank()
     return study.conclude()
 
 
+@dataclass
 class _Study:
     """One run of learning: the bank, the ratings, and the steps in their order."""
 
-    def __init__(
-        self,
-        order: Sequence[Example],
-        assignment: Assignment,
-        judge: Judge,
-        generator: Judge,
-        findings: tuple[Finding, ...],
-        settings: HypoEvalSettings,
-        seed: int,
-        say: Callable[[str], None],
-    ) -> None:
-        self.order = tuple(order)
-        self.assignment = assignment
-        self.judge = judge
-        self.generator = generator
-        self.findings = findings if settings.sources in ("labels and literature", "literature") else ()
-        self.settings = settings
-        self.random = random.Random(f"union {seed}")
-        self.say = say
-        self.bank = Bank(settings)
-        self.ratings = RatingTable(assignment, judge, settings.ask)
-        self.labels = {e.id: e.scores[assignment.aspect.name] for e in order}
+    order: tuple[Example, ...]
+    assignment: Assignment
+    judge: Judge
+    generator: Judge
+    findings: tuple[Finding, ...]
+    settings: HypoEvalSettings
+    random: random.Random
+    say: Progress
+
+    def __post_init__(self) -> None:
+        self.bank = Bank(self.settings)
+        self.ratings = RatingTable(self.assignment, self.judge, self.settings.ask)
+        self.labels = {example.id: example.scores[self.assignment.aspect.name] for example in self.order}
         self.failures: list[str] = []
 
     async def propose_all(self) -> None:
@@ -129,16 +131,17 @@ class _Study:
             for name, reason in out.items():
                 self.bank.drop(name, reason)
         self._cut_union()
-        self.say(f"{len(self.bank.alive)} hypotheses left after removing redundant ones")
+        self.say(f"{len(self.bank.alive)} hypotheses without redundant ones", 0.5)
 
     async def rate_bank(self) -> None:
         """Rate all texts by the whole bank, hopeless hypotheses only as far as they deserve."""
         edges = np.linspace(0, len(self.order), ROUNDS + 1).astype(int)
-        for start, end in zip(edges[:-1], edges[1:], strict=True):
+        for start, end in itertools.pairwise(edges):
             await self.ratings.fill(self.bank.alive, self.order[start:end])
             if self.settings.drop_hopeless and end < len(self.order):
                 self._drop_hopeless(self.order[:end])
-            self.say(f"{end} of {len(self.order)} texts rated by {len(self.bank.alive)} hypotheses")
+            share = 0.5 + 0.5 * end / len(self.order)
+            self.say(f"{end} of {len(self.order)} texts rated by {len(self.bank.alive)} hypotheses", share)
 
     def conclude(self) -> Learned:
         """Select, and write down the evidence."""
@@ -181,7 +184,7 @@ class _Study:
             if len(wrong) >= settings.wrong_bank:
                 await self._propose_from_wrong(tuple(wrong), step)
                 wrong = []
-            self.say(f"{step} of {total} labelled texts seen, {len(self.bank.alive)} hypotheses")
+            self.say(f"{step} of {total} labelled texts seen, {len(self.bank.alive)} hypotheses", 0.5 * step / total)
 
     async def _propose(self, count: int, material: Material, visit: Sequence[Example] = ()) -> None:
         proposed, failure = await propose(count, material, self.assignment, self.generator)

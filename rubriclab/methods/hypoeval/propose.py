@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -46,16 +45,20 @@ async def propose(
     count: int, material: Material, assignment: Assignment, generator: Judge
 ) -> tuple[tuple[Criterion, ...], str | None]:
     """Return up to `count` hypotheses without ids, and `None`; or none and the reason why there are none."""
-    fields = {**_fields(material, assignment), "count": count}
     reason = None
     for sample in range(SAMPLES):
-        prompt = Prompt("hypoeval/propose", fields, Proposal, max_tokens=_longest(count), sample=sample)
-        answer = await ask(generator, prompt)
+        answer = await ask(generator, propose_prompt(count, material, assignment, sample))
         if answer.value:
             evidence = material.evidence()
             return tuple(_criterion(h, evidence) for h in answer.value.hypotheses[:count]), None
         reason = answer.missing
     return (), reason
+
+
+def propose_prompt(count: int, material: Material, assignment: Assignment, sample: int = 0) -> Prompt[Proposal]:
+    """Return the prompt for `count` hypotheses from `material`."""
+    fields = {**_fields(material, assignment), "count": count}
+    return Prompt("hypoeval/propose", fields, Proposal, max_tokens=_longest(count), sample=sample)
 
 
 async def refine(
@@ -66,7 +69,10 @@ async def refine(
     fields = {**_fields(material, assignment), "hypotheses": payload}
     prompt = Prompt("hypoeval/refine", fields, Proposal, max_tokens=_longest(len(hypotheses)))
     answer = await ask(generator, prompt)
-    if answer.value is None or [_payload(_criterion(h, hypotheses[0].evidence)) for h in answer.value.hypotheses] == payload:
+    if (
+        answer.value is None
+        or [_payload(_criterion(h, hypotheses[0].evidence)) for h in answer.value.hypotheses] == payload
+    ):
         return hypotheses
     seen = hypotheses[0].evidence
     evidence = seen.model_copy(

@@ -51,7 +51,9 @@ class RatingTable:
         columns = list(criteria)
         held = defaultdict(lambda: None, self._held)
         rows = [[held[criterion, example] for criterion in columns] for example in examples]
-        return np.array([[np.nan if v is None else v for v in row] for row in rows], dtype=float).reshape(-1, len(columns))
+        return np.array([[np.nan if v is None else v for v in row] for row in rows], dtype=float).reshape(
+            -1, len(columns)
+        )
 
     def counts(self, criterion: str, examples: Iterable[str]) -> tuple[int, int]:
         """Return how many ratings of `criterion` are held, and how many failed."""

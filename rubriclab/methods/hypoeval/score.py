@@ -7,7 +7,7 @@ from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.hypoeval.rate import OVERALL, Rated, rate
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
-from rubriclab.rubric import Part
+from rubriclab.rubric import DIGITS, Part
 
 # A mean over less than half of the weight would be a score by another rubric.
 LEAST_WEIGHT = 0.5
@@ -18,7 +18,8 @@ async def score(
 ) -> tuple[float | None, tuple[Rated, ...]]:
     """Return the weighted mean over the part's hypotheses, and each rating with its reason.
 
-    The mean is `None` if hypotheses with less than half of the weight could be rated.
+    The mean is rounded, so that equal means stay equal whatever the order of the sum. It is `None` if hypotheses with
+    less than half of the weight could be rated.
     """
     settings = HypoEvalSettings.model_validate(part.settings)
     ratings = await rate(example, part.criteria, assignment, judge, settings.ask)
@@ -27,4 +28,4 @@ async def score(
     weight, whole = sum(w for w, _ in rated), sum(weights[r.criterion] for r in ratings)
     if not rated or weight < LEAST_WEIGHT * whole:
         return None, ratings
-    return sum(w * value for w, value in rated) / weight, ratings
+    return round(sum(w * value for w, value in rated) / weight, DIGITS), ratings

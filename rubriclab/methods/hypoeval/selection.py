@@ -9,6 +9,7 @@ from statistics import NormalDist
 import numpy as np
 
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.rubric import DIGITS
 from rubriclab.stats.correlation import FloatArray, pearson
 
 # With fewer ratings than this a correlation says nothing, and Fisher's interval is not defined below four.
@@ -74,7 +75,7 @@ def predictions(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
     rated = ~np.isnan(chosen)
     counts = rated.sum(axis=1)
     sums = np.where(rated, chosen, 0.0).sum(axis=1)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return np.where(counts > 0, (sums / np.maximum(counts, 1)).round(DIGITS), np.nan)
 
 
 def _fisher(r: float, n: int, confidence: float) -> float:

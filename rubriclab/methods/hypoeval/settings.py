@@ -36,7 +36,7 @@ class HypoEvalSettings(BaseModel):
     """Weight of the exploration bonus in a reward."""
 
     theta: float = Field(0.5, gt=0, le=4)
-    """Error from which on a rating counts as wrong, in points of a 1 to 5 scale; other scales are mapped to that width."""
+    """Error beyond which a rating counts as wrong, in points of a 1 to 5 scale; other scales are mapped to it."""
 
     wrong_share: float = Field(0.8, ge=0, le=1)
     """Share of the top k that must be wrong, late in training, for a text to enter the bank of wrong examples. It rises

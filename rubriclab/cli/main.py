@@ -1,0 +1,76 @@
+"""The `rubriclab` command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rubriclab import __version__
+from rubriclab.cli import evaluate, learn, score, show, versions
+from rubriclab.cli.config import CONFIG_NAME, defaults_from
+from rubriclab.errors import RubriclabError
+
+INTERRUPTED = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="rubriclab")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="RUBRICLAB_CONFIG",
+    help=f"Configuration file; by default {CONFIG_NAME} in the current folder, if there is one.",
+)
+@click.pass_context
+def cli(context: click.Context, config: Path | None) -> None:
+    """Learn what human raters reward from about thirty labels, and score texts by it.
+
+    \b
+    rubriclab learn labelled.jsonl --task summarization --aspect coherence --name news-coherence
+    rubriclab show news-coherence
+    rubriclab score texts.jsonl --rubric news-coherence -o scores.jsonl
+    rubriclab evaluate heldout.jsonl --rubric news-coherence
+
+    Every option can also be set by the environment variable RUBRICLAB_OPTION (as RUBRICLAB_JUDGE) or in rubriclab.toml.
+    Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result fails what was
+    asked of it, 2 something to be mended by you, 3 inconclusive, 4 the provider failed.
+    """
+    commands = {name: command.params for name, command in cli.commands.items()}
+    context.default_map = defaults_from(config, commands)
+
+
+for command in (learn.learn, show.show, score.score, evaluate.evaluate, *versions.COMMANDS):
+    cli.add_command(command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit: one line for an error of ours, a traceback for a bug."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        result: Any = cli.main(arguments, prog_name="rubriclab", standalone_mode=False)
+    except RubriclabError as error:
+        click.echo(f"error: {error}", err=True)
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted; run the same command again to go on: answers so far are kept", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone (`| head`); Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return result if isinstance(result, int) else 0
+
+
+if __name__ == "__main__":
+    main()

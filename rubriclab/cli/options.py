@@ -1,0 +1,79 @@
+"""Options that several commands share, each with its environment variable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def option(name: str, *names: str, **settings: Any) -> Callable[[F], F]:
+    """Return a click option that `RUBRICLAB_NAME` sets too; the variable is shown in the help."""
+    long = next(part for part in (name, *names) if part.startswith("--")).split("/")[0]
+    variable = "RUBRICLAB_" + long.removeprefix("--").replace("-", "_").upper()
+    return click.option(name, *names, envvar=variable, show_envvar=False, **settings)
+
+
+def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    """Return one decorator that applies several, listed in the order of the help."""
+
+    def apply(function: F) -> F:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return apply
+
+
+store_option = option(
+    "--store", metavar="PATH|URL", help="Where versions and answers are kept: an SQLite file or any SQLAlchemy URL."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print machine-readable results.")
+map_option = option(
+    "--map",
+    "mapping",
+    metavar="FIELD=COLUMN,…",
+    help="Where fields stand in your rows, as in output=summary,scores.coherence=coh.",
+)
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Say what the command would ask at most, and ask nothing."
+)
+
+judge_options = together(
+    option(
+        "--judge",
+        metavar="JUDGE",
+        help="A litellm model string, 'embedded' (offline, no language model) or recorded:PATH.",
+    ),
+    option("--concurrency", type=int, help="Requests in flight.  [default: 8]"),
+    option("--timeout", type=float, help="Seconds for one request.  [default: 60]"),
+    option("--attempts", type=int, help="Requests per prompt before its answer is missing.  [default: 6]"),
+    option("--requests-per-minute", type=float, help="The provider's limit, if it has one."),
+    option("--tokens-per-minute", type=float, help="The provider's limit, if it has one."),
+    option("--max-calls", type=int, help="Stop cleanly after so many replies."),
+    option("--max-cost", type=float, help="Stop cleanly before so many US dollars are passed."),
+    option(
+        "--price", metavar="IN:OUT", help="US dollars per million tokens read and written, for models of unknown price."
+    ),
+    option(
+        "--structured",
+        type=click.Choice(["auto", "schema", "text"]),
+        help="Whether the reply's JSON schema is sent to the provider.  [default: auto]",
+    ),
+    option("--api-base", metavar="URL", help="The server's address, for a server of your own."),
+    option("--record", metavar="PATH", help="Write every request's digest and reply to this file, for recorded:PATH."),
+)
+
+settings_option = together(
+    option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="METHOD.NAME=VALUE",
+        help="A hyperparameter, as in hypoeval.k=10; may be given several times.",
+    ),
+    click.option("configured", "--configured", hidden=True, multiple=True),
+)

@@ -1,0 +1,139 @@
+"""`rubriclab score`: texts to scores with reasons, as a stream."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from rubriclab.cli.options import dry_run_option, json_option, judge_options, map_option, option, store_option
+
+if TYPE_CHECKING:
+    from rubriclab.cli.session import Session
+    from rubriclab.data.mapping import FieldMap
+    from rubriclab.data.readers import Rows
+    from rubriclab.judges.judge import Judge
+    from rubriclab.store import Version
+
+
+@click.command()
+@click.argument("texts")
+@option("--rubric", required=True, metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
+@option(
+    "--output",
+    "-o",
+    default="-",
+    metavar="PATH",
+    help="Where the scores go, as JSON Lines.  [default: standard output]",
+)
+@judge_options
+@map_option
+@store_option
+@dry_run_option
+@json_option
+def score(texts: str, **given: Any) -> None:
+    """Score TEXTS by a rubric: one row of JSON Lines for each row, in order.
+
+    TEXTS is a .jsonl, .csv (both also .gz) or .parquet file, or - for standard input; it is read as a stream. A faulty
+    row, or a text without enough usable ratings, becomes a row without a score that says why.
+    """
+    from rubriclab.cli.session import chosen_judge, session
+    from rubriclab.data import parse_mapping, read
+    from rubriclab.data.mapping import NATIVE
+    from rubriclab.errors import SettingsError
+
+    if given["as_json"] and given["output"] == "-":
+        raise SettingsError("--json prints a summary, but standard output holds the scores.", "Give --output PATH.")
+    mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
+    with session(given["store"], given) as work:
+        version = work.store.load(given["rubric"])
+        judge = chosen_judge(given["judge"], version.provenance.judge)
+        if given["dry_run"]:
+            _say_most(texts, mapping, version, judge, given)
+        else:
+            _score(read(texts, mapping), version, work.judge(judge), work, given)
+
+
+@dataclass
+class _Count:
+    """Rows written, and those among them without a score."""
+
+    rows: int = 0
+    unscored: int = 0
+
+
+def _score(rows: Rows, version: Version, judge: Judge, work: Session, given: dict[str, Any]) -> None:
+    import orjson
+
+    from rubriclab.cli.progress import progress
+    from rubriclab.cli.session import finish
+    from rubriclab.scoring import score_stream
+
+    count = _Count()
+    whole = _lines(Path(rows.where)) if sys.stderr.isatty() else 0
+    with _opened(given["output"]) as out, progress(work.ledger) as advance:
+
+        async def run() -> None:
+            # Twice the requests in flight, so that a slow text at the front never leaves the provider idle.
+            under_way = 2 * work.options.concurrency
+            async for row in score_stream(version.rubric, rows, judge, version.ref, under_way):
+                out.write(orjson.dumps(row.to_row(), option=orjson.OPT_APPEND_NEWLINE))
+                count.rows += 1
+                count.unscored += row.score is None
+                advance(f"{count.rows:,} texts", count.rows / whole if whole else -1.0)
+
+        try:
+            finish(run)
+        finally:
+            out.flush()
+    _summary(version, count, work, given)
+
+
+def _summary(version: Version, count: _Count, work: Session, given: dict[str, Any]) -> None:
+    from rubriclab.cli.printing import effort_row, print_json
+    from rubriclab.cli.session import note
+
+    if given["as_json"]:
+        row = {"rubric": version.ref, "rows": count.rows, "unscored": count.unscored, "output": given["output"]}
+        print_json({**row, **effort_row(work.effort())})
+        return
+    place = "" if given["output"] == "-" else f" to {given['output']}"
+    note(f"{count.rows - count.unscored:,} texts scored by {version.ref}{place}, {count.unscored:,} unscored")
+
+
+def _say_most(texts: str, mapping: FieldMap, version: Version, judge: str, given: dict[str, Any]) -> None:
+    from rubriclab.cli.dry_run import say_most
+    from rubriclab.data import Example, read
+    from rubriclab.methods.hypoeval import HypoEvalSettings
+    from rubriclab.methods.hypoeval.estimate import Estimate, estimate_scoring
+    from rubriclab.scoring.score import assignment_of
+
+    assignment, total = assignment_of(version.rubric), Estimate()
+    examples = (row for row in read(texts, mapping) if isinstance(row, Example))
+    for row in examples:
+        for part in version.rubric.parts:
+            total += estimate_scoring(row, part.criteria, assignment, HypoEvalSettings.model_validate(part.settings))
+    say_most({"judge": total}, {"judge": judge}, given)
+
+
+def _opened(output: str) -> AbstractContextManager[IO[bytes]]:
+    if output == "-":
+        return nullcontext(sys.stdout.buffer)
+    from rubriclab.errors import DataError
+
+    try:
+        return Path(output).open("wb")
+    except OSError as error:
+        raise DataError(f"{output} cannot be written: {error.strerror}.") from None
+
+
+def _lines(path: Path) -> int:
+    """Return how many lines a plain file has, for the bar; 0 where that is not the number of rows."""
+    if path.suffix not in (".jsonl", ".ndjson") or not path.is_file():
+        return 0
+    with path.open("rb") as file:
+        return sum(1 for _ in file)

@@ -1,0 +1,177 @@
+"""Commands on versions: list, log, diff, tag, export, import, verify."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rubriclab.cli.options import json_option, option, store_option
+
+
+@click.command("list")
+@store_option
+@json_option
+def list_names(*, store: str | None, as_json: bool) -> None:
+    """List the rubrics in the store, the newest version of each."""
+    from rubriclab.store import open_store
+
+    with open_store(store) as opened:
+        newest = [opened.load(name) for name in opened.names()]
+        place = opened.place
+    if not newest and not as_json:
+        click.echo(f"No rubric is stored in {place} yet; `rubriclab learn` makes one.", err=True)
+        return
+    _print_versions(newest, as_json=as_json, view="names_view")
+
+
+@click.command()
+@click.argument("name")
+@store_option
+@json_option
+def log(name: str, *, store: str | None, as_json: bool) -> None:
+    """List all versions of NAME, the newest first."""
+    from rubriclab.store import open_store
+
+    with open_store(store) as opened:
+        versions = opened.log(name)
+    _print_versions(versions, as_json=as_json, view="log_view")
+
+
+@click.command()
+@click.argument("before")
+@click.argument("after")
+@store_option
+@json_option
+def diff(before: str, after: str, *, store: str | None, as_json: bool) -> None:
+    """Show what changed from version BEFORE to version AFTER."""
+    from rubriclab.cli.printing import print_json, print_view
+    from rubriclab.store import compare, open_store
+
+    with open_store(store) as opened:
+        difference = compare(opened.load(before), opened.load(after))
+    if as_json:
+        print_json(difference.as_json())
+        return
+    from rubriclab.report.terminal import difference_view
+
+    print_view(difference_view(difference))
+
+
+@click.command()
+@click.argument("ref")
+@click.argument("tag")
+@click.option("--delete", is_flag=True, help="Remove the tag instead.")
+@store_option
+def tag(ref: str, tag: str, *, delete: bool, store: str | None) -> None:
+    """Point TAG (as in production) to the version REF; a tag moves, versions never change."""
+    from rubriclab.store import open_store
+
+    with open_store(store) as opened:
+        if delete:
+            name = ref.partition("@")[0]
+            opened.untag(name, tag)
+            click.echo(f"{name} has no tag {tag} any more")
+        else:
+            click.echo(f"{opened.tag(ref, tag).ref} is {tag}")
+
+
+@click.command("export")
+@click.argument("ref")
+@option("--output", "-o", default="-", metavar="PATH", help="The pack to write.  [default: standard output]")
+@store_option
+def export_pack(ref: str, *, output: str, store: str | None) -> None:
+    """Write the version REF as a pack: a file to review, keep in git and share."""
+    from rubriclab.errors import PackError
+    from rubriclab.store import open_store, write_pack
+
+    with open_store(store) as opened:
+        text = write_pack(opened.load(ref))
+    if output == "-":
+        click.echo(text, nl=False)
+        return
+    try:
+        Path(output).write_text(text, "utf-8")
+    except OSError as error:
+        raise PackError(f"{output} cannot be written: {error.strerror}.") from None
+
+
+@click.command("import")
+@click.argument("pack")
+@click.option("--as", "name", metavar="NAME", help="The name to keep it under.  [default: the pack's own]")
+@store_option
+@json_option
+def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) -> None:
+    """Keep the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
+    from rubriclab.cli.printing import print_json
+    from rubriclab.errors import PackError
+    from rubriclab.store import import_pack, open_store, read_pack
+
+    try:
+        text = sys.stdin.read() if pack == "-" else Path(pack).read_text("utf-8")
+    except OSError as error:
+        raise PackError(f"{pack} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise PackError(f"{pack} is no pack: it is not UTF-8 text.") from None
+    checked = read_pack(text, pack)
+    with open_store(store) as opened:
+        version = import_pack(opened, checked, name)
+    if as_json:
+        print_json({"rubric": version.ref, "new": version.new, "digest": version.digest})
+    else:
+        click.echo(version.ref if version.new else f"{version.ref} holds it already")
+
+
+@click.command()
+@store_option
+@json_option
+def verify(*, store: str | None, as_json: bool) -> None:
+    """Derive every digest in the store again; exit code 1 if anything is not as it was written."""
+    from rubriclab.cli.printing import print_json, print_view
+    from rubriclab.store import open_store
+
+    with open_store(store) as opened:
+        problems = opened.verify()
+        place, names = opened.place, opened.names()
+    if as_json:
+        print_json({"store": place, "problems": [str(problem) for problem in problems]})
+    elif problems:
+        from rubriclab.report.terminal import problems_view
+
+        print_view(problems_view(problems))
+    else:
+        click.echo(f"{place}: {len(names)} rubrics, everything as it was written")
+    if problems:
+        click.get_current_context().exit(1)
+
+
+def _print_versions(versions: Any, *, as_json: bool, view: str) -> None:
+    from rubriclab.cli.printing import print_json, print_view
+
+    if as_json:
+        print_json({"versions": [_row(version) for version in versions]})
+        return
+    from rubriclab.report import terminal
+
+    print_view(getattr(terminal, view)(versions))
+
+
+def _row(version: Any) -> dict[str, Any]:
+    agreement = version.provenance.agreement
+    return {
+        "rubric": version.ref,
+        "digest": version.digest,
+        "tags": list(version.tags),
+        "parent": version.parent,
+        "created": version.created.isoformat(),
+        "task": version.rubric.task,
+        "aspect": version.rubric.aspect.name,
+        "criteria": len(version.rubric.criteria),
+        "judge": version.provenance.judge,
+        "agreement": agreement.model_dump(mode="json") if agreement else None,
+    }
+
+
+COMMANDS = (list_names, log, diff, tag, export_pack, import_, verify)

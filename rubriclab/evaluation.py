@@ -1,0 +1,114 @@
+"""How well evaluators agree with human scores, each beside the floors that cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rubriclab.data.example import Example
+from rubriclab.learning.floor import measure_values
+from rubriclab.measures import WORD_COUNT
+from rubriclab.rubric import Floor
+from rubriclab.stats import Agreement, agreement
+from rubriclab.stats.bootstrap import Estimate
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.levels import ConstantRule, Level
+
+LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
+WORD_COUNT_FLOOR = "floor: word count"
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluator:
+    """Somebody who scores texts: `scores` has one number a text, NaN where it gave none."""
+
+    name: str
+    scores: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One evaluator's agreement with the human scores of one aspect at one level."""
+
+    evaluator: str
+    aspect: str
+    unscored: int
+    agreement: Agreement
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the result as one JSON object."""
+        found = self.agreement
+        return {
+            "evaluator": self.evaluator,
+            "aspect": self.aspect,
+            "level": found.level,
+            "n": found.n,
+            "groups": found.groups,
+            "constant_groups": found.constant_groups,
+            "constant_rule": found.constant,
+            "unscored": self.unscored,
+            "spearman": _row(found.spearman),
+            "pearson": _row(found.pearson),
+            "kendall": _row(found.kendall),
+        }
+
+
+def floors(examples: Sequence[Example], chosen: Mapping[str, Floor]) -> list[Evaluator]:
+    """Return the evaluators that never understand a text.
+
+    These are the word count, and for each rubric the surface measure that tracked its training labels best, read in
+    the direction found there. `chosen` maps what a rubric is called to its measure; equal choices are listed once.
+    """
+    found = [Evaluator(WORD_COUNT_FLOOR, measure_values(examples, [WORD_COUNT])[:, 0])]
+    by_measure: dict[tuple[str, int], list[str]] = {}
+    for rubric, floor in chosen.items():
+        by_measure.setdefault((floor.measure, floor.sign), []).append(rubric)
+    for (name, sign), rubrics in by_measure.items():
+        label = f"floor: {'' if sign > 0 else '-'}{name} (best measure for {', '.join(rubrics)})"
+        found.append(Evaluator(label, sign * measure_values(examples, [name])[:, 0]))
+    return found
+
+
+def evaluate(
+    examples: Sequence[Example],
+    evaluators: Iterable[Evaluator],
+    aspect: str,
+    *,
+    levels: Sequence[Level] = LEVELS,
+    constant: ConstantRule = "skip",
+    seed: int = 0,
+) -> list[Result]:
+    """Return the agreement of each evaluator with the scores that `examples` carry for `aspect`, level by level.
+
+    The system level is left out where a text does not name its system. `unscored` counts the texts without a number
+    from that evaluator, which its figures leave out.
+    """
+    human = np.array([example.scores[aspect] for example in examples], dtype=float)
+    groups = [example.group for example in examples]
+    systems = [example.system for example in examples]
+    known = [system for system in systems if system is not None]
+    named = known if len(known) == len(systems) else None
+    return [
+        Result(
+            evaluator.name,
+            aspect,
+            int(np.isnan(evaluator.scores).sum()),
+            agreement(evaluator.scores, human, groups, named, level=level, constant=constant, seed=seed),
+        )
+        for evaluator in evaluators
+        for level in levels
+        if level != "system" or named is not None
+    ]
+
+
+def unseen(examples: Iterable[Example], groups: Iterable[str]) -> tuple[Example, ...]:
+    """Return the examples whose group is not among `groups`, those that learning has seen."""
+    seen = set(groups)
+    return tuple(example for example in examples if example.group not in seen)
+
+
+def _row(estimate: Estimate) -> dict[str, float | None]:
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}

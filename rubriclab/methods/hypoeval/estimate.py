@@ -1,0 +1,121 @@
+"""The most that HypoEval would ask, told before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.judges.price import estimated_tokens
+from rubriclab.literature import Finding
+from rubriclab.methods.hypoeval.propose import TOKENS_PER_HYPOTHESIS, Material, propose_prompt
+from rubriclab.methods.hypoeval.rate import rate_prompt, rate_together_prompt
+from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.prompts import Prompt, render
+from rubriclab.rubric import Criterion, Evidence, Level
+
+# A hypothesis as models word it: some thirty words a level.
+WORDS_PER_LEVEL = 30
+REDUNDANCY_TOKENS = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An upper bound on what a command asks, if no reply needs a repair.
+
+    Attributes:
+        calls: prompts.
+        prompt_tokens: tokens read, estimated from the texts' length and erring upwards.
+        completion_tokens: tokens written, if every reply were as long as it may be.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: Estimate) -> Estimate:
+        return Estimate(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
+
+    def __mul__(self, times: int) -> Estimate:
+        return Estimate(self.calls * times, self.prompt_tokens * times, self.completion_tokens * times)
+
+
+def estimate_learning(
+    examples: Sequence[Example], assignment: Assignment, findings: Sequence[Finding], settings: HypoEvalSettings
+) -> tuple[Estimate, Estimate]:
+    """Return the most that learning asks of the judge, and of the generator."""
+    n, used = len(examples), findings if settings.sources in ("labels and literature", "literature") else ()
+    refills = max(0, n - settings.initial_examples) // settings.wrong_bank if "labels" in settings.sources else 0
+    from_literature = settings.bank_size if settings.sources == "literature" else (settings.bank_size + 1) // 2
+    hypotheses = settings.initial_hypotheses + refills * settings.new_hypotheses + (from_literature if used else 0)
+    if settings.sources == "prior knowledge":
+        hypotheses = settings.selected
+    average = _average(examples, assignment, settings.ask, settings.bank_size)
+    judge = average * _ratings(n, refills, hypotheses, settings) + _redundancy(hypotheses, settings)
+    shown = sum(estimated_tokens(render(rate_prompt(e, [_typical(assignment)], assignment))) for e in examples) // n
+    generator = Estimate()
+    for count, texts, times in (
+        (settings.initial_hypotheses, settings.initial_examples, 1),
+        (settings.new_hypotheses, settings.wrong_bank, refills * (1 + settings.refine_rounds)),
+        (from_literature, 0, 1 if used else 0),
+    ):
+        base = estimated_tokens(render(propose_prompt(count, Material(findings=tuple(used)), assignment)))
+        written = TOKENS_PER_HYPOTHESIS * count
+        generator += Estimate(1, base + texts * shown + written, 1000 + written) * times
+    return judge, generator
+
+
+def estimate_scoring(
+    example: Example, criteria: Sequence[Criterion], assignment: Assignment, settings: HypoEvalSettings
+) -> Estimate:
+    """Return the most that scoring one text asks of the judge."""
+    if settings.ask == "together" and len(criteria) > 1:
+        return _of(rate_together_prompt(example, criteria, assignment))
+    if settings.ask == "concatenated":
+        return _of(rate_prompt(example, criteria, assignment))
+    total = Estimate()
+    for criterion in criteria:
+        total += _of(rate_prompt(example, [criterion], assignment))
+    return total
+
+
+def _ratings(n: int, refills: int, hypotheses: int, settings: HypoEvalSettings) -> int:
+    if settings.ask == "together":
+        return 2 * n + refills * settings.wrong_bank
+    return hypotheses * n
+
+
+def _redundancy(hypotheses: int, settings: HypoEvalSettings) -> Estimate:
+    pairs = 0 if settings.redundancy == "off" else hypotheses * (hypotheses - 1) // 2
+    return Estimate(1, REDUNDANCY_TOKENS, 512) * pairs
+
+
+def _average(examples: Sequence[Example], assignment: Assignment, ask: str, most: int) -> Estimate:
+    typical = _typical(assignment)
+    total = Estimate()
+    for example in examples:
+        if ask == "together":
+            numbered = [typical.model_copy(update={"id": f"h{place:02d}"}) for place in range(most)]
+            total += _of(rate_together_prompt(example, numbered, assignment))
+        else:
+            total += _of(rate_prompt(example, [typical], assignment))
+    n = len(examples)
+    return Estimate(1, -(-total.prompt_tokens // n), -(-total.completion_tokens // n))
+
+
+def _typical(assignment: Assignment) -> Criterion:
+    words = "word " * WORDS_PER_LEVEL
+    levels = tuple(Level(score=anchor, description=words) for anchor in assignment.scale.anchors())
+    return Criterion(
+        id="h00", kind="hypothesis", trait="trait", statement=words, levels=levels, evidence=Evidence(origin="labels")
+    )
+
+
+def _of(prompt: Prompt[Any]) -> Estimate:
+    return Estimate(1, estimated_tokens(render(prompt)), prompt.max_tokens)

@@ -1,0 +1,156 @@
+"""What can be learned from, and the answer to everything that cannot."""
+
+import io
+import math
+
+import orjson
+import pytest
+
+from rubriclab.data import Example, Scale, Training, from_rows, read, training_examples
+from rubriclab.errors import DataError, SettingsError
+
+
+def rows(count=12, **changed):
+    return [
+        {"id": f"t{i}", "group": f"g{i % 3}", "output": f"Text {i}.", "scores": {"coherence": 1 + i % 4}, **changed}
+        for i in range(count)
+    ]
+
+
+def learnable(some, aspect="coherence", scale=None):
+    return training_examples(from_rows(some, "labels"), aspect, scale)
+
+
+def stopped(some, aspect="coherence", scale=None):
+    with pytest.raises(DataError) as error:
+        learnable(some, aspect, scale)
+    return error.value
+
+
+def test_good_rows_come_back_in_order_with_the_scale_and_where_it_is_from():
+    training = learnable(rows())
+    assert isinstance(training, Training)
+    assert [example.id for example in training.examples] == [f"t{i}" for i in range(12)]
+    assert training.scale == Scale(low=1, high=4, whole=True)
+    assert training.notes == ("scale 1 to 4 taken from the labels; give --scale LOW:HIGH if the raters used another",)
+
+
+def test_a_given_scale_is_taken_without_a_note():
+    assert learnable(rows(), scale="1:5") == Training(learnable(rows()).examples, Scale(low=1, high=5, whole=True), ())
+    half = Scale(low=0, high=10, whole=False)
+    assert learnable(rows(), scale=half).scale == half
+
+
+def test_single_annotations_widen_a_scale_that_is_taken_from_the_data():
+    some = rows()
+    some[0]["annotations"] = {"coherence": [0, 2], "fluency": [9]}
+    assert learnable(some).scale == Scale(low=0, high=4, whole=True)
+
+
+def test_a_scale_that_is_not_understood_is_refused():
+    with pytest.raises(SettingsError, match="1-5"):
+        learnable(rows(), scale="1-5")
+
+
+def test_rows_without_the_label_are_set_aside_and_counted():
+    training = learnable([*rows(), {"output": "No label.", "group": "g0"}])
+    assert len(training.examples) == 12
+    assert "rows without a score for 'coherence' are set aside: 1 of 13" in training.notes
+
+
+def test_one_faulty_row_stops_learning_and_is_named():
+    some = rows()
+    some[4]["output"] = None
+    error = stopped(some)
+    assert error.faults == ("labels:5: field 'output': got null, expected a non-empty text",)
+    assert error.faults[0] in str(error)
+    assert "1 fault " in str(error)
+
+
+def test_all_faults_are_named_together_in_the_order_of_their_lines():
+    some = rows(14)
+    some[1]["scores"] = {"coherence": 9}
+    some[3]["scores"] = {"coherence": "4"}
+    some[5]["id"] = "t2"
+    some[7]["annotations"] = {"coherence": [1, 0]}
+    faults = stopped(some, scale="1:4").faults
+    assert [fault.split(": got")[0] for fault in faults] == [
+        "labels:2: field 'scores.coherence'",
+        "labels:4: field 'scores.coherence'",
+        "labels:6: field 'id'",
+        "labels:8: field 'annotations.coherence'",
+    ]
+    assert "got 9, expected a score from 1 to 4" in faults[0]
+    assert "got 't2', which line 3 has too" in faults[2]
+
+
+def test_many_faults_are_all_kept_and_the_first_twenty_shown():
+    error = stopped(rows(30, output=""))
+    assert len(error.faults) == 30
+    assert "labels:20: " in str(error)
+    assert "labels:21: " not in str(error)
+    assert str(error).endswith("and 10 more")
+
+
+def test_lines_are_those_of_the_file():
+    lines = [b"", b""] + [orjson.dumps(row) for row in [*rows(), rows()[0]]]
+    with pytest.raises(DataError) as error:
+        training_examples(read(io.BytesIO(b"\n".join(lines))), "coherence")
+    assert error.value.faults[0].startswith("stream:15: field 'id': got 't0', which line 3 has too")
+
+
+def test_one_text_in_two_rows_is_told_apart_from_one_id_for_two_texts():
+    assert "one row with their mean" not in stopped([*rows(), {**rows()[0], "output": "Another."}]).faults[0]
+    assert "one row with their mean" in stopped([*rows(), rows()[0]]).faults[0]
+    nameless = {"output": "Rated by two.", "scores": {"coherence": 2}}
+    assert "one row with their mean" in stopped([*rows(), nameless, {**nameless, "scores": {"coherence": 3}}]).faults[0]
+
+
+def test_labels_between_whole_steps_lie_on_a_whole_scale():
+    some = rows()
+    some[0]["scores"] = {"coherence": 3.67}
+    assert learnable(some, scale="1:5:whole").scale.whole
+
+
+def test_an_aspect_that_nobody_rated_is_answered_with_those_that_somebody_did():
+    error = stopped(rows(), aspect="fluency")
+    assert "'coherence' (12)" in str(error)
+    assert "--map scores.fluency=COLUMN" in str(error)
+    assert "no scores at all" in str(stopped(rows(scores=None)))
+
+
+@pytest.mark.parametrize("count", [1, 9])
+def test_fewer_than_ten_labels_are_too_few(count):
+    assert f"Only {count} of {count} rows" in str(stopped(rows(count)))
+    assert len(learnable(rows(10)).examples) == 10
+
+
+def test_constant_labels_teach_nothing():
+    assert "All 12 scores for 'coherence' are 4" in str(stopped(rows(scores={"coherence": 4})))
+
+
+def test_one_group_is_enough_but_said():
+    notes = learnable(rows(group="only")).notes
+    assert any("one group ('only')" in note for note in notes)
+
+
+def test_texts_without_rivals_are_said():
+    assert any("every text is a group of its own" in note for note in learnable(rows(group=None)).notes)
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"output": " "}, "output"),
+        ({"scores": {"coherence": math.nan}}, "scores.coherence"),
+        ({"scores": {"coherence": math.inf}}, "scores.coherence"),
+        ({"annotations": {"coherence": (math.nan,)}}, "annotations.coherence"),
+    ],
+)
+@pytest.mark.parametrize("scale", [None, "1:5"])
+def test_examples_made_by_hand_are_held_to_the_same(changed, field, scale):
+    good = [Example(id=str(i), output="A", group="g", scores={"coherence": i % 3}) for i in range(11)]
+    bad = Example(**{"id": "bad", "output": "B", "group": "g", "scores": {"coherence": 2.0}, **changed})
+    with pytest.raises(DataError) as error:
+        training_examples([*good, bad], "coherence", scale)
+    assert f"rows:12: field '{field}'" in error.value.faults[-1]

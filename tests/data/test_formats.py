@@ -1,0 +1,368 @@
+"""JSON Lines, CSV and Parquet: what a broken file costs, and that it costs no more."""
+
+import csv
+import gzip
+import io
+import sys
+
+import orjson
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from rubriclab.data import Example, Fault, read
+from rubriclab.data.formats import LONGEST_CELL, csv_rows, json_lines
+from rubriclab.errors import DataError
+
+GOOD = b'{"id": "good", "output": "A text."}'
+
+
+def answers(*lines, end=b"\n"):
+    return list(read(io.BytesIO(b"\n".join(lines) + end)))
+
+
+def fault_of(line):
+    before, fault, after = answers(GOOD, line, GOOD)
+    assert before == after == Example(id="good", output="A text.", group="good")
+    assert isinstance(fault, Fault), fault
+    assert fault.line == 2
+    return fault
+
+
+def csv_answers(tmp_path, content):
+    path = tmp_path / "texts.csv"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return list(read(path))
+
+
+def test_byte_order_mark_crlf_and_blank_lines_are_fine():
+    content = b"\xef\xbb\xbf" + b"\r\n".join([GOOD, b"", b"  \t", GOOD, b""])
+    reading = read(io.BytesIO(content))
+    assert [(row.id, reading.line) for row in reading] == [("good", 1), ("good", 4)]
+
+
+def test_the_last_line_needs_no_line_end():
+    assert len(answers(GOOD, GOOD, end=b"")) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "came", "expected"),
+    [
+        (b"not json", "text that is not JSON", "a JSON object on one line"),
+        (b'{"output": "A"} {"output": "B"}', "text that is not JSON", "a JSON object on one line"),
+        (b'{"output": "A",}', "text that is not JSON", "a JSON object on one line"),
+        (b"[" * 3000, "text that is not JSON", "a JSON object on one line"),
+        (b'{"output": ' + b"[" * 100_000 + b"NaN", "text that is not JSON", "a JSON object on one line"),
+        (b'{"output": "\\ud800", "x": NaN}', "text that is not JSON", "a JSON object on one line"),
+        (b'{"output": "caf\xe9"}', 'bytes that are not UTF-8, in b\'put": "caf\\xe9"}\'', "JSON in UTF-8"),
+        (b"\xff", "bytes that are not UTF-8", "JSON in UTF-8"),
+        (b'[{"output": "A"}]', "a list of 1", "an object with a field 'output'; in a file that is one list"),
+        (b"null", "null", "an object with a field 'output'"),
+        (b"NaN", "NaN", "an object with a field 'output'"),
+        (b'"text"', "the text 'text'", "an object with a field 'output'"),
+    ],
+)
+def test_a_line_that_is_no_json_object_is_a_fault_and_reading_goes_on(line, came, expected):
+    fault = fault_of(line)
+    assert fault.field is None
+    assert fault.came.startswith(came)
+    assert fault.expected.startswith(expected)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_the_field_of_a_number_that_json_does_not_know_is_named(number):
+    fault = fault_of(b'{"id": 5, "output": "A", "scores": {"coherence": %s}}' % number.encode())
+    assert (fault.field, fault.came, fault.id) == ("scores.coherence", number, "5")
+
+
+def test_a_number_that_json_does_not_know_harms_nobody_in_a_column_that_is_not_read():
+    assert answers(b'{"output": "A", "loss": NaN}')[0].output == "A"
+
+
+def test_a_last_line_that_breaks_off_is_said_to():
+    _, fault = answers(GOOD, GOOD[:-10], end=b"")
+    assert (fault.line, fault.field) == (2, None)
+    assert fault.came.endswith("the last line breaks off)")
+
+
+def test_lines_of_text_are_read_as_lines_of_bytes_are(tmp_path):
+    path = tmp_path / "texts.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD + b'\n{"output": "caf\xe9"}\n')
+    with path.open(encoding="utf-8", errors="surrogateescape") as stream:
+        good, fault = read(stream)
+    assert good.id == "good"
+    assert fault.came.startswith("bytes that are not UTF-8")
+
+
+@pytest.mark.parametrize(
+    ("start", "name"),
+    [
+        (gzip.compress(GOOD), "gzip"),
+        ("\ufeffid".encode("utf-16-le"), "UTF-16"),
+        ("\ufeffid".encode("utf-16-be"), "UTF-16"),
+        (b"PAR1....", "Parquet"),
+        (b"PK\x03\x04....", "spreadsheet"),
+    ],
+)
+def test_what_is_not_lines_of_text_at_all_is_named_at_once(start, name):
+    with pytest.raises(DataError, match=name):
+        answers(start)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.binary(max_size=40).filter(lambda line: b"\n" not in line), max_size=8))
+def test_any_bytes_give_one_answer_for_each_line_that_is_not_blank(lines):
+    found = answers(GOOD, *lines)[1:]
+    assert len(found) == sum(bool(line.strip()) for line in lines)
+    assert all(isinstance(row, Example | Fault) for row in found)
+    assert all(str(row).isprintable() for row in found if isinstance(row, Fault))
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.data())
+def test_a_damaged_json_row_never_harms_its_neighbours(data):
+    line = bytearray(orjson.dumps({"id": 1, "output": "Ein schöner Text.", "scores": {"x": 4}}))
+    for at in data.draw(st.lists(st.integers(0, len(line) - 1), max_size=4)):
+        line[at] = data.draw(st.integers(0, 255).filter(lambda byte: byte != 10))
+    before, *between, after = answers(GOOD, bytes(line), GOOD)
+    assert before == after
+    assert len(between) == 1
+
+
+def packed(tmp_path, content):
+    path = tmp_path / "texts.jsonl.gz"
+    path.write_bytes(content)
+    return path
+
+
+@pytest.fixture(scope="module")
+def many():
+    # Differing texts, so that the packed file is long enough to be cut in many places.
+    return [{"id": str(i), "output": f"Text {i}: {hash_like(i)}."} for i in range(400)]
+
+
+def hash_like(i):
+    return " ".join(str((i * 7919 + k * 104729) % 99991) for k in range(30))
+
+
+@pytest.mark.parametrize("cut", [0.2, 0.5, 0.9, 0.999])
+def test_a_gzip_file_that_ends_early_gives_the_rows_before_and_then_a_fault(tmp_path, many, cut):
+    content = gzip.compress(b"\n".join(orjson.dumps(row) for row in many))
+    *rows, fault = read(packed(tmp_path, content[: int(len(content) * cut)]))
+    assert rows
+    assert [row.id for row in rows] == [row["id"] for row in many[: len(rows)]]
+    assert isinstance(fault, Fault)
+    assert (fault.line, fault.field) == (len(rows) + 1, None)
+    assert "breaks off or is damaged" in fault.came
+
+
+def test_a_gzip_file_with_a_wrong_checksum_says_so_after_its_rows(tmp_path, many):
+    content = bytearray(gzip.compress(b"\n".join(orjson.dumps(row) for row in many) + b"\n"))
+    content[-8] ^= 1
+    *rows, fault = read(packed(tmp_path, bytes(content)))
+    assert len(rows) == len(many)
+    assert "CRC" in fault.came
+
+
+@pytest.mark.parametrize("content", [b"not gzip", b"\x1f\x8b\x08", gzip.compress(GOOD)[:12]])
+def test_a_gzip_file_without_a_single_line_cannot_be_read(tmp_path, content):
+    with pytest.raises(DataError, match="cannot be read"):
+        list(read(packed(tmp_path, content)))
+
+
+def test_csv_cells_hold_commas_quotes_and_line_ends(tmp_path):
+    path = tmp_path / "texts.csv"
+    texts = ["plain", "with, comma", 'with "quotes"', "with\nline\r\nends", " spaces ", "ünïcode 🙂"]
+    with path.open("w", encoding="utf-8-sig", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["id", "output", "scores.coherence", "annotations.coherence"])
+        writer.writerows([i, text, 3.5, "3 4"] for i, text in enumerate(texts))
+    rows = read(path)
+    found = [(rows.line, row) for row in rows]
+    assert [row.output for _, row in found] == texts
+    assert [line for line, _ in found] == [2, 3, 4, 5, 8, 9]
+    assert all(row.scores == {"coherence": 3.5} and row.annotations == {"coherence": (3, 4)} for _, row in found)
+
+
+def test_packed_csv_is_unpacked(tmp_path):
+    path = tmp_path / "texts.CSV.GZ"
+    path.write_bytes(gzip.compress(b"output\r\nA text.\r\n"))
+    assert [row.output for row in read(path)] == ["A text."]
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    st.lists(
+        st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=2, max_size=2).filter(
+            lambda cells: any(cell.strip() for cell in cells)
+        ),
+        max_size=6,
+    )
+)
+def test_csv_cells_read_back_as_written(cells):
+    written = io.StringIO(newline="")
+    csv.writer(written).writerows([["a", "b"], *cells])
+    lines = io.BytesIO(written.getvalue().encode())
+    assert [list(row.values()) for _, row in csv_rows("t.csv", lines)] == cells
+
+
+def test_a_csv_row_with_too_few_or_too_many_cells_is_a_fault(tmp_path):
+    few, good, many = csv_answers(tmp_path, "id,output\n1\n2,A\n3,B,C\n")
+    assert str(few).endswith("texts.csv:2: got 1 cells, expected 2, as in the header")
+    assert str(many).endswith("texts.csv:4: got 3 cells, expected 2, as in the header")
+    assert good.id == "2"
+
+
+def test_blank_csv_rows_are_none(tmp_path):
+    assert [row.id for row in csv_answers(tmp_path, "\nid,output\n\n1,A\n,\n , \n2,B\n")] == ["1", "2"]
+
+
+def test_an_open_quote_costs_its_own_line_only(tmp_path):
+    rows = csv_answers(tmp_path, 'id,output\n1,A\n2,"never closed\n3,B\n4,C\n')
+    assert [getattr(row, "line", None) or row.id for row in rows] == ["1", 3, "3", "4"]
+    assert "broken CSV row" in rows[1].came
+
+
+def test_a_quote_in_the_wrong_place_costs_its_own_line_only(tmp_path):
+    rows = csv_answers(tmp_path, 'id,output\n1,"A" B\n2,C "quoted" here\n3,"D\n4,"E"\n5,F\n')
+    assert [getattr(row, "line", None) or row.id for row in rows] == [2, "2", 4, "4", "5"]
+
+
+def test_an_open_quote_is_noticed_before_it_has_swallowed_the_whole_stream():
+    taken = 0
+
+    def lines():
+        nonlocal taken
+        yield b"id,output\n"
+        yield b'1,"open\n'
+        while True:
+            taken += 1
+            yield b"2," + b"x" * 10_000 + b"\n"
+
+    rows = csv_rows("t.csv", lines())
+    assert isinstance(next(rows)[1], Fault)
+    assert taken <= LONGEST_CELL / 10_000 + 1
+    assert next(rows) == (3, {"id": "2", "output": "x" * 10_000})
+
+
+def test_a_csv_cell_that_is_not_utf_8_is_a_fault_of_its_field(tmp_path):
+    good, fault, unread = csv_answers(tmp_path, b"id,output,note\n1,A,x\n2,caf\xe9,x\n3,B,caf\xe9\n")
+    assert (good.id, fault.id, unread.id) == ("1", "2", "3")
+    assert (fault.line, fault.field) == (3, "output")
+    assert "not UTF-8" in fault.came
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        ("id;output\n1;A\n", "no comma but ';'"),
+        ("id\toutput\n1\tA\n", "no comma but"),
+        ("id,output,id\n1,A,2\n", "'id' twice"),
+        ('id,"output\n1,A\n', "broken CSV row"),
+        ("id,summary\n1,A\n", "--map output='summary'"),
+        ("id,output\n", "has no rows"),
+        ("\n\n", "has no rows"),
+        ("", "has no rows"),
+    ],
+)
+def test_a_csv_file_without_a_usable_header_is_refused_once(tmp_path, content, match):
+    with pytest.raises(DataError, match=match):
+        csv_answers(tmp_path, content)
+
+
+def test_a_table_without_the_mapped_column_is_refused_even_behind_a_faulty_row(tmp_path):
+    with pytest.raises(DataError, match="--map output='summary'"):
+        csv_answers(tmp_path, "id,summary\n1\n2,A summary.\n")
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.sampled_from([b'"', b",", b"\n", b"\r", b"\0", b"a", b"1", b"\xff", b"output"]), max_size=40))
+def test_any_csv_is_read_to_its_end(parts):
+    lines = [b"id,output\n", b"1,A\n", *io.BytesIO(b"".join(parts))]
+    found = list(csv_rows("t.csv", lines))
+    assert found[0] == (2, {"id": "1", "output": "A"})
+    at = [number for number, _ in found]
+    assert at == sorted(set(at))
+    broken = [number for number, row in found if isinstance(row, Fault) and "broken" in row.came]
+    assert all(lines[number - 1].strip() for number in broken)
+
+
+def test_parquet_reads_back_nested_and_flat(tmp_path):
+    rows = [
+        {"id": 1, "output": "A", "scores": {"x": 4.0, "y": None}, "annotations": {"x": [3, 5]}, "scores.z": 1},
+        {"id": 2, "output": "B", "scores": None, "annotations": None, "scores.z": None},
+        {"id": 3, "output": None, "scores": {"x": 2.0, "y": 1.0}, "annotations": None, "scores.z": None},
+    ]
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet")
+    first, second, fault = read(tmp_path / "t.parquet")
+    assert (first.id, first.scores, first.annotations) == ("1", {"x": 4.0, "z": 1.0}, {"x": (3.0, 5.0)})
+    assert (second.scores, second.annotations) == ({}, {})
+    assert (fault.line, fault.field, fault.id) == (3, "output", "3")
+
+
+def test_parquet_is_read_in_batches_with_the_row_as_line(tmp_path):
+    table = pa.table({"id": [str(i) for i in range(5000)], "output": ["A"] * 4999 + [" "]})
+    parquet.write_table(table, tmp_path / "t.parquet", row_group_size=700)
+    rows = read(tmp_path / "t.parquet")
+    *found, fault = [(rows.line, row) for row in rows]
+    assert [(line, row.id) for line, row in found] == [(i + 1, str(i)) for i in range(4999)]
+    assert fault[1].line == 5000
+
+
+def test_a_parquet_row_that_has_no_value_in_python_costs_only_itself(tmp_path):
+    texts = pa.Array.from_buffers(
+        pa.string(), 3, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0"), pa.py_buffer(b"A\xffB")]
+    )
+    parquet.write_table(pa.table({"output": texts}), tmp_path / "t.parquet")
+    first, fault, third = read(tmp_path / "t.parquet")
+    assert (first.output, third.output) == ("A", "B")
+    assert fault.line == 2
+    assert "utf-8" in fault.came
+
+
+def test_parquet_without_a_needed_column_is_refused_once(tmp_path):
+    parquet.write_table(pa.table({"summary": ["A summary."]}), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="--map output='summary'"):
+        list(read(tmp_path / "t.parquet"))
+
+
+def test_what_is_not_parquet_or_has_no_rows_is_said(tmp_path):
+    (tmp_path / "t.parquet").write_bytes(b"not parquet at all")
+    with pytest.raises(DataError, match=r"cannot be read.*Parquet"):
+        list(read(tmp_path / "t.parquet"))
+    parquet.write_table(pa.table({"output": pa.array([], pa.string())}), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="has no rows"):
+        list(read(tmp_path / "t.parquet"))
+
+
+def test_parquet_that_is_damaged_further_on_gives_the_rows_before(tmp_path):
+    path = tmp_path / "t.parquet"
+    table = pa.table({"output": [f"Text {i}." for i in range(5000)]})
+    parquet.write_table(table, path, row_group_size=2048, compression="zstd", use_dictionary=False)
+    start = parquet.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
+    content = bytearray(path.read_bytes())
+    content[start : start + 200] = bytes(200)
+    path.write_bytes(bytes(content))
+    *rows, fault = read(path)
+    assert [row.output for row in rows] == [f"Text {i}." for i in range(2048)]
+    assert fault.line == 2049
+    assert "damaged" in fault.came
+
+
+def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
+    parquet.write_table(pa.table({"output": ["A"]}), tmp_path / "t.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(DataError, match=r"pip install 'rubriclab\[parquet\]'"):
+        list(read(tmp_path / "t.parquet"))
+
+
+def test_a_disk_that_fails_midway_is_a_fault_in_the_place_of_the_next_row():
+    def lines():
+        yield GOOD
+        raise OSError("the disk is gone")
+
+    _, (line, fault) = json_lines("t.jsonl", lines())
+    assert (line, fault.line) == (2, 2)
+    assert "the disk is gone" in fault.came

@@ -1,0 +1,85 @@
+"""Mappings from the fields of an example to the columns of somebody's rows."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rubriclab.data import Fault, FieldMap, from_rows, parse_mapping
+from rubriclab.data.mapping import ABSENT, FIELDS, look_up
+from rubriclab.errors import SettingsError
+
+NAMES = st.text("abcdefghij _-.", min_size=1).map(str.strip).filter(bool)
+
+
+def only(row, mapping):
+    (answer,) = from_rows([row], "texts", parse_mapping(mapping))
+    return answer
+
+
+def test_mapped_columns_are_read_in_place_of_the_fields_own():
+    row = {"summary": "A text.", "output": "not this", "coh": 4, "votes": [3, 5], "nr": 12}
+    example = only(row, "output=summary, scores.coherence=coh, annotations.coherence = votes, id=nr")
+    assert (example.output, example.id) == ("A text.", "12")
+    assert example.scores == {"coherence": 4.0}
+    assert example.annotations == {"coherence": (3.0, 5.0)}
+
+
+def test_a_whole_table_of_scores_can_be_mapped():
+    assert only({"output": "A", "human": {"fluency": 2}}, "scores=human").scores == {"fluency": 2.0}
+
+
+def test_dotted_paths_reach_into_nested_rows():
+    row = {"output": "A", "article": {"body": {"text": "the source"}}, "human": {"coh": 3}}
+    example = only(row, "source=article.body.text,scores.coherence=human.coh")
+    assert (example.source, example.scores) == ("the source", {"coherence": 3.0})
+
+
+def test_a_column_whose_own_name_has_the_dot_comes_first():
+    assert look_up({"a.b": 1, "a": {"b": 2}}, "a.b") == 1
+
+
+def test_a_path_through_null_is_null_and_one_through_a_text_is_absent():
+    assert look_up({"a": None}, "a.b") is None
+    assert look_up({"a": "text"}, "a.b") is ABSENT
+    assert look_up({"a": {}}, "a.b") is ABSENT
+
+
+def test_an_absent_mapped_column_is_a_fault_that_names_both():
+    fault = only({"output": "A", "coherence": 4}, "scores.coherence=coh")
+    assert isinstance(fault, Fault)
+    assert fault.field == "scores.coherence"
+    assert "'coh'" in fault.expected
+    assert "scores.coherence=coh" in fault.expected
+    assert "'coherence'" in fault.expected  # the columns that there are
+
+
+def test_a_mapped_column_that_holds_null_gives_nothing():
+    assert only({"output": "A", "coh": None}, "scores.coherence=coh").scores == {}
+
+
+@pytest.mark.parametrize("text", ["", "output", "output=", "=summary", "output=summary,", "output=summary,,id=nr"])
+def test_what_is_no_mapping_is_refused_with_the_form_that_is(text):
+    with pytest.raises(SettingsError, match="FIELD=COLUMN"):
+        parse_mapping(text)
+
+
+@pytest.mark.parametrize("field", ["text", "Output", "scores.", "annotations. ", "source.text", "scors.coherence"])
+def test_unknown_fields_are_refused_with_the_list_of_fields(field):
+    with pytest.raises(SettingsError) as refused:
+        parse_mapping(f"{field}=a")
+    assert all(name in str(refused.value) for name in FIELDS)
+    with pytest.raises(SettingsError):
+        FieldMap({field: "a"})
+
+
+def test_a_field_cannot_be_mapped_twice():
+    with pytest.raises(SettingsError, match="'output' is mapped twice, to 'a' and 'b'"):
+        parse_mapping("output=a,output=b")
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.dictionaries(st.sampled_from(FIELDS) | NAMES.map("scores.{}".format), NAMES))
+def test_a_mapping_reads_back_as_written(columns):
+    written = ",".join(f"{name}={column}" for name, column in columns.items())
+    if columns:
+        assert parse_mapping(written).columns == columns

@@ -1,0 +1,113 @@
+"""From a raw reply to a parsed answer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from judge_questions import GOOD, Rating, rate
+
+from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, ReplayMiss
+from rubriclab.judges import FakeJudge, Reply, ask
+from rubriclab.judges.ask import read
+
+
+def reading(text: str, **settings_: Any) -> Rating | None:
+    value, complaint = read(Reply(text, "m"), rate(**settings_))
+    assert (value is None) == bool(complaint)
+    return value
+
+
+@given(st.text() | st.text(alphabet='{}[]":,\\ 0123456789.eE-nultrfasNIiy\ud800', max_size=60))
+@settings(deadline=None, max_examples=300)
+def test_no_text_breaks_the_reading(text: str) -> None:
+    reading(text)
+
+
+@given(st.text(), st.integers(1, 5), st.text(alphabet=st.characters(exclude_characters="{}")), st.booleans())
+@settings(deadline=None, max_examples=100)
+def test_one_object_is_found_among_any_prose(reasoning: str, score: int, prose: str, fence: bool) -> None:
+    text = json.dumps({"reasoning": reasoning, "score": score})
+    value = reading(f"{prose}```json\n{text}\n```{prose}" if fence else prose + text + prose)
+    assert value == Rating(reasoning=reasoning, score=score)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  \n",
+        "four",
+        "[1, 2]",
+        '{"reasoning": "fine"}',
+        '{"reasoning": "fine", "score": 6}',
+        '{"reasoning": "fine", "score": NaN}',
+        '{"reasoning": "fine", "score": 1e999}',
+        '{"reasoning": "fine", "score": 1' + "0" * 5000 + "}",
+        '{"reasoning": "fine", "score": 2, "score": 4}',
+        '{"reasoning": "fine", "score": 4',
+        GOOD + ' or rather {"reasoning": "poor", "score": 1}',
+        "{" * 5000,
+        '{"a":' * 3000,
+    ],
+)
+def test_unusable_reply_is_no_answer(text: str) -> None:
+    assert reading(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [GOOD, f"{GOOD}\n{GOOD}", f"{{sic}} {GOOD}", f'{{"other": 1}} {GOOD}', '{"reasoning": "fine", "score": "4"}'],
+)
+def test_one_meaning_is_enough(text: str) -> None:
+    assert reading(text) == Rating(reasoning="fine", score=4)
+
+
+def test_reply_cut_off_is_no_answer_even_if_it_reads_well() -> None:
+    value, complaint = read(Reply(GOOD, "m", truncated=True), rate(max_tokens=9))
+    assert value is None
+    assert "9 tokens" in complaint
+
+
+def test_fields_of_the_question_are_there_for_the_check() -> None:
+    prompt = rate()
+    strict = type(prompt)(prompt.name, {**prompt.fields, "high": 3}, prompt.reply)
+    assert read(Reply(GOOD, "m"), strict)[0] is None
+
+
+async def test_repair_is_asked_once_with_the_reply_and_the_complaint() -> None:
+    judge = FakeJudge(lambda prompt: GOOD if prompt.repair else "none")
+    assert (await ask(judge, rate())).value == Rating(reasoning="fine", score=4)
+    repair = judge.asked[1].repair
+    assert repair is not None
+    assert repair.reply == "none"
+    assert "JSON object" in repair.complaint
+
+
+async def test_after_the_repair_the_answer_is_missing_with_its_reason() -> None:
+    judge = FakeJudge(lambda prompt: '{"reasoning": "fine", "score": 9}')
+    answer = await ask(judge, rate())
+    assert answer.value is None
+    assert "9 is not between 1 and 5" in (answer.missing or "")
+    assert len(judge.asked) == 2
+
+
+@pytest.mark.parametrize("error", [JudgeUnavailable("down."), PromptRejected("too long.")])
+async def test_answer_that_never_came_is_missing(error: Exception) -> None:
+    assert (await ask(FakeJudge(raising(error)), rate())).missing == str(error)
+
+
+@pytest.mark.parametrize("error", [JudgeRefused("no."), ProviderDown("off."), BudgetReached("no."), ReplayMiss("no.")])
+async def test_what_ends_a_command_is_not_swallowed(error: Exception) -> None:
+    with pytest.raises(type(error)):
+        await ask(FakeJudge(raising(error)), rate())
+
+
+def raising(error: Exception) -> Any:
+    def script(prompt: Any) -> str:
+        raise error
+
+    return script

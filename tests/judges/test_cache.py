@@ -1,0 +1,138 @@
+"""The cache."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from judge_questions import GOOD, ScriptedJudge, rate
+from server import RunningServer
+
+from rubriclab.errors import JudgeUnavailable, StoreError
+from rubriclab.judges import Cached, LanguageModel, MemoryAnswers, Reply, Usage, ask, request_digest
+
+
+def waiting(gate: asyncio.Event, answer: Any = GOOD) -> ScriptedJudge:
+    async def script(prompt: Any) -> Any:
+        await gate.wait()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return ScriptedJudge(script)
+
+
+def opened() -> asyncio.Event:
+    gate = asyncio.Event()
+    gate.set()
+    return gate
+
+
+async def test_second_time_comes_from_the_cache_with_its_first_usage(server: RunningServer) -> None:
+    judge = Cached(LanguageModel("openai/fake", timeout=5), MemoryAnswers())
+    first, second = await judge.reply(rate()), await judge.reply(rate())
+    assert len(server.bodies) == 1
+    assert (first.cached, second.cached) == (False, True)
+    assert (first.text, first.usage, first.model) == (second.text, second.usage, second.model)
+
+
+async def test_another_judge_or_sample_or_limit_is_another_request() -> None:
+    answers = MemoryAnswers()
+    one, two = waiting(opened()), ScriptedJudge(waiting(opened()).reply, identity="other")
+    for judge in (one, two):
+        for prompt in (rate(), rate(sample=1), rate(max_tokens=9), rate(temperature=1.0), rate("Other.")):
+            assert not (await Cached(judge, answers).reply(prompt)).cached
+    assert (one.asked, two.asked) == (5, 5)
+
+
+async def test_identical_requests_in_flight_are_merged(server: RunningServer) -> None:
+    server.latency = 0.05
+    judge = Cached(LanguageModel("openai/fake", timeout=5), MemoryAnswers())
+    replies = await asyncio.gather(*(judge.reply(rate()) for _ in range(10)))
+    assert len(server.bodies) == 1
+    assert sum(not reply.cached for reply in replies) == 1
+    assert len({reply.text for reply in replies}) == 1
+
+
+async def test_those_who_wait_share_the_error() -> None:
+    gate = asyncio.Event()
+    judge = waiting(gate, JudgeUnavailable("down."))
+    cached = Cached(judge, MemoryAnswers())
+    tasks = [asyncio.create_task(cached.reply(rate())) for _ in range(5)]
+    await asyncio.sleep(0)
+    gate.set()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(result, JudgeUnavailable) for result in results)
+    assert judge.asked == 1
+
+
+async def test_errors_are_not_kept() -> None:
+    answers = MemoryAnswers()
+    with pytest.raises(JudgeUnavailable):
+        await Cached(waiting(opened(), JudgeUnavailable("down.")), answers).reply(rate())
+    assert not (await Cached(waiting(opened()), answers).reply(rate())).cached
+
+
+async def test_one_of_those_who_wait_takes_the_place_of_a_cancelled_request() -> None:
+    gate = asyncio.Event()
+    judge = waiting(gate)
+    cached = Cached(judge, MemoryAnswers())
+    tasks = [asyncio.create_task(cached.reply(rate())) for _ in range(4)]
+    await asyncio.sleep(0)
+    tasks[0].cancel()
+    await asyncio.sleep(0)
+    gate.set()
+    results = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 5)
+    assert isinstance(results[0], asyncio.CancelledError)
+    assert all(isinstance(result, Reply) for result in results[1:])
+    assert judge.asked == 2
+
+
+async def test_cancelling_one_who_waits_cancels_nobody_else() -> None:
+    gate = asyncio.Event()
+    cached = Cached(waiting(gate), MemoryAnswers())
+    tasks = [asyncio.create_task(cached.reply(rate())) for _ in range(3)]
+    await asyncio.sleep(0)
+    tasks[1].cancel()
+    await asyncio.sleep(0)
+    gate.set()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [isinstance(result, Reply) for result in results] == [True, False, True]
+
+
+async def test_unusable_replies_are_kept_and_their_repair_is_a_request_of_its_own() -> None:
+    answers = MemoryAnswers()
+    texts = ["", GOOD]
+
+    async def script(prompt: Any) -> str:
+        return texts.pop(0)
+
+    judge = ScriptedJudge(script)
+    for _ in range(2):
+        assert (await ask(Cached(judge, answers), rate())).value is not None
+    assert judge.asked == 2
+
+
+async def test_reply_is_kept_before_anybody_sees_it() -> None:
+    answers, gate = MemoryAnswers(), opened()
+    judge = waiting(gate)
+    digest = request_digest(judge.identity, rate())
+    assert answers.get(digest) is None
+    await Cached(judge, answers).reply(rate())
+    assert answers.get(digest) is not None
+
+
+async def test_reply_survives_being_written_down() -> None:
+    answers = MemoryAnswers()
+    reply = Reply("text", "snapshot", Usage(3, 4, None), truncated=True)
+    await Cached(waiting(opened(), reply), answers).reply(rate())
+    kept = await Cached(waiting(opened(), "other"), answers).reply(rate())
+    assert kept == Reply("text", "snapshot", Usage(3, 4, None), truncated=True, cached=True)
+
+
+async def test_damaged_answer_is_an_error_of_the_store() -> None:
+    answers, judge = MemoryAnswers(), waiting(opened())
+    answers.put(request_digest(judge.identity, rate()), {"txt": "?"})
+    with pytest.raises(StoreError, match="cannot be read"):
+        await Cached(judge, answers).reply(rate())

@@ -1,0 +1,206 @@
+"""A language model, asked over HTTP at the local server."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from judge_questions import Rating, rate
+from server import SNAPSHOT, RunningServer
+
+from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
+from rubriclab.judges import LanguageModel, Price, ask, close_connections, price_of
+
+
+def model(**settings: object) -> LanguageModel:
+    return LanguageModel("openai/fake", **{"timeout": 5.0, **settings})  # type: ignore[arg-type]
+
+
+async def test_reply_carries_text_snapshot_and_usage(server: RunningServer) -> None:
+    reply = await model().reply(rate())
+    assert Rating.model_validate_json(reply.text)
+    assert reply.model == SNAPSHOT
+    assert reply.usage.prompt_tokens > 0
+    assert reply.usage.completion_tokens > 0
+    assert not reply.truncated
+    assert not reply.cached
+
+
+async def test_request_says_what_the_prompt_says(server: RunningServer) -> None:
+    await model().reply(rate(temperature=0.7, max_tokens=77))
+    (body,) = server.bodies
+    assert body["temperature"] == 0.7
+    assert body["max_tokens"] == 77
+    assert [turn["role"] for turn in body["messages"]] == ["system", "user"]
+    assert "response_format" not in body
+
+
+async def test_unknown_price_is_unknown_and_not_zero(server: RunningServer) -> None:
+    assert price_of("openai/fake") is None
+    assert (await model().reply(rate())).usage.cost_usd is None
+
+
+async def test_given_price_is_used(server: RunningServer) -> None:
+    usage = (await model(price=Price(1.0, 10.0)).reply(rate())).usage
+    assert usage.cost_usd == pytest.approx((usage.prompt_tokens + 10 * usage.completion_tokens) / 1e6)
+
+
+async def test_known_model_is_priced_and_gets_a_strict_schema(server: RunningServer) -> None:
+    reply = await LanguageModel("gpt-4o-mini", timeout=5).reply(rate())
+    price = price_of("gpt-4o-mini")
+    assert price is not None
+    assert reply.usage.cost_usd == pytest.approx(price.cost(reply.usage.prompt_tokens, reply.usage.completion_tokens))
+    schema = server.bodies[0]["response_format"]["json_schema"]["schema"]
+    assert schema["additionalProperties"] is False
+    assert schema["required"] == ["reasoning", "score"]
+
+
+async def test_refused_schema_is_left_out_from_then_on(server: RunningServer) -> None:
+    server.takes_schema = False
+    judge = LanguageModel("gpt-4o-mini", timeout=5)
+    for text in ("one", "two"):
+        assert (await judge.reply(rate(text))).text
+    assert ["response_format" in body for body in server.bodies] == [True, False, False]
+
+
+async def test_schema_that_was_insisted_on_is_not_left_out(server: RunningServer) -> None:
+    server.takes_schema = False
+    with pytest.raises(JudgeRefused, match="response_format"):
+        await model(structured="schema").reply(rate())
+    assert len(server.bodies) == 1
+
+
+async def test_parameters_that_a_model_does_not_take_are_named(server: RunningServer) -> None:
+    judge = LanguageModel("o3-mini", timeout=5, reasoning_tokens=1000)
+    await judge.reply(rate(max_tokens=50))
+    assert judge.dropped == ("temperature",)
+    assert "temperature" not in server.bodies[0]
+    assert server.bodies[0]["max_completion_tokens"] == 1050
+    assert model().dropped == ()
+
+
+@pytest.mark.parametrize("fault", ["bad_request", "unauthorized", "no_credit", "forbidden", "not_found"])
+async def test_refusal_is_one_request_and_one_line(server: RunningServer, fault: str) -> None:
+    server.script.append(fault)
+    with pytest.raises(JudgeRefused) as caught:
+        await model().reply(rate())
+    assert len(server.bodies) == 1
+    assert str(caught.value).startswith("openai/fake: ")
+    assert "litellm" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("fault", ["rate_limit", "server_error", "overloaded", "cut_body"])
+async def test_passing_fault_is_worth_a_retry_and_sent_once(server: RunningServer, fault: str) -> None:
+    server.script.append(fault)
+    with pytest.raises(JudgeUnavailable):
+        await model().reply(rate())
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize("fault", ["too_long", "filtered", "withheld"])
+async def test_prompt_that_cannot_be_answered_is_rejected_alone(server: RunningServer, fault: str) -> None:
+    server.script.append(fault)
+    with pytest.raises(PromptRejected):
+        await model().reply(rate())
+
+
+async def test_retry_after_is_passed_on(server: RunningServer) -> None:
+    server.script.append("rate_limit")
+    server.retry_after = "17"
+    with pytest.raises(JudgeUnavailable) as caught:
+        await model().reply(rate())
+    assert caught.value.retry_after == 17
+
+
+async def test_silence_is_a_time_out(server: RunningServer) -> None:
+    server.script.append("timeout")
+    server.hang = 1.0
+    with pytest.raises(JudgeUnavailable, match="(?i)timed out"):
+        await model(timeout=0.2).reply(rate())
+
+
+@pytest.mark.parametrize("fault", ["empty", "null", "no_choices"])
+async def test_reply_without_words_is_an_empty_text(server: RunningServer, fault: str) -> None:
+    server.script.append(fault)
+    assert (await model().reply(rate())).text == ""
+
+
+async def test_reply_cut_off_at_the_limit_is_marked(server: RunningServer) -> None:
+    server.script.append("length")
+    assert (await model().reply(rate())).truncated
+
+
+async def test_address_without_server_is_worth_a_retry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with pytest.raises(JudgeUnavailable):
+        await LanguageModel("openai/fake", timeout=2, api_base="http://127.0.0.1:9/v1").reply(rate())
+    await close_connections()
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [
+        ("gpt-4o-mini", "OPENAI_API_KEY"),
+        ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+        ("gemini/gemini-2.5-flash", "GEMINI_API_KEY"),
+    ],
+)
+async def test_missing_key_names_its_variable(monkeypatch: pytest.MonkeyPatch, name: str, variable: str) -> None:
+    monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(JudgeRefused, match=variable):
+        await LanguageModel(name, timeout=2).reply(rate())
+    await close_connections()
+
+
+async def test_name_without_provider_is_refused() -> None:
+    with pytest.raises(JudgeRefused, match="PROVIDER/MODEL"):
+        await LanguageModel("no-such-model", timeout=2).reply(rate())
+
+
+async def test_lone_surrogates_are_replaced_before_they_are_sent(server: RunningServer) -> None:
+    await model().reply(rate("half a pair: \ud83d"))
+    assert "half a pair: ?" in server.bodies[0]["messages"][1]["content"]
+
+
+async def test_closed_connections_are_opened_again(server: RunningServer) -> None:
+    judge = model()
+    await judge.reply(rate("one"))
+    await close_connections()
+    assert (await judge.reply(rate("two"))).text
+
+
+@pytest.mark.parametrize("fault", ["prose", None])
+async def test_ask_finds_the_answer_among_prose(server: RunningServer, fault: str | None) -> None:
+    server.script.append(fault)
+    answer = await ask(model(), rate())
+    assert answer.value is not None
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize("fault", ["off_scale", "empty", "length"])
+async def test_ask_repairs_an_unusable_reply_once(server: RunningServer, fault: str) -> None:
+    server.script.append(fault)
+    assert (await ask(model(), rate())).value is not None
+    server.script.extend([fault, fault])
+    answer = await ask(model(), rate())
+    assert answer.value is None
+    assert "repair" in (answer.missing or "")
+    assert len(server.bodies) == 4
+    assert all(turn["content"].strip() for turn in server.bodies[-1]["messages"])
+
+
+def test_identity_holds_the_address_without_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = LanguageModel("openai/fake", api_base="https://user:secret@host:8000/v1/?key=secret")
+    assert judge.identity["address"] == "https://host:8000/v1"
+    monkeypatch.setenv("OLLAMA_API_BASE", "http://box:11434")
+    assert LanguageModel("ollama_chat/llama3").identity["address"] == "http://box:11434"
+
+
+def test_litellm_is_not_imported_until_it_is_needed() -> None:
+    program = (
+        "import sys, rubriclab.judges as j; judge = j.LanguageModel('gpt-4o-mini'); judge.identity; "
+        "j.connect('gpt-4o-mini', options=j.JudgeOptions(), ledger=j.Ledger()); sys.exit('litellm' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

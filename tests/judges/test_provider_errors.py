@@ -1,0 +1,88 @@
+"""What a provider's error means."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rubriclab.errors import JudgeRefused, JudgeUnavailable
+from rubriclab.judges.provider_errors import provider_message, retry_after, translated
+
+
+class ProviderFault(Exception):
+    def __init__(self, message: str, status: int, body: Any = None) -> None:
+        super().__init__(message)
+        self.status_code = status
+        self.body = body
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+    ],
+)
+def test_retry_after_is_read_in_seconds(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers) == seconds
+
+
+def test_retry_after_is_read_as_a_date() -> None:
+    then = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    assert 80 < (retry_after({"retry-after": then}) or 0) <= 90
+    assert retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0
+
+
+@given(st.text())
+def test_no_retry_after_header_breaks_the_reading(wish: str) -> None:
+    seconds = retry_after({"retry-after": wish})
+    assert seconds is None or seconds >= 0
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        ("litellm.AuthenticationError: AuthenticationError: OpenAIException - wrong key", "wrong key"),
+        ("litellm.Timeout: APITimeoutError - Request timed out.", "Request timed out."),
+        ("litellm.BadRequestError: no\nsuch  thing\nTraceback (most recent call last):\n  File", "no such thing"),
+        ("", "ProviderFault"),
+    ],
+)
+def test_message_is_the_provider_s_own_on_one_line(raised: str, said: str) -> None:
+    assert provider_message(ProviderFault(raised, 400)) == said
+
+
+def test_long_message_is_cut() -> None:
+    assert len(provider_message(ProviderFault("x" * 5000, 400))) == 300
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
+def test_passing_status_is_worth_a_retry(status: int) -> None:
+    assert isinstance(translated(ProviderFault("no", status), "m"), JudgeUnavailable)
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 422])
+def test_lasting_status_is_a_refusal(status: int) -> None:
+    error = translated(ProviderFault("no", status), "mistral/m")
+    assert isinstance(error, JudgeRefused)
+    assert error.hint
+
+
+def test_rejected_key_names_the_variable_to_check() -> None:
+    assert "MISTRAL_API_KEY" in str(translated(ProviderFault("no", 401), "mistral/m"))
+
+
+def test_used_up_credit_is_no_passing_rate_limit() -> None:
+    fault = ProviderFault("You exceeded your current quota", 429, {"code": "insufficient_quota"})
+    assert isinstance(translated(fault, "gpt-4o"), JudgeRefused)
+    assert isinstance(translated(ProviderFault("You exceeded your current quota", 429), "gemini/x"), JudgeUnavailable)

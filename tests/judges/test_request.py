@@ -1,0 +1,72 @@
+"""A request's digest."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from judge_questions import GOOD, rate
+from pydantic import BaseModel
+
+from rubriclab.judges import Reply, Usage, messages_of, request_digest
+from rubriclab.judges.request import read_back, written
+from rubriclab.prompts import Prompt
+
+JUDGE = {"model": "m"}
+
+
+@given(st.text(st.characters(codec="utf-8")), st.integers(0, 3), st.sampled_from([0.0, 0.7, 1.0]))
+@settings(deadline=None, max_examples=50)
+def test_equal_requests_have_equal_digests(text: str, sample: int, temperature: float) -> None:
+    one, two = (rate(text, sample=sample, temperature=temperature) for _ in range(2))
+    assert request_digest(JUDGE, one) == request_digest(dict(JUDGE), two)
+
+
+@given(st.lists(st.text(), min_size=2, max_size=6, unique_by=str.strip))
+@settings(deadline=None, max_examples=50)
+def test_different_texts_have_different_digests(texts: list[str]) -> None:
+    assert len({request_digest(JUDGE, rate(text)) for text in texts}) == len(texts)
+
+
+def test_everything_that_shapes_the_reply_is_in_the_digest() -> None:
+    class Other(BaseModel):
+        score: float
+
+    plain = rate()
+    variants = [
+        plain,
+        rate(temperature=0.1),
+        rate(max_tokens=1),
+        rate(sample=1),
+        plain.repaired("x", "y"),
+        Prompt(plain.name, plain.fields, Other),
+    ]
+    digests = {request_digest(judge, prompt) for judge in (JUDGE, {"model": "n"}) for prompt in variants}
+    assert len(digests) == 2 * len(variants)
+
+
+def test_digest_is_the_same_in_another_process() -> None:
+    program = (
+        "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1]); import rubriclab.prompts; "
+        "sys.modules['rubriclab.prompts.render'].FOLDER = Path(sys.argv[1]) / 'templates'; "
+        "from judge_questions import rate; from rubriclab.judges import request_digest; "
+        "print(request_digest({'model': 'm'}, rate('some text')))"
+    )
+    command = [sys.executable, "-c", program, str(Path(__file__).parent)]
+    there = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    assert there == request_digest(JUDGE, rate("some text"))
+
+
+def test_prompt_is_rendered_once() -> None:
+    prompt = rate()
+    assert messages_of(prompt) is messages_of(prompt)
+    assert messages_of(prompt) is not messages_of(rate())
+    assert messages_of(prompt) == messages_of(rate())
+
+
+def test_written_reply_is_read_back_as_kept() -> None:
+    reply = Reply(GOOD, "m", Usage(1, 2, None), truncated=True)
+    assert read_back(written(reply)) == Reply(GOOD, "m", Usage(1, 2, None), truncated=True, cached=True)

@@ -1,0 +1,110 @@
+"""Retries."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from judge_questions import GOOD, Clock, ScriptedJudge, rate
+from server import RunningServer
+
+from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, RubriclabError
+from rubriclab.judges import LanguageModel, Retried, ask
+
+
+def failing(*errors: RubriclabError | None) -> ScriptedJudge:
+    """Return a judge that raises `errors` one after the other, `None` for a reply, and replies from then on."""
+    left = list(errors)
+
+    async def script(prompt: Any) -> str:
+        if left and (error := left.pop(0)):
+            raise error
+        return GOOD
+
+    return ScriptedJudge(script)
+
+
+def unavailable(wish: float | None = None) -> JudgeUnavailable:
+    return JudgeUnavailable("busy.", retry_after=wish)
+
+
+async def test_retries_until_a_reply_comes() -> None:
+    clock, judge = Clock(), failing(*[unavailable()] * 3)
+    assert (await Retried(judge, sleep=clock.sleep).reply(rate())).text == GOOD
+    assert judge.asked == 4
+
+
+async def test_pauses_grow_within_their_bounds() -> None:
+    clock = Clock()
+    judge = Retried(failing(*[unavailable()] * 5), base=1, longest=5, sleep=clock.sleep, rng=random.Random(3))
+    await judge.reply(rate())
+    for pause, most in zip(clock.slept, [1, 2, 4, 5, 5], strict=True):
+        assert most / 2 <= pause <= most
+
+
+async def test_pauses_are_jittered() -> None:
+    pauses = set()
+    for seed in range(5):
+        clock = Clock()
+        await Retried(failing(unavailable()), sleep=clock.sleep, rng=random.Random(seed)).reply(rate())
+        pauses.update(clock.slept)
+    assert len(pauses) == 5
+
+
+async def test_pause_is_never_shorter_than_the_provider_asks(server: RunningServer) -> None:
+    clock = Clock()
+    server.script.append("rate_limit")
+    server.retry_after = "23"
+    judge = Retried(LanguageModel("openai/fake", timeout=5), sleep=clock.sleep)
+    assert (await judge.reply(rate())).text
+    assert clock.slept == [23.0]
+    assert len(server.bodies) == 2
+
+
+async def test_pause_beyond_patience_ends_the_command() -> None:
+    with pytest.raises(ProviderDown, match="3600 seconds"):
+        await Retried(failing(unavailable(3600)), sleep=Clock().sleep).reply(rate())
+
+
+async def test_answer_is_missing_after_the_last_attempt() -> None:
+    judge = failing(*[unavailable()] * 3)
+    answer = await ask(Retried(judge, attempts=3, sleep=Clock().sleep), rate())
+    assert answer.value is None
+    assert "after 3 attempts" in (answer.missing or "")
+    assert judge.asked == 3
+
+
+@pytest.mark.parametrize("error", [JudgeRefused("no."), PromptRejected("no.")])
+async def test_nothing_else_is_retried(error: RubriclabError) -> None:
+    clock, judge = Clock(), failing(error)
+    with pytest.raises(type(error)):
+        await Retried(judge, sleep=clock.sleep).reply(rate())
+    assert judge.asked == 1
+    assert not clock.slept
+
+
+@pytest.mark.parametrize("fault", ["bad_request", "unauthorized", "not_found"])
+async def test_refusal_over_http_is_exactly_one_request(server: RunningServer, fault: str) -> None:
+    server.script.append(fault)
+    with pytest.raises(JudgeRefused):
+        await ask(Retried(LanguageModel("openai/fake", timeout=5), sleep=Clock().sleep), rate())
+    assert len(server.bodies) == 1
+
+
+async def test_dead_provider_ends_the_command_and_not_only_the_answer() -> None:
+    judge = Retried(failing(*[unavailable()] * 100), attempts=2, breaker=3, sleep=Clock().sleep)
+    for _ in range(2):
+        assert (await ask(judge, rate())).value is None
+    with pytest.raises(ProviderDown) as caught:
+        await ask(judge, rate())
+    assert caught.value.exit_code == 4
+    assert "3 prompts in a row" in str(caught.value)
+
+
+@pytest.mark.parametrize("life", [None, PromptRejected("too long.")])
+async def test_sign_of_life_starts_the_count_again(life: RubriclabError | None) -> None:
+    script = [unavailable(), unavailable(), life, unavailable(), unavailable()]
+    judge = Retried(failing(*script), attempts=1, breaker=3, sleep=Clock().sleep)
+    answers = [await ask(judge, rate()) for _ in script]
+    assert [answer.value is None for answer in answers] == [True, True, life is not None, True, True]

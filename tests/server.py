@@ -1,0 +1,282 @@
+"""An OpenAI-compatible server that fails on command: in a thread for tests, or by itself for whole commands.
+
+    python tests/server.py --port 0 --faults 0.2 --seed 1
+
+prints its port on a line of its own and serves until it is ended. Faults are drawn from the seed, the request and how
+often it came, so a run against it can be repeated in any order of requests.
+
+GET /counts returns `{"requests", "answered", "repeated", "faults": {name: n}}`: all requests, those answered with a
+complete reply (a usable one or not), and those that came again although they had been answered.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import importlib
+import json
+import random
+import re
+import socket
+import sys
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+Brain = Callable[[list[dict[str, str]], dict[str, Any]], str]
+
+SNAPSHOT = "fake-2026-11-01"
+# Drawn by `faults`; the others have to be scripted.
+RANDOM_FAULTS = ("rate_limit", "server_error", "timeout", "cut_body", "prose", "off_scale", "empty")
+ERRORS = {
+    "bad_request": (400, "the request is malformed"),
+    "unauthorized": (401, "Incorrect API key provided"),
+    "no_credit": (402, "no credit"),
+    "forbidden": (403, "this key may not use the model"),
+    "not_found": (404, "there is no such model"),
+    "rate_limit": (429, "too many requests"),
+    "server_error": (500, "something broke"),
+    "overloaded": (529, "overloaded"),
+}
+CODES = {
+    "too_long": ("context_length_exceeded", "This model's maximum context length is 4096 tokens."),
+    "filtered": ("content_policy_violation", "Your request was rejected."),
+}
+
+
+class Server:
+    """What the server knows and does; `script` holds the faults of the next requests, `None` for a good reply."""
+
+    def __init__(self, brain: Brain | None = None, *, faults: float = 0.0, seed: int = 0) -> None:
+        self.port = 0
+        self.reset()
+        self.brain = brain or fill_schema
+        self.faults = faults
+        self.seed = seed
+
+    def reset(self) -> None:
+        """Forget every request and setting."""
+        self.brain: Brain = fill_schema
+        self.faults = 0.0
+        self.seed = 0
+        self.hang = 3.0
+        self.latency = 0.0
+        self.retry_after: str | None = "0"
+        self.takes_schema = True
+        self.script: deque[str | None] = deque()
+        self.bodies: list[dict[str, Any]] = []
+        self.requests: Counter[str] = Counter()
+        self.answered: Counter[str] = Counter()
+        self.faulty: Counter[str] = Counter()
+        self.repeated = 0
+        self.most_at_once = 0
+        self._at_once = 0
+
+    @property
+    def url(self) -> str:
+        """The address that clients need."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def app(self) -> Starlette:
+        """The routes."""
+        return Starlette(
+            routes=[
+                Route("/v1/chat/completions", self._chat, methods=["POST"]),
+                Route("/counts", self._counts),
+            ]
+        )
+
+    async def _counts(self, _request: Request) -> Response:
+        return JSONResponse(
+            {
+                "requests": self.requests.total(),
+                "answered": self.answered.total(),
+                "repeated": self.repeated,
+                "faults": dict(self.faulty),
+            }
+        )
+
+    async def _chat(self, request: Request) -> Response:
+        body = await request.json()
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            return await self._respond(body)
+        finally:
+            self._at_once -= 1
+
+    async def _respond(self, body: dict[str, Any]) -> Response:
+        digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+        fault = self._fault(digest)
+        self.bodies.append(body)
+        self.requests[digest] += 1
+        self.repeated += digest in self.answered
+        self.faulty[fault or "none"] += 1
+        await asyncio.sleep(self.hang if fault == "timeout" else self.latency)
+        if "response_format" in body and not self.takes_schema:
+            return _error(400, "'response_format' of type 'json_schema' is not supported with this model.")
+        if fault in ERRORS:
+            return _error(*ERRORS[fault], headers={"Retry-After": self.retry_after} if self.retry_after else {})
+        if fault in CODES:
+            return _error(400, CODES[fault][1], code=CODES[fault][0])
+        reply = _completion(body, _spoilt(self.brain(body["messages"], body), fault), fault)
+        if fault == "cut_body":
+            return Response(reply[: len(reply) // 2], media_type="application/json")
+        self.answered[digest] += 1
+        return Response(reply, media_type="application/json")
+
+    def _fault(self, digest: str) -> str | None:
+        if self.script:
+            return self.script.popleft()
+        draw = random.Random(f"{self.seed}:{digest}:{self.requests[digest]}")
+        return draw.choice(RANDOM_FAULTS) if draw.random() < self.faults else None
+
+
+class RunningServer(Server):
+    """A server in a thread of this process, from `with` on."""
+
+    def __enter__(self) -> RunningServer:
+        listening = _listen(0)
+        self.port = listening.getsockname()[1]
+        self._uvicorn = uvicorn.Server(_config(self))
+        self._thread = threading.Thread(target=self._uvicorn.run, kwargs={"sockets": [listening]}, daemon=True)
+        self._thread.start()
+        while not self._uvicorn.started:
+            time.sleep(0.01)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._uvicorn.should_exit = True
+        self._thread.join()
+
+
+def fill_schema(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+    """Return an answer that fits the JSON schema at the end of the question, with numbers on the scale named there.
+
+    The same messages always get the same answer.
+    """
+    question = next(turn["content"] for turn in messages if _last_line(turn["content"]).startswith("{"))
+    schema = json.loads(_last_line(question))
+    scale = re.search(r"(-?[\d.]+) \(lowest\) to (-?[\d.]+) \(highest\)", question)
+    low, high = (float(scale[1]), float(scale[2])) if scale else (0.0, 1.0)
+    draw = random.Random(json.dumps(messages))
+    return json.dumps(_fill(schema, schema.get("$defs", {}), draw, low, high))
+
+
+def _last_line(text: str) -> str:
+    return text.rstrip().rsplit("\n", 1)[-1]
+
+
+def _fill(node: dict[str, Any], parts: dict[str, Any], draw: random.Random, low: float, high: float) -> Any:
+    if "$ref" in node:
+        node = parts[node["$ref"].rsplit("/", 1)[1]]
+    if "anyOf" in node:
+        node = node["anyOf"][0]
+    if "enum" in node or "const" in node:
+        return draw.choice(node.get("enum") or [node["const"]])
+    match node.get("type"):
+        case "object":
+            return {key: _fill(part, parts, draw, low, high) for key, part in node["properties"].items()}
+        case "array":
+            count = node.get("minItems", min(3, node.get("maxItems", 3)))
+            return [_fill(node["items"], parts, draw, low, high) for _ in range(count)]
+        case "integer" | "number":
+            return float(draw.randint(int(low), int(high)))
+        case "boolean":
+            return draw.random() < 0.5
+        case _:
+            return f"An answer, number {draw.randrange(10**6)}."
+
+
+def _spoilt(text: str, fault: str | None) -> str | None:
+    match fault:
+        case "prose":
+            return f"Certainly! Here is what I think {{in short}}:\n```json\n{text}\n```\nTell me if you need more."
+        case "off_scale":
+            return json.dumps(_off_scale(json.loads(text)))
+        case "empty":
+            return ""
+        case "null":
+            return None
+        case "length":
+            return text[: len(text) // 2]
+        case _:
+            return text
+
+
+def _off_scale(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _off_scale(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_off_scale(part) for part in value]
+    return 99999 if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _completion(body: dict[str, Any], text: str | None, fault: str | None) -> str:
+    read = sum(len(turn["content"]) for turn in body["messages"]) // 4
+    wrote = len(text or "") // 4
+    reason = {"length": "length", "withheld": "content_filter"}.get(fault or "", "stop")
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}
+    return json.dumps(
+        {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": SNAPSHOT,
+            "choices": [] if fault == "no_choices" else [choice],
+            "usage": {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote},
+        }
+    )
+
+
+def _error(status: int, message: str, code: str | None = None, headers: dict[str, str] | None = None) -> Response:
+    error = {"message": message, "type": "invalid_request_error" if status < 429 else "error", "code": code}
+    return JSONResponse({"error": error}, status_code=status, headers=headers)
+
+
+def _listen(port: int) -> socket.socket:
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind(("127.0.0.1", port))
+    return listening
+
+
+def _config(server: Server) -> uvicorn.Config:
+    return uvicorn.Config(server.app, log_level="critical", lifespan="off", ws="none", timeout_graceful_shutdown=1)
+
+
+def main() -> None:
+    """Serve until ended."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--faults", type=float, default=0.0, help="share of faulty replies")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds per good reply")
+    parser.add_argument("--hang", type=float, default=3.0, help="seconds of a time-out fault")
+    parser.add_argument("--brain", metavar="MODULE:NAME", help="a function (messages, body) -> reply text")
+    arguments = parser.parse_args()
+    brain = None
+    if arguments.brain:
+        sys.path.insert(0, str(Path(__file__).parent))
+        module, name = arguments.brain.split(":")
+        brain = getattr(importlib.import_module(module), name)
+    server = Server(brain, faults=arguments.faults, seed=arguments.seed)
+    server.latency, server.hang = arguments.latency, arguments.hang
+    listening = _listen(arguments.port)
+    print(listening.getsockname()[1], flush=True)
+    uvicorn.Server(_config(server)).run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    main()

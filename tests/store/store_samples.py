@@ -1,0 +1,102 @@
+"""Rubrics and provenance to store, and what other processes do to a store in these tests."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+from sqlalchemy import Engine, event
+
+from rubriclab.data.aspect import Aspect
+from rubriclab.data.scale import Scale
+from rubriclab.rubric import (
+    Criterion,
+    Effort,
+    Evidence,
+    Interval,
+    Level,
+    Part,
+    Provenance,
+    Rubric,
+    TrainingAgreement,
+)
+from rubriclab.store import open_store
+
+EFFORT = Effort(asked=12, cached=3, prompt_tokens=900, completion_tokens=80, cost_usd=None, seconds=1.5)
+
+
+def criterion(statement: str = "Each sentence follows from the one before.", **fields: Any) -> Criterion:
+    """Return a criterion; `fields` replace its own."""
+    levels = (Level(score=1, description="Sentences stand apart."), Level(score=5, description="They are linked."))
+    own = {"id": "c1", "kind": "hypothesis", "trait": "links", "levels": levels}
+    return Criterion(**(own | {"statement": statement, "evidence": Evidence(origin="labels", examples=("a",))} | fields))
+
+
+def rubric(*criteria: Criterion, **fields: Any) -> Rubric:
+    """Return a rubric of one part; `fields` replace its own."""
+    part = Part(method="hypoeval", settings={"k": 10, "alpha": 0.5}, criteria=criteria or (criterion(),))
+    own: dict[str, Any] = {
+        "task": "summarization",
+        "aspect": Aspect(name="coherence", definition="How well the sentences hang together."),
+        "scale": Scale(low=1, high=5, whole=True),
+        "parts": (part,),
+    }
+    return Rubric(**(own | fields))
+
+
+def numbered(number: int) -> Rubric:
+    """Return a rubric of which each number has its own."""
+    return rubric(criterion(f"The text is better by {number}."))
+
+
+def provenance(**fields: Any) -> Provenance:
+    """Return a provenance; `fields` replace its own."""
+    value = Interval(value=0.4, low=0.1, high=0.7)
+    agreement = TrainingAgreement(n=30, spearman=value, pearson=value, kendall=value, cross_validated=value)
+    own: dict[str, Any] = {
+        "judge": "embedded",
+        "generator": "embedded",
+        "settings": {"hypoeval": {"k": 10, "alpha": 0.5}},
+        "prompts": "sha256:" + "0" * 64,
+        "data": "sha256:" + "1" * 64,
+        "examples": ("a", "b"),
+        "groups": ("g",),
+        "seed": 42,
+        "agreement": agreement,
+        "version": "0.1.0",
+    }
+    return Provenance(**(own | fields))
+
+
+def save_many(where: str, name: str, first: int, count: int) -> None:
+    """Save `count` rubrics that no other process saves, opening the store anew."""
+    with open_store(where) as store:
+        for number in range(first, first + count):
+            store.save(name, numbered(number), provenance(), EFFORT)
+
+
+def save_one(where: str, name: str) -> None:
+    """Save the one rubric that every process saves."""
+    with open_store(where) as store:
+        store.save(name, rubric(), provenance(), EFFORT)
+
+
+def put_many(where: str, first: int, count: int) -> None:
+    """Keep `count` answers, the first of them shared with every other process."""
+    with open_store(where) as store:
+        for number in (-1, *range(first, first + count)):
+            store.answers.put(f"sha256:{number}", {"text": str(number)})
+
+
+def die_after(statement: str, where: str, name: str) -> None:
+    """Save, and be killed when a statement that begins so has been carried out but not committed."""
+
+    def kill(*event_arguments: Any) -> None:
+        if event_arguments[2].startswith(statement):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with open_store(where) as store:
+        store.answers.put("sha256:kept", {"text": "paid for"})
+        event.listen(Engine, "after_cursor_execute", kill)
+        store.save(name, numbered(99), provenance(), EFFORT)
