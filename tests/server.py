@@ -46,6 +46,7 @@ ERRORS = {
     "not_found": (404, "there is no such model"),
     "rate_limit": (429, "too many requests"),
     "server_error": (500, "something broke"),
+    "timeout": (504, "the model took too long"),
     "overloaded": (529, "overloaded"),
 }
 CODES = {

@@ -79,8 +79,10 @@ def _objects(text: str) -> Iterator[Any]:
     while at >= 0:
         try:
             value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
+        except ValueError:
             end = at + 1
+        except RecursionError:  # thousands of levels deep is no answer, and trying each level would take seconds
+            return
         else:
             yield value
         at = text.find("{", end)

@@ -7,6 +7,7 @@ import copy
 import functools
 import logging
 import os
+import warnings
 from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
@@ -21,8 +22,8 @@ from rubriclab.prompts import Prompt
 
 Structured = Literal["auto", "schema", "text"]
 
-# litellm's own clock ends a silent request; this much later ours ends one that trickles.
-GRACE_SECONDS = 1.0
+# litellm's own clock ends a silent request; this much later ours ends one that is kept alive by a byte now and then.
+GRACE_SECONDS = 15.0
 
 
 class LanguageModel:
@@ -223,6 +224,8 @@ def _litellm() -> Any:
 
     litellm.suppress_debug_info = True
     logging.getLogger("LiteLLM").setLevel(logging.ERROR)
+    # A request cancelled early leaves a coroutine in litellm's thread, which is no news to a user who pressed Ctrl-C.
+    warnings.filterwarnings("ignore", r"coroutine '\w+\.a?completion' was never awaited", RuntimeWarning)
     return litellm
 
 

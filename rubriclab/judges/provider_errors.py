@@ -47,6 +47,9 @@ def names_schema(error: Exception) -> bool:
 def provider_message(error: Exception) -> str:
     """Return what the provider said, on one line and without litellm's chain of class names."""
     said = _PREFIX.sub("", str(error)).split("\nTraceback")[0]
+    cause = _first_cause(error)
+    if isinstance(cause, OSError) and str(cause) not in said:
+        said = f"{said} {cause}"  # "Connection error." alone does not say to which address
     line = " ".join(said.split()) or type(error).__name__
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
 
@@ -78,6 +81,12 @@ def _what_to_check(status: int, model: str) -> str:
     if status == 404:
         return "Check the model's name, and the address if the server is your own."
     return "The provider does not accept the request; no retry can help."
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    while (before := error.__cause__ or error.__context__) is not None:
+        error = before
+    return error
 
 
 def _code(error: Exception) -> object:

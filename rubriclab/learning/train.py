@@ -50,7 +50,7 @@ async def train(
     `snapshots` is asked at the end for the model names that the provider reported.
 
     Raises:
-        JudgeError, UserError: as `rubriclab.methods.hypoeval.learn`.
+        JudgeError: as `rubriclab.methods.hypoeval.learn`.
     """
     learned = await hypoeval.learn(
         examples,

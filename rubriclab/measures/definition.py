@@ -30,6 +30,8 @@ class Measure:
     """Kinds of aspect that usually grow with the measure, by general knowledge and not by any data set here."""
     better_low: tuple[AspectKind, ...] = ()
     """Kinds of aspect that usually fall with the measure."""
+    tasks: tuple[str, ...] = ()
+    """The tasks in which these directions hold; none named means in any."""
 
     def direction(self, kind: AspectKind) -> int:
         """+1, -1 or 0: the direction in which the measure usually moves with a kind of aspect; 0 is unknown."""

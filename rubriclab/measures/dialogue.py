@@ -48,6 +48,7 @@ MEASURES = (
         ("respon", "reply", "previous", "last", "turn", "conversation", "answer", "relevan", "on-topic", "history"),
         NEEDS_SOURCE,
         better_high=("coherence",),
+        tasks=("dialogue",),
     ),
     Measure(
         "question_marks",
@@ -56,6 +57,7 @@ MEASURES = (
         "elementary",
         ("question", "ask", "inquir", "curio", "interact", "invit"),
         better_high=("engagement",),
+        tasks=("dialogue",),
     ),
     Measure(
         "question_words",
@@ -71,6 +73,7 @@ MEASURES = (
         "generic replies of Li et al. (2016, NAACL); own list",
         ("generic", "dull", "bland", "vague", "stock", "cliche", "boring", "specific", "interest", "safe"),
         better_low=("engagement", "coverage"),
+        tasks=("dialogue",),
     ),
 )
 

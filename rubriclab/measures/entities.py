@@ -35,6 +35,7 @@ MEASURES = (
         (*_FACTS, *_ENTITY),
         NEEDS_SOURCE,
         better_low=("faithfulness",),
+        tasks=("summarization",),
     ),
     Measure(
         "unsupported_numbers",
@@ -44,6 +45,7 @@ MEASURES = (
         (*_FACTS, "number", "figure", "date", "quantit", "statistic"),
         NEEDS_SOURCE,
         better_low=("faithfulness",),
+        tasks=("summarization",),
     ),
     Measure(
         "source_names_covered",
@@ -53,6 +55,7 @@ MEASURES = (
         (*_ENTITY, "cover", "key", "main", "informati", "character"),
         NEEDS_SOURCE,
         better_high=("coverage",),
+        tasks=("summarization",),
     ),
     Measure(
         "least_supported_sentence",
@@ -62,6 +65,7 @@ MEASURES = (
         (*_FACTS, "source", "ground", "claim", "statement"),
         NEEDS_SOURCE,
         better_high=("faithfulness", "coverage"),
+        tasks=("summarization",),
     ),
     Measure(
         "names",

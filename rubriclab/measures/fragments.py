@@ -23,6 +23,7 @@ MEASURES = (
         (*_COPY, "support", "faithful"),
         NEEDS_SOURCE,
         better_high=("faithfulness", "fluency"),
+        tasks=("summarization",),
     ),
     Measure(
         "copied_density",
@@ -32,6 +33,7 @@ MEASURES = (
         (*_COPY, "fluen", "natural", "gramma"),
         NEEDS_SOURCE,
         better_high=("faithfulness", "fluency", "coherence"),
+        tasks=("summarization",),
     ),
     Measure(
         "longest_copy",
@@ -41,6 +43,7 @@ MEASURES = (
         _COPY,
         NEEDS_SOURCE,
         better_high=("faithfulness", "fluency"),
+        tasks=("summarization",),
     ),
     Measure(
         "splices",
@@ -50,6 +53,7 @@ MEASURES = (
         ("fragment", "splice", "stitch", "patch", "disjoint", "fluen", "smooth", "gramma"),
         NEEDS_SOURCE,
         better_low=("fluency", "faithfulness"),
+        tasks=("summarization",),
     ),
     Measure(
         "sentences_copied_whole",
@@ -59,6 +63,7 @@ MEASURES = (
         (*_COPY, "sentence", "fluen", "complete"),
         NEEDS_SOURCE,
         better_high=("faithfulness", "fluency"),
+        tasks=("summarization",),
     ),
     Measure(
         "length_to_source",
@@ -68,6 +73,7 @@ MEASURES = (
         ("compress", "concise", "length", "brief", "ratio", "short", "long"),
         NEEDS_SOURCE,
         better_high=("coverage",),
+        tasks=("summarization",),
     ),
 )
 

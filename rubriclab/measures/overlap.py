@@ -59,6 +59,7 @@ MEASURES = (
         _OVERLAP,
         NEEDS_SOURCE,
         better_high=("faithfulness", "coherence", "coverage"),
+        tasks=("summarization", "story"),
     ),
     Measure(
         "bigrams_from_source",
@@ -68,6 +69,7 @@ MEASURES = (
         (*_OVERLAP, *_COPY),
         NEEDS_SOURCE,
         better_high=("faithfulness", "fluency"),
+        tasks=("summarization",),
     ),
     Measure(
         "fourgrams_from_source",
@@ -77,6 +79,7 @@ MEASURES = (
         (*_OVERLAP, *_COPY),
         NEEDS_SOURCE,
         better_high=("faithfulness", "fluency"),
+        tasks=("summarization",),
     ),
     Measure(
         "source_words_covered",
@@ -86,6 +89,7 @@ MEASURES = (
         _COVERAGE,
         NEEDS_SOURCE,
         better_high=("coverage",),
+        tasks=("summarization", "story"),
     ),
     Measure(
         "source_mass_covered",
@@ -95,6 +99,7 @@ MEASURES = (
         _COVERAGE,
         NEEDS_SOURCE,
         better_high=("coverage",),
+        tasks=("summarization", "story"),
     ),
     Measure(
         "frequent_words_covered",
@@ -104,6 +109,7 @@ MEASURES = (
         (*_COVERAGE, "topic", "theme", "subject"),
         NEEDS_SOURCE,
         better_high=("coverage", "coherence"),
+        tasks=("summarization", "story"),
     ),
     Measure(
         "source_bigrams_covered",
@@ -113,6 +119,7 @@ MEASURES = (
         (*_COVERAGE, "detail"),
         NEEDS_SOURCE,
         better_high=("coverage",),
+        tasks=("summarization",),
     ),
     Measure(
         "in_source_order",
@@ -122,6 +129,7 @@ MEASURES = (
         (*_ORDER, *_OVERLAP),
         NEEDS_SOURCE,
         better_high=("faithfulness", "coherence"),
+        tasks=("summarization",),
     ),
     Measure(
         "lead_covered",
@@ -131,6 +139,7 @@ MEASURES = (
         (*_COVERAGE, "lead", "begin", "opening", "first"),
         NEEDS_SOURCE,
         better_high=("coverage", "coherence"),
+        tasks=("summarization", "story"),
     ),
     Measure(
         "words_from_lead",
@@ -140,6 +149,7 @@ MEASURES = (
         ("lead", "begin", "opening", "first", "main", "focus"),
         NEEDS_SOURCE,
         better_high=("coverage", "coherence"),
+        tasks=("summarization",),
     ),
     Measure(
         "source_position",
@@ -149,6 +159,7 @@ MEASURES = (
         ("lead", "begin", "late", "position", *_ORDER),
         NEEDS_SOURCE,
         better_low=("coverage", "coherence"),
+        tasks=("summarization",),
     ),
     Measure(
         "ascending_sentences",
@@ -158,6 +169,7 @@ MEASURES = (
         _ORDER,
         NEEDS_SOURCE,
         better_high=("coherence",),
+        tasks=("summarization",),
     ),
     Measure(
         "divergence_from_source",
@@ -167,6 +179,7 @@ MEASURES = (
         (*_COVERAGE, "topic", "divers", "similar"),
         NEEDS_SOURCE,
         better_low=("coverage", "faithfulness"),
+        tasks=("summarization",),
     ),
 )
 

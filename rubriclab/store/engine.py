@@ -31,9 +31,7 @@ def address(where: str | Path | None) -> URL:
     try:
         url = make_url(where)
     except (ArgumentError, ValueError):
-        raise StoreError(
-            "The store's address is not understood.", "Write a path or a URL such as postgresql://user@host/name."
-        ) from None
+        raise _not_understood() from None
     is_postgresql = url.drivername in ("postgresql", "postgres")
     return url.set(drivername="postgresql+psycopg") if is_postgresql else url
 
@@ -54,17 +52,14 @@ def make_engine(url: URL) -> Engine:
     Raises:
         StoreError: if the folders cannot be made, or the database's driver is not installed.
     """
-    if is_sqlite(url):
-        return _sqlite(url)
     try:
-        return create_engine(url, pool_pre_ping=True)
-    except (ImportError, NoSuchModuleError) as error:
-        hint = (
-            "Install it with: pip install 'rubriclab[postgresql]'"
-            if url.get_backend_name() == "postgresql"
-            else "Install the driver that this kind of address needs."
-        )
-        raise StoreError(f"No driver for {shown(url)} is installed ({error}).", hint) from None
+        return _sqlite(url) if is_sqlite(url) else create_engine(url, pool_pre_ping=True)
+    except ArgumentError as error:
+        if not isinstance(error, NoSuchModuleError):
+            raise _not_understood() from None
+        raise _no_driver(url, error) from None
+    except ImportError as error:
+        raise _no_driver(url, error) from None
 
 
 @contextmanager
@@ -92,6 +87,17 @@ def autocommitting(engine: Engine) -> Connection:
     if is_sqlite(engine.url):
         return engine.connect().execution_options(autocommit=True)
     return engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+
+
+def _not_understood() -> StoreError:
+    # The address is not repeated, since it may hold a password.
+    return StoreError("The store's address is not understood.", "Write a path, or a URL: postgresql://user@host/name.")
+
+
+def _no_driver(url: URL, error: Exception) -> StoreError:
+    is_postgresql = url.drivername == "postgresql+psycopg"
+    hint = "pip install 'rubriclab[postgresql]'" if is_postgresql else "the driver that such an address needs."
+    return StoreError(f"No driver for {shown(url)} is installed ({error}).", f"Install it: {hint}")
 
 
 def _sqlite(url: URL) -> Engine:

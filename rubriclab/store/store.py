@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
@@ -21,7 +21,9 @@ from rubriclab.store.tables import RubricRow, TagRow, VersionRow
 from rubriclab.store.verify import Problem, find_problems
 from rubriclab.store.version import Version, check_name, check_tag, parse_ref
 
-# Every conflict means that another process's save went through, so this many have to come in between.
+Done = TypeVar("Done")
+
+# Every conflict means that another process's write went through, so this many have to come in between.
 ATTEMPTS = 100
 
 
@@ -85,13 +87,7 @@ class Store:
         """
         check_name(name)
         contents = contents_of(rubric, provenance, effort)
-        for _ in range(ATTEMPTS):
-            try:
-                with self._writing() as session:
-                    return _save(session, name, contents, parent)
-            except IntegrityError:
-                continue
-        raise StoreError(f"{name} could not be saved to {self.place}: its next number was always taken.", "Try again.")
+        return self._write(lambda session: _save(session, name, contents, parent))
 
     def load(self, ref: str) -> Version:
         """Return the version that `ref` means: `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`.
@@ -129,16 +125,7 @@ class Store:
             StoreError: if `tag` cannot be one.
         """
         check_tag(tag)
-        for _ in range(ATTEMPTS):
-            try:
-                with self._writing() as session:
-                    row = _find(session, ref)
-                    session.merge(TagRow(name=row.name, tag=tag, number=row.number))
-                    session.flush()
-                    return _version(session, row)
-            except IntegrityError:
-                continue
-        raise StoreError(f"{ref} could not be tagged in {self.place}.", "Try again.")
+        return self._write(lambda session: _tag(session, ref, tag))
 
     def untag(self, name: str, tag: str) -> None:
         """Remove `tag` from `name`.
@@ -146,9 +133,8 @@ class Store:
         Raises:
             NotInStore: if there is no such tag.
         """
-        with self._writing() as session:
-            row = _find(session, f"{check_name(name)}@{check_tag(tag)}")
-            session.delete(session.get_one(TagRow, (row.name, tag)))
+        ref = f"{check_name(name)}@{check_tag(tag)}"
+        self._write(lambda session: _untag(session, ref, tag))
 
     def verify(self) -> tuple[Problem, ...]:
         """Return everything in the store that is not as it was written, in a fixed order; nothing if all is well."""
@@ -160,11 +146,17 @@ class Store:
         with guarded(self._engine.url), Session(self._engine) as session:
             yield session
 
-    @contextmanager
-    def _writing(self) -> Iterator[Session]:
-        with guarded(self._engine.url), Session(writing(self._engine), expire_on_commit=False) as session:
-            yield session
-            session.commit()
+    def _write(self, work: Callable[[Session], Done]) -> Done:
+        """Return what `work` returns, done in one transaction, and done anew if another process took its key."""
+        for _ in range(ATTEMPTS):
+            try:
+                with guarded(self._engine.url), Session(writing(self._engine)) as session:
+                    done = work(session)
+                    session.commit()
+                    return done
+            except IntegrityError:
+                continue
+        raise StoreError(f"Other processes are writing to {self.place} all the time.", "Try again.")
 
 
 def _save(session: Session, name: str, contents: Contents, parent: str | None) -> Version:
@@ -179,6 +171,17 @@ def _save(session: Session, name: str, contents: Contents, parent: str | None) -
     session.add(row)
     session.flush()
     return read_version(row, contents.rubric, new=True)
+
+
+def _tag(session: Session, ref: str, tag: str) -> Version:
+    row = _find(session, ref)
+    session.merge(TagRow(name=row.name, tag=tag, number=row.number))
+    session.flush()
+    return _version(session, row)
+
+
+def _untag(session: Session, ref: str, tag: str) -> None:
+    session.delete(session.get_one(TagRow, (_find(session, ref).name, tag)))
 
 
 def _find(session: Session, text: str) -> VersionRow:

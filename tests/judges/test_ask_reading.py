@@ -88,7 +88,7 @@ async def test_repair_is_asked_once_with_the_reply_and_the_complaint() -> None:
 
 
 async def test_after_the_repair_the_answer_is_missing_with_its_reason() -> None:
-    judge = FakeJudge(lambda prompt: '{"reasoning": "fine", "score": 9}')
+    judge = FakeJudge(lambda _: '{"reasoning": "fine", "score": 9}')
     answer = await ask(judge, rate())
     assert answer.value is None
     assert "9 is not between 1 and 5" in (answer.missing or "")

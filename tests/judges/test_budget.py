@@ -119,10 +119,14 @@ async def test_everything_paid_for_is_kept_when_the_cap_is_reached() -> None:
     answers = MemoryAnswers()
     source = ScriptedJudge(slow)
     judge = Cached(Retried(Limited(Budgeted(source, Budget(max_calls=6)), concurrency=3)), answers)
-    with pytest.raises(ExceptionGroup) as caught:
+
+    async def all_at_once() -> None:
         async with asyncio.TaskGroup() as tasks:
             for n in range(20):
                 tasks.create_task(judge.reply(rate(f"text {n}")))
+
+    with pytest.raises(ExceptionGroup) as caught:
+        await all_at_once()
     assert all(isinstance(error, BudgetReached) for error in caught.value.exceptions)
     kept = [answers.get(request_digest(source.identity, rate(f"text {n}"))) for n in range(20)]
     assert sum(answer is not None for answer in kept) == source.asked == 6

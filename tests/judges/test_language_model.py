@@ -117,7 +117,7 @@ async def test_retry_after_is_passed_on(server: RunningServer) -> None:
 async def test_silence_is_a_time_out(server: RunningServer) -> None:
     server.script.append("timeout")
     server.hang = 1.0
-    with pytest.raises(JudgeUnavailable, match="(?i)timed out"):
+    with pytest.raises(JudgeUnavailable, match=r"(?i)timed out"):
         await model(timeout=0.2).reply(rate())
 
 
@@ -134,7 +134,7 @@ async def test_reply_cut_off_at_the_limit_is_marked(server: RunningServer) -> No
 
 async def test_address_without_server_is_worth_a_retry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    with pytest.raises(JudgeUnavailable):
+    with pytest.raises(JudgeUnavailable, match=r"127\.0\.0\.1"):
         await LanguageModel("openai/fake", timeout=2, api_base="http://127.0.0.1:9/v1").reply(rate())
     await close_connections()
 

@@ -30,7 +30,9 @@ def criterion(statement: str = "Each sentence follows from the one before.", **f
     """Return a criterion; `fields` replace its own."""
     levels = (Level(score=1, description="Sentences stand apart."), Level(score=5, description="They are linked."))
     own = {"id": "c1", "kind": "hypothesis", "trait": "links", "levels": levels}
-    return Criterion(**(own | {"statement": statement, "evidence": Evidence(origin="labels", examples=("a",))} | fields))
+    return Criterion(
+        **(own | {"statement": statement, "evidence": Evidence(origin="labels", examples=("a",))} | fields)
+    )
 
 
 def rubric(*criteria: Criterion, **fields: Any) -> Rubric:

@@ -92,7 +92,7 @@ def test_what_is_missing_is_said_with_what_is_there(store: Store) -> None:
     save(store, 1, "news-coherence")
     save(store, 2, "news-coherence")
     store.tag("news-coherence", "production")
-    with pytest.raises(NotInStore, match="it has news-coherence. Did you mean 'news-coherence'?"):
+    with pytest.raises(NotInStore, match=r"it has news-coherence\. Did you mean 'news-coherence'\?"):
         store.load("news-coherance")
     with pytest.raises(NotInStore, match=r"it has news-coherence\.$"):
         store.load("zebra")
@@ -132,32 +132,24 @@ def test_a_removed_tag_is_gone(store: Store) -> None:
         store.untag("news", "production")
 
 
-@pytest.mark.parametrize("tag", ["3", "", "Prod", "a b", "a@b"])
-def test_a_tag_must_not_read_like_anything_else(sqlite_store: Store, tag: str) -> None:
-    save(sqlite_store, 1)
-    with pytest.raises(StoreError, match="cannot be a tag"):
-        sqlite_store.tag("news", tag)
-
-
-@pytest.mark.parametrize("name", ["", "News", "a b", "a@1", "-a", "ä", "a/b", "a\n", "a" * 101])
-def test_a_name_that_cannot_be_one_is_refused(sqlite_store: Store, name: str) -> None:
-    with pytest.raises(StoreError, match="cannot be the name of a rubric"):
-        save(sqlite_store, 1, name)
-    assert sqlite_store.names() == ()
-
-
-@pytest.mark.parametrize("ref", ["", "@", "news@", "@1", "news@1@2", "News", "news@ 1", "news@-1"])
-def test_a_reference_of_no_known_form_is_refused(sqlite_store: Store, ref: str) -> None:
-    save(sqlite_store, 1)
-    with pytest.raises(StoreError, match="does not refer to a rubric"):
-        sqlite_store.load(ref)
-
-
-@pytest.mark.parametrize("ref", ["news@0", "news@01", "news@99999999999999999999"])
-def test_a_number_that_no_version_has_is_not_found(store: Store, ref: str) -> None:
+def test_what_cannot_be_a_name_or_tag_is_refused_at_the_door(store: Store) -> None:
+    with pytest.raises(StoreError, match="'News' cannot be the name of a rubric"):
+        save(store, 1, "News")
+    assert store.names() == ()
     save(store, 1)
-    with pytest.raises(NotInStore):
-        store.load(ref)
+    with pytest.raises(StoreError, match="'3' cannot be a tag"):
+        store.tag("news", "3")
+    with pytest.raises(StoreError, match="'news@' does not refer to a rubric"):
+        store.load("news@")
+    with pytest.raises(StoreError, match="'news@1' cannot be the name"):
+        store.log("news@1")
+
+
+def test_a_number_that_no_version_has_is_not_found(store: Store) -> None:
+    save(store, 1)
+    for ref in ("news@0", "news@01", "news@999999999", "news@99999999999999999999"):
+        with pytest.raises(NotInStore):
+            store.load(ref)
 
 
 def test_any_script_survives_storing(store: Store) -> None:
@@ -173,7 +165,7 @@ def test_any_script_survives_storing(store: Store) -> None:
 
 def test_what_could_not_be_read_back_is_not_stored(sqlite_store: Store) -> None:
     unchecked = Rubric.model_construct(**{**dict(rubric()), "parts": ()})
-    with pytest.raises(StoreError, match="This Rubric.* parts"):
+    with pytest.raises(StoreError, match=r"This Rubric.* parts"):
         sqlite_store.save("news", unchecked, provenance(), EFFORT)
     infinite = Criterion.model_construct(**{**dict(criterion()), "weight": float("nan")})
     with pytest.raises(StoreError, match="This Rubric cannot be stored"):

@@ -72,9 +72,9 @@ def test_an_unreadable_answer_is_an_error_that_names_it(sqlite_store: Store) -> 
         connection.execute("INSERT INTO answers VALUES ('sha256:a', '{\"text\":', 'then')")
         connection.execute("INSERT INTO answers VALUES ('sha256:b', '[]', 'then')")
     connection.close()
-    for digest in ("sha256:a", "sha256:b"):
-        with pytest.raises(StoreError, match=f"answer {digest} is not a JSON object"):
-            sqlite_store.answers.get(digest)
+    for key in ("sha256:a", "sha256:b"):
+        with pytest.raises(StoreError, match=f"answer {key} is not a JSON object"):
+            sqlite_store.answers.get(key)
 
 
 def test_a_failing_database_is_an_error_of_the_store_and_not_for_ever(sqlite_store: Store) -> None:

@@ -63,10 +63,9 @@ def test_a_missing_driver_is_named_with_the_extra_that_brings_it(monkeypatch: py
 def test_an_address_that_is_none_is_refused() -> None:
     with pytest.raises(StoreError, match="No driver for nonsense://host"):
         open_store("nonsense://host/rubrics")
-    with pytest.raises(StoreError, match="address is not understood"):
-        open_store("postgresql://host:port/rubrics")
-    with pytest.raises(StoreError, match="cannot be used"):
-        open_store("sqlite://host/rubrics.db")
+    for where in ("postgresql://host:port/rubrics", "sqlite://host/rubrics.db", "://"):
+        with pytest.raises(StoreError, match="address is not understood"):
+            open_store(where)
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -84,7 +83,7 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
 
 def test_a_path_below_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match="The folder of .* cannot be made"):
+    with pytest.raises(StoreError, match=r"The folder of .* cannot be made"):
         open_store(tmp_path / "file" / "store.db")
 
 
@@ -96,7 +95,7 @@ def test_a_damaged_file_is_an_error_of_the_store(tmp_path: Path) -> None:
     connection.close()
     size = os.path.getsize(tmp_path / "store.db")
     os.truncate(tmp_path / "store.db", size // 2)
-    with pytest.raises(StoreError, match="cannot be used: .*malformed"), open_store(tmp_path / "store.db") as store:
+    with pytest.raises(StoreError, match=r"cannot be used: .*malformed"), open_store(tmp_path / "store.db") as store:
         store.verify()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -13,15 +14,21 @@ from rubriclab.store import open_store
 RUBRIC = numbered(1).digest
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    with open_store(tmp_path / "store.db") as store:
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("original") / "store.db"
+    with open_store(file) as store:
         for number in (1, 2, 3):
             store.save("news", numbered(number), provenance(), EFFORT)
         store.save("other", numbered(1), provenance(), EFFORT, parent="news@1")
         store.tag("news@2", "production")
         store.answers.put("sha256:asked", {"text": "4"})
-    return tmp_path / "store.db"
+    return file
+
+
+@pytest.fixture
+def file(original: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(original, tmp_path))
 
 
 def tamper(file: Path, statement: str) -> None:
@@ -80,7 +87,7 @@ RECORD = "its record (name, number, digests, effort, time, parent) has the diges
             [RECORD],
         ),
         (
-            "UPDATE versions SET effort = '{\"asked\": \"many\"}' WHERE number = 2",
+            'UPDATE versions SET effort = \'{"asked": "many"}\' WHERE number = 2',
             ["news@2"] * 2,
             ["its effort is no Effort: asked", RECORD],
         ),
@@ -117,7 +124,11 @@ RECORD = "its record (name, number, digests, effort, time, parent) has the diges
         (
             "DELETE FROM versions WHERE number = 2",
             ["news@2", "news@3", "news@production"],
-            ["this version is missing", "its parent news@2 does not exist", "points to version 2, which does not exist"],
+            [
+                "this version is missing",
+                "its parent news@2 does not exist",
+                "points to version 2, which does not exist",
+            ],
         ),
         (
             "UPDATE tags SET number = 7",

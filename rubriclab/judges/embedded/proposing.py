@@ -73,11 +73,15 @@ def refine(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def redundant(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return whether two hypotheses are read off the same measures."""
-    first, second = ({reading.measure for reading in readings(h)} for h in fields["hypotheses"])
-    same = bool(first) and first == second
-    reason = "Both are read off the same measure." if same else "They are not read off the same measure."
-    return {"reasoning": reason, "redundant": same}
+    """Return the first of the others that is read off the same measures as the candidate."""
+    wanted = _read_off(fields["candidate"])
+    same = next((other["id"] for other in fields["others"] if wanted and _read_off(other) == wanted), None)
+    reason = f"{same} is read off the same measure." if same else "None of the others is read off the same measure."
+    return {"reasoning": reason, "same_as": same or "none"}
+
+
+def _read_off(hypothesis: Mapping[str, Any]) -> set[str]:
+    return {reading.measure for reading in readings(hypothesis)}
 
 
 def _beliefs(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]]) -> list[Belief]:

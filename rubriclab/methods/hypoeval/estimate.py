@@ -18,7 +18,7 @@ from rubriclab.rubric import Criterion, Evidence, Level
 
 # A hypothesis as models word it: some thirty words a level.
 WORDS_PER_LEVEL = 30
-REDUNDANCY_TOKENS = 1500
+HYPOTHESIS_TOKENS = 750
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,12 @@ def _ratings(n: int, refills: int, hypotheses: int, settings: HypoEvalSettings) 
 
 
 def _redundancy(hypotheses: int, settings: HypoEvalSettings) -> Estimate:
-    pairs = 0 if settings.redundancy == "off" else hypotheses * (hypotheses - 1) // 2
-    return Estimate(1, REDUNDANCY_TOKENS, 512) * pairs
+    """Return one call a hypothesis that shows it beside all others, or one a pair."""
+    if settings.redundancy == "off":
+        return Estimate()
+    pairs = hypotheses * (hypotheses - 1) // 2
+    calls = pairs if settings.redundancy == "every_pair" else hypotheses
+    return Estimate(calls, calls * HYPOTHESIS_TOKENS + pairs * HYPOTHESIS_TOKENS, calls * 512)
 
 
 def _average(examples: Sequence[Example], assignment: Assignment, ask: str, most: int) -> Estimate:

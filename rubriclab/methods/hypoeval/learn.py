@@ -9,7 +9,6 @@ union, redundancy out, all rated on all texts, the best by Pearson correlation k
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import numpy as np
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
-from rubriclab.errors import JudgeError, UserError
+from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
 from rubriclab.methods.hypoeval.bandit import is_wrong, utility, wrong_needed
@@ -34,8 +33,8 @@ from rubriclab.stats.correlation import FloatArray
 # What is being done, and the share of the whole that is done, 0 to 1.
 Progress = Callable[[str, float], None]
 
-# Ratings of the whole bank are asked for in this many rounds; after each, hopeless hypotheses leave.
-ROUNDS = 3
+# The bank is rated up to these shares of the texts, in turn; after each round but the last, hopeless hypotheses leave.
+ROUNDS = (0.25, 0.5, 1.0)
 
 
 def silent(_doing: str, _share: float) -> None:
@@ -75,8 +74,7 @@ async def learn(
     The same examples in another order, with the same seed and replies, give the same result. `say` is told of progress.
 
     Raises:
-        JudgeError: if no hypothesis or no rating could be obtained.
-        UserError: if no hypothesis tracks the labels.
+        JudgeError: if no hypothesis, or no hypothesis with ratings of half of the texts, could be obtained.
     """
     order = sorted(examples, key=lambda example: example.id)
     random.Random(seed).shuffle(order)
@@ -135,11 +133,11 @@ class _Study:
 
     async def rate_bank(self) -> None:
         """Rate all texts by the whole bank, hopeless hypotheses only as far as they deserve."""
-        edges = np.linspace(0, len(self.order), ROUNDS + 1).astype(int)
-        for start, end in itertools.pairwise(edges):
-            await self.ratings.fill(self.bank.alive, self.order[start:end])
-            if self.settings.drop_hopeless and end < len(self.order):
-                self._drop_hopeless(self.order[:end])
+        for rounds_left, share in zip(reversed(range(len(ROUNDS))), ROUNDS, strict=True):
+            end = round(share * len(self.order))
+            await self.ratings.fill(self.bank.alive, self.order[:end])
+            if self.settings.drop_hopeless and rounds_left:
+                self._drop_hopeless(end, rounds_left)
             share = 0.5 + 0.5 * end / len(self.order)
             self.say(f"{end} of {len(self.order)} texts rated by {len(self.bank.alive)} hypotheses", share)
 
@@ -155,9 +153,8 @@ class _Study:
         self._annotate(ids)
         kept = tuple(self.bank.get(name) for name in chosen)
         if not kept:
-            raise UserError(
-                f"None of the {len(candidates)} hypotheses tracks the labels, so there is nothing to keep.",
-                "Check that the labels belong to these texts and this aspect, or give more of them.",
+            raise JudgeError(
+                f"No hypothesis was rated on at least half of the {len(ids)} texts.", "Run the same command again."
             )
         for name in candidates:
             if name not in chosen:
@@ -247,12 +244,13 @@ class _Study:
             if criterion.id not in kept:
                 self.bank.drop(criterion.id, f"no place in the final bank of {size}")
 
-    def _drop_hopeless(self, examples: Sequence[Example]) -> None:
+    def _drop_hopeless(self, rated: int, rounds_left: int) -> None:
+        # Hypotheses from the bandit have ratings of later texts too; all that is known of each counts.
         names = [criterion.id for criterion in self.bank.alive]
-        matrix = self.ratings.matrix(names, [example.id for example in examples])
-        labels = np.array([self.labels[example.id] for example in examples])
-        for column in hopeless(matrix, labels, self.settings):
-            self.bank.drop(names[column], f"tracks the labels too little after {len(examples)} texts")
+        matrix = self.ratings.matrix(names, [example.id for example in self.order])
+        labels = np.array([self.labels[example.id] for example in self.order])
+        for column in hopeless(matrix, labels, rounds_left, self.settings):
+            self.bank.drop(names[column], f"tracked the labels too little when {rated} texts were rated by the bank")
 
     def _annotate(self, ids: Sequence[str]) -> None:
         names = self.bank.every_id()

@@ -1,7 +1,8 @@
 """Which hypotheses say what another one already says.
 
 The paper puts every pair to the model. Most pairs are told apart, or together, by their wording alone; only the
-doubtful ones are worth a call, and a hypothesis that is already out needs no further comparison.
+doubtful ones are worth asking about, all those of one hypothesis in one call, and a hypothesis that is already out
+needs no further comparison.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from rubriclab.data.assignment import Assignment
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.hypoeval.replies import Redundancy
+from rubriclab.methods.hypoeval.replies import NONE, Redundancy
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, criterion_payload
@@ -50,10 +51,13 @@ async def _same_as_any(
     for other in kept:
         if alike[other.id] >= settings.same_above:
             return f"worded like {other.id} ({alike[other.id]:.0f} of 100 in common)"
-    asked = [o for o in kept if settings.redundancy == "every_pair" or alike[o.id] >= settings.different_below]
-    reasons = await asyncio.gather(*(_judged_same(other, candidate, assignment, judge) for other in asked))
-    same = [(other.id, reason) for other, reason in zip(asked, reasons, strict=True) if reason]
-    return f"says what {same[0][0]} says: {same[0][1]}" if same else None
+    if settings.redundancy == "every_pair":
+        questions = [[other] for other in kept]
+    else:
+        doubtful = [other for other in kept if alike[other.id] >= settings.different_below]
+        questions = [doubtful] if doubtful else []
+    replies = await asyncio.gather(*(_judged_same(candidate, others, assignment, judge) for others in questions))
+    return next((reply for reply in replies if reply), None)
 
 
 def similarity(a: Criterion, b: Criterion) -> float:
@@ -65,10 +69,18 @@ def similarity(a: Criterion, b: Criterion) -> float:
     return max(statements, (statements + levels) / 2)
 
 
-async def _judged_same(a: Criterion, b: Criterion, assignment: Assignment, judge: Judge) -> str | None:
-    fields = {**assignment.fields(), "hypotheses": [criterion_payload(a), criterion_payload(b)]}
+async def _judged_same(
+    candidate: Criterion, others: Sequence[Criterion], assignment: Assignment, judge: Judge
+) -> str | None:
+    fields = {
+        **assignment.fields(),
+        "candidate": criterion_payload(candidate),
+        "others": [criterion_payload(other) for other in others],
+    }
     answer = await ask(judge, Prompt("hypoeval/redundant", fields, Redundancy, max_tokens=512))
-    return answer.value.reasoning if answer.value and answer.value.redundant else None
+    if answer.value is None or answer.value.same_as == NONE:
+        return None
+    return f"says what {answer.value.same_as} says: {answer.value.reasoning}"
 
 
 def _levels(criterion: Criterion) -> str:

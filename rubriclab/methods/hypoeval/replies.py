@@ -13,6 +13,9 @@ from pydantic import BaseModel, ValidationInfo, field_validator, model_validator
 from rubriclab.data.scale import Scale, show
 from rubriclab.rubric import Level
 
+# What stands for "no other criterion".
+NONE = "none"
+
 
 class LevelText(BaseModel):
     """One level of a proposed hypothesis."""
@@ -104,10 +107,18 @@ class Ratings(BaseModel):
 
 
 class Redundancy(BaseModel):
-    """Whether two criteria measure the same thing."""
+    """The id of the criterion that measures the same thing as the candidate, or `none`."""
 
     reasoning: str
-    redundant: bool
+    same_as: str
+
+    @field_validator("same_as")
+    @classmethod
+    def _one_of_them(cls, same_as: str, info: ValidationInfo) -> str:
+        known = [NONE, *(other["id"] for other in info.context["others"])] if info.context else [same_as]
+        if same_as not in known:
+            raise ValueError(f"one of {', '.join(known)} was expected; got {same_as!r}")
+        return same_as
 
 
 def on_scale(score: float, info: ValidationInfo) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist
 
 import numpy as np
 
@@ -36,37 +35,28 @@ def correlations(matrix: FloatArray, labels: FloatArray) -> FloatArray:
 def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:
     """Return the columns of the criteria kept, best first: at most `selected`, by Pearson correlation.
 
-    Columns rated on less than half of the texts are not eligible: their correlation is of other texts. Ties go to the
-    earlier column.
+    Columns rated on less than half of the texts are not eligible: their correlation is of other texts. With
+    `positive_only`, columns that run against the labels are kept only if no column runs with them. Ties go to the
+    earlier column; columns without a correlation come last.
     """
-    r = correlations(matrix, labels)
+    r = np.nan_to_num(correlations(matrix, labels), nan=-2.0)
     rated = (~np.isnan(matrix)).mean(axis=0) if len(matrix) else np.zeros(matrix.shape[1])
-    eligible = [
-        column
-        for column in range(matrix.shape[1])
-        if not math.isnan(r[column]) and rated[column] >= 0.5 and (r[column] > 0 or not settings.positive_only)
-    ]
+    eligible = [column for column in range(matrix.shape[1]) if rated[column] >= 0.5]
+    if settings.positive_only and any(r[column] > 0 for column in eligible):
+        eligible = [column for column in eligible if r[column] > 0]
     return sorted(eligible, key=lambda column: (-r[column], column))[: settings.selected]
 
 
-def hopeless(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:
-    """Return the columns that can hardly reach the selection any more.
+def hopeless(matrix: FloatArray, labels: FloatArray, rounds_left: int, settings: HypoEvalSettings) -> list[int]:
+    """Return the columns that leave now, `rounds_left` rounds of rating before the end.
 
-    A column is hopeless if even the upper end of its correlation's interval (Fisher's z) lies below the lower end of
-    the correlation that would be selected last.
+    Successive rejects (Audibert et al. 2010, COLT, "Best Arm Identification in Multi-Armed Bandits") for several best
+    arms: after each round only as many stay as leave one selection's worth for every round to come. Columns without a
+    correlation yet leave first.
     """
     r = correlations(matrix, labels)
-    ranked = sorted((value for value in r if not math.isnan(value)), reverse=True)
-    if len(ranked) <= settings.selected:
-        return []
-    counts = (~np.isnan(matrix)).sum(axis=0)
-    last = ranked[settings.selected - 1]
-    bar = _fisher(last, int(counts.min()), -settings.hopeless_confidence)
-    return [
-        column
-        for column, value in enumerate(r)
-        if not math.isnan(value) and _fisher(value, int(counts[column]), settings.hopeless_confidence) < bar
-    ]
+    ranked = sorted(range(len(r)), key=lambda column: (-np.nan_to_num(r[column], nan=-2.0), column))
+    return sorted(ranked[settings.selected * (rounds_left + 1) :])
 
 
 def predictions(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
@@ -76,10 +66,3 @@ def predictions(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
     counts = rated.sum(axis=1)
     sums = np.where(rated, chosen, 0.0).sum(axis=1)
     return np.where(counts > 0, (sums / np.maximum(counts, 1)).round(DIGITS), np.nan)
-
-
-def _fisher(r: float, n: int, confidence: float) -> float:
-    """Return the end of the interval of `r`: the upper one for a positive `confidence`, the lower for a negative."""
-    z = math.copysign(NormalDist().inv_cdf((1 + abs(confidence)) / 2), confidence)
-    bounded = min(max(r, -0.999999), 0.999999)
-    return math.tanh(math.atanh(bounded) + z / math.sqrt(max(n - 3, 1)))

@@ -84,10 +84,8 @@ class HypoEvalSettings(BaseModel):
     """How each half of the final bank is filled: best reward first, or by lot (paper)."""
 
     drop_hopeless: bool = True
-    """Whether hypotheses that can hardly reach the selection any more are not rated to the end."""
-
-    hopeless_confidence: float = Field(0.8, gt=0.5, lt=1)
-    """Confidence with which a hypothesis must be worse than the last selected one to be dropped early."""
+    """Whether the hypotheses that track the labels least leave while the bank is being rated: after a quarter of the
+    texts all but three times, after half of them all but twice as many as are selected."""
 
 
 def hypoeval_settings(values: Mapping[str, Any]) -> HypoEvalSettings:

@@ -1,0 +1,208 @@
+"""What the engine adds to a call: rates of bare litellm and of the whole stack against a server that answers at once.
+
+    python experiments/benchmarks/engine_overhead.py --calls 400 --rounds 5 --output results/engine_overhead.json
+
+Both sides send the same requests to the same server, in turns, so that a noisy machine disturbs both alike. Bare litellm
+gets finished messages and returns its response; the stack renders the prompt, looks its answer up in SQLite, keeps
+limits and a budget, sends the request, stores the reply, enters it in a ledger and parses it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from rubriclab.data.aspect import Aspect, TaskWords
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.data.scale import Scale
+from rubriclab.judges import JudgeOptions, Ledger, Price, ask, close_connections, connect, messages_of
+from rubriclab.judges.language_model import _litellm
+from rubriclab.methods.hypoeval.rate import rate_prompt
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Criterion, Evidence, Level
+from rubriclab.store import open_store
+
+CONCURRENCY = (1, 8, 64)
+MODEL = "openai/fake"
+ANSWER = json.dumps({"reasoning": "It keeps to one subject, but two sentences could change places.", "score": 4})
+COMPLETION = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "fake-1",
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": ANSWER}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 700, "completion_tokens": 30, "total_tokens": 730},
+}
+# Limits that are checked for each call and never reached.
+OPTIONS = {"requests_per_minute": 1e9, "tokens_per_minute": 1e12, "max_cost": 1e9, "price": Price(0.15, 0.6)}
+
+
+def prompts(numbers: Iterator[int], calls: int) -> list[Prompt[Any]]:
+    """Return prompts as scoring asks them: 300 words of source, 60 to rate, five levels; no two alike."""
+    words = TaskWords(task="summarization", source="article", context="context", output="summary")
+    aspect = Aspect(name="coherence", definition="The sentences build on one another and form one whole.")
+    levels = tuple(Level(score=s, description=f"Level {s}: about {s} of 5 sentences follow.") for s in range(1, 6))
+    criterion = Criterion(
+        id="c1",
+        kind="hypothesis",
+        trait="order",
+        statement="Sentences stand in an order that can be followed.",
+        levels=levels,
+        evidence=Evidence(origin="written by hand"),
+    )
+    assignment = Assignment(words, aspect, Scale(low=1, high=5, whole=True))
+    source = " ".join(f"word{n}" for n in range(300))
+    return [
+        rate_prompt(
+            Example(id=str(n), group="g", source=source, output=f"Summary {n}. " + "It rained. " * 30),
+            [criterion],
+            assignment,
+        )
+        for n in (next(numbers) for _ in range(calls))
+    ]
+
+
+async def bare(asked: list[Prompt[Any]], concurrency: int) -> None:
+    """Send the prompts by litellm alone."""
+    acompletion = _litellm().acompletion
+    slots = asyncio.Semaphore(concurrency)
+    messages = [[dict(turn) for turn in messages_of(prompt)] for prompt in asked]
+
+    async def one(turns: list[dict[str, Any]]) -> None:
+        async with slots:
+            response = await acompletion(
+                model=MODEL, messages=turns, temperature=0.0, max_tokens=512, timeout=60, num_retries=0, max_retries=0
+            )
+            assert response.choices[0].message.content == ANSWER
+
+    await timed(one, messages)
+
+
+async def stack(asked: list[Prompt[Any]], concurrency: int) -> None:
+    """Send the prompts through the whole stack, with a new store."""
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.db") as store:
+        ledger = Ledger()
+        options = JudgeOptions(concurrency=concurrency, **OPTIONS)
+        judge = connect(MODEL, options=options, ledger=ledger, answers=store.answers)
+
+        async def one(prompt: Prompt[Any]) -> None:
+            answer = await ask(judge, prompt)
+            assert answer.value is not None
+
+        await timed(one, asked)
+        assert ledger.asked == len(asked) == store.answers.count()
+
+
+ELAPSED: dict[str, float] = {}
+
+
+async def timed(one: Callable[[Any], Awaitable[None]], items: Iterable[Any]) -> None:
+    """Do `one` for all items at once, and note the seconds it took by the wall's clock and the processor's."""
+    wall, processor = time.perf_counter(), time.process_time()
+    await asyncio.gather(*map(one, items))
+    ELAPSED.update(wall=time.perf_counter() - wall, processor=time.process_time() - processor)
+
+
+SIDES = {"bare litellm": bare, "whole stack": stack}
+
+
+async def measure(calls: int, rounds: int) -> dict[str, Any]:
+    """Return calls per second of wall-clock and of processor time, per concurrency and side, round by round."""
+    numbers = count()
+    for side in SIDES.values():
+        await side(prompts(numbers, 64), 8)
+    table: dict[str, Any] = {}
+    for concurrency in CONCURRENCY:
+        rates: dict[str, dict[str, list[float]]] = {name: {"wall": [], "processor": []} for name in SIDES}
+        for turn in range(rounds):
+            for name in list(SIDES)[:: 1 if turn % 2 else -1]:
+                await SIDES[name](prompts(numbers, calls), concurrency)
+                for clock, seconds in ELAPSED.items():
+                    rates[name][clock].append(calls / seconds)
+        table[str(concurrency)] = {**rates, "ratio": ratios(rates)}
+        print(line(concurrency, rates, table[str(concurrency)]["ratio"]), flush=True)
+    await close_connections()
+    return table
+
+
+def ratios(rates: dict[str, dict[str, list[float]]]) -> dict[str, float]:
+    """Return the median over rounds of the stack's rate divided by litellm's in the same round."""
+    ours, theirs = rates["whole stack"], rates["bare litellm"]
+    return {clock: statistics.median(a / b for a, b in zip(ours[clock], theirs[clock], strict=True)) for clock in ours}
+
+
+def line(concurrency: int, rates: dict[str, dict[str, list[float]]], ratio: dict[str, float]) -> str:
+    """Return one row of the printed table."""
+    medians = {name: statistics.median(clocks["wall"]) for name, clocks in rates.items()}
+    shown = ", ".join(f"{name} {rate:6.1f}/s" for name, rate in medians.items())
+    return f"concurrency {concurrency:2}: {shown}, ratio {ratio['wall']:.3f} (processor time: {ratio['processor']:.3f})"
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """Run the server in a process of its own and yield its address."""
+    command = [sys.executable, __file__, "--serve"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
+        finally:
+            process.terminate()
+
+
+async def serve() -> None:
+    """Answer every request with the same completion, at once."""
+    body = json.dumps(COMPLETION).encode()
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                header = (await reader.readuntil(b"\r\n\r\n")).lower()
+                await reader.readexactly(int(header.split(b"content-length:")[1].split(b"\r\n")[0]))
+                writer.write(head + body)
+        except asyncio.IncompleteReadError:
+            writer.close()
+
+    listening = await asyncio.start_server(handle, "127.0.0.1", 0)
+    print(listening.sockets[0].getsockname()[1], flush=True)
+    await listening.serve_forever()
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--calls", type=int, default=400, help="per round and side")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--output", type=Path, help="where every round's figures go, as JSON")
+    parser.add_argument("--serve", action="store_true", help="be the server")
+    arguments = parser.parse_args()
+    if arguments.serve:
+        asyncio.run(serve())
+        return
+    with server() as address:
+        os.environ |= {"OPENAI_API_BASE": address, "OPENAI_API_KEY": "none"}
+        table = asyncio.run(measure(arguments.calls, arguments.rounds))
+    if arguments.output:
+        machine = {"python": platform.python_version(), "system": platform.platform(), "processors": os.cpu_count()}
+        result = {"calls": arguments.calls, "rounds": arguments.rounds, "machine": machine, "concurrency": table}
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
+        arguments.output.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

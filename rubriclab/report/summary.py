@@ -1,0 +1,183 @@
+"""What was found, in words: which rubric agrees best, and whether it beats the floor on the same texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rubriclab.evaluation import Evaluator, Result
+from rubriclab.report import wording
+from rubriclab.report.texts import Judged, human_scores, rubric_scores
+from rubriclab.stats import Difference, difference
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.levels import Level
+from rubriclab.store.version import Version
+
+# The level that the summary speaks of: the first at which a correlation is defined.
+PREFERRED: tuple[Level, ...] = ("group", "dataset", "system")
+
+Verdict = Literal["above", "below", "overlaps", "not comparable with"]
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """A rubric against another evaluator, on the texts that both have scored."""
+
+    other: Result
+    difference: Difference
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval of the difference allows to say; `overlaps` where it holds 0."""
+        low, high = self.difference.spearman.low, self.difference.spearman.high
+        if low is None or high is None:
+            return "not comparable with"
+        if low > 0:
+            return "above"
+        return "below" if high < 0 else "overlaps"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one rubric did.
+
+    Attributes:
+        floor: against the best floor; `None` if no floor was evaluated.
+        best: against the best rubric; `None` for the best itself.
+        seen: texts of groups that the rubric has learned from.
+    """
+
+    result: Result
+    floor: Contest | None
+    best: Contest | None
+    seen: int
+
+    @property
+    def ref(self) -> str:
+        """`NAME@NUMBER` of the rubric."""
+        return self.result.evaluator
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The rubrics of one aspect, best first, at the first level with a defined correlation."""
+
+    aspect: str
+    level: Level
+    standings: tuple[Standing, ...]
+
+
+def summarize(
+    aspect: str,
+    versions: Sequence[Version],
+    results: Sequence[Result],
+    texts: Mapping[str, Sequence[Judged]],
+    floors: Sequence[Evaluator],
+) -> Summary | None:
+    """Return how the rubrics of `aspect` did; `None` if no correlation is defined for any of them.
+
+    `texts` holds each version's texts by its ref, the same texts for all; `floors` the floors' scores of them.
+    """
+    refs = {version.ref: version for version in versions}
+    chosen = _headline([result for result in results if result.aspect == aspect], refs)
+    if not chosen:
+        return None
+    level, rows = chosen
+    scores = {floor.name: floor.scores for floor in floors} | {ref: rubric_scores(texts[ref]) for ref in refs}
+    rubrics = _best_first([row for row in rows if row.evaluator in refs])
+    rivals = _best_first([row for row in rows if row.evaluator in scores and row.evaluator not in refs])
+    known = texts[rubrics[0].evaluator]
+
+    def contest(row: Result, other: Result | None) -> Contest | None:
+        return None if other is None or other is row else Contest(other, _difference(row, other, scores, known))
+
+    standings = tuple(
+        Standing(
+            row,
+            contest(row, rivals[0] if rivals else None),
+            contest(row, rubrics[0]),
+            _seen(refs[row.evaluator], known),
+        )
+        for row in rubrics
+    )
+    return Summary(aspect, level, standings)
+
+
+def sentences(summary: Summary) -> Iterator[str]:
+    """Yield the summary in words: the best rubric, its floor, the other rubrics, and what to keep in mind."""
+    best, *others = summary.standings
+    place = wording.LEVELS[summary.level]
+    most = f"agrees best of {len(summary.standings)} rubrics" if others else "agrees"
+    yield (
+        f"{best.ref} {most} with the human scores of {summary.aspect}: its Spearman correlation {place} is "
+        f"{wording.estimate(best.result.agreement.spearman)}, on {wording.basis(best.result)}."
+    )
+    yield _against_floor(best)
+    yield from (_against_best(best, other) for other in others if other.best)
+    if others:
+        yield "The best of several, picked on the texts that it is shown on, looks somewhat better than it is."
+    for standing in summary.standings:
+        if standing.seen:
+            yield (
+                f"{wording.count(standing.seen, 'text')} are of groups that {standing.ref} has learned from, "
+                "so its figures flatter."
+            )
+
+
+def _against_floor(standing: Standing) -> str:
+    contest = standing.floor
+    if contest is None:
+        return "No floor was evaluated beside it, so nothing shows what a measure without understanding reaches."
+    name, _ = wording.evaluator_parts(contest.other.evaluator)
+    floor = f"the best floor, {name} with {wording.estimate(contest.other.agreement.spearman)}"
+    apart = f"on the same texts the difference is {wording.estimate(contest.difference.spearman)}"
+    match contest.verdict:
+        case "above":
+            return f"This is above {floor}: {apart}, an interval above 0."
+        case "below":
+            return (
+                f"This is below {floor}: {apart}, an interval below 0. The floor, which understands nothing, is better."
+            )
+        case "overlaps":
+            return f"This overlaps {floor}: {apart}. The interval holds 0, so these texts do not tell the two apart."
+    return f"It cannot be compared with {floor}: {apart}."
+
+
+def _against_best(best: Standing, other: Standing) -> str:
+    assert other.best is not None
+    figures = f"{other.ref} reaches {wording.estimate(other.result.agreement.spearman)}"
+    apart = wording.estimate(other.best.difference.spearman)
+    if other.best.verdict == "below":
+        return f"{figures}, below {best.ref} by an interval without 0 ({apart})."
+    return f"{figures}; these texts do not tell it apart from {best.ref} (difference {apart})."
+
+
+def _headline(results: Sequence[Result], refs: Mapping[str, Version]) -> tuple[Level, list[Result]] | None:
+    for level in PREFERRED:
+        rows = [row for row in results if row.agreement.level == level and row.agreement.spearman.value is not None]
+        if any(row.evaluator in refs for row in rows):
+            return level, rows
+    return None
+
+
+def _best_first(rows: Sequence[Result]) -> list[Result]:
+    return sorted(rows, key=lambda row: -(row.agreement.spearman.value or 0.0))
+
+
+def _difference(row: Result, other: Result, scores: Mapping[str, FloatArray], texts: Sequence[Judged]) -> Difference:
+    systems = [text.example.system or "" for text in texts]
+    return difference(
+        scores[row.evaluator],
+        scores[other.evaluator],
+        human_scores(texts),
+        [text.example.group for text in texts],
+        systems,
+        level=row.agreement.level,
+        constant=row.agreement.constant,
+    )
+
+
+def _seen(version: Version, texts: Sequence[Judged]) -> int:
+    groups = frozenset(version.provenance.groups)
+    return sum(text.example.group in groups for text in texts)

@@ -1,0 +1,50 @@
+"""What the views are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from rich import box
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from rubriclab.report.wording import one_line
+
+HEADING = "bold"
+QUIET = "dim"
+INDENT = 2
+
+
+def text(words: str, style: str = "") -> Text:
+    """Return words as they stand, on one line that wraps; long words are broken rather than cut off."""
+    return Text(one_line(words), style, overflow="fold")
+
+
+def heading(words: str, beside: str = "") -> Text:
+    """Return a heading, after an empty line, with a quiet remark beside it."""
+    return Text.assemble("\n", text(words, HEADING), "  " if beside else "", text(beside, QUIET), overflow="fold")
+
+
+def indented(view: RenderableType) -> Padding:
+    """Return the view, moved to the right."""
+    return Padding(view, (0, 0, 0, INDENT), expand=False)
+
+
+def pairs(rows: Iterable[tuple[str, RenderableType]]) -> Table:
+    """Return names in a quiet column and what they stand for beside them."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style=QUIET, no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(name, text(value) if isinstance(value, str) else value)
+    return table
+
+
+def columns(*names: str, numeric: Collection[str] = ()) -> Table:
+    """Return a table without lines but one under its header; the `numeric` columns are aligned to the right."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style=HEADING)
+    for name in names:
+        table.add_column(name, overflow="fold", justify="right" if name in numeric else "left")
+    return table

@@ -1,0 +1,99 @@
+"""Texts with what people and a rubric said of them, and where the two are furthest apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rubriclab.data.example import Example, labelled
+from rubriclab.scoring.score import Score
+from rubriclab.stats.correlation import FloatArray
+
+MOST_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A text with its human score and the rubric's."""
+
+    example: Example
+    human: float
+    score: Score
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A text's place among all scored texts, by people and by the rubric: the share of the others below it, 0 to 100.
+
+    Equal scores count half, so that a text among equals stands in their middle.
+    """
+
+    judged: Judged
+    human: float
+    rubric: float
+
+    @property
+    def gap(self) -> float:
+        """How much higher the rubric places the text than people do."""
+        return self.rubric - self.human
+
+
+def judged_texts(examples: Sequence[Example], scores: Sequence[Score], ref: str, aspect: str) -> list[Judged]:
+    """Return the examples with a human score for `aspect`, each with its score by the rubric `ref`.
+
+    `scores` belong to all examples or to those with a human score, in their order.
+
+    Raises:
+        ValueError: if they belong to neither.
+    """
+    rated = labelled(examples, aspect)
+    texts = rated if len(scores) == len(rated) else examples
+    if [example.id for example in texts] != [score.id for score in scores]:
+        raise ValueError(
+            f"scored[{ref!r}]: expected one score for each of the {len(examples)} examples, or of the {len(rated)} "
+            f"with a human score for {aspect!r}, in their order; got {len(scores)} scores with other ids or in "
+            "another order"
+        )
+    pairs = zip(texts, scores, strict=True)
+    return [Judged(text, text.scores[aspect], score) for text, score in pairs if aspect in text.scores]
+
+
+def human_scores(texts: Sequence[Judged]) -> FloatArray:
+    """Return what people said, shape (texts,)."""
+    return np.array([text.human for text in texts], dtype=float)
+
+
+def rubric_scores(texts: Sequence[Judged]) -> FloatArray:
+    """Return what the rubric said, shape (texts,), NaN where it gave no score."""
+    return np.array([np.nan if text.score.score is None else text.score.score for text in texts], dtype=float)
+
+
+def criterion_scores(texts: Sequence[Judged], criterion: str) -> FloatArray:
+    """Return what one criterion said, shape (texts,), NaN where it gave no score."""
+    found = ({part.id: part.score for part in text.score.criteria}.get(criterion) for text in texts)
+    return np.array([np.nan if score is None else score for score in found], dtype=float)
+
+
+def furthest_apart(texts: Sequence[Judged], most: int = MOST_SHOWN) -> tuple[list[Placed], list[Placed]]:
+    """Return the texts that the rubric places furthest above, and furthest below, where people place them.
+
+    Places are compared, not scores, so that a rubric that is strict throughout is not taken to be wrong throughout.
+    """
+    scored = [text for text in texts if text.score.score is not None]
+    human, rubric = places(human_scores(scored)), places(rubric_scores(scored))
+    placed = [Placed(text, float(h), float(r)) for text, h, r in zip(scored, human, rubric, strict=True)]
+    over = sorted((text for text in placed if text.gap > 0), key=lambda text: (-text.gap, text.judged.example.id))
+    under = sorted((text for text in placed if text.gap < 0), key=lambda text: (text.gap, text.judged.example.id))
+    return over[:most], under[:most]
+
+
+def places(scores: FloatArray) -> FloatArray:
+    """Return for each score the share of the other scores below it, 0 to 100, equal ones counted half."""
+    if len(scores) < 2:
+        return np.full(len(scores), 50.0)
+    _, level, sizes = np.unique(scores, return_inverse=True, return_counts=True)
+    below = np.cumsum(sizes) - sizes
+    shares: FloatArray = 100 * (below + (sizes - 1) / 2)[level] / (len(scores) - 1)
+    return shares

@@ -1,0 +1,212 @@
+"""Numbers, names and notes as people read them, the same in a terminal and on a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from rubriclab.rubric import Effort, Evidence, Floor, RewardPoint
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rubriclab.evaluation import Result
+
+FLOOR = "floor: "
+DIGEST_SHOWN = 12
+CROSS_VALIDATED = "optimistic too: other groups' labels chose the criteria, but all labels helped to propose them"
+BLOCKS = "▁▂▃▄▅▆▇█"
+
+LEVELS: Mapping[str, str] = {
+    "group": "within groups",
+    "dataset": "over all texts",
+    "system": "between systems",
+}
+LEVEL_NOTES: Mapping[str, str] = {
+    "group": "texts that share a source are compared with each other; mean over the groups",
+    "dataset": "one correlation over all texts, whatever their source",
+    "system": "the systems' mean scores are compared, one point a system",
+}
+
+# Control characters, line separators that only some programs see, the marks that turn the direction of all that
+# follows, and lone surrogates, which no file can hold. Plain right-to-left letters and marks are left as they are.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class Estimated(Protocol):
+    """A statistic with its interval, such as `rubriclab.rubric.Interval` or `rubriclab.stats.Estimate`."""
+
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+
+
+def plain(text: str) -> str:
+    """Return `text` with every character that could act on a terminal or a page spelled out, such as `\\x1b`."""
+    return _UNSAFE.sub(lambda found: ascii(found[0])[1:-1], text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """Return `text`, made plain, on one line."""
+    return " ".join(plain(text).split())
+
+
+def figure(value: float | None) -> str:
+    """Return a correlation with two decimals, or `undefined`."""
+    if value is None:
+        return "undefined"
+    shown = f"{value:.2f}"
+    return "0.00" if shown == "-0.00" else shown
+
+
+def interval(found: Estimated) -> str:
+    """Return the interval as `[0.41, 0.53]`; empty if there is none."""
+    return "" if found.low is None or found.high is None else f"[{figure(found.low)}, {figure(found.high)}]"
+
+
+def estimate(found: Estimated) -> str:
+    """Return a statistic as `0.47 [0.41, 0.53]`."""
+    return f"{figure(found.value)} {interval(found)}".rstrip()
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 text`, `2 texts`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 criterion`, `2 criteria`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun.removesuffix('on')}a"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return `a, b and c`."""
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def is_floor(evaluator: str) -> bool:
+    """Return whether an evaluator of this name never understands a text; see `rubriclab.evaluation.floors`."""
+    return evaluator.startswith(FLOOR)
+
+
+def evaluator_parts(evaluator: str) -> tuple[str, str]:
+    """Return what an evaluator is called in a table, and the remark in brackets that its name may end with."""
+    name, _, remark = evaluator.removeprefix(FLOOR).partition(" (")
+    return name, remark.removesuffix(")")
+
+
+def remarks(results: Sequence[Result]) -> list[str]:
+    """Return the remarks on the evaluators of `results`, one line for each evaluator that has one."""
+    parts = dict.fromkeys(evaluator_parts(result.evaluator) for result in results)
+    return [f"{name}: {remark}." for name, remark in parts if remark]
+
+
+def short_digest(digest: str) -> str:
+    """Return a digest's algorithm and first digits."""
+    algorithm, _, digits = digest.rpartition(":")
+    return f"{algorithm}:{digits[:DIGEST_SHOWN]}" if algorithm else digits[:DIGEST_SHOWN]
+
+
+def moment(created: datetime) -> str:
+    """Return a time, which has a zone, as `2026-11-21 22:40 UTC`."""
+    from datetime import UTC
+
+    return f"{created.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def effort(spent: Effort) -> str:
+    """Return what learning took: calls, tokens, money and time."""
+    failed = "" if not spent.failed else f", {spent.failed:,} failed"
+    repaired = "" if not spent.repaired else f", {spent.repaired:,} repaired"
+    calls = f"{count(spent.asked, 'call')} ({spent.cached:,} more answered from cache{failed}{repaired})"
+    tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens"
+    return f"{calls}, {tokens}, {cost(spent.cost_usd)}, {spent.seconds:,.0f} s"
+
+
+def cost(usd: float | None) -> str:
+    """Return a cost in dollars; an unknown price is said to be so."""
+    if usd is None:
+        return "cost unknown"
+    if usd == 0:
+        return "no cost"
+    return "less than $0.01" if usd < 0.005 else f"${usd:,.2f}"
+
+
+def floor_measure(floor: Floor) -> str:
+    """Return what a floor measures, in words if this version of the catalogue knows it."""
+    from rubriclab.measures import CATALOGUE
+
+    titles = {entry.name: entry.title for entry in CATALOGUE}
+    title = f"{titles[floor.measure]} ({floor.measure})" if floor.measure in titles else floor.measure
+    return title if floor.sign > 0 else f"the less {title}, the better"
+
+
+def training_pearson(evidence: Evidence) -> str:
+    """Return how a criterion went with the training labels."""
+    if not evidence.judged:
+        return "not rated on the training texts"
+    missing = f", {evidence.missing} missing" if evidence.missing else ""
+    return f"Pearson {figure(evidence.pearson)} on {evidence.judged} training texts{missing}"
+
+
+def origin(evidence: Evidence) -> str:
+    """Return where a criterion came from, with how much of what the generator saw."""
+    saw = [count(len(evidence.examples), "text")] if evidence.examples else []
+    saw += [count(len(evidence.findings), "finding")] if evidence.findings else []
+    refined = f", refined {count(evidence.refined, 'time')}" if evidence.refined else ""
+    return f"{evidence.origin}{f' ({listed(saw)})' if saw else ''}{refined}"
+
+
+def rewards(points: Sequence[RewardPoint]) -> str:
+    """Return a criterion's way through the bandit: its first and last reward, and how often it was rated."""
+    first, last = (point.utility + point.bonus for point in (points[0], points[-1]))
+    return (
+        f"reward {first:.2f} to {last:.2f} over {count(points[-1].visits, 'visit')}, "
+        f"of which utility {points[0].utility:.2f} to {points[-1].utility:.2f}"
+    )
+
+
+def sparkline(values: Sequence[float], width: int = 24) -> str:
+    """Return values as a line of at most `width` blocks, from the lowest value to the highest."""
+    steps = min(width, len(values))
+    shown = [values[round(i * (len(values) - 1) / max(steps - 1, 1))] for i in range(steps)]
+    low, span = min(shown), max(shown) - min(shown)
+    return "".join(BLOCKS[round((value - low) / span * (len(BLOCKS) - 1)) if span else 0] for value in shown)
+
+
+def basis(result: Result) -> str:
+    """Return what a result rests on: texts, groups, constant groups and what they count for, unscored texts."""
+    found = result.agreement
+    parts = [f"{count(found.n, 'text')} in {count(found.groups, 'group')}"]
+    if found.level == "group":
+        counted = "counted as 1" if found.constant == "papers" else "left out"
+        constant = f"{count(found.constant_groups, 'group')} with constant human scores {counted}"
+        parts.append(constant if found.constant_groups else "no group with constant human scores")
+        if found.single_groups:
+            parts.append(f"{count(found.single_groups, 'group')} of one text left out")
+    parts.append(f"{count(result.unscored, 'text')} unscored" if result.unscored else "none unscored")
+    return "; ".join(parts)
+
+
+def bases(results: Sequence[Result]) -> list[str]:
+    """Return what the results rest on: one line if it is the same for all, else one for those that share it."""
+    by_basis: dict[str, list[str]] = {}
+    for result in results:
+        by_basis.setdefault(basis(result), []).append(result.evaluator)
+    if len(by_basis) == 1:
+        return [f"All on {next(iter(by_basis))}."]
+    names = {shared: [evaluator_parts(name)[0] for name in evaluators] for shared, evaluators in by_basis.items()}
+    return [f"{listed(names[shared])}: {shared}." for shared in by_basis]
+
+
+def blocks(results: Sequence[Result]) -> list[tuple[str, str, list[Result]]]:
+    """Return the results by aspect and level, in the order in which these come, floors behind the rest."""
+    found: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        found.setdefault((result.aspect, result.agreement.level), []).append(result)
+    return [(*key, sorted(rows, key=lambda row: is_floor(row.evaluator))) for key, rows in found.items()]

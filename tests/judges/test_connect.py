@@ -1,0 +1,96 @@
+"""The whole stack."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from judge_questions import rate
+from pydantic import ValidationError
+from server import RANDOM_FAULTS, RunningServer
+
+import rubriclab.judges
+from rubriclab.errors import BudgetReached, JudgeRefused, SettingsError
+from rubriclab.judges import Budget, JudgeOptions, Ledger, MemoryAnswers, ask, connect, parse_price
+
+
+def test_embedded_judge_is_found_by_name() -> None:
+    assert connect("embedded", options=JudgeOptions(), ledger=Ledger()).name == "embedded"
+
+
+async def test_every_fault_is_survived_and_counted(server: RunningServer) -> None:
+    server.faults, server.seed, server.hang = 0.2, 1, 0.8
+    ledger = Ledger()
+    options = JudgeOptions(timeout=0.5, concurrency=16)
+    judge = connect("openai/fake", options=options, ledger=ledger, answers=MemoryAnswers())
+    answers = await asyncio.gather(*(ask(judge, rate(f"text {n}")) for n in range(120)))
+    missing = sum(answer.value is None for answer in answers)
+    assert set(server.faulty) == {"none", *RANDOM_FAULTS}
+    assert ledger.failed == missing < 20
+    assert ledger.repaired > 0
+    assert ledger.asked == server.answered.total() >= 120
+    assert server.repeated == 0
+
+
+async def test_second_run_asks_nothing(server: RunningServer) -> None:
+    answers = MemoryAnswers()
+    for expected in (5, 0):
+        ledger = Ledger()
+        judge = connect("openai/fake", options=JudgeOptions(), ledger=ledger, answers=answers)
+        await asyncio.gather(*(ask(judge, rate(f"text {n}")) for n in range(5)))
+        assert ledger.asked == expected
+    assert len(server.bodies) == 5
+
+
+async def test_interrupted_run_continues_where_it_stopped(server: RunningServer) -> None:
+    answers = MemoryAnswers()
+    capped = connect("openai/fake", options=JudgeOptions(max_calls=3), ledger=Ledger(), answers=answers)
+    results = await asyncio.gather(*(ask(capped, rate(f"text {n}")) for n in range(8)), return_exceptions=True)
+    assert sum(isinstance(result, BudgetReached) for result in results) == 5
+    judge = connect("openai/fake", options=JudgeOptions(), ledger=Ledger(), answers=answers)
+    await asyncio.gather(*(ask(judge, rate(f"text {n}")) for n in range(8)))
+    assert len(server.bodies) == 8
+    assert server.repeated == 0
+
+
+async def test_judge_and_generator_share_a_budget(server: RunningServer) -> None:
+    options, ledger, budget = JudgeOptions(max_calls=4), Ledger(), Budget(max_calls=4)
+    judges = [connect(name, options=options, ledger=ledger, budget=budget) for name in ("openai/a", "openai/b")]
+    questions = [ask(judge, rate(f"text {n}")) for judge in judges for n in range(3)]
+    await asyncio.gather(*questions, return_exceptions=True)
+    assert len(server.bodies) == ledger.asked == 4
+
+
+async def test_refusal_passes_through_the_whole_stack(server: RunningServer, tmp_path: Path) -> None:
+    server.script.append("unauthorized")
+    judge = connect(
+        "openai/fake", options=JudgeOptions(), ledger=Ledger(), answers=MemoryAnswers(), record=tmp_path / "r.jsonl"
+    )
+    with pytest.raises(JudgeRefused, match="OPENAI_API_KEY"):
+        await ask(judge, rate())
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"concurrency": 0}, {"timeout": 0}, {"attempts": 0}, {"max_cost": -1}, {"structured": "xml"}, {"what": 1}]
+)
+def test_options_out_of_bounds_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        JudgeOptions.model_validate(wrong)
+
+
+@pytest.mark.parametrize("text", ["", "1", "1:2:3", "a:b", "-1:2", "nan:1", "1:inf"])
+def test_price_that_is_not_two_numbers_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match=r"0\.15:0\.60"):
+        parse_price(text)
+
+
+def test_price_is_per_million_tokens() -> None:
+    assert parse_price("2:10").cost(500_000, 100_000) == pytest.approx(2.0)
+
+
+def test_public_names_are_listed_and_there() -> None:
+    names = rubriclab.judges.__all__
+    assert names == sorted(names)
+    assert all(hasattr(rubriclab.judges, name) for name in names)

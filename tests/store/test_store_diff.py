@@ -1,0 +1,146 @@
+"""What is said to have changed between two versions."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from store_samples import EFFORT, criterion, provenance, rubric
+
+from rubriclab.data.aspect import Aspect
+from rubriclab.data.scale import Scale
+from rubriclab.rubric import Criterion, Interval, Level, Part, Rubric, TrainingAgreement
+from rubriclab.store import Change, Version, compare
+
+LINKS = "Each sentence of the summary follows from the one before it, so that the reader is led along."
+FACTS = "Names, places and figures in the summary are those of the article, with none made up."
+BRIEF = "The summary is short and leaves the side issues of the article out."
+
+
+def version(of: Rubric, number: int = 1, **fields: Any) -> Version:
+    by = provenance(**fields)
+    created = datetime(2026, 11, 21, tzinfo=UTC)
+    return Version("news", number, of.digest, of, by, by.digest, EFFORT, None, created)
+
+
+def levelled(statement: str, *descriptions: str, **fields: Any) -> Criterion:
+    levels = tuple(Level(score=score, description=text) for score, text in enumerate(descriptions, 1))
+    return criterion(statement, levels=levels, **fields)
+
+
+def test_a_version_does_not_differ_from_itself() -> None:
+    difference = compare(version(rubric()), version(rubric()))
+    assert difference.same
+    assert (difference.fields, difference.added, difference.removed, difference.changed) == ((), (), (), ())
+    assert difference.unchanged == 1
+    assert all(change.before == change.after for change in difference.agreement)
+
+
+def test_criteria_are_matched_by_wording_and_not_by_id() -> None:
+    before = rubric(criterion(LINKS, id="a"), criterion(FACTS, id="b"))
+    after = rubric(criterion(FACTS, id="a"), criterion(LINKS, id="c"))
+    difference = compare(version(before), version(after, 2))
+    assert not difference.same
+    assert (difference.added, difference.removed, difference.changed, difference.unchanged) == ((), (), (), 2)
+    assert (difference.before, difference.after) == ("news@1", "news@2")
+
+
+def test_added_and_removed_criteria_are_listed() -> None:
+    difference = compare(
+        version(rubric(levelled(LINKS, "loose", "tight"), levelled(FACTS, "wrong", "right"))),
+        version(rubric(levelled(LINKS, "loose", "tight"), levelled(BRIEF, "long", "short"))),
+    )
+    assert [criterion.statement for criterion in difference.added] == [BRIEF]
+    assert [criterion.statement for criterion in difference.removed] == [FACTS]
+    assert difference.unchanged == 1
+
+
+def test_changed_wording_and_weight_are_told_field_by_field() -> None:
+    before = levelled(LINKS, "The sentences are loose.", "The sentences are tight.", weight=1.0)
+    after = levelled(LINKS.replace("led", "taken"), "The sentences are loose.", "They are tight.", weight=0.5)
+    (change,) = compare(version(rubric(before)), version(rubric(after))).changed
+    assert change.changes == (
+        Change("statement", LINKS, LINKS.replace("led", "taken")),
+        Change("weight", 1.0, 0.5),
+        Change("level 2", "The sentences are tight.", "They are tight."),
+    )
+    assert 75 <= change.similarity < 100
+
+
+def test_a_level_that_is_gone_or_new_has_no_other_side() -> None:
+    before, after = levelled(LINKS, "loose", "middling", "tight"), levelled(LINKS, "loose", "middling")
+    (change,) = compare(version(rubric(before)), version(rubric(after))).changed
+    assert change.changes == (Change("level 3", "tight", None),)
+
+
+def test_the_closest_wording_wins() -> None:
+    near, nearer = LINKS.replace("reader", "person who reads"), LINKS.replace("led along", "led on")
+    difference = compare(version(rubric(criterion(LINKS))), version(rubric(criterion(near), criterion(nearer))))
+    assert [change.after.statement for change in difference.changed] == [nearer]
+    assert [criterion.statement for criterion in difference.added] == [near]
+
+
+def test_changes_of_what_is_judged_and_how_it_was_learned_are_told() -> None:
+    part = Part(method="hypoeval", settings={"k": 10, "rounds": 2}, criteria=(criterion(),))
+    after = rubric(
+        aspect=Aspect(name="fluency", definition="How well it reads."),
+        scale=Scale(low=0, high=1, whole=False),
+        parts=(part,),
+    )
+    difference = compare(
+        version(rubric()),
+        version(after, judge="gpt-4o", seed=2, settings={"hypoeval": {"k": 5, "rounds": 2}}, examples=("b", "c")),
+    )
+    fields = {change.field: (change.before, change.after) for change in difference.fields}
+    assert fields == {
+        "aspect": ("coherence", "fluency"),
+        "definition": ("How well the sentences hang together.", "How well it reads."),
+        "scale": ("1 (lowest) to 5 (highest), whole numbers only", "0 (lowest) to 1 (highest), decimals allowed"),
+        "judge": ("embedded", "gpt-4o"),
+        "seed": (42, 2),
+        "hypoeval.k": (10, 5),
+        "hypoeval.alpha": (0.5, None),
+        "hypoeval.rounds": (None, 2),
+    }
+    assert (difference.examples_added, difference.examples_removed) == (("c",), ("a",))
+
+
+def test_agreement_is_set_side_by_side() -> None:
+    better = Interval(value=0.6, low=0.5, high=0.7)
+    agreement = TrainingAgreement(n=20, spearman=better, pearson=better, kendall=better, cross_validated=better)
+    difference = compare(version(rubric()), version(rubric(), agreement=agreement))
+    told = {change.statistic: (change.before, change.after) for change in difference.agreement}
+    assert told["spearman"] == (Interval(value=0.4, low=0.1, high=0.7), better)
+    assert difference.fields == (Change("training texts", 30, 20),)
+    unknown = compare(version(rubric(), agreement=None), version(rubric(), agreement=None))
+    assert unknown.agreement == ()
+
+
+def test_a_difference_is_plain_json() -> None:
+    difference = compare(version(rubric(criterion(LINKS))), version(rubric(criterion(FACTS)), judge="gpt-4o"))
+    plain = difference.as_json()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["added"][0]["statement"] == FACTS
+    assert plain["fields"] == [{"field": "judge", "before": "embedded", "after": "gpt-4o"}]
+    assert plain["agreement"][0] == {
+        "statistic": "spearman",
+        "before": {"value": 0.4, "low": 0.1, "high": 0.7},
+        "after": {"value": 0.4, "low": 0.1, "high": 0.7},
+    }
+
+
+STATEMENTS = st.lists(st.sampled_from([LINKS, FACTS, BRIEF, LINKS + " Always.", "x", "y"]), min_size=1, max_size=6)
+
+
+@given(before=STATEMENTS, after=STATEMENTS)
+@settings(deadline=None, max_examples=50)
+def test_every_criterion_is_told_of_exactly_once(before: list[str], after: list[str]) -> None:
+    old, new = rubric(*map(criterion, before)), rubric(*map(criterion, after))
+    there, back = compare(version(old), version(new)), compare(version(new), version(old))
+    kept = there.unchanged + len(there.changed)
+    assert kept + len(there.removed) == len(before)
+    assert kept + len(there.added) == len(after)
+    assert (len(there.added), len(there.removed)) == (len(back.removed), len(back.added))

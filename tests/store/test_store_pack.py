@@ -1,0 +1,195 @@
+"""Packs: a version as a file, and everything that is refused of one."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from store_samples import EFFORT, criterion, numbered, provenance, rubric
+
+from rubriclab.data.aspect import Aspect
+from rubriclab.errors import PackError
+from rubriclab.rubric import Part, Provenance, Rubric
+from rubriclab.store import Store, Version, import_pack, open_store, read_pack, write_pack
+
+
+def version_of(of: Rubric, by: Provenance) -> Version:
+    return Version(
+        name="news",
+        number=2,
+        digest=of.digest,
+        rubric=of,
+        provenance=by,
+        provenance_digest=by.digest,
+        effort=EFFORT,
+        parent="news@1",
+        created=datetime(2026, 11, 21, 12, 30, 0, 250_000, UTC),
+    )
+
+
+VERSION = version_of(rubric(), provenance())
+TEXT = write_pack(VERSION)
+
+
+def changed(change: Callable[[dict[str, Any]], Any]) -> str:
+    """Return the sample pack with one thing changed."""
+    raw = json.loads(TEXT)
+    change(raw)
+    return json.dumps(raw)
+
+
+def test_a_pack_holds_what_the_version_holds() -> None:
+    pack = read_pack(TEXT, "pack.json")
+    for field in ("name", "number", "digest", "rubric", "provenance", "provenance_digest", "effort", "parent"):
+        assert getattr(pack, field) == getattr(VERSION, field)
+    assert pack.created == VERSION.created
+    assert json.loads(TEXT)["format"] == "rubriclab-pack/1"
+
+
+def test_a_pack_is_written_for_reading_and_for_comparing_line_by_line() -> None:
+    assert TEXT.endswith("}\n")
+    assert list(json.loads(TEXT)) == sorted(json.loads(TEXT))
+    assert '\n  "digest": "sha256:' in TEXT
+    assert "連貫" in write_pack(version_of(rubric(criterion("連貫")), provenance()))
+    assert write_pack(VERSION) == TEXT
+
+
+def test_the_order_of_keys_and_the_spacing_mean_nothing() -> None:
+    def shuffled(value: Any) -> Any:
+        if isinstance(value, dict):
+            keys = random.Random(1).sample(sorted(value), len(value))
+            return {key: shuffled(value[key]) for key in keys}
+        return [shuffled(item) for item in value] if isinstance(value, list) else value
+
+    assert read_pack(json.dumps(shuffled(json.loads(TEXT))), "pack.json") == read_pack(TEXT, "pack.json")
+
+
+def test_a_number_may_be_written_in_any_way_that_means_the_same() -> None:
+    shorter = TEXT.replace('"score": 1.0', '"score": 1').replace('"weight": 1.0', '"weight": 1')
+    assert shorter != TEXT
+    assert read_pack(shorter, "pack.json").digest == VERSION.digest
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda raw: raw.update(format="rubriclab-pack/2"), "format: 'rubriclab-pack/2' is not known"),
+        (lambda raw: raw.pop("format"), "format: None is not known"),
+        (lambda raw: raw.update(digest=None), "digest: missing. A pack needs its digests"),
+        (lambda raw: raw.pop("provenance_digest"), "provenance_digest: missing"),
+        (lambda raw: raw.pop("rubric"), "rubric: Field required"),
+        (lambda raw: raw.update(script="import os"), "script: Extra inputs are not permitted"),
+        (lambda raw: raw.update(name="../news"), "name: '../news' cannot be the name"),
+        (lambda raw: raw.update(created="yesterday"), "created: "),
+        (lambda raw: raw["rubric"].update(format=2), "rubric.format: "),
+        (lambda raw: raw["rubric"]["parts"][0]["criteria"][0].update(weight="heavy"), "parts.0.criteria.0.weight: "),
+        (lambda raw: raw["rubric"]["parts"][0]["criteria"][0].update(weight=2), "digest: the rubric was changed"),
+        (lambda raw: raw["rubric"]["aspect"].update(definition="Else."), "digest: the rubric was changed"),
+        (lambda raw: raw["provenance"].update(seed=7), "provenance_digest: the provenance was changed"),
+        (lambda raw: raw.update(digest="sha256:" + "0" * 64), "digest: the rubric was changed"),
+        (lambda raw: raw["provenance"].pop("snapshots"), "provenance.snapshots: not as rubriclab writes it"),
+        (lambda raw: raw["provenance"].update(seed="42"), "provenance.seed: not as rubriclab writes it"),
+    ],
+)
+def test_a_fault_is_named_with_file_and_field(change: Callable[[dict[str, Any]], Any], message: str) -> None:
+    with pytest.raises(PackError) as caught:
+        read_pack(changed(change), "packs/news.json")
+    assert str(caught.value).startswith("packs/news.json: ")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not readable as JSON"),
+        (TEXT[:-40], "not readable as JSON"),
+        ("[]", "expected a JSON object, found list"),
+        ('{"format": "rubriclab-pack/1", "format": "rubriclab-pack/1"}', "the key 'format' stands twice"),
+        ('{"format": NaN}', "NaN is no JSON"),
+        ("[" * 100_000, "not readable as JSON"),
+        (f'{{"format": {"9" * 5000}}}', "not readable as JSON"),
+    ],
+)
+def test_what_is_no_json_object_is_refused(text: str, message: str) -> None:
+    with pytest.raises(PackError, match=r"^pack\.json: ") as caught:
+        read_pack(text, "pack.json")
+    assert message in str(caught.value)
+
+
+def test_every_fault_is_counted_and_the_first_are_shown() -> None:
+    with pytest.raises(PackError, match=r"provenance\.\w+: .*; and \d+ more\.$"):
+        read_pack(changed(lambda raw: raw.update(provenance={}, effort={"asked": "x"})), "pack.json")
+
+
+def test_an_imported_pack_is_the_next_version_and_keeps_its_provenance(sqlite_store: Store) -> None:
+    sqlite_store.save("news", numbered(5), provenance(seed=5), EFFORT)
+    imported = import_pack(sqlite_store, read_pack(TEXT, "pack.json"))
+    assert (imported.ref, imported.parent, imported.new) == ("news@2", "news@1", True)
+    assert imported.digest == VERSION.digest
+    assert (imported.provenance, imported.effort) == (VERSION.provenance, VERSION.effort)
+    again = import_pack(sqlite_store, read_pack(TEXT, "pack.json"))
+    assert (again.ref, again.new) == ("news@2", False)
+    assert import_pack(sqlite_store, read_pack(TEXT, "pack.json"), "copy").ref == "copy@1"
+    assert sqlite_store.verify() == ()
+
+
+def test_a_pack_of_an_import_holds_the_same_rubric_and_provenance(sqlite_store: Store) -> None:
+    imported = import_pack(sqlite_store, read_pack(TEXT, "pack.json"))
+    pack = read_pack(write_pack(imported), "again.json")
+    assert (pack.digest, pack.provenance_digest) == (VERSION.digest, VERSION.provenance_digest)
+
+
+WORDS = st.text(min_size=1).filter(lambda text: text.strip())
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+SETTINGS = st.dictionaries(
+    st.text(),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | NUMBERS | st.text(),
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2),
+        max_leaves=5,
+    ),
+    max_size=3,
+)
+
+
+@st.composite
+def rubrics(draw: st.DrawFn) -> Rubric:
+    made = st.builds(criterion, statement=WORDS, trait=WORDS, id=st.text(), weight=NUMBERS)
+    criteria = tuple(draw(st.lists(made, min_size=1, max_size=3)))
+    part = Part(method="hypoeval", settings=draw(SETTINGS), criteria=criteria)
+    return rubric(aspect=Aspect(name=draw(WORDS), definition=draw(WORDS)), task=draw(st.text()), parts=(part,))
+
+
+@pytest.fixture(scope="module")
+def memory() -> Iterator[Store]:
+    with open_store("sqlite://") as store:
+        yield store
+
+
+@given(of=rubrics(), examples=st.lists(st.text(), max_size=3))
+@settings(deadline=None, max_examples=40)
+def test_packing_and_importing_preserve_both_digests(memory: Store, of: Rubric, examples: list[str]) -> None:
+    by = provenance(examples=tuple(examples))
+    pack = read_pack(write_pack(version_of(of, by)), "pack.json")
+    assert (pack.digest, pack.provenance_digest) == (of.digest, by.digest)
+    assert (pack.rubric.digest, pack.provenance.digest) == (of.digest, by.digest)
+    stored = memory.load(import_pack(memory, pack).ref)
+    assert (stored.digest, stored.rubric.digest) == (of.digest, of.digest)
+
+
+@given(values=SETTINGS, seed=st.integers(0, 100))
+@settings(deadline=None, max_examples=40)
+def test_a_digest_does_not_hang_on_the_order_of_keys(values: dict[str, Any], seed: int) -> None:
+    keys = random.Random(seed).sample(sorted(values), len(values))
+    parts = (
+        Part(method="hypoeval", settings=each, criteria=(criterion(),))
+        for each in (values, {key: values[key] for key in keys})
+    )
+    first, second = (rubric(parts=(part,)).digest for part in parts)
+    assert first == second
