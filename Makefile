@@ -15,8 +15,19 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[parquet]" --group dev
 	@touch $@
 
+# Learn, store, score, evaluate and report, on the shipped sample and with the offline judge; all of it lands in demo/.
+SAMPLE := experiments/sample
+demo: export RUBRICLAB_JUDGE = embedded
+demo: export RUBRICLAB_STORE = demo/store.db
 demo: $(STAMP)
-	$(BIN)/python experiments/demo/run.py
+	@mkdir -p demo
+	$(BIN)/rubriclab learn $(SAMPLE)/labelled.jsonl --task summarization --aspect coherence --scale 1:5 --name news-coherence
+	$(BIN)/rubriclab show news-coherence
+	$(BIN)/rubriclab score $(SAMPLE)/heldout.jsonl --rubric news-coherence -o demo/scores.jsonl
+	$(BIN)/rubriclab evaluate $(SAMPLE)/heldout.jsonl --rubric news-coherence --report demo/report.html
+	$(BIN)/rubriclab tag news-coherence production
+	$(BIN)/rubriclab export news-coherence@production -o demo/news-coherence.json
+	@echo "Done: read demo/report.html in a browser, demo/scores.jsonl and demo/news-coherence.json in an editor."
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS)

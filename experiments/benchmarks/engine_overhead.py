@@ -2,9 +2,9 @@
 
     python experiments/benchmarks/engine_overhead.py --calls 400 --rounds 5 --output results/engine_overhead.json
 
-Both sides send the same requests to the same server, in turns, so that a noisy machine disturbs both alike. Bare litellm
-gets finished messages and returns its response; the stack renders the prompt, looks its answer up in SQLite, keeps
-limits and a budget, sends the request, stores the reply, enters it in a ledger and parses it.
+Both sides send the same requests to the same server, in turns, so that a noisy machine disturbs both alike. Bare
+litellm gets finished messages and returns its response; the stack renders the prompt, looks its answer up in SQLite,
+keeps limits and a budget, sends the request, stores the reply, enters it in a ledger and parses it.
 """
 
 from __future__ import annotations

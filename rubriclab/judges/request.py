@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
@@ -13,8 +12,8 @@ from rubriclab.digest import digest
 from rubriclab.judges.judge import Reply
 from rubriclab.prompts import Message, Prompt, render
 
-# More than the prompts in flight of one process, few enough that long texts do not pile up in memory.
-RENDERED = 256
+# Enough for the prompts that a command asks at once, few enough that long texts do not pile up in memory.
+RENDERED = 1024
 
 
 class _Same:
@@ -54,9 +53,17 @@ def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
 
 def written(reply: Reply) -> dict[str, Any]:
     """Return `reply` in JSON types, without the mark of where it came from."""
-    kept = asdict(reply)
-    del kept["cached"]
-    return kept
+    usage = reply.usage
+    return {
+        "text": reply.text,
+        "model": reply.model,
+        "usage": {
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "cost_usd": usage.cost_usd,
+        },
+        "truncated": reply.truncated,
+    }
 
 
 def read_back(kept: Any) -> Reply:

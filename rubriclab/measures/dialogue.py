@@ -7,7 +7,7 @@ import re
 
 from rubriclab.measures.definition import NEEDS_CONTEXT, NEEDS_SOURCE, Measure
 from rubriclab.measures.fragments import copied_fragments
-from rubriclab.measures.lexicon import QUESTION_WORDS, STOCK_REPLIES
+from rubriclab.measures.lexicon import STOCK_REPLIES
 from rubriclab.measures.text import Text, share
 
 _FACT = ("fact", "knowledge", "ground", "context", "informati", "condition", "use", "evidence")
@@ -60,13 +60,6 @@ MEASURES = (
         tasks=("dialogue",),
     ),
     Measure(
-        "question_words",
-        "question words",
-        "per 100 words",
-        "elementary",
-        ("question", "ask", "inquir", "curio"),
-    ),
-    Measure(
         "stock_phrases",
         "share of the text made of phrases that fit anywhere",
         'share of words inside phrases such as "i don\'t know"',
@@ -87,7 +80,6 @@ def measure_dialogue(text: Text, source: Text | None, context: Text | None) -> d
         **_use_of_context(text, context),
         "last_turn_overlap": _last_turn_overlap(text, source),
         "question_marks": share(text.raw.count("?") + text.raw.count("？"), len(text.sentences)),
-        "question_words": share(100 * sum(word in QUESTION_WORDS for word in text.words), words),
         "stock_phrases": share(sum(phrase.count(" ") + 1 for phrase in _STOCK.findall(text.padded)), words),
     }
 

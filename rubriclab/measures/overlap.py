@@ -112,16 +112,6 @@ MEASURES = (
         tasks=("summarization", "story"),
     ),
     Measure(
-        "source_bigrams_covered",
-        "share of the source's word pairs that return",
-        "share of word pairs of the source",
-        f"ROUGE-2 recall against the source, {_ROUGE}",
-        (*_COVERAGE, "detail"),
-        NEEDS_SOURCE,
-        better_high=("coverage",),
-        tasks=("summarization",),
-    ),
-    Measure(
         "in_source_order",
         "share of words that follow the source's order",
         "longest common subsequence over words of the output",
@@ -190,15 +180,13 @@ def measure_overlap(text: Text, source: Text) -> dict[str, float]:
     common = content.keys() & original.keys()
     lead = frozenset[str]().union(*source.sentence_content_sets[:_LEAD_SENTENCES])
     top = [word for word, _ in original.most_common(_FREQUENT_WORDS)]
-    pairs, original_pairs = text.ngram_counts[2], source.ngram_counts[2]
     return {
         "words_from_source": share(sum(content[word] for word in common), len(text.content)),
-        "bigrams_from_source": _precision(pairs, original_pairs),
+        "bigrams_from_source": _precision(text.ngram_counts[2], source.ngram_counts[2]),
         "fourgrams_from_source": _precision(text.ngram_counts[4], source.ngram_counts[4]),
         "source_words_covered": share(len(common), len(original)),
         "source_mass_covered": share(sum(original[word] for word in common), len(source.content)),
         "frequent_words_covered": share(sum(word in content for word in top), len(top)),
-        "source_bigrams_covered": share(len(pairs.keys() & original_pairs.keys()), len(original_pairs)),
         "in_source_order": _ordered_share(text.words[:_COMPARED_WORDS], source.words[:_COMPARED_WORDS]),
         "lead_covered": share(len(lead & content.keys()), len(lead)),
         "words_from_lead": share(sum(content[word] for word in common & lead), len(text.content)),

@@ -6,7 +6,7 @@ import math
 import re
 
 from rubriclab.measures.definition import Measure
-from rubriclab.measures.lexicon import FIRST_PERSON, IRREGULAR_PAST, PRESENT_VERBS, THIRD_PERSON
+from rubriclab.measures.lexicon import IRREGULAR_PAST, PRESENT_VERBS
 from rubriclab.measures.text import Text, share
 
 MEASURES = (
@@ -40,13 +40,6 @@ MEASURES = (
         "elementary",
         ("character", "name", "people", "cast", "person"),
     ),
-    Measure(
-        "person_mixing",
-        "mixing of first and third person",
-        "entropy of the two in bits, 0 to 1",
-        "Shannon (1948, Bell System Technical Journal) on elementary counts",
-        ("perspective", "point of view", "narrat", "person", "consisten", "shift"),
-    ),
 )
 
 _QUOTED = re.compile(r'"[^"\n]+"')
@@ -58,14 +51,11 @@ def measure_story(text: Text) -> dict[str, float]:
         return {entry.name: math.nan for entry in MEASURES}
     past = sum(word in IRREGULAR_PAST or (len(word) > 4 and word.endswith("ed")) for word in text.words)
     present = sum(word in PRESENT_VERBS for word in text.words)
-    first = sum(word in FIRST_PERSON for word in text.words)
-    third = sum(word in THIRD_PERSON for word in text.words)
     return {
         "quoted_share": share(sum(map(len, _QUOTED.findall(text.plain))), len(text.plain)),
         "past_tense": share(past, past + present),
         "tense_mixing": _binary_entropy(past, present),
         "characters_named": float(len(text.names)),
-        "person_mixing": _binary_entropy(first, third),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rubriclab.evaluation import Evaluator, Result
 from rubriclab.report import wording
@@ -12,7 +12,9 @@ from rubriclab.report.texts import Judged, human_scores, rubric_scores
 from rubriclab.stats import Difference, difference
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.levels import Level
-from rubriclab.store.version import Version
+
+if TYPE_CHECKING:
+    from rubriclab.store.version import Version
 
 # The level that the summary speaks of: the first at which a correlation is defined.
 PREFERRED: tuple[Level, ...] = ("group", "dataset", "system")
@@ -114,7 +116,7 @@ def sentences(summary: Summary) -> Iterator[str]:
         f"{wording.estimate(best.result.agreement.spearman)}, on {wording.basis(best.result)}."
     )
     yield _against_floor(best)
-    yield from (_against_best(best, other) for other in others if other.best)
+    yield from (_against_best(other, other.best) for other in others if other.best)
     if others:
         yield "The best of several, picked on the texts that it is shown on, looks somewhat better than it is."
     for standing in summary.standings:
@@ -144,13 +146,12 @@ def _against_floor(standing: Standing) -> str:
     return f"It cannot be compared with {floor}: {apart}."
 
 
-def _against_best(best: Standing, other: Standing) -> str:
-    assert other.best is not None
-    figures = f"{other.ref} reaches {wording.estimate(other.result.agreement.spearman)}"
-    apart = wording.estimate(other.best.difference.spearman)
-    if other.best.verdict == "below":
-        return f"{figures}, below {best.ref} by an interval without 0 ({apart})."
-    return f"{figures}; these texts do not tell it apart from {best.ref} (difference {apart})."
+def _against_best(standing: Standing, contest: Contest) -> str:
+    figures = f"{standing.ref} reaches {wording.estimate(standing.result.agreement.spearman)}"
+    best, apart = contest.other.evaluator, wording.estimate(contest.difference.spearman)
+    if contest.verdict == "below":
+        return f"{figures}, below {best}: the difference is {apart}, an interval below 0."
+    return f"{figures}; these texts do not tell it apart from {best} (difference {apart})."
 
 
 def _headline(results: Sequence[Result], refs: Mapping[str, Version]) -> tuple[Level, list[Result]] | None:

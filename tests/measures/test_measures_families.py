@@ -77,7 +77,6 @@ def test_a_full_copy_is_covered_supported_and_without_divergence() -> None:
     for name in (
         "words_from_source",
         "source_words_covered",
-        "source_bigrams_covered",
         "in_source_order",
         "copied_share",
     ):
@@ -124,9 +123,8 @@ def test_neighbouring_sentences_on_one_subject_overlap_more_than_unrelated_ones(
     assert together["topic_return"] > apart["topic_return"]
 
 
-def test_a_story_of_one_tense_and_person_is_not_mixed() -> None:
+def test_a_story_of_one_tense_is_not_mixed() -> None:
     values = measure("She walked home. She was tired and slept.")
     assert values["past_tense"] == 1
     assert values["tense_mixing"] == 0
-    assert values["person_mixing"] == 0
     assert measure("She walked home. I am tired.")["tense_mixing"] > 0

@@ -138,8 +138,8 @@ class _Study:
             await self.ratings.fill(self.bank.alive, self.order[:end])
             if self.settings.drop_hopeless and rounds_left:
                 self._drop_hopeless(end, rounds_left)
-            share = 0.5 + 0.5 * end / len(self.order)
-            self.say(f"{end} of {len(self.order)} texts rated by {len(self.bank.alive)} hypotheses", share)
+            doing = f"{end} of {len(self.order)} texts rated by {len(self.bank.alive)} hypotheses"
+            self.say(doing, 0.5 + 0.5 * share)
 
     def conclude(self) -> Learned:
         """Select, and write down the evidence."""

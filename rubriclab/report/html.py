@@ -1,0 +1,193 @@
+"""An evaluation as one HTML file: readable without network, scripts or anything beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from rubriclab.data.example import Example, labelled
+from rubriclab.data.scale import show
+from rubriclab.evaluation import Evaluator, Result
+from rubriclab.evaluation import floors as measured_floors
+from rubriclab.report import charts, wording
+from rubriclab.report.criteria import CriterionAgreement, criterion_agreements
+from rubriclab.report.summary import Summary, sentences, summarize
+from rubriclab.report.texts import Judged, furthest_apart, judged_texts
+from rubriclab.scoring.score import Score
+from rubriclab.stats import Estimate
+
+if TYPE_CHECKING:
+    from rubriclab.store.version import Version
+
+TEMPLATES = Path(__file__).parent / "templates"
+EXCERPT = 420
+LONG_EXCERPT = 1500
+MOST_UNSCORED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class AspectPart:
+    """What the report says of one aspect: in words, and result by result."""
+
+    name: str
+    summary: Summary | None
+    sentences: tuple[str, ...]
+    blocks: Sequence[tuple[str, str, Sequence[Result]]]
+
+
+@dataclass(frozen=True, slots=True)
+class RubricPart:
+    """What the report says of one rubric."""
+
+    version: Version
+    texts: Sequence[Judged]
+    level: str
+    agreements: Sequence[CriterionAgreement]
+    result: Result | None
+
+    @property
+    def pairs(self) -> list[tuple[float, float]]:
+        """Human and rubric score of every text that has both."""
+        return [(text.human, text.score.score) for text in self.texts if text.score.score is not None]
+
+    @property
+    def shown(self) -> list[Estimate]:
+        """The correlations of its criteria and its own, which share an axis."""
+        return [found.spearman for found in self.agreements] + ([self.result.agreement.spearman] if self.result else [])
+
+
+def evaluation_report(
+    versions: Sequence[Version],
+    results: Sequence[Result],
+    scored: Mapping[str, Sequence[Score]],
+    examples: Sequence[Example],
+) -> str:
+    """Return the evaluation of `versions` as one self-contained HTML page.
+
+    Args:
+        versions: the rubrics that were evaluated.
+        results: their agreement with people and that of the floors; see `rubriclab.evaluation.evaluate`.
+        scored: by `NAME@NUMBER`, the scores of `examples`, or of those with a human score, in their order.
+        examples: the texts, with human scores for the rubrics' aspects.
+
+    Raises:
+        ValueError: scores are missing for a version, or belong to other texts.
+    """
+    texts = {version.ref: _texts(version, scored, examples) for version in versions}
+    aspects = [_aspect_part(name, versions, results, texts, examples) for name in _aspects(versions)]
+    by_aspect = {aspect.name: aspect for aspect in aspects}
+    rubrics = [_rubric_part(version, texts[version.ref], by_aspect) for version in versions]
+    constant = results[0].agreement.constant if results else "skip"
+    page = _environment().get_template("page.html")
+    return page.render(aspects=aspects, rubrics=rubrics, several=len(aspects) > 1, constant=constant)
+
+
+def _texts(version: Version, scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]) -> list[Judged]:
+    if version.ref not in scored:
+        known = ", ".join(scored) or "none"
+        raise ValueError(f"scored: expected the scores of {version.ref!r} too, got those of {known}")
+    return judged_texts(examples, scored[version.ref], version.ref, version.rubric.aspect.name)
+
+
+def _aspects(versions: Sequence[Version]) -> list[str]:
+    return list(dict.fromkeys(version.rubric.aspect.name for version in versions))
+
+
+def _aspect_part(
+    name: str,
+    versions: Sequence[Version],
+    results: Sequence[Result],
+    texts: Mapping[str, Sequence[Judged]],
+    examples: Sequence[Example],
+) -> AspectPart:
+    chosen = [version for version in versions if version.rubric.aspect.name == name]
+    own = [result for result in results if result.aspect == name]
+    floors = _floors(chosen, labelled(examples, name))
+    summary = summarize(name, chosen, own, texts, floors)
+    return AspectPart(name, summary, tuple(sentences(summary)) if summary else (), wording.blocks(own))
+
+
+def _floors(versions: Sequence[Version], examples: Sequence[Example]) -> list[Evaluator]:
+    """Return the floors' scores once more: results keep figures only, and a comparison needs the scores."""
+    chosen = {version.ref: version.provenance.floor for version in versions}
+    return measured_floors(examples, {ref: floor for ref, floor in chosen.items() if floor})
+
+
+def _rubric_part(version: Version, texts: Sequence[Judged], aspects: Mapping[str, AspectPart]) -> RubricPart:
+    summary = aspects[version.rubric.aspect.name].summary
+    if summary is None:
+        return RubricPart(version, texts, "", (), None)
+    result = next((row.result for row in summary.standings if row.ref == version.ref), None)
+    constant = summary.standings[0].result.agreement.constant
+    agreements = criterion_agreements(version.rubric, texts, summary.level, constant)
+    return RubricPart(version, texts, summary.level, agreements, result)
+
+
+def excerpt(text: str, most: int = EXCERPT) -> str:
+    """Return the beginning of a text, cut between words."""
+    text = text.strip()
+    if len(text) <= most:
+        return text
+    return f"{text[:most].rsplit(maxsplit=1)[0]} …"
+
+
+def provenance_rows(version: Version, texts: Sequence[Judged]) -> list[tuple[str, str]]:
+    """Return what a version was made of and by, and who scored with it here."""
+    made = version.provenance
+    judges = sorted({text.score.judge for text in texts})
+    rows = [
+        ("Scored here by", ", ".join(judges) or "nobody"),
+        ("Judge while learning", made.judge),
+        ("Generator", made.generator),
+        ("Reported as", ", ".join(made.snapshots)),
+        ("Learned from", f"{wording.count(len(made.examples), 'text')} of {wording.count(len(made.groups), 'group')}"),
+        ("Seed", str(made.seed)),
+        ("Created", wording.moment(version.created)),
+        ("Took", wording.effort(version.effort)),
+        ("Parent", version.parent or ""),
+        ("Rubric", version.digest),
+        ("Provenance", version.provenance_digest),
+        ("Data", made.data),
+        ("Prompts", made.prompts),
+        ("rubriclab", made.version),
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_plain,
+    )
+    environment.filters.update(excerpt=excerpt, show=show, typeset=typeset)
+    environment.globals.update(
+        axis=charts.correlation_axis,
+        charts=charts,
+        furthest_apart=furthest_apart,
+        long_excerpt=LONG_EXCERPT,
+        most_unscored=MOST_UNSCORED,
+        provenance_rows=provenance_rows,
+        wording=wording,
+    )
+    return environment
+
+
+def typeset(figures: str) -> str:
+    """Return our own figures with a true minus sign."""
+    return figures.replace("-", "\N{MINUS SIGN}")
+
+
+def _plain(value: Any) -> Any:
+    """Return what a template shows; text loses the characters that could turn or cut what stands around it."""
+    return wording.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
