@@ -60,7 +60,7 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_HOME_OF)
+__all__ = [*_HOME_OF]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
 
 from rubriclab.cli.printing import print_json
+from rubriclab.data import Example, Fault
 from rubriclab.judges.price import FREE, Price, parse_price
-from rubriclab.methods.hypoeval.estimate import Estimate
+from rubriclab.methods.hypoeval.estimate import Estimate, estimate_scoring
+from rubriclab.methods.hypoeval.settings import ScoringSettings
+from rubriclab.rubric import Rubric
+from rubriclab.scoring.score import assignment_of
 
 
 def say_most(asked: Mapping[str, Estimate], judges: Mapping[str, str], given: Mapping[str, Any]) -> None:
@@ -23,6 +27,17 @@ def say_most(asked: Mapping[str, Estimate], judges: Mapping[str, str], given: Ma
         tokens = f"{row['tokens']['prompt']:,} tokens read, {row['tokens']['completion']:,} written"
         click.echo(f"{role} {row['judge']}: at most {row['calls']:,} calls, {tokens}, {money}")
     click.echo("Nothing was asked. Kept answers make it less; a reply that needs a repair costs one call more.")
+
+
+def scoring_at_most(rubric: Rubric, rows: Iterable[Example | Fault]) -> Estimate:
+    """Return the most that scoring `rows` by `rubric` asks of the judge; faulty rows ask nothing."""
+    assignment, total = assignment_of(rubric), Estimate()
+    examples = (row for row in rows if isinstance(row, Example))
+    for example in examples:
+        for part in rubric.parts:
+            ask = ScoringSettings.model_validate(part.settings).ask
+            total += estimate_scoring(example, part.criteria, assignment, ask)
+    return total
 
 
 def _row(judge: str, estimate: Estimate, given: Mapping[str, Any]) -> dict[str, Any]:

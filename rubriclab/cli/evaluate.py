@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.options import json_option, judge_options, map_option, option, store_option
+from rubriclab.cli.options import dry_run_option, json_option, judge_options, map_option, option, store_option
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import Session
@@ -48,67 +48,99 @@ if TYPE_CHECKING:
 @judge_options
 @map_option
 @store_option
+@dry_run_option
 @json_option
 def evaluate(heldout: str, **given: Any) -> None:
     """Evaluate rubrics on HELDOUT texts with human scores, beside the floors that never read a text.
 
     Groups that any of the rubrics has learned from are left out, and it is said how many.
     """
-    from rubriclab.cli.session import finish, note, session
+    from rubriclab.cli.session import chosen_judge, finish, note, session
 
     with session(given["store"], given) as work:
-        versions = [work.store.load(ref) for ref in dict.fromkeys(given["rubrics"])]
+        versions = [work.store.load(ref) for ref in given["rubrics"]]
+        versions = list({version.ref: version for version in versions}.values())
         examples = _heldout(heldout, versions, given)
-        results: list[Result] = []
-        scored: dict[str, Sequence[Score]] = {}
-        for aspect in dict.fromkeys(version.rubric.aspect.name for version in versions):
-            chosen = [version for version in versions if version.rubric.aspect.name == aspect]
-            found, scores = finish(lambda c=chosen, a=aspect: _evaluate(examples, c, a, work, given))  # type: ignore[misc]
-            results += found
-            scored.update(scores)
+        texts = _texts(examples, versions)
+        judges = {v.ref: chosen_judge(given["judge"], v.provenance.judge) for v in versions}
+        if given["dry_run"]:
+            _say_most(versions, texts, judges, given)
+            return
+        scored = finish(lambda: _score(versions, texts, judges, work))
+        results = _results(versions, texts, scored, given)
         _print(results, as_json=given["as_json"])
         if given["report"]:
             _write_report(given["report"], versions, results, scored, examples)
             note(f"report written to {given['report']}")
 
 
-async def _evaluate(
-    examples: Sequence[Example], versions: Sequence[Version], aspect: str, work: Session, given: dict[str, Any]
-) -> tuple[list[Result], dict[str, Sequence[Score]]]:
-    import numpy as np
-
-    from rubriclab.cli.progress import progress
-    from rubriclab.cli.session import chosen_judge
+def _texts(examples: Sequence[Example], versions: Sequence[Version]) -> dict[str, tuple[Example, ...]]:
+    """Return the texts that each version is evaluated on: those with a score for its aspect."""
     from rubriclab.data import labelled
     from rubriclab.errors import DataError
-    from rubriclab.evaluation import LEVELS, Evaluator, evaluate, floors
+
+    texts = {version.ref: labelled(examples, version.rubric.aspect.name) for version in versions}
+    for version in versions:
+        aspect = version.rubric.aspect.name
+        if not texts[version.ref]:
+            raise DataError(
+                f"No row to evaluate {version.ref} on has a score for {aspect!r}.",
+                f"Map the column that holds it: --map scores.{aspect}=COLUMN.",
+            )
+    return texts
+
+
+async def _score(
+    versions: Sequence[Version], texts: Mapping[str, Sequence[Example]], judges: Mapping[str, str], work: Session
+) -> dict[str, list[Score]]:
+    from rubriclab.cli.progress import progress
     from rubriclab.scoring import score_stream
 
-    texts = labelled(examples, aspect)
-    if not texts:
-        raise DataError(f"No row to evaluate on has a score for {aspect!r}.", f"Map it: --map scores.{aspect}=COLUMN.")
-    evaluators: list[Evaluator] = []
-    scored: dict[str, Sequence[Score]] = {}
-    for version in versions:
-        judge = work.judge(chosen_judge(given["judge"], version.provenance.judge))
-        scores: list[Score] = []
-        with progress(work.ledger) as advance:
-            async for score in score_stream(version.rubric, texts, judge, version.ref, 2 * work.options.concurrency):
-                scores.append(score)
-                advance(f"{version.ref}: {len(scores)} of {len(texts)} texts", len(scores) / len(texts))
-        values = [math.nan if score.score is None else score.score for score in scores]
-        evaluators.append(Evaluator(version.ref, np.array(values, dtype=float)))
-        scored[version.ref] = scores
-    known = {version.ref: version.provenance.floor for version in versions}
-    chosen = {ref: floor for ref, floor in known.items() if floor}
-    rows = evaluate(
-        texts,
-        [*evaluators, *floors(texts, chosen)],
-        aspect,
-        levels=given["levels"] or LEVELS,
-        constant=given["constant_groups"],
-    )
-    return rows, scored
+    scored: dict[str, list[Score]] = {version.ref: [] for version in versions}
+    with progress(work.ledger) as advance:
+        for version in versions:
+            done, rows = scored[version.ref], texts[version.ref]
+            judge = work.judge(judges[version.ref])
+            async for score in score_stream(version.rubric, rows, judge, version.ref, 2 * work.options.concurrency):
+                done.append(score)
+                advance(f"{version.ref}: {len(done)} of {len(rows)} texts", len(done) / len(rows))
+    return scored
+
+
+def _results(
+    versions: Sequence[Version],
+    texts: Mapping[str, Sequence[Example]],
+    scored: Mapping[str, Sequence[Score]],
+    given: dict[str, Any],
+) -> list[Result]:
+    import numpy as np
+
+    from rubriclab.evaluation import LEVELS, Evaluator, evaluate, floors
+
+    results: list[Result] = []
+    for aspect in dict.fromkeys(version.rubric.aspect.name for version in versions):
+        chosen = [version for version in versions if version.rubric.aspect.name == aspect]
+        rows = texts[chosen[0].ref]
+        evaluators = []
+        for version in chosen:
+            values = [math.nan if score.score is None else score.score for score in scored[version.ref]]
+            evaluators.append(Evaluator(version.ref, np.array(values, dtype=float)))
+        known = {version.ref: version.provenance.floor for version in chosen}
+        evaluators += floors(rows, {ref: floor for ref, floor in known.items() if floor})
+        levels = given["levels"] or LEVELS
+        results += evaluate(rows, evaluators, aspect, levels=levels, constant=given["constant_groups"])
+    return results
+
+
+def _say_most(
+    versions: Sequence[Version],
+    texts: Mapping[str, Sequence[Example]],
+    judges: Mapping[str, str],
+    given: dict[str, Any],
+) -> None:
+    from rubriclab.cli.dry_run import say_most, scoring_at_most
+
+    say_most({v.ref: scoring_at_most(v.rubric, texts[v.ref]) for v in versions}, judges, given)
 
 
 def _heldout(heldout: str, versions: Sequence[Version], given: dict[str, Any]) -> tuple[Example, ...]:
@@ -151,7 +183,7 @@ def _write_report(
     path: str,
     versions: Sequence[Version],
     results: Sequence[Result],
-    scored: dict[str, Sequence[Score]],
+    scored: Mapping[str, Sequence[Score]],
     examples: Sequence[Example],
 ) -> None:
     from rubriclab.errors import DataError

@@ -14,7 +14,6 @@ from rubriclab.cli.options import dry_run_option, json_option, judge_options, ma
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import Session
-    from rubriclab.data.mapping import FieldMap
     from rubriclab.data.readers import Rows
     from rubriclab.judges.judge import Judge
     from rubriclab.store import Version
@@ -53,7 +52,9 @@ def score(texts: str, **given: Any) -> None:
         version = work.store.load(given["rubric"])
         judge = chosen_judge(given["judge"], version.provenance.judge)
         if given["dry_run"]:
-            _say_most(texts, mapping, version, judge, given)
+            from rubriclab.cli.dry_run import say_most, scoring_at_most
+
+            say_most({"judge": scoring_at_most(version.rubric, read(texts, mapping))}, {"judge": judge}, given)
         else:
             _score(read(texts, mapping), version, work.judge(judge), work, given)
 
@@ -103,21 +104,6 @@ def _summary(version: Version, count: _Count, work: Session, given: dict[str, An
         return
     place = "" if given["output"] == "-" else f" to {given['output']}"
     note(f"{count.rows - count.unscored:,} texts scored by {version.ref}{place}, {count.unscored:,} unscored")
-
-
-def _say_most(texts: str, mapping: FieldMap, version: Version, judge: str, given: dict[str, Any]) -> None:
-    from rubriclab.cli.dry_run import say_most
-    from rubriclab.data import Example, read
-    from rubriclab.methods.hypoeval import HypoEvalSettings
-    from rubriclab.methods.hypoeval.estimate import Estimate, estimate_scoring
-    from rubriclab.scoring.score import assignment_of
-
-    assignment, total = assignment_of(version.rubric), Estimate()
-    examples = (row for row in read(texts, mapping) if isinstance(row, Example))
-    for row in examples:
-        for part in version.rubric.parts:
-            total += estimate_scoring(row, part.criteria, assignment, HypoEvalSettings.model_validate(part.settings))
-    say_most({"judge": total}, {"judge": judge}, given)
 
 
 def _opened(output: str) -> AbstractContextManager[IO[bytes]]:

@@ -16,7 +16,7 @@ Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 class Aspect(BaseModel):
     """One quality of a text, such as coherence, and what is meant by it."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Words
     definition: Words

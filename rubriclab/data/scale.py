@@ -18,7 +18,7 @@ ANCHORS = 5
 class Scale(BaseModel):
     """Scores from `low` to `high`, whole numbers only where `whole` is true."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     low: float
     high: float

@@ -90,8 +90,7 @@ def _training_agreement(
 ) -> TrainingAgreement:
     labels = np.array([example.scores[aspect] for example in ordered], dtype=float)
     groups = [example.group for example in ordered]
-    columns = [learned.candidates.index(criterion.id) for criterion in learned.part.criteria]
-    fitted = agreement(predictions(learned.matrix, columns), labels, groups, level="dataset")
+    fitted = agreement(learned.scores, labels, groups, level="dataset")
     left_out = agreement(_cross_selected(learned.matrix, labels, groups, settings), labels, groups, level="dataset")
     return TrainingAgreement(n=fitted.n, **_intervals(fitted), cross_validated=_interval(left_out.spearman))
 

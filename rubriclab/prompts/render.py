@@ -66,12 +66,19 @@ def fenced(text: str, label: str) -> str:
 
 
 @functools.lru_cache(maxsize=128)
-def _form(reply: type[BaseModel]) -> str:
-    schema = json.dumps(reply.model_json_schema(), ensure_ascii=False)
+def _form(reply: Any) -> str:
+    schema = _untitled(reply.model_json_schema())
     return (
-        "Answer with one JSON object and nothing else: no introduction, no code fence. "
-        f"It must satisfy this JSON schema; fill its fields in the given order.\n{schema}"
+        "Answer with one JSON object and nothing else: no introduction, no code fence, and not the schema itself. Its "
+        f"fields come in the given order and satisfy this JSON schema:\n{json.dumps(schema, ensure_ascii=False)}"
     )
+
+
+def _untitled(schema: Any) -> Any:
+    """Return a JSON schema without pydantic's titles, which only repeat the fields' names."""
+    if isinstance(schema, dict):
+        return {k: _untitled(v) for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
+    return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def _complaint(complaint: str) -> str:

@@ -1,7 +1,7 @@
 """Small charts as inline SVG: colours and fonts come from the page's style sheet, words are escaped.
 
-Strips are one row high and as wide as their place on the page: positions are percentages, so that dots and letters
-keep their size on a telephone. The other charts have a fixed shape and scale as a whole.
+Strips fill their row of the page: positions in them are percentages, so that dots and letters keep their size on a
+telephone. The other charts have a fixed shape and scale as a whole.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from rubriclab.data.scale import Scale, show
 from rubriclab.report.wording import Estimated, rewards
 from rubriclab.rubric import RewardPoint
 
-ROW = 28
 STEP = 0.2
 MOST_TICKS = 10
 DOT = 0.3
@@ -65,7 +64,7 @@ def tick_row(axis: Axis) -> Markup:
         Markup('<text x="{}" y="13" text-anchor="middle">{}</text>').format(axis.percent(tick), _number(tick))
         for tick in axis.ticks
     )
-    return Markup('<svg class="strip ticks" width="100%" height="18" aria-hidden="true">{}</svg>').format(words)
+    return Markup('<svg class="strip ticks" aria-hidden="true">{}</svg>').format(words)
 
 
 def whisker(axis: Axis, found: Estimated, *, floor: bool) -> Markup:
@@ -78,7 +77,9 @@ def bar(axis: Axis, found: Estimated, *, total: bool) -> Markup:
     if found.value is None:
         return _strip(axis, Markup(""))
     start, end = sorted((0.0, found.value))
-    shape = Markup('<rect class="{}" x="{}" y="8" width="{}" height="12"/>').format(
+    shape = Markup(
+        '<svg y="50%" overflow="visible"><rect class="{}" x="{}" y="-6" width="{}" height="12"/></svg>'
+    ).format(
         "bar total" if total else "bar",
         axis.percent(start),
         f"{100 * (axis.share(end) - axis.share(start)):.2f}%",
@@ -90,15 +91,14 @@ def places(human: float, rubric: float) -> Markup:
     """Return where people (hollow) and the rubric (filled) place a text among the others, 0 to 100."""
     axis = Axis(0, 100, (0, 50, 100))
     return Markup(
-        '<svg class="strip" width="100%" height="{0}" role="img" aria-label="placed above {1:.0f} percent of the other '
-        'texts by people, above {2:.0f} percent by the rubric">{3}'
-        '<line class="whisker" x1="{4}" x2="{5}" y1="{6}" y2="{6}"/>'
-        '<circle class="hollow" cx="{4}" cy="{6}" r="5"/><circle class="dot" cx="{5}" cy="{6}" r="5"/></svg>'
-    ).format(ROW, human, rubric, _grid(axis), axis.percent(human), axis.percent(rubric), ROW // 2)
+        '<svg class="strip" role="img" aria-label="placed above {:.0f} percent of the other texts by people, '
+        'above {:.0f} percent by the rubric">{}<line class="whisker" x1="{}" x2="{}" y1="50%" y2="50%"/>'
+        '<circle class="hollow" cx="{}" cy="50%" r="5"/><circle class="dot" cx="{}" cy="50%" r="5"/></svg>'
+    ).format(human, rubric, _grid(axis, zero=False), *2 * (axis.percent(human), axis.percent(rubric)))
 
 
 def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Markup:
-    """Return human scores (across) against the rubric's (up). Texts of equal scores fall on one, darker dot."""
+    """Return human scores (across) against the rubric's (up). Texts of equal scores fall on one, stronger dot."""
     x = score_axis(scale, (human for human, _ in pairs))
     y = score_axis(scale, (rubric for _, rubric in pairs))
     dots = Counter((round(_across(x, human), 1), round(_up(y, rubric), 1)) for human, rubric in pairs)
@@ -139,15 +139,13 @@ def reward_path(points: Sequence[RewardPoint]) -> Markup:
 
 
 def _strip(axis: Axis, content: Markup) -> Markup:
-    return Markup('<svg class="strip" width="100%" height="{}" aria-hidden="true">{}{}</svg>').format(
-        ROW, _grid(axis), content
-    )
+    return Markup('<svg class="strip" aria-hidden="true">{}{}</svg>').format(_grid(axis), content)
 
 
-def _grid(axis: Axis) -> Markup:
+def _grid(axis: Axis, *, zero: bool = True) -> Markup:
     return Markup("").join(
-        Markup('<line class="{}" x1="{}" x2="{}" y1="0" y2="{}"/>').format(
-            "zero" if tick == 0 else "grid", axis.percent(tick), axis.percent(tick), ROW
+        Markup('<line class="{0}" x1="{1}" x2="{1}" y1="0" y2="100%"/>').format(
+            "zero" if zero and tick == 0 else "grid", axis.percent(tick)
         )
         for tick in axis.ticks
     )
@@ -156,8 +154,8 @@ def _grid(axis: Axis) -> Markup:
 def _interval(axis: Axis, found: Estimated) -> Markup:
     if found.low is None or found.high is None:
         return Markup("")
-    return Markup('<line class="whisker" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>').format(
-        axis.percent(found.low), axis.percent(found.high), ROW // 2
+    return Markup('<line class="whisker" x1="{}" x2="{}" y1="50%" y2="50%"/>').format(
+        axis.percent(found.low), axis.percent(found.high)
     )
 
 
@@ -166,10 +164,10 @@ def _dot(axis: Axis, found: Estimated, *, floor: bool) -> Markup:
         return Markup("")
     place = axis.percent(found.value)
     if not floor:
-        return Markup('<circle class="dot" cx="{}" cy="{}" r="5"/>').format(place, ROW // 2)
+        return Markup('<circle class="dot" cx="{}" cy="50%" r="5"/>').format(place)
     # Paths know no percentages, so the diamond stands at the origin of a box that is placed.
-    return Markup('<svg x="{}" y="{}" overflow="visible"><path class="hollow" d="M0-6 6 0 0 6-6 0Z"/></svg>').format(
-        place, ROW // 2
+    return Markup('<svg x="{}" y="50%" overflow="visible"><path class="hollow" d="M0-6 6 0 0 6-6 0Z"/></svg>').format(
+        place
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -29,6 +30,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 EXCERPT = 420
 LONG_EXCERPT = 1500
 MOST_UNSCORED = 50
+_NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +153,10 @@ def provenance_rows(version: Version, texts: Sequence[Judged]) -> list[tuple[str
         ("Created", wording.moment(version.created)),
         ("Took", wording.effort(version.effort)),
         ("Parent", version.parent or ""),
-        ("Rubric", version.digest),
-        ("Provenance", version.provenance_digest),
-        ("Data", made.data),
-        ("Prompts", made.prompts),
+        ("Rubric digest", version.digest),
+        ("Provenance digest", version.provenance_digest),
+        ("Data digest", made.data),
+        ("Prompts digest", made.prompts),
         ("rubriclab", made.version),
     ]
     return [(name, value) for name, value in rows if value]
@@ -184,8 +186,8 @@ def _environment() -> Environment:
 
 
 def typeset(figures: str) -> str:
-    """Return our own figures with a true minus sign."""
-    return figures.replace("-", "\N{MINUS SIGN}")
+    """Return figures with a true minus sign; a hyphen inside a name stays one."""
+    return _NEGATIVE.sub("\N{MINUS SIGN}", figures)
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from rubriclab.evaluation import Evaluator, Result
 from rubriclab.report import wording
 from rubriclab.report.texts import Judged, human_scores, rubric_scores
-from rubriclab.stats import Difference, difference
+from rubriclab.stats import Estimate, difference
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.levels import Level
 
@@ -24,15 +24,15 @@ Verdict = Literal["above", "below", "overlaps", "not comparable with"]
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """A rubric against another evaluator, on the texts that both have scored."""
+    """A rubric against another evaluator, on the texts that both have scored; undefined if these are not known."""
 
     other: Result
-    difference: Difference
+    difference: Estimate
 
     @property
     def verdict(self) -> Verdict:
         """What the interval of the difference allows to say; `overlaps` where it holds 0."""
-        low, high = self.difference.spearman.low, self.difference.spearman.high
+        low, high = self.difference.low, self.difference.high
         if low is None or high is None:
             return "not comparable with"
         if low > 0:
@@ -86,9 +86,9 @@ def summarize(
     if not chosen:
         return None
     level, rows = chosen
-    scores = {floor.name: floor.scores for floor in floors} | {ref: rubric_scores(texts[ref]) for ref in refs}
+    scores = {_key(floor.name): floor.scores for floor in floors} | {ref: rubric_scores(texts[ref]) for ref in refs}
     rubrics = _best_first([row for row in rows if row.evaluator in refs])
-    rivals = _best_first([row for row in rows if row.evaluator in scores and row.evaluator not in refs])
+    rivals = _best_first([row for row in rows if wording.is_floor(row.evaluator)])
     known = texts[rubrics[0].evaluator]
 
     def contest(row: Result, other: Result | None) -> Contest | None:
@@ -110,10 +110,11 @@ def sentences(summary: Summary) -> Iterator[str]:
     """Yield the summary in words: the best rubric, its floor, the other rubrics, and what to keep in mind."""
     best, *others = summary.standings
     place = wording.LEVELS[summary.level]
-    most = f"agrees best of {len(summary.standings)} rubrics" if others else "agrees"
+    found = best.result.agreement
+    among = f"Of {len(summary.standings)} rubrics, {best.ref} has the highest" if others else f"{best.ref} has a"
     yield (
-        f"{best.ref} {most} with the human scores of {summary.aspect}: its Spearman correlation {place} is "
-        f"{wording.estimate(best.result.agreement.spearman)}, on {wording.basis(best.result)}."
+        f"{among} Spearman correlation with the human scores of {summary.aspect}: {wording.estimate(found.spearman)} "
+        f"{place}, on {wording.count(found.n, 'text')} in {wording.count(found.groups, 'group')}."
     )
     yield _against_floor(best)
     yield from (_against_best(other, other.best) for other in others if other.best)
@@ -133,7 +134,7 @@ def _against_floor(standing: Standing) -> str:
         return "No floor was evaluated beside it, so nothing shows what a measure without understanding reaches."
     name, _ = wording.evaluator_parts(contest.other.evaluator)
     floor = f"the best floor, {name} with {wording.estimate(contest.other.agreement.spearman)}"
-    apart = f"on the same texts the difference is {wording.estimate(contest.difference.spearman)}"
+    apart = f"on the same texts the difference is {wording.estimate(contest.difference)}"
     match contest.verdict:
         case "above":
             return f"This is above {floor}: {apart}, an interval above 0."
@@ -143,12 +144,12 @@ def _against_floor(standing: Standing) -> str:
             )
         case "overlaps":
             return f"This overlaps {floor}: {apart}. The interval holds 0, so these texts do not tell the two apart."
-    return f"It cannot be compared with {floor}: {apart}."
+    return f"It cannot be compared with {floor}, on the same texts."
 
 
 def _against_best(standing: Standing, contest: Contest) -> str:
     figures = f"{standing.ref} reaches {wording.estimate(standing.result.agreement.spearman)}"
-    best, apart = contest.other.evaluator, wording.estimate(contest.difference.spearman)
+    best, apart = contest.other.evaluator, wording.estimate(contest.difference)
     if contest.verdict == "below":
         return f"{figures}, below {best}: the difference is {apart}, an interval below 0."
     return f"{figures}; these texts do not tell it apart from {best} (difference {apart})."
@@ -166,17 +167,24 @@ def _best_first(rows: Sequence[Result]) -> list[Result]:
     return sorted(rows, key=lambda row: -(row.agreement.spearman.value or 0.0))
 
 
-def _difference(row: Result, other: Result, scores: Mapping[str, FloatArray], texts: Sequence[Judged]) -> Difference:
-    systems = [text.example.system or "" for text in texts]
-    return difference(
+def _difference(row: Result, other: Result, scores: Mapping[str, FloatArray], texts: Sequence[Judged]) -> Estimate:
+    if _key(other.evaluator) not in scores:
+        return Estimate(None, None, None)
+    found = difference(
         scores[row.evaluator],
-        scores[other.evaluator],
+        scores[_key(other.evaluator)],
         human_scores(texts),
         [text.example.group for text in texts],
-        systems,
+        [text.example.system or "" for text in texts],
         level=row.agreement.level,
         constant=row.agreement.constant,
     )
+    return found.spearman
+
+
+def _key(evaluator: str) -> str:
+    """Return what two names of one floor share: their remarks say for which rubrics it was evaluated."""
+    return wording.FLOOR + wording.evaluator_parts(evaluator)[0] if wording.is_floor(evaluator) else evaluator
 
 
 def _seen(version: Version, texts: Sequence[Judged]) -> int:

@@ -40,7 +40,8 @@ class Belief:
 def propose(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return `count` hypotheses on the measures that observations and findings speak for most."""
     observations = fields["observations"]
-    beliefs = _beliefs(fields, observations)
+    # Texts that no measure tells apart teach nothing; what is usual is then all there is.
+    beliefs = _beliefs(fields, observations) or _beliefs(fields, ())
     if observations:
         chosen = _distinct(beliefs, observations, fields["count"])
         hypotheses = [_fitted(fields, belief, observations) for belief in chosen]
@@ -100,13 +101,16 @@ def _beliefs(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]
 
 
 def _posterior(prior: float, values: FloatArray, labels: FloatArray) -> float:
-    """Return the normal posterior mean of a correlation in Fisher's z; the prior where nothing can be correlated."""
+    """Return the normal posterior mean of a correlation in Fisher's z.
+
+    The prior, where nothing can be correlated; 0, where the labels differ and the measure does not.
+    """
     n = len(values)
-    if n < 4 or np.isnan(values).any():
+    if n < 4 or np.isnan(values).any() or np.ptp(labels) == 0:
         return prior
     r = pearson(values, labels)
     if math.isnan(r):
-        return prior if n == 0 else 0.0
+        return 0.0
     z = math.atanh(min(max(r, -0.99), 0.99))
     precision, evidence = 1 / PRIOR_SD**2, n - 3
     return (prior * precision + z * evidence) / (precision + evidence)

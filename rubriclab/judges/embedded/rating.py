@@ -37,7 +37,7 @@ def measured(fields: Mapping[str, Any]) -> Mapping[str, float]:
 
 
 # One text is rated by several criteria in a row.
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=512)
 def _measured(output: str, source: str | None, context: str | None) -> Mapping[str, float]:
     return measure(output, source, context)
 

@@ -2,7 +2,7 @@
 
 A level of its own hypotheses reads like `number of words: about 43`. Levels at which a number would make no sense
 (fewer than none, more than all) say so in words instead, and reading goes on in a straight line from the levels that
-have numbers. Without labels there are no numbers to give: such levels read like `number of words: more than usual`.
+have numbers; where fewer than two have one, the words next to them are read as none and all. Without labels there are no numbers to give: such levels read like `number of words: more than usual`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,10 @@ AMOUNTS: Mapping[str, float] = {
     "more than usual": 0.75,
     "far more than usual": 1.0,
 }
+
+
+# What a level says instead of an impossible number, and the possible one that is nearest.
+LIMITS: Mapping[str, float] = {"next to none": 0.0, "all of it": 1.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +79,41 @@ def readings(criterion: Mapping[str, Any]) -> tuple[Reading, ...]:
     """Return how a hypothesis of the offline judge is read, one reading a measure; empty for anybody else's."""
     otherwise = _OTHERWISE.search(criterion["statement"])
     fallback = float(otherwise.group(1)) if otherwise else None
-    numbers, amounts = _points(criterion, _numbers(), float), _points(criterion, _amounts(), AMOUNTS.__getitem__)
+    numbers = {name: _fitted(said) for name, said in _said(criterion, _numbers()).items()}
+    amounts = {
+        name: tuple((AMOUNTS[amount], score) for amount, score in said)
+        for name, said in _said(criterion, _amounts()).items()
+    }
     return (
         *(Reading(name, points, False, fallback) for name, points in numbers.items() if len(points) > 1),
         *(Reading(name, points, True, fallback) for name, points in amounts.items() if len(points) > 1),
     )
 
 
-def _points(
-    criterion: Mapping[str, Any], pattern: re.Pattern[str], value: Callable[[str], float]
-) -> dict[str, tuple[tuple[float, float], ...]]:
-    points: dict[str, tuple[tuple[float, float], ...]] = {}
-    for level in criterion["levels"]:
+def _said(criterion: Mapping[str, Any], pattern: re.Pattern[str]) -> dict[str, list[tuple[str, float]]]:
+    """Return for each measure named what the levels say of it, with their scores, lowest first."""
+    said: dict[str, list[tuple[str, float]]] = {}
+    for level in sorted(criterion["levels"], key=lambda level: float(level["score"])):
         for title, amount in pattern.findall(level["description"]):
-            name = _BY_TITLE[title].name
-            points[name] = (*points.get(name, ()), (value(amount), float(level["score"])))
-    return points
+            said.setdefault(_BY_TITLE[title].name, []).append((amount, float(level["score"])))
+    return said
+
+
+def _fitted(said: Sequence[tuple[str, float]]) -> tuple[tuple[float, float], ...]:
+    """Return the points of the levels with numbers; where there are fewer than two, also of the limits beside them."""
+    numbers = tuple((_number(amount), score) for amount, score in said if amount not in LIMITS)
+    if len(numbers) > 1:
+        return numbers
+    neighbours = ({amount for amount, _ in said[max(place - 1, 0) : place + 2]} for place in range(len(said)))
+    return tuple(
+        (_number(amount), score)
+        for (amount, score), around in zip(said, neighbours, strict=True)
+        if amount not in LIMITS or around != {amount}
+    )
+
+
+def _number(amount: str) -> float:
+    return LIMITS[amount] if amount in LIMITS else float(amount.removeprefix("about "))
 
 
 def spoken_of(text: str) -> dict[str, int]:
@@ -118,12 +141,13 @@ def _amount(entry: Measure, value: float) -> str:
     return "next to none" if value < 0 else "all of it"
 
 
-_OTHERWISE = re.compile(r"Where this cannot be told, the score is (-?\d+(?:\.\d+)?)\.")
+_NUMBER = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
+_OTHERWISE = re.compile(rf"Where this cannot be told, the score is ({_NUMBER})\.")
 
 
 @functools.cache
 def _numbers() -> re.Pattern[str]:
-    return re.compile(rf"({_titles()}): about (-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)")
+    return re.compile(rf"({_titles()}): (about {_NUMBER}|{'|'.join(LIMITS)})")
 
 
 @functools.cache

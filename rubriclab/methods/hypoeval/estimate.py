@@ -12,7 +12,7 @@ from rubriclab.judges.price import estimated_tokens
 from rubriclab.literature import Finding
 from rubriclab.methods.hypoeval.propose import TOKENS_PER_HYPOTHESIS, Material, propose_prompt
 from rubriclab.methods.hypoeval.rate import rate_prompt, rate_together_prompt
-from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.hypoeval.settings import Ask, HypoEvalSettings
 from rubriclab.prompts import Prompt, render
 from rubriclab.rubric import Criterion, Evidence, Level
 
@@ -71,13 +71,11 @@ def estimate_learning(
     return judge, generator
 
 
-def estimate_scoring(
-    example: Example, criteria: Sequence[Criterion], assignment: Assignment, settings: HypoEvalSettings
-) -> Estimate:
+def estimate_scoring(example: Example, criteria: Sequence[Criterion], assignment: Assignment, ask: Ask) -> Estimate:
     """Return the most that scoring one text asks of the judge."""
-    if settings.ask == "together" and len(criteria) > 1:
+    if ask == "together" and len(criteria) > 1:
         return _of(rate_together_prompt(example, criteria, assignment))
-    if settings.ask == "concatenated":
+    if ask == "concatenated":
         return _of(rate_prompt(example, criteria, assignment))
     total = Estimate()
     for criterion in criteria:

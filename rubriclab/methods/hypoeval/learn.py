@@ -9,6 +9,7 @@ union, redundancy out, all rated on all texts, the best by Pearson correlation k
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,9 +24,10 @@ from rubriclab.literature import Finding
 from rubriclab.methods.hypoeval.bandit import is_wrong, utility, wrong_needed
 from rubriclab.methods.hypoeval.bank import Bank
 from rubriclab.methods.hypoeval.propose import Material, propose, refine
+from rubriclab.methods.hypoeval.rate import rate
 from rubriclab.methods.hypoeval.ratings import RatingTable
 from rubriclab.methods.hypoeval.redundancy import redundant
-from rubriclab.methods.hypoeval.selection import correlations, hopeless, select
+from rubriclab.methods.hypoeval.selection import correlations, hopeless, predictions, select
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.rubric import Criterion, Part, rounded
 from rubriclab.stats.correlation import FloatArray
@@ -50,12 +52,14 @@ class Learned:
         examples: ids of the training texts, the rows of `matrix`.
         candidates: ids of the criteria in the final bank, the columns of `matrix`.
         matrix: ratings, shape (examples, candidates), NaN where missing.
+        scores: the examples' scores by the part, as scoring would give them; NaN where missing.
     """
 
     part: Part
     examples: tuple[str, ...]
     candidates: tuple[str, ...]
     matrix: FloatArray
+    scores: FloatArray
 
 
 async def learn(
@@ -83,7 +87,7 @@ async def learn(
     await study.propose_all()
     await study.remove_redundant()
     await study.rate_bank()
-    return study.conclude()
+    return await study.conclude()
 
 
 @dataclass
@@ -141,7 +145,7 @@ class _Study:
             doing = f"{end} of {len(self.order)} texts rated by {len(self.bank.alive)} hypotheses"
             self.say(doing, 0.5 + 0.5 * share)
 
-    def conclude(self) -> Learned:
+    async def conclude(self) -> Learned:
         """Select, and write down the evidence."""
         candidates = tuple(criterion.id for criterion in self.bank.alive)
         ids = tuple(example.id for example in self.order)
@@ -165,7 +169,14 @@ class _Study:
             criteria=kept,
             dropped=self.bank.dropped(),
         )
-        return Learned(part, ids, candidates, matrix)
+        return Learned(part, ids, candidates, matrix, await self._scores(kept, matrix, candidates))
+
+    async def _scores(self, kept: Sequence[Criterion], matrix: FloatArray, candidates: Sequence[str]) -> FloatArray:
+        if self.settings.ask != "concatenated":
+            return predictions(matrix, [candidates.index(criterion.id) for criterion in kept])
+        asked = (rate(example, kept, self.assignment, self.judge, "concatenated") for example in self.order)
+        rated = [overall.score for (overall,) in await asyncio.gather(*asked)]
+        return np.array([np.nan if score is None else score for score in rated], dtype=float)
 
     async def _run_bandit(self) -> None:
         settings, total = self.settings, len(self.order)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.hypoeval.replies import Rating, Ratings
+from rubriclab.methods.hypoeval.settings import Ask
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, criterion_payload
-
-Ask = Literal["separately", "together", "concatenated"]
 
 # The id under which a single overall rating by all criteria is reported.
 OVERALL = "overall"

@@ -11,7 +11,8 @@ import numpy as np
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.hypoeval.rate import Ask, rate
+from rubriclab.methods.hypoeval.rate import rate
+from rubriclab.methods.hypoeval.settings import Ask
 from rubriclab.rubric import Criterion
 
 

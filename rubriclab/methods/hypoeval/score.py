@@ -6,7 +6,7 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.hypoeval.rate import OVERALL, Rated, rate
-from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.hypoeval.settings import ScoringSettings
 from rubriclab.rubric import DIGITS, Part
 
 # A mean over less than half of the weight would be a score by another rubric.
@@ -21,7 +21,7 @@ async def score(
     The mean is rounded, so that equal means stay equal whatever the order of the sum. It is `None` if hypotheses with
     less than half of the weight could be rated.
     """
-    settings = HypoEvalSettings.model_validate(part.settings)
+    settings = ScoringSettings.model_validate(part.settings)
     ratings = await rate(example, part.criteria, assignment, judge, settings.ask)
     weights = {criterion.id: criterion.weight for criterion in part.criteria} | {OVERALL: 1.0}
     rated = [(weights[r.criterion], r.score) for r in ratings if r.score is not None]

@@ -18,6 +18,17 @@ PUBLISHED: Mapping[str, Any] = {
 }
 
 
+Ask = Literal["separately", "together", "concatenated"]
+
+
+class ScoringSettings(BaseModel):
+    """The settings that scoring needs of those a rubric was learned with; others may have come or gone since."""
+
+    model_config = ConfigDict(frozen=True)
+
+    ask: Ask
+
+
 class HypoEvalSettings(BaseModel):
     """Everything tunable in HypoEval; hashed into the version it produced."""
 
@@ -63,7 +74,7 @@ class HypoEvalSettings(BaseModel):
     sources: Literal["labels and literature", "labels", "literature", "prior knowledge"] = "labels and literature"
     """What hypotheses are proposed from. The last three are the paper's ablations (tables 3 and 7)."""
 
-    ask: Literal["separately", "together", "concatenated"] = "separately"
+    ask: Ask = "separately"
     """One call per criterion and text; one call per text for all criteria; or, the paper's single-criterion ablation,
     one overall score by all criteria at once."""
 

@@ -1,0 +1,134 @@
+"""What the tests of HypoEval share: labelled texts, an assignment, and judges that answer by script."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rubriclab.data import Assignment, Example, Scale, find_aspect, task_words
+from rubriclab.digest import digest
+from rubriclab.judges import FakeJudge
+from rubriclab.literature import Finding
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Criterion, Evidence, Level
+
+ONE_TO_FIVE = Scale(low=1, high=5, whole=True)
+ASPECT = "coherence"
+
+Said = Mapping[str, Any] | str
+Answers = Mapping[str, Callable[[Prompt[Any]], Said]]
+
+
+def assignment(scale: Scale = ONE_TO_FIVE) -> Assignment:
+    """Return the coherence of summaries, judged on `scale`."""
+    return Assignment(task_words("summarization"), find_aspect("summarization", ASPECT), scale)
+
+
+def example(number: int, score: float, group: str = "g0", **fields: Any) -> Example:
+    """Return a text that its number tells apart from every other."""
+    return Example(
+        id=f"t{number:02d}", output=f"Summary number {number}.", group=group, scores={ASPECT: score}, **fields
+    )
+
+
+def examples(count: int = 30, scale: Scale = ONE_TO_FIVE, groups: int = 6, seed: int = 0) -> tuple[Example, ...]:
+    """Return texts with labels drawn from the scale's anchors, in `groups` groups, from several systems."""
+    draw = random.Random(f"labels {seed}")
+    return tuple(
+        example(i, draw.choice(scale.anchors()), f"g{i % groups}", source=f"Source {i % groups}.", system=f"s{i // 6}")
+        for i in range(count)
+    )
+
+
+def findings(count: int = 2) -> tuple[Finding, ...]:
+    """Return claims from publications that nobody wrote."""
+    return tuple(
+        Finding(id=f"f{i}", aspects=(), claim=f"Claim {i} of the literature.", source="key", citation="A (2024)")
+        for i in range(count)
+    )
+
+
+def words(name: str, count: int) -> str:
+    """Return made-up words: the same for the same name, and unlike those of any other."""
+    draw = random.Random(name)
+    return " ".join("".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(3, 9))) for _ in range(count))
+
+
+def hypothesis(name: str, anchors: Sequence[float] = (1, 2, 3, 4, 5)) -> dict[str, Any]:
+    """Return a hypothesis as a generator would word it; names decide the wording."""
+    levels = [{"score": anchor, "description": words(f"{name} {anchor}", 6)} for anchor in anchors]
+    return {"trait": name, "statement": words(name, 20), "levels": levels}
+
+
+def criterion(name: str, *, weight: float = 1.0, origin: Any = "labels", anchors: Sequence[float] = (1, 2, 3, 4, 5)):
+    """Return a criterion with the id and trait `name`."""
+    told = hypothesis(name, anchors)
+    levels = tuple(Level(**level) for level in told["levels"])
+    evidence = Evidence(origin=origin)
+    return Criterion(
+        id=name,
+        kind="hypothesis",
+        trait=name,
+        statement=told["statement"],
+        levels=levels,
+        weight=weight,
+        evidence=evidence,
+    )
+
+
+def rating(score: float, reasoning: str = "Because.") -> dict[str, Any]:
+    """Return a reply to a rating prompt."""
+    return {"reasoning": reasoning, "score": score}
+
+
+def drawn_rating(prompt: Prompt[Any], trait: str, seed: int = 0) -> float:
+    """Return an anchor of the scale by lot: the same for the same trait and text."""
+    lot = random.Random(digest([seed, trait, prompt.fields["output"]]))
+    return float(lot.choice(prompt.fields["scale"]["anchors"]))
+
+
+class Scripted:
+    """The usual answers to every prompt of HypoEval; `answers` replaces single ones by the template's name.
+
+    Hypotheses are all new and unlike, ratings are drawn by lot, and nothing is redundant.
+    """
+
+    def __init__(self, seed: int = 0, **answers: Callable[[Prompt[Any]], Said]) -> None:
+        self._seed = seed
+        self._proposed = 0
+        self._answers: dict[str, Callable[[Prompt[Any]], Said]] = {
+            "propose": lambda prompt: self.proposal(prompt, prompt.fields["count"]),
+            "refine": lambda prompt: self.proposal(prompt, len(prompt.fields["hypotheses"])),
+            "redundant": lambda _: {"reasoning": "They differ.", "same_as": "none"},
+            "rate": lambda prompt: rating(drawn_rating(prompt, prompt.fields["criteria"][0]["trait"], seed)),
+            "rate_together": self._together,
+            **answers,
+        }
+
+    def __call__(self, prompt: Prompt[Any]) -> Said:
+        return self._answers[prompt.name.removeprefix("hypoeval/")](prompt)
+
+    def proposal(self, prompt: Prompt[Any], count: int) -> dict[str, Any]:
+        """Return `count` hypotheses unlike all before."""
+        self._proposed += count
+        names = [f"trait {self._seed}.{self._proposed - place}" for place in range(count)]
+        return {"reasoning": "Compared.", "hypotheses": [hypothesis(n, prompt.fields["scale"]["anchors"]) for n in names]}
+
+    def _together(self, prompt: Prompt[Any]) -> Said:
+        return {
+            "ratings": [
+                {"criterion": c["id"], **rating(drawn_rating(prompt, c["trait"], self._seed))}
+                for c in prompt.fields["criteria"]
+            ]
+        }
+
+
+def scripted(seed: int = 0, **answers: Callable[[Prompt[Any]], Said]) -> FakeJudge:
+    """Return a fake judge with the usual answers, except for `answers`."""
+    return FakeJudge(Scripted(seed, **answers))
+
+
+def of_kind(judge: FakeJudge, name: str) -> list[Prompt[Any]]:
+    """Return the prompts of one template that the judge was asked."""
+    return [prompt for prompt in judge.asked if prompt.name == f"hypoeval/{name}"]
