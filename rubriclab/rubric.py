@@ -80,7 +80,7 @@ class Criterion(Frozen):
     trait: str = Field(min_length=1)
     statement: str = Field(min_length=1)
     levels: tuple[Level, ...]
-    weight: float = 1.0
+    weight: float = Field(1.0, gt=0, allow_inf_nan=False)
     evidence: Evidence
 
 
@@ -137,7 +137,7 @@ class TrainingAgreement(Frozen):
         optimistic: always true here: the same labels chose the criteria.
         spearman, pearson, kendall: the correlations.
         cross_validated: Spearman when the criteria used for each group of texts are chosen without that group's labels;
-            the proposals themselves did see them, so this too flatters, only less.
+            the proposals and the early rejection of the hopeless did see them, so this too flatters, only less.
     """
 
     level: Literal["dataset"] = "dataset"

@@ -4,7 +4,10 @@
 
 Hypotheses are drawn from the question's own wording, so the same question always gets the same ones and another
 question others. A rating follows the number of distinct words of the judged text, more closely for some traits than for
-others, so that learning has something to find; what a trait adds of its own follows from trait and text alone.
+others, so that learning has something to find; the rest of it hangs on trait and text alone.
+
+What a question says is found by its form (fenced texts, criteria with indented levels, the schema in the last line)
+rather than by its wording, which may be improved without a change here.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ import json
 import random
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 PROPERTIES = (
@@ -37,46 +42,75 @@ PROPERTIES = (
     "filler words",
 )
 PLACES = ("throughout", "at the start", "towards the end", "from one sentence to the next")
+ADVICE = ("read it aloud", "underline each case", "count the cases", "compare it with its neighbours")
 DEGREES = ("nothing at all", "very little", "a fair amount", "a good deal", "as much as there could be")
 # Distinct words of a text that deserves the lowest and the highest score.
 FEWEST, MOST = 40, 80
 
 _FENCED = re.compile(r"<<<([^>]+) ([0-9a-f]{8})>>>\n(.*?)\n<<<end of \1 \2>>>", re.DOTALL)
-_SCALE = re.compile(r"from (-?[\d.]+) \(lowest\) to (-?[\d.]+) \(highest\)(, whole numbers only)?")
-_ANCHORS = re.compile(r"for each of the scores ([-\d., ]*\d)")
-_NUMBERED = re.compile(r"^\d+\. ([^:\n]+): (.+)$", re.MULTILINE)
-_NAMED = re.compile(r"^\[([\w.-]+)\] ([^:\n]+):", re.MULTILINE)
-_ALONE = re.compile(r"^([^:\n]+): .+\n {3}-?[\d.]+: ", re.MULTILINE)
+_CRITERION = re.compile(r"^(?:\[([\w.-]+)\] |\d+\. )?([^\s:][^:\n]*): .+\n {3}-?[\d.]+: ", re.MULTILINE)
+_SCALE = re.compile(r"(-?[\d.]+) \(lowest\) to (-?[\d.]+) \(highest\)(, whole numbers only)?")
+_ANCHORS = re.compile(r"scores ((?:-?[\d.]+, )+-?[\d.]+)")
+_COUNT = re.compile(r"(\d+) hypothes[ie]s")
 
 
-def reply(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-    """Return the answer to the last question, as JSON in the form that its schema names; a repair is answered alike."""
-    question = messages[1]["content"]
-    *_, verdict = json.loads(question.rsplit("\n", 1)[1])["properties"]
-    return json.dumps(_ANSWERS[verdict](question))
+def reply(messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
+    """Return the answer to the question as JSON in the form that it asks for; a repair is answered like the question.
+
+    Raises:
+        ValueError: if the question does not say what an answer needs.
+    """
+    question = Question(messages[1]["content"])
+    return json.dumps(ANSWERS[question.verdict](question))
 
 
-def _proposal(question: str) -> dict[str, Any]:
-    draw = random.Random(question)
-    listed = re.search(r"^State (\d+) hypotheses", question, re.MULTILINE)
-    if listed:
-        traits = draw.sample([f"{what}, {where}" for what, where in itertools.product(PROPERTIES, PLACES)], int(listed[1]))
-    else:
-        traits = [trait for trait, _statement in _NUMBERED.findall(question.split("The hypotheses so far:")[1])]
-    found = _ANCHORS.search(question)
-    assert found, "the question does not name the scores that need levels"
-    anchors = [float(score) for score in found[1].split(",")]
-    hypotheses = [_hypothesis(trait, anchors, draw) for trait in traits]
+@dataclass(frozen=True)
+class Question:
+    """One question, with what can be read off its form."""
+
+    text: str
+
+    @cached_property
+    def verdict(self) -> str:
+        """The reply's last field, which tells the kinds of question apart."""
+        *_, last = json.loads(self.text.rsplit("\n", 1)[1])["properties"]
+        return str(last)
+
+    @cached_property
+    def instructions(self) -> str:
+        """The question without the texts that it is about."""
+        return _FENCED.sub("", self.text)
+
+    @cached_property
+    def criteria(self) -> list[tuple[str, str]]:
+        """Id, if it has one, and trait of each criterion in the question."""
+        return _CRITERION.findall(self.instructions)
+
+    def find(self, pattern: re.Pattern[str]) -> re.Match[str]:
+        """Return where `pattern` stands in the instructions."""
+        found = pattern.search(self.instructions)
+        if not found:
+            raise ValueError(f"nothing like {pattern.pattern!r} in: {self.instructions}")
+        return found
+
+
+def _proposal(question: Question) -> dict[str, Any]:
+    draw = random.Random(question.text)
+    traits = [trait for _name, trait in question.criteria]
+    if not traits:
+        known = [f"{what}, {where}" for what, where in itertools.product(PROPERTIES, PLACES)]
+        traits = draw.sample(known, int(question.find(_COUNT)[1]))
+    anchors = [float(score) for score in question.find(_ANCHORS)[1].split(", ")]
+    hypotheses = [_hypothesis(trait, anchors, draw.choice(ADVICE)) for trait in traits]
     return {"reasoning": "The texts rated high differ from the others in these.", "hypotheses": hypotheses}
 
 
-def _hypothesis(trait: str, anchors: list[float], draw: random.Random) -> dict[str, Any]:
+def _hypothesis(trait: str, anchors: list[float], advice: str) -> dict[str, Any]:
     what, _, where = trait.partition(", ")
-    example = draw.choice(("read it aloud", "underline each case", "count the cases", "compare it with its neighbours"))
     degrees = [DEGREES[round(place * (len(DEGREES) - 1) / (len(anchors) - 1))] for place in range(len(anchors))]
     return {
         "trait": trait,
-        "statement": f"Raters look for {what} {where}; to tell how much of it there is, {example}.",
+        "statement": f"Raters look for {what} {where}; to tell how much of it there is, {advice}.",
         "levels": [
             {"score": score, "description": f"{degree} of what is meant by {what}"}
             for score, degree in zip(anchors, degrees, strict=True)
@@ -84,44 +118,40 @@ def _hypothesis(trait: str, anchors: list[float], draw: random.Random) -> dict[s
     }
 
 
-def _rating(question: str) -> dict[str, Any]:
-    found = _ALONE.search(question.rsplit("is being rated for", 1)[1])
-    assert found, "the question names no criterion"
-    return {"reasoning": f"It was read for {found[1]}.", "score": _score(question, found[1])}
+def _rating(question: Question) -> dict[str, Any]:
+    traits = " and ".join(trait for _name, trait in question.criteria)
+    return {"reasoning": f"It was read for {traits}.", "score": _score(question, traits)}
 
 
-def _ratings(question: str) -> dict[str, Any]:
-    criteria = _NAMED.findall(question.rsplit("is being rated for", 1)[1])
+def _ratings(question: Question) -> dict[str, Any]:
     return {
         "ratings": [
             {"criterion": name, "reasoning": f"It was read for {trait}.", "score": _score(question, trait)}
-            for name, trait in criteria
+            for name, trait in question.criteria
         ]
     }
 
 
-def _score(question: str, trait: str) -> float:
-    found = _SCALE.search(question)
-    assert found, "the question does not say its scale"
-    low, high = float(found[1]), float(found[2])
-    output = _FENCED.findall(question)[-1][2]
+def _score(question: Question, trait: str) -> float:
+    scale = question.find(_SCALE)
+    low, high = float(scale[1]), float(scale[2])
+    output = _FENCED.findall(question.text)[-1][2]
     distinct = len(set(re.findall(r"\w+", output.lower())))
     quality = min(1.0, max(0.0, (distinct - FEWEST) / (MOST - FEWEST)))
     closeness = random.Random(trait).random()
     share = closeness * quality + (1 - closeness) * random.Random(f"{trait}\n{output}").random()
     score = low + share * (high - low)
-    return float(round(score)) if found[3] else round(score, 2)
+    return float(round(score)) if scale[3] else round(score, 2)
 
 
-def _redundancy(question: str) -> dict[str, Any]:
-    (_, candidate), *others = _NAMED.findall(question)
-    what = candidate.split(",")[0]
-    same = next((name for name, trait in others if trait.split(",")[0] == what), "none")
+def _redundancy(question: Question) -> dict[str, Any]:
+    (_, candidate), *others = question.criteria
+    what = candidate.split(", ")[0]
+    same = next((name for name, trait in others if trait.split(", ")[0] == what), "none")
     return {"reasoning": f"Compared by {what}.", "same_as": same}
 
 
-# By the field of the reply that holds the verdict.
-_ANSWERS: dict[str, Callable[[str], dict[str, Any]]] = {
+ANSWERS: dict[str, Callable[[Question], dict[str, Any]]] = {
     "hypotheses": _proposal,
     "score": _rating,
     "ratings": _ratings,

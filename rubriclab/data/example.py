@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rubriclab.digest import digest
+from rubriclab.digest import canonical, digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,4 +47,5 @@ def data_digest(examples: Iterable[Example], aspect: str) -> str:
         ]
         for e in examples
     ]
-    return digest(sorted(rows, key=lambda row: str(row[0])))
+    # Ids decide the order; rows that share one are told apart by the rest.
+    return digest(sorted(rows, key=lambda row: (row[0], canonical(row))))

@@ -28,6 +28,8 @@ class Scale(BaseModel):
     def _ordered(self) -> Self:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise ValueError(f"a scale needs two finite numbers, the lower first; got {self.low} and {self.high}")
+        if self.whole and not _whole_ends(self.low, self.high):
+            raise ValueError(f"a scale of whole numbers needs whole ends; got {self.low} and {self.high}")
         return self
 
     @property
@@ -44,29 +46,32 @@ class Scale(BaseModel):
         return math.isfinite(label) and self.low <= label <= self.high
 
     def anchors(self) -> tuple[float, ...]:
-        """Return the scores that a criterion describes in words, lowest first."""
+        """Return the scores that a criterion describes in words, lowest first, as exact as `show` writes them.
+
+        A judge repeats them as they are shown: 0.3, not 0.30000000000000004.
+        """
         steps = self.width
         if self.low.is_integer() and steps.is_integer() and 2 <= steps < MOST_LEVELS:
             return tuple(self.low + step for step in range(int(steps) + 1))
         if self.whole and steps == 1:
             return (self.low, self.high)
-        return tuple(self.low + steps * step / (ANCHORS - 1) for step in range(ANCHORS))
+        return tuple(float(show(self.low + steps * step / (ANCHORS - 1))) for step in range(ANCHORS))
 
     def describe(self) -> str:
         """Return the scale in words for a judge."""
-        numbers = "whole numbers only" if self.whole else "decimals allowed"
+        numbers = "whole numbers only" if self.whole else "with decimals for texts between two levels"
         return f"{show(self.low)} (lowest) to {show(self.high)} (highest), {numbers}"
 
 
 def show(score: float) -> str:
     """Return a score as a person writes it: `4`, not `4.0`; at most three decimals."""
-    return f"{score:.3f}".rstrip("0").rstrip(".")
+    return f"{score:z.3f}".rstrip("0").rstrip(".")
 
 
 def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
     """Return the scale written as `LOW:HIGH`, `LOW:HIGH:whole` or `LOW:HIGH:any`.
 
-    Without a third part, `labels` decide: whole numbers only, if all of them are whole.
+    Without a third part, `labels` decide: whole numbers only, if all of them and the ends are whole.
 
     Raises:
         SettingsError: if `text` is not of that form.
@@ -76,8 +81,9 @@ def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
     try:
         if len(parts) not in (2, 3) or (len(parts) == 3 and parts[2] not in kinds):
             raise ValueError
-        whole = kinds[parts[2]] if len(parts) == 3 else _all_whole(labels)
-        return Scale(low=float(parts[0]), high=float(parts[1]), whole=whole)
+        low, high = float(parts[0]), float(parts[1])
+        whole = kinds[parts[2]] if len(parts) == 3 else _whole_ends(low, high) and _all_whole(labels)
+        return Scale(low=low, high=high, whole=whole)
     except ValueError:
         raise SettingsError(
             f"The scale {text!r} is not understood;",
@@ -95,6 +101,10 @@ def scale_of(labels: Iterable[float], annotations: Iterable[float] = ()) -> Scal
     values = [*labels, *annotations]
     low, high = math.floor(min(values)), math.ceil(max(values))
     return Scale(low=low, high=max(high, low + 1), whole=_all_whole(labels))
+
+
+def _whole_ends(low: float, high: float) -> bool:
+    return low.is_integer() and high.is_integer()
 
 
 def _all_whole(labels: Iterable[float]) -> bool:

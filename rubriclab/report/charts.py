@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from rubriclab.data.scale import Scale, show
-from rubriclab.report.wording import Estimated, rewards
+from rubriclab.report.wording import Estimated, plain, rewards
 from rubriclab.rubric import RewardPoint
 
 STEP = 0.2
@@ -101,12 +101,12 @@ def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Ma
     """Return human scores (across) against the rubric's (up). Texts of equal scores fall on one, stronger dot."""
     x = score_axis(scale, (human for human, _ in pairs))
     y = score_axis(scale, (rubric for _, rubric in pairs))
-    dots = Counter((round(_across(x, human), 1), round(_up(y, rubric), 1)) for human, rubric in pairs)
+    dots = Counter((round(_across(x, human)), round(_up(y, rubric))) for human, rubric in pairs)
     drawn = Markup("").join(
         Markup('<circle class="dot" cx="{}" cy="{}" r="4" opacity="{:.2f}"/>').format(*spot, 1 - (1 - DOT) ** count)
         for spot, count in sorted(dots.items())
     )
-    label = f"Scatter of {len(pairs)} texts: human score across, score by {name} up"
+    label = f"Scatter of {len(pairs)} texts: human score across, score by {plain(name)} up"
     return Markup('<svg class="scatter" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}</svg>').format(
         WIDTH, HEIGHT, label, _frame(x, y), drawn
     )

@@ -16,6 +16,7 @@ from rubriclab.data.example import Example, labelled
 from rubriclab.data.scale import show
 from rubriclab.evaluation import Evaluator, Result
 from rubriclab.evaluation import floors as measured_floors
+from rubriclab.measures import CATALOGUE
 from rubriclab.report import charts, wording
 from rubriclab.report.criteria import CriterionAgreement, criterion_agreements
 from rubriclab.report.summary import Summary, sentences, summarize
@@ -57,6 +58,11 @@ class RubricPart:
     def pairs(self) -> list[tuple[float, float]]:
         """Human and rubric score of every text that has both."""
         return [(text.human, text.score.score) for text in self.texts if text.score.score is not None]
+
+    @property
+    def traits(self) -> dict[str, str]:
+        """The trait of every criterion, by its id."""
+        return {criterion.id: criterion.trait for criterion in self.version.rubric.criteria}
 
     @property
     def shown(self) -> list[Estimate]:
@@ -116,9 +122,13 @@ def _aspect_part(
 
 
 def _floors(versions: Sequence[Version], examples: Sequence[Example]) -> list[Evaluator]:
-    """Return the floors' scores once more: results keep figures only, and a comparison needs the scores."""
+    """Return the floors' scores once more: results keep figures only, and a comparison needs the scores.
+
+    Measures that this catalogue does not know, of a rubric that somebody else learned, are left out.
+    """
+    known = {entry.name for entry in CATALOGUE}
     chosen = {version.ref: version.provenance.floor for version in versions}
-    return measured_floors(examples, {ref: floor for ref, floor in chosen.items() if floor})
+    return measured_floors(examples, {ref: floor for ref, floor in chosen.items() if floor and floor.measure in known})
 
 
 def _rubric_part(version: Version, texts: Sequence[Judged], aspects: Mapping[str, AspectPart]) -> RubricPart:

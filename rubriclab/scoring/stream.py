@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 
 from rubriclab.data.example import Example
 from rubriclab.data.row import Fault
+from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import Score, score_text, unscored
@@ -20,7 +21,13 @@ async def score_stream(
 
     At most `under_way` texts are held at a time, however long the stream is. If one text ends the run (a refused key, a
     cap reached), the others under way are waited for, so that answers already paid for are kept.
+
+    Raises:
+        SettingsError: if not even one text may be under way.
+        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
+    if under_way < 1:
+        raise SettingsError(f"With {under_way} texts under way, none would ever be scored;", "allow at least one.")
     source = iter(rows)
     tasks: deque[asyncio.Task[Score]] = deque()
     try:

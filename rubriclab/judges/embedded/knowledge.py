@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rubriclab.judges.embedded.traits import BY_NAME, is_share, spoken_of
-from rubriclab.measures import AspectKind, Measure
-
-# Beginnings of words in an aspect's name and definition that tell what kind of aspect it is.
-KINDS: Mapping[AspectKind, tuple[str, ...]] = {
-    "fluency": ("fluen", "gramma", "spelling", "well-formed", "natural", "understandab", "readab"),
-    "coherence": ("coheren", "cohes", "organi", "structur", "logical", "hang together", "flow"),
-    "coverage": ("relevan", "informati", "coverage", "important", "key point", "main point", "captur"),
-    "faithfulness": ("consisten", "faithful", "factual", "support", "ground", "contradict", "accura"),
-    "engagement": ("engag", "interest", "empath", "surpris", "complex", "likab", "enjoy", "emotion", "overall"),
-}
+from rubriclab.judges.embedded.traits import is_share, spoken_of
+from rubriclab.measures import Measure, usual_directions
 
 # Orders of magnitude of counts in a short text, where one is far from typical.
 TYPICAL: Mapping[str, float] = {
@@ -34,22 +26,15 @@ TYPICAL: Mapping[str, float] = {
     "distinct_content_words": 3.5,
     "word_length": 4.5,
     "emotion_words": 2,
-    "question_words": 2,
     "characters_named": 3,
     "longest_context_copy": 3,
 }
 
-NAME_WEIGHT = 3  # a word in an aspect's name says more about it than one in its definition
 
-
-def kind_of(aspect: Mapping[str, Any]) -> AspectKind:
-    """Return the kind of aspect that its name and definition speak of most."""
-    name, definition = aspect["name"].lower(), aspect["definition"].lower()
-
-    def hits(kind: AspectKind) -> int:
-        return sum(NAME_WEIGHT * (word in name) + (word in definition) for word in KINDS[kind])
-
-    return max(KINDS, key=hits)
+def directions(fields: Mapping[str, Any]) -> Mapping[str, float]:
+    """Return for each measure the way it usually moves with the aspect that `fields` are about, from -1 to 1."""
+    aspect, words = fields["aspect"], fields["words"]
+    return _directions(aspect["name"], aspect["definition"], words["task"])
 
 
 def published(findings: Iterable[str]) -> dict[str, int]:
@@ -73,11 +58,11 @@ def usual_share(entry: Measure, value: float) -> float:
     return max(value, 0.0) / (max(value, 0.0) + typical)
 
 
-def direction(name: str, kind: AspectKind) -> int:
-    """Return +1 or -1 for the way a measure usually moves with a kind of aspect, 0 if that is not known."""
-    return BY_NAME[name].direction(kind)
-
-
 def is_number(value: float) -> bool:
     """Return whether a measure is defined."""
     return not math.isnan(value)
+
+
+@functools.lru_cache(maxsize=64)
+def _directions(aspect: str, definition: str, task: str) -> Mapping[str, float]:
+    return usual_directions(aspect, definition, task)

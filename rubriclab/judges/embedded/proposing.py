@@ -9,21 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.judges.embedded.knowledge import direction, kind_of, published
+from rubriclab.judges.embedded.knowledge import directions, published
 from rubriclab.judges.embedded.rating import measured
-from rubriclab.judges.embedded.traits import AMOUNTS, BY_NAME, fallback_text, level_text, readings
+from rubriclab.judges.embedded.traits import AMOUNTS, BY_NAME, Reading, fallback_text, level_text, readings
 from rubriclab.measures import CATALOGUE, Measure
 from rubriclab.stats.correlation import FloatArray, pearson
 
-# What is held of a measure before any label: correlations of surface measures with human scores are modest, and
-# known directions are right more often than not. In Fisher's z.
-PRIOR_MEAN = 0.2
-PRIOR_SD = 0.25
-FINDING_BONUS = 0.05
+# What is held of a measure before any label is seen: a modest correlation in its usual direction, as much as so many
+# labels would teach. Each finding that speaks of it makes that somewhat stronger.
+PRIOR_R = 0.3
+PRIOR_LABELS = 10
+FINDING_BONUS = 0.1
 MOST_FINDINGS = 3
+
+# Measures that one hypothesis speaks of. Single measures of few labels are chancy; a few together are steadier.
+MEASURES_EACH = 3
 
 # Two measures that move together this closely over what was observed are one trait, not two.
 SAME_TRAIT = 0.95
+
+# The share of their measures that two hypotheses have in common from which on the later one tells nothing new.
+SAME_MEASURES = 0.5
 
 # The share of the scale's width taken for the labels' spread where all observed labels are equal.
 BLANK_SPREAD = 0.25
@@ -31,10 +37,10 @@ BLANK_SPREAD = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """How strongly, and which way, a measure is held to move with the labels (a shrunken correlation, Fisher's z)."""
+    """How strongly, and which way, a measure is held to move with the labels: a shrunken correlation."""
 
     measure: str
-    z: float
+    r: float
 
 
 def propose(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,65 +49,65 @@ def propose(fields: Mapping[str, Any]) -> dict[str, Any]:
     # Texts that no measure tells apart teach nothing; what is usual is then all there is.
     beliefs = _beliefs(fields, observations) or _beliefs(fields, ())
     if observations:
-        chosen = _distinct(beliefs, observations, fields["count"])
-        hypotheses = [_fitted(fields, belief, observations) for belief in chosen]
         seen = f"Compared {len(CATALOGUE)} surface measures with the labels of {len(observations)} texts."
     else:
-        hypotheses = [_unfitted(fields, belief) for belief in beliefs[: fields["count"]]]
-        seen = (
-            f"No labels to compare with; {len(fields['findings'])} findings and what is usual were taken as they are."
-        )
+        seen = f"No labels to compare with: {len(fields['findings'])} findings and what is usual had to do."
+    chosen = _distinct(beliefs, observations, fields["count"] * MEASURES_EACH)
+    hypotheses = [_hypothesis(fields, bundle, observations) for bundle in _bundles(chosen, fields["count"])]
     return {"reasoning": seen, "hypotheses": hypotheses}
 
 
 def refine(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return hypotheses with thresholds fitted anew to observations, or checked against what findings hold usual.
+    """Return hypotheses with thresholds fitted anew to observations, or checked against what is usual.
 
-    Findings take out hypotheses that run against the usual direction of their measure; at least one always stays.
+    Findings take out measures that run against their usual direction; hypotheses left without any go, though at least
+    one always stays.
     """
     hypotheses, observations = fields["hypotheses"], fields["observations"]
-    own = [(hypothesis, [reading.measure for reading in readings(hypothesis)]) for hypothesis in hypotheses]
     if observations:
         beliefs = {belief.measure: belief for belief in _beliefs(fields, observations)}
-        refined = [
-            _fitted(fields, beliefs[names[0]], observations) if names and names[0] in beliefs else hypothesis
-            for hypothesis, names in own
-        ]
+        refined = []
+        for hypothesis in hypotheses:
+            bundle = [beliefs[name] for name in _measures(hypothesis) if name in beliefs]
+            refined.append(_hypothesis(fields, bundle, observations) if bundle else hypothesis)
         return {"reasoning": f"Fitted the thresholds to {len(observations)} texts.", "hypotheses": refined}
-    kind = kind_of(fields["aspect"])
-    kept = [h for h, names in own if not names or _rises(h) * direction(names[0], kind) >= 0]
+    usual = directions(fields)
+    kept = [h for h in hypotheses if not readings(h) or any(_rises(r) * usual[r.measure] >= 0 for r in readings(h))]
     return {"reasoning": "Took out what runs against what is usual.", "hypotheses": kept or hypotheses[:1]}
 
 
 def redundant(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the first of the others that is read off the same measures as the candidate."""
-    wanted = _read_off(fields["candidate"])
-    same = next((other["id"] for other in fields["others"] if wanted and _read_off(other) == wanted), None)
-    reason = f"{same} is read off the same measure." if same else "None of the others is read off the same measure."
+    """Return the first of the others that is read off much the same measures as the candidate."""
+    wanted = set(_measures(fields["candidate"]))
+    same = next((o["id"] for o in fields["others"] if _overlap(wanted, set(_measures(o))) >= SAME_MEASURES), None)
+    reason = f"{same} is read off much the same measures." if same else "No other one is read off the same measures."
     return {"reasoning": reason, "same_as": same or "none"}
 
 
-def _read_off(hypothesis: Mapping[str, Any]) -> set[str]:
-    return {reading.measure for reading in readings(hypothesis)}
+def _measures(hypothesis: Mapping[str, Any]) -> list[str]:
+    return [reading.measure for reading in readings(hypothesis)]
+
+
+def _overlap(a: set[str], b: set[str]) -> float:
+    return len(a & b) / len(a | b) if a and b else 0.0
 
 
 def _beliefs(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]]) -> list[Belief]:
-    kind, spoken = kind_of(fields["aspect"]), published(fields["findings"])
+    usual, spoken = directions(fields), published(fields["findings"])
     labels = np.array([item["score"] for item in observations], dtype=float)
     rows = [measured(item) for item in observations]
     beliefs = []
     for entry in CATALOGUE:
-        prior = direction(entry.name, kind) * (
-            PRIOR_MEAN + FINDING_BONUS * min(spoken.get(entry.name, 0), MOST_FINDINGS)
-        )
-        z = _posterior(prior, np.array([row[entry.name] for row in rows], dtype=float), labels)
-        if z:
-            beliefs.append(Belief(entry.name, z))
-    return sorted(beliefs, key=lambda belief: (-abs(belief.z), belief.measure))
+        support = 1 + FINDING_BONUS * min(spoken.get(entry.name, 0), MOST_FINDINGS)
+        values = np.array([row[entry.name] for row in rows], dtype=float)
+        r = _shrunken(PRIOR_R * support * usual[entry.name], values, labels)
+        if r:
+            beliefs.append(Belief(entry.name, r))
+    return sorted(beliefs, key=lambda belief: (-abs(belief.r), belief.measure))
 
 
-def _posterior(prior: float, values: FloatArray, labels: FloatArray) -> float:
-    """Return the normal posterior mean of a correlation in Fisher's z.
+def _shrunken(prior: float, values: FloatArray, labels: FloatArray) -> float:
+    """Return a correlation drawn towards `prior`: the mean of both, weighted by labels seen and labels' worth of prior.
 
     The prior, where nothing can be correlated; 0, where the labels differ and the measure does not.
     """
@@ -109,14 +115,13 @@ def _posterior(prior: float, values: FloatArray, labels: FloatArray) -> float:
     if n < 4 or np.isnan(values).any() or np.ptp(labels) == 0:
         return prior
     r = pearson(values, labels)
-    if math.isnan(r):
-        return 0.0
-    z = math.atanh(min(max(r, -0.99), 0.99))
-    precision, evidence = 1 / PRIOR_SD**2, n - 3
-    return (prior * precision + z * evidence) / (precision + evidence)
+    return 0.0 if math.isnan(r) else (n * r + PRIOR_LABELS * prior) / (n + PRIOR_LABELS)
 
 
 def _distinct(beliefs: Sequence[Belief], observations: Sequence[Mapping[str, Any]], count: int) -> list[Belief]:
+    """Return the `count` strongest beliefs, leaving out measures that only repeat a stronger one on what was seen."""
+    if not observations:
+        return list(beliefs[:count])
     chosen: list[Belief] = []
     columns: list[FloatArray] = []
     for belief in beliefs:
@@ -131,53 +136,65 @@ def _distinct(beliefs: Sequence[Belief], observations: Sequence[Mapping[str, Any
     return chosen or list(beliefs[:count])
 
 
-def _fitted(fields: Mapping[str, Any], belief: Belief, observations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a hypothesis whose levels match the spread of the measure to the spread of the labels."""
-    entry, scale = BY_NAME[belief.measure], fields["scale"]
-    values = np.array([measured(item)[entry.name] for item in observations], dtype=float)
-    values = values[~np.isnan(values)]
-    labels = np.array([item["score"] for item in observations], dtype=float)
-    if not len(values) or np.ptp(values) == 0:
-        return _unfitted(fields, belief)
-    spread = float(labels.std()) or BLANK_SPREAD * (scale["high"] - scale["low"])
-    step = math.copysign(float(values.std()) / spread, belief.z)
-    return _hypothesis(
-        fields,
-        entry,
-        rises=belief.z > 0,
-        levels=_levels(entry, scale["anchors"], float(values.mean()), float(labels.mean()), step),
-        otherwise=fallback_text(float(labels.mean())),
-    )
-
-
-def _levels(entry: Measure, anchors: Sequence[float], mean: float, label: float, step: float) -> list[dict[str, Any]]:
-    values = [mean + (anchor - label) * step for anchor in anchors]
-    return [
-        {"score": anchor, "description": level_text([(entry, value)])}
-        for anchor, value in zip(anchors, values, strict=True)
-    ]
-
-
-def _unfitted(fields: Mapping[str, Any], belief: Belief) -> dict[str, Any]:
-    entry, anchors = BY_NAME[belief.measure], fields["scale"]["anchors"]
-    ordered = tuple(AMOUNTS) if belief.z > 0 else tuple(AMOUNTS)[::-1]
-    places = np.linspace(0, len(ordered) - 1, len(anchors)).round().astype(int)
-    levels = [
-        {"score": anchor, "description": f"{entry.title}: {ordered[place]}"}
-        for anchor, place in zip(anchors, places, strict=True)
-    ]
-    return _hypothesis(fields, entry, rises=belief.z > 0, levels=levels, otherwise="")
+def _bundles(chosen: Sequence[Belief], count: int) -> list[Sequence[Belief]]:
+    """Deal the beliefs out to `count` hypotheses, the strongest first, so that each leads with one of the strongest."""
+    return [chosen[start::count] for start in range(min(count, len(chosen)))]
 
 
 def _hypothesis(
-    fields: Mapping[str, Any], entry: Measure, *, rises: bool, levels: list[dict[str, Any]], otherwise: str
+    fields: Mapping[str, Any], bundle: Sequence[Belief], observations: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    output, aspect = fields["words"]["output"], fields["aspect"]["name"]
-    course = "rise" if rises else "fall"
-    statement = f"Scores for {aspect} {course} with the {entry.title} of the {output} ({entry.unit}). {otherwise}"
-    return {"trait": entry.title, "statement": statement.strip(), "levels": levels}
+    """Return a hypothesis on a bundle of measures, with a threshold a level where observations give one."""
+    columns = [_level_texts(fields, belief, observations) for belief in bundle]
+    levels = [
+        {"score": anchor, "description": "; ".join(texts)}
+        for anchor, texts in zip(fields["scale"]["anchors"], zip(*columns, strict=True), strict=True)
+    ]
+    return {"trait": _trait(bundle), "statement": _statement(fields, bundle, observations), "levels": levels}
 
 
-def _rises(hypothesis: Mapping[str, Any]) -> int:
-    points = sorted(readings(hypothesis)[0].points)
+def _level_texts(fields: Mapping[str, Any], belief: Belief, observations: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what each level says of one measure: the spread of the measure matched to the spread of the labels."""
+    entry, scale = BY_NAME[belief.measure], fields["scale"]
+    values = np.array([measured(item)[entry.name] for item in observations], dtype=float)
+    values = values[~np.isnan(values)]
+    if not len(values) or np.ptp(values) == 0:
+        return _amounts(entry, scale["anchors"], rises=belief.r > 0)
+    labels = np.array([item["score"] for item in observations], dtype=float)
+    spread = float(labels.std()) or BLANK_SPREAD * (scale["high"] - scale["low"])
+    step = math.copysign(float(values.std()) / spread, belief.r)
+    middle, centre = float(values.mean()), float(labels.mean())
+    return [level_text(entry, middle + (anchor - centre) * step) for anchor in scale["anchors"]]
+
+
+def _amounts(entry: Measure, anchors: Sequence[float], *, rises: bool) -> list[str]:
+    ordered = tuple(AMOUNTS) if rises else tuple(AMOUNTS)[::-1]
+    places = np.linspace(0, len(ordered) - 1, len(anchors)).round().astype(int)
+    return [f"{entry.title}: {ordered[place]}" for place in places]
+
+
+def _trait(bundle: Sequence[Belief]) -> str:
+    return _listed([BY_NAME[belief.measure].title for belief in bundle])
+
+
+def _statement(fields: Mapping[str, Any], bundle: Sequence[Belief], observations: Sequence[Mapping[str, Any]]) -> str:
+    courses = [
+        f"{course} with the {_listed([f'{e.title} ({e.unit})' for e in entries])}"
+        for course, entries in (
+            ("rise", [BY_NAME[belief.measure] for belief in bundle if belief.r > 0]),
+            ("fall", [BY_NAME[belief.measure] for belief in bundle if belief.r <= 0]),
+        )
+        if entries
+    ]
+    start = f"Scores for {fields['aspect']['name']} {' and '.join(courses)} of the {fields['words']['output']}."
+    centre = [item["score"] for item in observations]
+    return f"{start} {fallback_text(float(np.mean(centre)))}" if centre else start
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _rises(reading: Reading) -> int:
+    points = sorted(reading.points)
     return 1 if points[-1][1] >= points[0][1] else -1

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rubriclab.data.scale import show
-from rubriclab.judges.embedded.knowledge import direction, is_number, kind_of, usual_share
+from rubriclab.judges.embedded.knowledge import directions, is_number, usual_share
 from rubriclab.judges.embedded.traits import BY_NAME, Reading, readings, spoken_of
 from rubriclab.measures import measure
 
@@ -49,7 +49,7 @@ def _rating(fields: Mapping[str, Any], criterion: Mapping[str, Any]) -> tuple[fl
         scores = [reading.score(_value(reading, values), scale["low"], scale["high"]) for reading in own]
         names = [reading.measure for reading in own]
     else:
-        names = list(_measures_meant(criterion, fields["aspect"]))
+        names = _measures_meant(criterion, fields)
         scores = [_generic_score(name, values[name], fields) for name in names]
     known = [score for score in scores if score is not None]
     middle = (scale["low"] + scale["high"]) / 2
@@ -72,33 +72,33 @@ def _read_cached(statement: str, levels: tuple[tuple[float, str], ...]) -> tuple
     return readings({"statement": statement, "levels": rows})
 
 
-def _measures_meant(criterion: Mapping[str, Any], aspect: Mapping[str, Any]) -> tuple[str, ...]:
-    descriptions = " ".join(level["description"] for level in criterion["levels"])
-    return _meant(criterion["trait"], criterion["statement"], descriptions, aspect["name"], aspect["definition"])
-
-
-@functools.lru_cache(maxsize=1024)
-def _meant(trait: str, statement: str, levels: str, aspect: str, definition: str) -> tuple[str, ...]:
+def _measures_meant(criterion: Mapping[str, Any], fields: Mapping[str, Any]) -> list[str]:
     """Return the measures that a criterion speaks of most: its trait counts most, its levels least.
 
     Only measures whose usual direction is known can be read as good or bad; a criterion that speaks of none is read by
     those that usually move with its aspect.
     """
-    kind = kind_of({"name": aspect, "definition": definition})
+    descriptions = " ".join(level["description"] for level in criterion["levels"])
+    hits, usual = _hits(criterion["trait"], criterion["statement"], descriptions), directions(fields)
+    directed = {name: hit for name, hit in hits.items() if usual[name]}
+    chosen = directed or {name: abs(usual[name]) for name in BY_NAME if usual[name]}
+    return sorted(chosen, key=lambda name: (-chosen[name], name))[:MOST_MEASURES]
+
+
+@functools.lru_cache(maxsize=1024)
+def _hits(trait: str, statement: str, levels: str) -> Mapping[str, float]:
     hits: dict[str, float] = {}
     for text, weight in ((trait, 3.0), (statement, 2.0), (levels, 1.0)):
         for name, count in spoken_of(text).items():
             hits[name] = hits.get(name, 0.0) + weight * count / len(BY_NAME[name].keywords)
-    directed = {name: hit for name, hit in hits.items() if direction(name, kind)}
-    chosen = directed or {name: 1.0 for name in BY_NAME if direction(name, kind)}
-    return tuple(sorted(chosen, key=lambda name: (-chosen[name], name))[:MOST_MEASURES])
+    return hits
 
 
 def _generic_score(name: str, value: float, fields: Mapping[str, Any]) -> float | None:
     if not is_number(value):
         return None
     scale, share = fields["scale"], usual_share(BY_NAME[name], value)
-    good = share if direction(name, kind_of(fields["aspect"])) > 0 else 1 - share
+    good = share if directions(fields)[name] > 0 else 1 - share
     return float(scale["low"] + good * (scale["high"] - scale["low"]))
 
 

@@ -2,7 +2,8 @@
 
 A level of its own hypotheses reads like `number of words: about 43`. Levels at which a number would make no sense
 (fewer than none, more than all) say so in words instead, and reading goes on in a straight line from the levels that
-have numbers; where fewer than two have one, the words next to them are read as none and all. Without labels there are no numbers to give: such levels read like `number of words: more than usual`.
+have numbers; where fewer than two have one, the words next to them are read as none and all. Without labels there are
+no numbers to give: such levels read like `number of words: more than usual`.
 """
 
 from __future__ import annotations
@@ -65,9 +66,9 @@ class Reading:
         return min(max(y0 + (value - x0) * (y1 - y0) / (x1 - x0), low), high)
 
 
-def level_text(values: Sequence[tuple[Measure, float]]) -> str:
-    """Return what a level says of some measures."""
-    return "; ".join(f"{entry.title}: {_amount(entry, value)}" for entry, value in values)
+def level_text(entry: Measure, value: float) -> str:
+    """Return what a level says of a measure."""
+    return f"{entry.title}: {_amount(entry, value)}"
 
 
 def fallback_text(score: float) -> str:

@@ -53,15 +53,16 @@ def estimate_learning(
     n, used = len(examples), findings if settings.sources in ("labels and literature", "literature") else ()
     refills = max(0, n - settings.initial_examples) // settings.wrong_bank if "labels" in settings.sources else 0
     from_literature = settings.bank_size if settings.sources == "literature" else (settings.bank_size + 1) // 2
-    hypotheses = settings.initial_hypotheses + refills * settings.new_hypotheses + (from_literature if used else 0)
-    if settings.sources == "prior knowledge":
-        hypotheses = settings.selected
+    first = {"prior knowledge": settings.selected, "literature": 0}.get(settings.sources, settings.initial_hypotheses)
+    hypotheses = first + refills * settings.new_hypotheses + (from_literature if used else 0)
     average = _average(examples, assignment, settings.ask, settings.bank_size)
     judge = average * _ratings(n, refills, hypotheses, settings) + _redundancy(hypotheses, settings)
+    if settings.ask == "concatenated":
+        judge += _concatenated(examples, assignment, settings.selected)
     shown = sum(estimated_tokens(render(rate_prompt(e, [_typical(assignment)], assignment))) for e in examples) // n
     generator = Estimate()
     for count, texts, times in (
-        (settings.initial_hypotheses, settings.initial_examples, 1),
+        (first, settings.initial_examples, 1 if first else 0),
         (settings.new_hypotheses, settings.wrong_bank, refills * (1 + settings.refine_rounds)),
         (from_literature, 0, 1 if used else 0),
     ):
@@ -87,6 +88,14 @@ def _ratings(n: int, refills: int, hypotheses: int, settings: HypoEvalSettings) 
     if settings.ask == "together":
         return 2 * n + refills * settings.wrong_bank
     return hypotheses * n
+
+
+def _concatenated(examples: Sequence[Example], assignment: Assignment, selected: int) -> Estimate:
+    """Return one overall rating of each text, by which the result is measured."""
+    total = Estimate()
+    for example in examples:
+        total += _of(rate_prompt(example, [_typical(assignment)] * selected, assignment))
+    return total
 
 
 def _redundancy(hypotheses: int, settings: HypoEvalSettings) -> Estimate:

@@ -18,7 +18,7 @@ import numpy as np
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
-from rubriclab.errors import JudgeError
+from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
 from rubriclab.methods.hypoeval.bandit import is_wrong, utility, wrong_needed
@@ -79,10 +79,16 @@ async def learn(
 
     Raises:
         JudgeError: if no hypothesis, or no hypothesis with ratings of half of the texts, could be obtained.
+        SettingsError: if hypotheses are to come from literature alone, and there is none.
     """
     order = sorted(examples, key=lambda example: example.id)
     random.Random(seed).shuffle(order)
     used = tuple(findings) if settings.sources in ("labels and literature", "literature") else ()
+    if settings.sources == "literature" and not used:
+        raise SettingsError(
+            "Hypotheses are to come from literature alone, but there are no findings for this task and aspect;",
+            "give some with --literature, or choose other sources.",
+        )
     study = _Study(tuple(order), assignment, judge, generator, used, settings, random.Random(f"union {seed}"), say)
     await study.propose_all()
     await study.remove_redundant()
@@ -119,8 +125,7 @@ class _Study:
         if self.findings:
             await self._add_from_literature()
         if not self.bank.alive:
-            reason = self.failures[-1] if self.failures else "there are no literature findings for this task."
-            raise JudgeError(f"No hypothesis could be obtained: {reason}", "Try another --generator.")
+            raise JudgeError(f"No hypothesis could be obtained: {self.failures[-1]}", "Try another --generator.")
 
     async def remove_redundant(self) -> None:
         """Take out hypotheses that say what a better one says, and cut the bank to its size."""
@@ -182,6 +187,7 @@ class _Study:
         settings, total = self.settings, len(self.order)
         first = self.order[: settings.initial_examples]
         await self._propose(settings.initial_hypotheses, Material(first, self.findings), visit=first)
+        self.bank.trim(settings.bank_size, len(first))
         wrong: list[Example] = []
         for step in range(len(first) + 1, total + 1):
             example = self.order[step - 1]
@@ -206,12 +212,20 @@ class _Study:
         if failure:
             self.failures.append(failure)
             return
-        for number in range(1, settings.refine_rounds + 1):
-            material = Material(wrong) if number % 2 == 1 else Material(findings=self.findings)
-            if material.examples or material.findings:
-                new = await refine(new, material, self.assignment, self.generator)
+        new = await self._refined(new, (Material(wrong), Material(findings=self.findings)))
         await self._visit(self.bank.add(new), wrong, step)
         self.bank.trim(settings.bank_size, step)
+
+    async def _refined(self, new: tuple[Criterion, ...], materials: Sequence[Material]) -> tuple[Criterion, ...]:
+        unchanged = 0
+        for number in range(self.settings.refine_rounds):
+            material, before = materials[number % len(materials)], new
+            if material.examples or material.findings:
+                new = await refine(before, material, self.assignment, self.generator)
+            unchanged = unchanged + 1 if new is before else 0
+            if unchanged == len(materials):  # every further round would ask one of the same questions again
+                break
+        return new
 
     async def _add_from_literature(self) -> None:
         count = self.settings.bank_size

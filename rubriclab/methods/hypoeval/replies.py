@@ -6,9 +6,9 @@ passes as validation context.
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ValidationInfo, field_validator, model_validator
 
 from rubriclab.data.scale import Scale, show
 from rubriclab.rubric import Level
@@ -17,10 +17,20 @@ from rubriclab.rubric import Level
 NONE = "none"
 
 
+def _no_truth_value(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError(f"a number was expected; got {value}")
+    return value
+
+
+# pydantic would take `true` for 1.
+Number = Annotated[float, BeforeValidator(_no_truth_value)]
+
+
 class LevelText(BaseModel):
     """One level of a proposed hypothesis."""
 
-    score: float
+    score: Number
     description: str
 
 
@@ -70,7 +80,7 @@ class Rating(BaseModel):
     """A score with its reason."""
 
     reasoning: str
-    score: float
+    score: Number
 
     @field_validator("score")
     @classmethod
@@ -83,7 +93,7 @@ class NamedRating(BaseModel):
 
     criterion: str
     reasoning: str
-    score: float
+    score: Number
 
     @field_validator("score")
     @classmethod

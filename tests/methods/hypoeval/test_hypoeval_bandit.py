@@ -1,0 +1,167 @@
+"""Rewards against the paper's formula by hand, and rankings that hang on nothing else."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rubriclab.data import Scale
+from rubriclab.methods.hypoeval.bandit import Arm, is_wrong, ranked, reward, utility, wrong_needed
+
+ONE_TO_FIVE = Scale(low=1, high=5, whole=True)
+BOUNDS = st.floats(-1000, 1000, allow_nan=False)
+SCALES = st.builds(lambda low, width: Scale(low=low, high=low + width, whole=False), BOUNDS, st.floats(0.5, 500))
+SHARES = st.floats(0, 1)
+
+
+def on(scale: Scale, share: float) -> float:
+    return min(scale.low + share * scale.width, scale.high)
+
+
+def total(arm: Arm, step: int, alpha: float = 0.5, bonus="fresh") -> float:
+    point = reward(arm, step, alpha, bonus)
+    return point.utility + point.bonus
+
+
+@pytest.mark.parametrize("rating", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("label", [1, 2.333333, 3.5, 5])
+def test_utility_is_the_paper_s_on_its_own_scale(rating, label):
+    assert utility(rating, label, ONE_TO_FIVE) == pytest.approx(1 - (rating - label) ** 2 / 16)
+    assert utility(rating, label, ONE_TO_FIVE) == pytest.approx(1 - ((rating - label) / 4) ** 2)
+
+
+@settings(deadline=None, max_examples=200)
+@given(scale=SCALES, rating=SHARES, label=SHARES)
+def test_utility_lies_between_0_and_1_on_every_scale(scale, rating, label):
+    gain = utility(on(scale, rating), on(scale, label), scale)
+    assert -1e-9 <= gain <= 1
+
+
+@settings(deadline=None, max_examples=100)
+@given(scale=SCALES, rating=SHARES, label=SHARES)
+def test_utility_does_not_depend_on_the_scale_s_unit(scale, rating, label):
+    same = utility(on(scale, rating), on(scale, label), scale)
+    unit = Scale(low=0, high=1, whole=False)
+    assert same == pytest.approx(utility(rating, label, unit), abs=1e-6)
+
+
+def test_utility_is_1_for_a_hit_and_0_from_end_to_end():
+    scale = Scale(low=-3, high=7, whole=True)
+    assert utility(2, 2, scale) == 1
+    assert utility(-3, 7, scale) == 0
+
+
+def test_reward_of_the_first_hypotheses_is_the_paper_s():
+    # |S_init| = 5, errors 0, 1, 1, 2, 4 on a scale of width 4: mean utility 1 - (0 + 1 + 1 + 4 + 16) / 16 / 5.
+    arm = Arm("h01", tuple(utility(1 + error, 1, ONE_TO_FIVE) for error in (0, 1, 1, 2, 4)), visited=5)
+    point = reward(arm, 5, 0.5, "fresh")
+    assert (point.step, point.visits) == (5, 5)
+    assert point.utility == pytest.approx(1 - 22 / 80)
+    assert point.bonus == pytest.approx(0.5 * math.sqrt(math.log(5) / 5), abs=1e-6)
+
+
+def test_reward_after_an_update_is_the_paper_s():
+    # Update t = 12 after |S_init| = 5: the bonus is alpha * sqrt(log(12 + 5) / visits).
+    arm = Arm("h01", (1.0, 0.75, 0.9375), visited=17)
+    point = reward(arm, 17, 2.0, "fresh")
+    assert point.utility == pytest.approx((1 + 0.75 + 0.9375) / 3, abs=1e-6)
+    assert point.bonus == pytest.approx(2.0 * math.sqrt(math.log(17) / 3), abs=1e-6)
+
+
+def test_an_arm_without_a_visit_has_no_utility_and_the_largest_bonus():
+    fresh, visited = Arm("h02"), Arm("h01", (1.0, 1.0), visited=9)
+    assert reward(fresh, 9, 0.5, "fresh").utility == 0
+    assert reward(fresh, 9, 0.5, "fresh").bonus > reward(visited, 9, 0.5, "fresh").bonus
+    assert reward(Arm("h03"), 0, 0.5, "fresh").bonus == 0
+
+
+def test_a_bonus_of_few_visits_outweighs_many_by_what_the_published_code_s_reading_found():
+    # At t = 30: 5 visits against 20 are worth 0.206, which is 3.3 squared points on 1 to 5.
+    few, many = Arm("h01", (0.5,) * 5, visited=30), Arm("h02", (0.5,) * 20, visited=30)
+    gap = reward(few, 30, 0.5, "fresh").bonus - reward(many, 30, 0.5, "fresh").bonus
+    assert gap == pytest.approx(0.206, abs=5e-4)
+    assert gap * 16 == pytest.approx(3.3, abs=0.01)
+
+
+def test_the_published_bonus_goes_stale_and_the_fresh_one_does_not():
+    early, late = Arm("h02", (0.9,) * 5, visited=5), Arm("h01", (0.9,) * 5, visited=30)
+    assert total(early, 30) == total(late, 30)
+    stale = total(late, 30, bonus="when_visited") - total(early, 30, bonus="when_visited")
+    assert stale == pytest.approx(0.5 * (math.sqrt(math.log(30) / 5) - math.sqrt(math.log(5) / 5)), abs=1e-5)
+
+
+def test_a_stale_bonus_puts_the_worse_but_recent_hypothesis_first():
+    better, recent = Arm("h01", (0.9,) * 5, visited=5), Arm("h02", (0.85,) * 5, visited=30)
+    assert [arm.id for arm in ranked([better, recent], 30, 0.5, "fresh")] == ["h01", "h02"]
+    assert [arm.id for arm in ranked([better, recent], 30, 0.5, "when_visited")] == ["h02", "h01"]
+
+
+def test_both_rules_agree_at_the_step_of_the_visit():
+    arm = Arm("h01", (0.3, 0.4), visited=11)
+    assert reward(arm, 11, 0.5, "fresh") == reward(arm, 11, 0.5, "when_visited")
+
+
+def test_without_exploration_the_mean_utility_decides():
+    arms = [Arm("h01", (0.5,) * 20, 30), Arm("h02", (0.6,), 3), Arm("h03", (0.9, 0.1), 30)]
+    assert [arm.id for arm in ranked(arms, 30, 0.0, "fresh")] == ["h02", "h01", "h03"]
+
+
+def test_a_failed_rating_teaches_nothing():
+    arm = Arm("h01", (0.5,), visited=3)
+    assert arm.seen(None, 7) is arm
+    assert arm.seen(0.25, 7) == Arm("h01", (0.5, 0.25), visited=7)
+
+
+ARMS = st.lists(
+    st.builds(
+        Arm,
+        id=st.integers(1, 99).map("h{:02d}".format),
+        utilities=st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), max_size=4).map(tuple),
+        visited=st.integers(0, 30),
+    ),
+    max_size=12,
+    unique_by=lambda arm: arm.id,
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(arms=ARMS, step=st.integers(1, 40), bonus=st.sampled_from(["fresh", "when_visited"]), data=st.data())
+def test_the_ranking_is_by_reward_and_never_by_the_order_of_arrival(arms, step, bonus, data):
+    order = ranked(arms, step, 0.5, bonus)
+    assert order == ranked(data.draw(st.permutations(arms)), step, 0.5, bonus)
+    rewards = [total(arm, step, bonus=bonus) for arm in order]
+    assert rewards == sorted(rewards, reverse=True)
+    for first, second in zip(order, order[1:], strict=False):
+        assert total(first, step, bonus=bonus) > total(second, step, bonus=bonus) or first.id < second.id
+
+
+def test_wrong_is_more_than_theta_points_of_the_paper_s_scale():
+    assert not is_wrong(3, 2.5, 0.5, ONE_TO_FIVE)
+    assert is_wrong(3, 2.4, 0.5, ONE_TO_FIVE)
+    assert is_wrong(1, 2, 0.5, ONE_TO_FIVE)
+
+
+@settings(deadline=None, max_examples=150)
+@given(scale=SCALES, rating=SHARES, label=SHARES, theta=st.floats(0.05, 4))
+def test_the_threshold_scales_with_the_width_of_the_scale(scale, rating, label, theta):
+    distance = abs(rating - label) * 4
+    if abs(distance - theta) > 1e-6:
+        assert is_wrong(on(scale, rating), on(scale, label), theta, scale) == (distance > theta)
+
+
+@pytest.mark.parametrize(("width", "threshold"), [(1, 0.125), (2, 0.25), (4, 0.5), (10, 1.25), (100, 12.5)])
+def test_half_a_point_of_1_to_5_is_an_eighth_of_every_scale(width, threshold):
+    scale = Scale(low=0, high=width, whole=False)
+    assert not is_wrong(threshold * 0.999, 0, 0.5, scale)
+    assert is_wrong(threshold * 1.001, 0, 0.5, scale)
+
+
+def test_w_hyp_rises_from_nothing_as_in_the_published_code():
+    # len(top) * i / N * 0.8 with the 0-based number of the text
+    assert wrong_needed(10, 1, 30, 0.8) == 0
+    assert wrong_needed(10, 16, 30, 0.8) == pytest.approx(10 * 15 / 30 * 0.8)
+    assert wrong_needed(10, 30, 30, 0.8) == pytest.approx(10 * 29 / 30 * 0.8)
+    steps = [wrong_needed(10, step, 30, 0.8) for step in range(1, 31)]
+    assert np.all(np.diff(steps) > 0)

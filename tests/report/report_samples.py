@@ -1,0 +1,243 @@
+"""Versions, scores and results to look at: small and made by hand, hostile in every word, or really learned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from io import StringIO
+from typing import Any
+
+import numpy as np
+from rich.console import Console, RenderableType
+
+from rubriclab.data.aspect import Aspect
+from rubriclab.data.example import Example
+from rubriclab.data.scale import Scale
+from rubriclab.evaluation import Evaluator, Result, evaluate, floors
+from rubriclab.rubric import (
+    Criterion,
+    Dropped,
+    Effort,
+    Evidence,
+    Floor,
+    Interval,
+    Level,
+    Part,
+    Provenance,
+    RewardPoint,
+    Rubric,
+    TrainingAgreement,
+)
+from rubriclab.scoring.score import CriterionScore, Score
+from rubriclab.store.version import Version
+
+GROUPS = 6
+RIVALS = 4
+
+
+def interval(value: float | None, low: float | None = None, high: float | None = None) -> Interval:
+    """Return a statistic with its interval."""
+    return Interval(value=value, low=low, high=high)
+
+
+def criterion(id: str = "h01", trait: str = "linked sentences", **fields: Any) -> Criterion:
+    """Return a criterion; `fields` replace its own."""
+    own: dict[str, Any] = {
+        "kind": "hypothesis",
+        "statement": "Each sentence takes up the one before.",
+        "levels": (Level(score=1, description="loose sentences"), Level(score=5, description="a firm chain")),
+        "weight": 1.5,
+        "evidence": Evidence(
+            origin="labels and literature",
+            examples=("train-1", "train-2"),
+            findings=("sum-07",),
+            refined=2,
+            rewards=tuple(RewardPoint(step=s, visits=s, utility=0.9, bonus=0.9 / s) for s in range(1, 6)),
+            pearson=0.613,
+            judged=29,
+            missing=1,
+        ),
+    }
+    return Criterion(id=id, trait=trait, **(own | fields))
+
+
+DROPPED = Dropped(
+    criterion=criterion("h02", "short words", statement="Words are short.", evidence=Evidence(origin="literature")),
+    reason="no place in the final bank of 20",
+)
+
+
+def version(number: int = 1, **fields: Any) -> Version:
+    """Return a version of `news`; `fields` replace those of the rubric, the provenance and the version."""
+    agreement = TrainingAgreement(
+        n=30,
+        spearman=interval(0.71, 0.52, 0.83),
+        pearson=interval(0.68, 0.5, 0.8),
+        kendall=interval(0.55, 0.4, 0.7),
+        cross_validated=interval(0.44, -0.12, 0.66),
+    )
+    rubric: dict[str, Any] = {
+        "task": "summarization",
+        "aspect": Aspect(name="coherence", definition="How well the sentences hang together."),
+        "scale": Scale(low=1, high=5, whole=True),
+        "parts": (
+            Part(
+                method="hypoeval",
+                settings={"k": 10},
+                criteria=(criterion(), criterion("h03", "a clear end")),
+                dropped=(DROPPED,),
+            ),
+        ),
+    }
+    provenance: dict[str, Any] = {
+        "judge": "gpt-4o-mini",
+        "generator": "gpt-4o",
+        "snapshots": ("gpt-4o-mini-2024-07-18",),
+        "settings": {"hypoeval": {"k": 10, "sources": "labels and literature"}},
+        "prompts": "sha256:" + "a" * 64,
+        "data": "sha256:" + "b" * 64,
+        "examples": ("train-1", "train-2", "train-3"),
+        "groups": ("train-a", "train-b"),
+        "seed": 114514,
+        "agreement": agreement,
+        "floor": Floor(measure="words", sign=-1, pearson=-0.31),
+        "version": "0.1.0",
+    }
+    own: dict[str, Any] = {
+        "name": "news",
+        "effort": Effort(asked=412, cached=37, failed=2, repaired=1, prompt_tokens=9000, cost_usd=None, seconds=61.0),
+        "parent": "news@7",
+        "created": datetime(2026, 11, 21, 22, 40, tzinfo=UTC),
+        "tags": ("production",),
+    }
+    made_rubric = Rubric(**{name: fields.get(name, value) for name, value in rubric.items()})
+    made = Provenance(**{name: fields.get(name, value) for name, value in provenance.items()})
+    rest = {name: fields.get(name, value) for name, value in own.items()}
+    return Version(
+        number=number,
+        digest=made_rubric.digest,
+        rubric=made_rubric,
+        provenance=made,
+        provenance_digest=made.digest,
+        **rest,
+    )
+
+
+def examples(aspect: str = "coherence") -> list[Example]:
+    """Return texts of several groups whose human scores rise with their number inside the group."""
+    return [
+        Example(
+            id=f"{group}-{rival}",
+            group=f"g{group}",
+            output=f"Text {rival} about {group}." + " It goes on." * ((rival * 7 + group) % 5),
+            source=f"The source of {group}.",
+            system=f"s{rival}",
+            scores={aspect: 1.0 + rival},
+        )
+        for group in range(GROUPS)
+        for rival in range(RIVALS)
+    ]
+
+
+def scores_of(
+    rubric: Version, texts: Sequence[Example], rate: Callable[[int, Example], float | None]
+) -> list[Score]:
+    """Return a score for each text, as `rate` says from its number and itself; `None` makes it unscored."""
+    return [_score(rubric, text, rate(number, text)) for number, text in enumerate(texts)]
+
+
+def results_of(
+    versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], texts: Sequence[Example], **options: Any
+) -> list[Result]:
+    """Return what `rubriclab evaluate` computes: the rubrics of one aspect and their floors, at every level."""
+    rubrics = [
+        Evaluator(ref, np.array([math.nan if score.score is None else score.score for score in scores], dtype=float))
+        for ref, scores in scored.items()
+    ]
+    known = {one.ref: one.provenance.floor for one in versions if one.provenance.floor}
+    aspect = versions[0].rubric.aspect.name
+    return evaluate(texts, [*rubrics, *floors(texts, known)], aspect, **options)
+
+
+def printed(view: RenderableType, width: int = 80) -> str:
+    """Return what a pipe gets of a view."""
+    console = Console(file=StringIO(), width=width)
+    console.print(view)
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def words_of(view: RenderableType, width: int = 80) -> str:
+    """Return the words of a view, wherever its lines end."""
+    return " ".join(printed(view, width).split())
+
+
+def _score(rubric: Version, text: Example, value: float | None) -> Score:
+    reason = "The reply was empty." if value is None else f"Reason for {text.id}."
+    parts = tuple(CriterionScore(one.id, value, reason) for one in rubric.rubric.criteria)
+    why = None if value is not None else f"no usable rating for {text.id}"
+    return Score(text.id, rubric.rubric.aspect.name, value, parts, why, rubric.ref, "fake")
+
+
+def hostile_version(words: str) -> Version:
+    """Return a version that says `words` wherever a user or a model may put words."""
+    evil = criterion(
+        words,
+        words,
+        statement=words,
+        levels=(Level(score=1, description=words), Level(score=5, description=words)),
+        evidence=Evidence(origin="labels", examples=(words,), findings=(words,), pearson=0.5, judged=9),
+    )
+    part = Part(method="hypoeval", settings={}, criteria=(evil,), dropped=(Dropped(criterion=evil, reason=words),))
+    return version(
+        name=words,
+        tags=(words,),
+        parent=words,
+        task=words,
+        aspect=Aspect(name=words, definition=words),
+        parts=(part,),
+        judge=words,
+        generator=words,
+        snapshots=(words,),
+        settings={words: {words: words, "list": [words]}},
+        floor=Floor(measure=words, sign=1, pearson=0.5),
+        prompts=words,
+        data=words,
+    )
+
+
+def hostile_evaluation(
+    words: str,
+) -> tuple[list[Version], list[Result], dict[str, list[Score]], list[Example]]:
+    """Return an evaluation whose every word is hostile: texts, ids, reasons and reasons for no score too."""
+    rubric = hostile_version(words)
+    # Aspects strip white space, so what the texts are scored for is the rubric's own name for it.
+    aspect = rubric.rubric.aspect.name
+    texts = [
+        Example(
+            id=f"{words}{number}",
+            group=f"{words}{number % 4}",
+            output=words,
+            source=words,
+            context=words,
+            system=words,
+            scores={aspect: float(1 + number % 5)},
+        )
+        for number in range(16)
+    ]
+    scores = [
+        Score(
+            text.id,
+            aspect,
+            None if number == 3 else float(1 + (number * 3) % 5),
+            (CriterionScore(words, 2.0, words), CriterionScore(f"{words} unknown", None, words)),
+            words if number == 3 else None,
+            rubric.ref,
+            words,
+        )
+        for number, text in enumerate(texts)
+    ]
+    values = np.array([math.nan if score.score is None else score.score for score in scores])
+    evaluators = [Evaluator(rubric.ref, values), Evaluator(f"floor: {words} ({words})", values)]
+    return [rubric], evaluate(texts, evaluators, aspect), {rubric.ref: scores}, texts

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from report_samples import examples, results_of, scores_of, version
+
+from rubriclab.data.example import Example
+from rubriclab.evaluation import Evaluator, floors
+from rubriclab.report.criteria import criterion_agreements
+from rubriclab.report.summary import Summary, sentences, summarize
+from rubriclab.report.texts import judged_texts
+from rubriclab.scoring.score import CriterionScore, Score
+from rubriclab.stats import agreement
+from rubriclab.store.version import Version
+
+Rate = Callable[[int, Example], float | None]
+
+
+def like_people(_: int, text: Example) -> float:
+    """Return what people said."""
+    return text.scores["coherence"]
+
+
+def against_people(_: int, text: Example) -> float:
+    """Return the reverse of what people said."""
+    return 9 - text.scores["coherence"]
+
+
+def at_random(number: int, _: Example) -> float:
+    """Return what has nothing to do with what people said."""
+    return float((number * 37 + 11) % 17)
+
+
+def like_the_floor(_: int, text: Example) -> float:
+    """Return the number of words, fewer being better, as the sample's floor does."""
+    return -float(len(text.output.split()))
+
+
+def summary_of(
+    rates: Sequence[Rate], texts: Sequence[Example] | None = None, beside: bool = True, **fields: Any
+) -> Summary | None:
+    """Return the summary of rubrics that score by `rates`, with their floors if `beside`."""
+    texts = texts or examples()
+    versions = [version(number, **fields) for number in range(1, len(rates) + 1)]
+    scored = {one.ref: scores_of(one, texts, rate) for one, rate in zip(versions, rates, strict=True)}
+    results = results_of(versions, scored, texts)
+    if not beside:
+        results = [result for result in results if result.evaluator in scored]
+    judged = {one.ref: judged_texts(texts, scored[one.ref], one.ref, "coherence") for one in versions}
+    return summarize("coherence", versions, results, judged, _floors(versions, texts))
+
+
+def _floors(versions: Sequence[Version], texts: Sequence[Example]) -> list[Evaluator]:
+    return floors(texts, {one.ref: one.provenance.floor for one in versions if one.provenance.floor})
+
+
+def words(found: Summary | None) -> str:
+    """Return the sentences of a summary as one text."""
+    assert found
+    return " ".join(sentences(found))
+
+
+def test_a_rubric_above_its_floor_is_said_to_be_so() -> None:
+    found = summary_of([like_people])
+    assert found
+    assert found.standings[0].floor
+    assert found.standings[0].floor.verdict == "above"
+    assert words(found).startswith(
+        "news@1 has a Spearman correlation with the human scores of coherence: 1.00 [1.00, 1.00] within groups, on 24 "
+        "texts in 6 groups. This is above the best floor, "
+    )
+
+
+def test_a_rubric_below_its_floor_is_said_to_be_so() -> None:
+    found = summary_of([against_people])
+    assert found
+    assert found.standings[0].floor
+    assert found.standings[0].floor.verdict == "below"
+    assert "The floor, which understands nothing, is better." in words(found)
+
+
+def test_a_rubric_that_is_its_floor_overlaps_it() -> None:
+    found = summary_of([like_the_floor])
+    assert found
+    assert found.standings[0].floor
+    assert found.standings[0].floor.verdict == "overlaps"
+    assert "these texts do not tell the two apart" in words(found)
+
+
+def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
+    found = summary_of([at_random, like_people])
+    assert found
+    assert [standing.ref for standing in found.standings] == ["news@2", "news@1"]
+    assert found.standings[0].best is None
+    assert found.standings[1].best
+    assert found.standings[1].best.verdict == "below"
+    assert words(found).startswith("Of 2 rubrics, news@2 has the highest Spearman correlation")
+    assert ", below news@2: the difference is -" in words(found)
+    assert "The best of several" in words(found)
+
+
+def test_equal_rubrics_are_not_told_apart() -> None:
+    assert "news@2 reaches 1.00 [1.00, 1.00]; these texts do not tell it apart from news@1" in words(
+        summary_of([like_people, like_people])
+    )
+
+
+def test_without_floors_it_is_said_that_there_are_none() -> None:
+    assert "No floor was evaluated beside it" in words(summary_of([like_people], beside=False))
+
+
+def test_a_floor_whose_scores_are_unknown_is_named_but_not_compared() -> None:
+    texts, news = examples(), version()
+    scored = {news.ref: scores_of(news, texts, at_random)}
+    found = summarize(
+        "coherence",
+        [news],
+        results_of([news], scored, texts),
+        {news.ref: judged_texts(texts, scored[news.ref], news.ref, "coherence")},
+        [],
+    )
+    assert "It cannot be compared with the best floor" in words(found)
+
+
+def test_a_floor_is_found_whatever_rubrics_its_remark_names() -> None:
+    texts, one, two = examples(), version(1), version(2)
+    scored = {one.ref: scores_of(one, texts, like_people), two.ref: scores_of(two, texts, at_random)}
+    both = results_of([one, two], scored, texts)
+    judged = {one.ref: judged_texts(texts, scored[one.ref], one.ref, "coherence")}
+    found = summarize("coherence", [one], both, judged, _floors([one], texts))
+    assert found
+    assert found.standings[0].floor
+    assert found.standings[0].floor.verdict == "above"
+
+
+def test_groups_of_one_text_are_summed_up_over_all_texts() -> None:
+    alone = [Example(id=str(n), group=str(n), output="word " * (n % 7), scores={"coherence": n}) for n in range(12)]
+    found = summary_of([lambda number, _: float(number)], alone)
+    assert found
+    assert found.level == "dataset"
+    assert "1.00 [1.00, 1.00] over all texts" in words(found)
+
+
+def test_nothing_defined_is_no_summary() -> None:
+    assert summary_of([lambda *_: None]) is None
+
+
+def test_texts_that_were_learned_from_are_counted() -> None:
+    assert "8 texts are of groups that news@1 has learned from, so its figures flatter." in words(
+        summary_of([like_people], groups=("g0", "g5", "elsewhere"))
+    )
+    assert "learned from" not in words(summary_of([like_people]))
+
+
+@pytest.mark.parametrize("level", ["group", "dataset", "system"])
+def test_a_criterions_agreement_is_that_of_the_statistics(level: Any) -> None:
+    texts, news = examples(), version()
+    rng = np.random.default_rng(0)
+    values = {"h01": rng.normal(size=24), "h03": rng.normal(size=24)}
+    scores = [
+        Score(
+            text.id,
+            "coherence",
+            3.0,
+            tuple(CriterionScore(name, float(value[number]), "") for name, value in values.items()),
+            None,
+            news.ref,
+            "fake",
+        )
+        for number, text in enumerate(texts)
+    ]
+    judged = judged_texts(texts, scores, news.ref, "coherence")
+    found = criterion_agreements(news.rubric, judged, level, "skip")
+    assert [(one.id, one.title, one.unscored) for one in found] == [
+        ("h01", "linked sentences", 0),
+        ("h03", "a clear end", 0),
+    ]
+    for one in found:
+        expected = agreement(
+            values[one.id],
+            [text.scores["coherence"] for text in texts],
+            [text.group for text in texts],
+            [text.system or "" for text in texts],
+            level=level,
+        )
+        assert one.spearman == expected.spearman
+
+
+def test_missing_ratings_are_counted_and_scores_by_all_criteria_at_once_keep_their_id() -> None:
+    texts, news = examples(), version()
+    scores = [
+        Score(
+            text.id,
+            "coherence",
+            3.0,
+            (CriterionScore("h01", None if number < 2 else 1.0, ""), CriterionScore("overall", float(number), "")),
+            None,
+            news.ref,
+            "fake",
+        )
+        for number, text in enumerate(texts)
+    ]
+    found = criterion_agreements(news.rubric, judged_texts(texts, scores, news.ref, "coherence"), "dataset", "skip")
+    assert [(one.title, one.unscored) for one in found] == [("linked sentences", 2), ("overall", 0)]
+    assert found[0].spearman.value is None

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import unicodedata
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report_samples import examples, interval, results_of, scores_of, version
+
+from rubriclab.evaluation import WORD_COUNT_FLOOR, floors
+from rubriclab.report import wording
+from rubriclab.rubric import Effort, Evidence, Floor
+
+TEXTS = st.text(st.characters(), max_size=80)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(st.sampled_from([*map(chr, range(0x2100)), "\ud800", "\udfff"]), max_size=80))
+def test_plain_text_holds_no_character_that_acts(text: str) -> None:
+    shown = wording.plain(text)
+    acting = {c for c in shown if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")} - {"\n", "\t"}
+    assert not acting
+    assert not any("\u202a" <= c <= "\u202e" or "\u2066" <= c <= "\u2069" for c in shown)
+    shown.encode("utf-8")
+
+
+@settings(deadline=None, max_examples=100)
+@given(TEXTS)
+def test_plain_text_stays_as_it_is(text: str) -> None:
+    assert wording.plain(wording.plain(text)) == wording.plain(text)
+
+
+def test_harmless_text_is_shown_as_it_was_written() -> None:
+    text = "Naïve café, 日本語, שלום, emoji 👩‍🔬, a\ttab and\na line [bold]"
+    assert wording.plain(text) == text
+
+
+def test_acting_characters_are_spelled_out() -> None:
+    assert wording.plain("\x1b[31m \u202e \udc80 \x9b") == "\\x1b[31m \\u202e \\udc80 \\x9b"
+
+
+def test_one_line_has_no_line_breaks() -> None:
+    assert wording.one_line(" a\r\n b\n\n\tc ") == "a b c"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(None, "undefined"), (0.456, "0.46"), (-0.001, "0.00"), (-0.5, "-0.50"), (1.0, "1.00")]
+)
+def test_correlations_have_two_decimals(value: float | None, shown: str) -> None:
+    assert wording.figure(value) == shown
+
+
+def test_an_estimate_stands_before_its_interval() -> None:
+    assert wording.estimate(interval(0.47, 0.41, 0.53)) == "0.47 [0.41, 0.53]"
+    assert wording.estimate(interval(0.47)) == "0.47"
+    assert wording.estimate(interval(None)) == "undefined"
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=60))
+def test_a_sparkline_is_one_block_a_value_and_short(values: list[float]) -> None:
+    line = wording.sparkline(values)
+    assert len(line) == min(len(values), 24)
+    assert set(line) <= set(wording.BLOCKS)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.floats(-5, 5), min_size=2, max_size=24))
+def test_a_sparkline_never_falls_where_the_values_rise(values: list[float]) -> None:
+    line = wording.sparkline(values)
+    for (before, after), (low, high) in zip(pairwise(values), pairwise(line), strict=True):
+        assert low <= high if before <= after else low >= high
+
+
+def test_a_rising_path_rises() -> None:
+    assert wording.sparkline([0, 1, 2, 3]) == "▁▃▆█"
+    assert wording.sparkline([2, 2]) == "▁▁"
+
+
+def test_every_floor_of_an_evaluation_is_known_as_one() -> None:
+    found = floors(examples(), {"news@1": Floor(measure="words", sign=-1, pearson=-0.3)})
+    assert len(found) == 2
+    assert all(wording.is_floor(floor.name) for floor in found)
+    assert not wording.is_floor("news@1")
+
+
+def test_a_floor_is_named_without_its_remark() -> None:
+    assert wording.evaluator_parts(WORD_COUNT_FLOOR) == ("word count", "")
+    assert wording.evaluator_parts("floor: -words (best measure for a@1, b@2)") == (
+        "-words",
+        "best measure for a@1, b@2",
+    )
+
+
+def test_a_basis_counts_what_is_left_out() -> None:
+    news, texts = version(), examples()
+    scored = {news.ref: scores_of(news, texts, lambda number, text: None if number < 3 else text.scores["coherence"])}
+    results = results_of([news], scored, texts, levels=["group"])
+    assert wording.basis(results[0]) == (
+        "20 texts in 5 groups; no group with constant human scores; 1 group of one text left out; 3 texts unscored"
+    )
+    # 24 texts of 6 groups, of which the rubric scored a single one in the first.
+    assert wording.bases(results) == [
+        f"news@1: {wording.basis(results[0])}.",
+        "word count and -words: 24 texts in 6 groups; no group with constant human scores; none unscored.",
+    ]
+
+
+@pytest.mark.parametrize(("rule", "said"), [("skip", "left out"), ("papers", "counted as 1")])
+def test_a_basis_says_what_constant_groups_count_for(rule: str, said: str) -> None:
+    news, texts = version(), examples()
+    for text in texts[:4]:
+        text.scores["coherence"] = 3.0  # type: ignore[index]
+    scored = {news.ref: scores_of(news, texts, lambda _, text: len(text.output))}
+    results = results_of([news], scored, texts, levels=["group"], constant=rule)
+    assert f"1 group with constant human scores {said}" in wording.basis(results[0])
+
+
+def test_unknown_prices_are_not_free() -> None:
+    assert wording.cost(None) == "cost unknown"
+    assert wording.cost(0.0) == "no cost"
+    assert wording.cost(0.001) == "less than $0.01"
+    assert wording.cost(1234.5) == "$1,234.50"
+
+
+def test_effort_says_what_failed() -> None:
+    spent = Effort(asked=1, cached=2, failed=3, prompt_tokens=1000, completion_tokens=5, cost_usd=None, seconds=4)
+    assert wording.effort(spent) == "1 call (2 more answered from cache, 3 failed), 1,000 + 5 tokens, cost unknown, 4 s"
+
+
+def test_a_floor_is_shown_in_words_if_known_and_by_name_if_not() -> None:
+    known = wording.floor_measure(Floor(measure="words", sign=-1, pearson=-0.3))
+    assert known == "the less number of words (words), the better"
+    assert wording.floor_measure(Floor(measure="of-the-future", sign=1, pearson=0.3)) == "of-the-future"
+
+
+def test_a_criterion_that_was_never_rated_has_no_figure() -> None:
+    assert wording.training_pearson(Evidence(origin="literature")) == "not rated on the training texts"
+
+
+def test_lists_read_as_a_sentence() -> None:
+    assert [wording.listed("a"), wording.listed("ab"), wording.listed("abc")] == ["a", "a and b", "a, b and c"]
+    assert wording.counted(1, "criterion") == "1 criterion"
+    assert wording.counted(2, "criterion") == "2 criteria"
