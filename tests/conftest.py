@@ -1,10 +1,13 @@
-"""What tests share: the local OpenAI-compatible server."""
+"""What tests share: the local OpenAI-compatible server, a PostgreSQL server, and the command line."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
+from commands import Commands
+from postgresql import empty_schema, running_postgresql
 from server import RunningServer
 
 from rubriclab.judges import close_connections
@@ -24,3 +27,22 @@ async def server(_running_server: RunningServer, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("OPENAI_API_BASE", _running_server.url)
     yield _running_server
     await close_connections()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """The URL of a PostgreSQL server of this test process's own."""
+    with running_postgresql() as url:
+        yield url
+
+
+@pytest.fixture
+def schema(postgresql: str) -> str:
+    """The URL of an empty PostgreSQL schema."""
+    return empty_schema(postgresql)
+
+
+@pytest.fixture
+def rubriclab(tmp_path: Path) -> Commands:
+    """The command line, run in an empty folder with a store of its own."""
+    return Commands(tmp_path, RUBRICLAB_STORE="store.db")

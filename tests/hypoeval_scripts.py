@@ -61,7 +61,14 @@ def hypothesis(name: str, anchors: Sequence[float] = (1, 2, 3, 4, 5)) -> dict[st
     return {"trait": name, "statement": words(name, 20), "levels": levels}
 
 
-def criterion(name: str, *, weight: float = 1.0, origin: Any = "labels", anchors: Sequence[float] = (1, 2, 3, 4, 5)):
+def proposal(*names: str, anchors: Sequence[float] = (1, 2, 3, 4, 5)) -> dict[str, Any]:
+    """Return a reply with a hypothesis for each name."""
+    return {"reasoning": "Compared.", "hypotheses": [hypothesis(name, anchors) for name in names]}
+
+
+def criterion(
+    name: str, *, weight: float = 1.0, origin: Any = "labels", anchors: Sequence[float] = (1, 2, 3, 4, 5)
+) -> Criterion:
     """Return a criterion with the id and trait `name`."""
     told = hypothesis(name, anchors)
     levels = tuple(Level(**level) for level in told["levels"])
@@ -98,8 +105,8 @@ class Scripted:
         self._seed = seed
         self._proposed = 0
         self._answers: dict[str, Callable[[Prompt[Any]], Said]] = {
-            "propose": lambda prompt: self.proposal(prompt, prompt.fields["count"]),
-            "refine": lambda prompt: self.proposal(prompt, len(prompt.fields["hypotheses"])),
+            "propose": lambda prompt: self.proposal(prompt.fields["count"], _anchors(prompt)),
+            "refine": lambda prompt: self.proposal(len(prompt.fields["hypotheses"]), _anchors(prompt)),
             "redundant": lambda _: {"reasoning": "They differ.", "same_as": "none"},
             "rate": lambda prompt: rating(drawn_rating(prompt, prompt.fields["criteria"][0]["trait"], seed)),
             "rate_together": self._together,
@@ -109,11 +116,11 @@ class Scripted:
     def __call__(self, prompt: Prompt[Any]) -> Said:
         return self._answers[prompt.name.removeprefix("hypoeval/")](prompt)
 
-    def proposal(self, prompt: Prompt[Any], count: int) -> dict[str, Any]:
+    def proposal(self, count: int, anchors: Sequence[float] = (1, 2, 3, 4, 5)) -> dict[str, Any]:
         """Return `count` hypotheses unlike all before."""
+        names = [f"trait {self._seed}.{self._proposed + place}" for place in range(count)]
         self._proposed += count
-        names = [f"trait {self._seed}.{self._proposed - place}" for place in range(count)]
-        return {"reasoning": "Compared.", "hypotheses": [hypothesis(n, prompt.fields["scale"]["anchors"]) for n in names]}
+        return proposal(*names, anchors=anchors)
 
     def _together(self, prompt: Prompt[Any]) -> Said:
         return {
@@ -122,6 +129,10 @@ class Scripted:
                 for c in prompt.fields["criteria"]
             ]
         }
+
+
+def _anchors(prompt: Prompt[Any]) -> list[float]:
+    return list(prompt.fields["scale"]["anchors"])
 
 
 def scripted(seed: int = 0, **answers: Callable[[Prompt[Any]], Said]) -> FakeJudge:

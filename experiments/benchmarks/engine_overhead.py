@@ -23,7 +23,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rubriclab.data.aspect import Aspect, TaskWords
 from rubriclab.data.assignment import Assignment
@@ -34,7 +34,7 @@ from rubriclab.judges.language_model import _litellm
 from rubriclab.methods.hypoeval.rate import rate_prompt
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence, Level
-from rubriclab.store import open_store
+from rubriclab.store import Store, open_store
 
 CONCURRENCY = (1, 8, 64)
 MODEL = "openai/fake"
@@ -49,6 +49,16 @@ COMPLETION = {
 }
 # Limits that are checked for each call and never reached.
 OPTIONS = {"requests_per_minute": 1e9, "tokens_per_minute": 1e12, "max_cost": 1e9, "price": Price(0.15, 0.6)}
+
+# By side and clock, one figure a round.
+Rates = dict[str, dict[str, list[float]]]
+
+
+class Elapsed(NamedTuple):
+    """Seconds by the wall's clock and by the processor's."""
+
+    wall: float
+    processor: float
 
 
 def prompts(numbers: Iterator[int], calls: int) -> list[Prompt[Any]]:
@@ -76,76 +86,94 @@ def prompts(numbers: Iterator[int], calls: int) -> list[Prompt[Any]]:
     ]
 
 
-async def bare(asked: list[Prompt[Any]], concurrency: int) -> None:
-    """Send the prompts by litellm alone."""
-    acompletion = _litellm().acompletion
-    slots = asyncio.Semaphore(concurrency)
-    messages = [[dict(turn) for turn in messages_of(prompt)] for prompt in asked]
+class Bare:
+    """litellm alone, with no more requests in flight than the stack has."""
 
-    async def one(turns: list[dict[str, Any]]) -> None:
-        async with slots:
-            response = await acompletion(
-                model=MODEL, messages=turns, temperature=0.0, max_tokens=512, timeout=60, num_retries=0, max_retries=0
-            )
+    def __init__(self, concurrency: int) -> None:
+        self._slots = asyncio.Semaphore(concurrency)
+
+    async def ask_all(self, asked: list[Prompt[Any]]) -> Elapsed:
+        """Send the prompts, rendered beforehand."""
+        acompletion = _litellm().acompletion
+        messages = [[dict(turn) for turn in messages_of(prompt)] for prompt in asked]
+
+        async def one(turns: list[dict[str, Any]]) -> None:
+            async with self._slots:
+                response = await acompletion(
+                    model=MODEL,
+                    messages=turns,
+                    temperature=0.0,
+                    max_tokens=512,
+                    timeout=60,
+                    num_retries=0,
+                    max_retries=0,
+                )
             assert response.choices[0].message.content == ANSWER
 
-    await timed(one, messages)
+        return await timed(one, messages)
 
 
-async def stack(asked: list[Prompt[Any]], concurrency: int) -> None:
-    """Send the prompts through the whole stack, with a new store."""
-    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.db") as store:
-        ledger = Ledger()
+class Stack:
+    """What `connect` returns, with a store of its own."""
+
+    def __init__(self, concurrency: int, store: Store) -> None:
+        self._store = store
+        self._ledger = Ledger()
         options = JudgeOptions(concurrency=concurrency, **OPTIONS)
-        judge = connect(MODEL, options=options, ledger=ledger, answers=store.answers)
+        self._judge = connect(MODEL, options=options, ledger=self._ledger, answers=store.answers)
+
+    async def ask_all(self, asked: list[Prompt[Any]]) -> Elapsed:
+        """Ask the prompts, from rendering to the parsed answer."""
 
         async def one(prompt: Prompt[Any]) -> None:
-            answer = await ask(judge, prompt)
+            answer = await ask(self._judge, prompt)
             assert answer.value is not None
 
-        await timed(one, asked)
-        assert ledger.asked == len(asked) == store.answers.count()
+        elapsed = await timed(one, asked)
+        assert self._ledger.asked == self._store.answers.count()
+        return elapsed
 
 
-ELAPSED: dict[str, float] = {}
-
-
-async def timed(one: Callable[[Any], Awaitable[None]], items: Iterable[Any]) -> None:
-    """Do `one` for all items at once, and note the seconds it took by the wall's clock and the processor's."""
+async def timed(one: Callable[[Any], Awaitable[None]], items: Iterable[Any]) -> Elapsed:
+    """Do `one` for all items at once and return the seconds it took."""
     wall, processor = time.perf_counter(), time.process_time()
     await asyncio.gather(*map(one, items))
-    ELAPSED.update(wall=time.perf_counter() - wall, processor=time.process_time() - processor)
-
-
-SIDES = {"bare litellm": bare, "whole stack": stack}
+    return Elapsed(time.perf_counter() - wall, time.process_time() - processor)
 
 
 async def measure(calls: int, rounds: int) -> dict[str, Any]:
     """Return calls per second of wall-clock and of processor time, per concurrency and side, round by round."""
     numbers = count()
-    for side in SIDES.values():
-        await side(prompts(numbers, 64), 8)
-    table: dict[str, Any] = {}
+    table = {}
     for concurrency in CONCURRENCY:
-        rates: dict[str, dict[str, list[float]]] = {name: {"wall": [], "processor": []} for name in SIDES}
-        for turn in range(rounds):
-            for name in list(SIDES)[:: 1 if turn % 2 else -1]:
-                await SIDES[name](prompts(numbers, calls), concurrency)
-                for clock, seconds in ELAPSED.items():
-                    rates[name][clock].append(calls / seconds)
+        with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.db") as store:
+            sides = {"bare litellm": Bare(concurrency), "whole stack": Stack(concurrency, store)}
+            rates = await compare(sides, numbers, calls, rounds)
         table[str(concurrency)] = {**rates, "ratio": ratios(rates)}
         print(line(concurrency, rates, table[str(concurrency)]["ratio"]), flush=True)
     await close_connections()
     return table
 
 
-def ratios(rates: dict[str, dict[str, list[float]]]) -> dict[str, float]:
+async def compare(sides: dict[str, Bare | Stack], numbers: Iterator[int], calls: int, rounds: int) -> Rates:
+    """Return each side's rates, in turns that change who goes first; a first round warms up and is not counted."""
+    rates: Rates = {name: {"wall": [], "processor": []} for name in sides}
+    for turn in range(rounds + 1):
+        for name in list(sides)[:: 1 if turn % 2 else -1]:
+            elapsed = await sides[name].ask_all(prompts(numbers, calls))
+            if turn:
+                for clock, seconds in elapsed._asdict().items():
+                    rates[name][clock].append(calls / seconds)
+    return rates
+
+
+def ratios(rates: Rates) -> dict[str, float]:
     """Return the median over rounds of the stack's rate divided by litellm's in the same round."""
     ours, theirs = rates["whole stack"], rates["bare litellm"]
     return {clock: statistics.median(a / b for a, b in zip(ours[clock], theirs[clock], strict=True)) for clock in ours}
 
 
-def line(concurrency: int, rates: dict[str, dict[str, list[float]]], ratio: dict[str, float]) -> str:
+def line(concurrency: int, rates: Rates, ratio: dict[str, float]) -> str:
     """Return one row of the printed table."""
     medians = {name: statistics.median(clocks["wall"]) for name, clocks in rates.items()}
     shown = ", ".join(f"{name} {rate:6.1f}/s" for name, rate in medians.items())

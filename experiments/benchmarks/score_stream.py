@@ -34,7 +34,9 @@ def main() -> None:
         started = time.monotonic()
         memory = _score(store, texts)
         seconds = time.monotonic() - started
-    print(json.dumps({"texts": texts, "seconds": round(seconds, 1), "per_second": round(texts / seconds), "mb": memory}))
+    print(
+        json.dumps({"texts": texts, "seconds": round(seconds, 1), "per_second": round(texts / seconds), "mb": memory})
+    )
 
 
 def _learn(store: str) -> None:
@@ -62,7 +64,9 @@ def _score(store: str, texts: int) -> list[float]:
 def _rows() -> Iterator[bytes]:
     held_out = [json.loads(line) for line in (SAMPLE / "heldout.jsonl").open()]
     for number, row in enumerate(itertools.cycle(held_out)):
-        yield json.dumps({**row, "id": f"{row['id']}-{number}", "output": f"{row['output']} ({number})"}).encode() + b"\n"
+        yield (
+            json.dumps({**row, "id": f"{row['id']}-{number}", "output": f"{row['output']} ({number})"}).encode() + b"\n"
+        )
 
 
 def _resident(pid: int) -> float:

@@ -32,17 +32,19 @@ def defaults_from(path: Path | None, commands: Mapping[str, Sequence[click.Param
         return {}
     values = _load(file)
     options = {name: _options(params) for name, params in commands.items()}
-    known = set().union(*options.values())
-    flat = {key.replace("-", "_"): value for key, value in values.items() if key not in METHODS}
-    unknown = sorted(set(flat) - known)
+    known = sorted(set().union(*options.values()))
+    given = {key.replace("_", "-"): value for key, value in values.items() if key not in METHODS}
+    unknown = sorted(set(given) - set(known))
     if unknown:
-        names = ", ".join(sorted(name.replace("_", "-") for name in known))
         raise SettingsError(
-            f"{file}: {unknown[0]!r} is no option.", f"Known are: {names}; and tables for {METHODS[0]}."
+            f"{file}: {unknown[0]!r} is no option.", f"Known are: {', '.join(known)}; and tables for {METHODS[0]}."
         )
-    settings = [f"{method}.{key}={_text(value)}" for method in METHODS for key, value in values.get(method, {}).items()]
+    settings = [setting for method in METHODS for setting in _settings(file, method, values.get(method, {}))]
     return {
-        name: {**{key: value for key, value in flat.items() if key in own}, "configured": settings}
+        name: {
+            **{str(own[key].name): _given(own[key], given[key]) for key in own.keys() & given},
+            "configured": settings,
+        }
         for name, own in options.items()
     }
 
@@ -54,8 +56,22 @@ def _load(file: Path) -> dict[str, Any]:
         raise SettingsError(f"{file} is not valid TOML: {error}.") from None
 
 
-def _options(params: Sequence[click.Parameter]) -> set[str]:
-    return {param.name for param in params if isinstance(param, click.Option) and param.name and not param.hidden}
+def _options(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
+    """Return the options by the names that users know: `max-cost` for `--max-cost`."""
+    shown = [param for param in params if isinstance(param, click.Option) and not param.hidden]
+    return {max(option.opts, key=len).lstrip("-"): option for option in shown}
+
+
+def _given(option: click.Option, value: Any) -> Any:
+    return [value] if option.multiple and not isinstance(value, list) else value
+
+
+def _settings(file: Path, method: str, table: Any) -> list[str]:
+    if not isinstance(table, Mapping):
+        raise SettingsError(
+            f"{file}: {method!r} is a table of hyperparameters; got {table!r}.", f"Write [{method}], then k = 10."
+        )
+    return [f"{method}.{key}={_text(value)}" for key, value in table.items()]
 
 
 def _text(value: Any) -> str:

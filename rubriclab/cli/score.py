@@ -43,10 +43,8 @@ def score(texts: str, **given: Any) -> None:
     from rubriclab.cli.session import chosen_judge, session
     from rubriclab.data import parse_mapping, read
     from rubriclab.data.mapping import NATIVE
-    from rubriclab.errors import SettingsError
 
-    if given["as_json"] and given["output"] == "-":
-        raise SettingsError("--json prints a summary, but standard output holds the scores.", "Give --output PATH.")
+    _check_output(texts, given)
     mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
     with session(given["store"], given) as work:
         version = work.store.load(given["rubric"])
@@ -57,6 +55,18 @@ def score(texts: str, **given: Any) -> None:
             say_most({"judge": scoring_at_most(version.rubric, read(texts, mapping))}, {"judge": judge}, given)
         else:
             _score(read(texts, mapping), version, work.judge(judge), work, given)
+
+
+def _check_output(texts: str, given: dict[str, Any]) -> None:
+    from rubriclab.errors import SettingsError
+
+    output = given["output"]
+    if given["dry_run"]:
+        return
+    if given["as_json"] and output == "-":
+        raise SettingsError("--json prints a summary, but standard output holds the scores.", "Give --output PATH.")
+    if Path(texts).exists() and Path(output).exists() and Path(output).samefile(texts):
+        raise SettingsError(f"The scores would overwrite {texts} while it is being read.", "Give another --output.")
 
 
 @dataclass

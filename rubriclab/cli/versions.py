@@ -100,7 +100,7 @@ def export_pack(ref: str, *, output: str, store: str | None) -> None:
 
 @click.command("import")
 @click.argument("pack")
-@click.option("--as", "name", metavar="NAME", help="The name to keep it under.  [default: the pack's own]")
+@option("--as", "name", metavar="NAME", help="The name to keep it under.  [default: the pack's own]")
 @store_option
 @json_option
 def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) -> None:

@@ -6,13 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
 from rubriclab.errors import BudgetReached, SettingsError
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.price import Price, estimated_tokens
 from rubriclab.judges.request import messages_of
-from rubriclab.judges.schema import strict_schema
 from rubriclab.prompts import Prompt
 
 CONTINUE = "Run the same command again with a higher cap: answers so far are kept and not asked for again."
@@ -126,6 +123,5 @@ class Budgeted:
     def _worst_cost(self, prompt: Prompt[Any]) -> float:
         if self._price is None or self._budget.max_cost is None:
             return 0.0
-        reply: type[BaseModel] = prompt.reply
-        read = estimated_tokens(messages_of(prompt), strict_schema(reply))
+        read = estimated_tokens(messages_of(prompt))
         return self._price.cost(read, prompt.max_tokens + self._spare_tokens)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -48,8 +47,7 @@ def parse_price(text: str) -> Price:
     return Price(prompt, completion)
 
 
-def estimated_tokens(messages: Iterable[Message], schema: object = None) -> int:
+def estimated_tokens(messages: Iterable[Message]) -> int:
     """Return about how many tokens the messages take, erring upwards: a bound for budgets, not a count."""
-    schema_bytes = len(json.dumps(schema)) if schema else 0
     sizes = [len(message["content"].encode("utf-8", "replace")) for message in messages]
-    return math.ceil((sum(sizes) + schema_bytes) / BYTES_PER_TOKEN) + TOKENS_PER_MESSAGE * len(sizes)
+    return math.ceil(sum(sizes) / BYTES_PER_TOKEN) + TOKENS_PER_MESSAGE * len(sizes)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 EXCERPT = 420
 LONG_EXCERPT = 1500
+TITLE = 60
 MOST_UNSCORED = 50
 _NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
 
@@ -189,6 +190,7 @@ def _environment() -> Environment:
         furthest_apart=furthest_apart,
         long_excerpt=LONG_EXCERPT,
         most_unscored=MOST_UNSCORED,
+        title_length=TITLE,
         provenance_rows=provenance_rows,
         wording=wording,
     )

@@ -41,8 +41,8 @@ def interval(value: float | None, low: float | None = None, high: float | None =
     return Interval(value=value, low=low, high=high)
 
 
-def criterion(id: str = "h01", trait: str = "linked sentences", **fields: Any) -> Criterion:
-    """Return a criterion; `fields` replace its own."""
+def criterion(name: str = "h01", trait: str = "linked sentences", **fields: Any) -> Criterion:
+    """Return the criterion with the id `name`; `fields` replace its own."""
     own: dict[str, Any] = {
         "kind": "hypothesis",
         "statement": "Each sentence takes up the one before.",
@@ -59,7 +59,7 @@ def criterion(id: str = "h01", trait: str = "linked sentences", **fields: Any) -
             missing=1,
         ),
     }
-    return Criterion(id=id, trait=trait, **(own | fields))
+    return Criterion(id=name, trait=trait, **(own | fields))
 
 
 DROPPED = Dropped(
@@ -140,9 +140,7 @@ def examples(aspect: str = "coherence") -> list[Example]:
     ]
 
 
-def scores_of(
-    rubric: Version, texts: Sequence[Example], rate: Callable[[int, Example], float | None]
-) -> list[Score]:
+def scores_of(rubric: Version, texts: Sequence[Example], rate: Callable[[int, Example], float | None]) -> list[Score]:
     """Return a score for each text, as `rate` says from its number and itself; `None` makes it unscored."""
     return [_score(rubric, text, rate(number, text)) for number, text in enumerate(texts)]
 

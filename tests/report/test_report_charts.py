@@ -24,7 +24,7 @@ def shapes(drawing: str, tag: str, style: str) -> list[dict[str, str]]:
 
 
 def test_correlations_are_drawn_from_0_to_1_or_from_further_left() -> None:
-    assert UNIT == Axis(0.0, 1.0, (0.0, 0.2, 0.4, 0.6, 0.8, 1.0))
+    assert UNIT.ticks == (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
     left = charts.correlation_axis([interval(0.4, -0.31, 0.7), interval(None)])
     assert left.low == pytest.approx(-0.4)
     assert left.ticks[:3] == (-0.4, -0.2, 0.0)

@@ -13,7 +13,7 @@ from rubriclab.report.criteria import criterion_agreements
 from rubriclab.report.summary import Summary, sentences, summarize
 from rubriclab.report.texts import judged_texts
 from rubriclab.scoring.score import CriterionScore, Score
-from rubriclab.stats import agreement
+from rubriclab.stats import Estimate, agreement
 from rubriclab.store.version import Version
 
 Rate = Callable[[int, Example], float | None]
@@ -35,8 +35,8 @@ def at_random(number: int, _: Example) -> float:
 
 
 def like_the_floor(_: int, text: Example) -> float:
-    """Return the number of words, fewer being better, as the sample's floor does."""
-    return -float(len(text.output.split()))
+    """Return the number of words, as the best floor of the sample does."""
+    return float(len(text.output.split()))
 
 
 def summary_of(
@@ -46,7 +46,7 @@ def summary_of(
     texts = texts or examples()
     versions = [version(number, **fields) for number in range(1, len(rates) + 1)]
     scored = {one.ref: scores_of(one, texts, rate) for one, rate in zip(versions, rates, strict=True)}
-    results = results_of(versions, scored, texts)
+    results = results_of(versions, scored, texts, levels=("group", "dataset"))
     if not beside:
         results = [result for result in results if result.evaluator in scored]
     judged = {one.ref: judged_texts(texts, scored[one.ref], one.ref, "coherence") for one in versions}
@@ -86,6 +86,8 @@ def test_a_rubric_that_is_its_floor_overlaps_it() -> None:
     found = summary_of([like_the_floor])
     assert found
     assert found.standings[0].floor
+    assert found.standings[0].floor.other.evaluator == "floor: word count"
+    assert found.standings[0].floor.difference == Estimate(0.0, 0.0, 0.0)
     assert found.standings[0].floor.verdict == "overlaps"
     assert "these texts do not tell the two apart" in words(found)
 

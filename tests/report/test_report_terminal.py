@@ -40,6 +40,7 @@ from rubriclab.stats import Agreement, Estimate
 from rubriclab.store.diff import compare
 from rubriclab.store.verify import Problem
 
+Found = tuple[float | None, float | None, float | None]
 HOSTILE = "[red]not markup[/red] \x1b[31mred\x1b]8;;http://x.example\x07 \x9b2J \u202eright\u2066 :smile: \x00 \r gone"
 
 
@@ -135,28 +136,33 @@ def test_results_stand_by_aspect_and_level_with_floors_set_apart() -> None:
 
 
 def test_figures_of_results_have_their_intervals() -> None:
-    shown = printed(results_view([_result("news@1", 0.471, 0.412, 0.528)]))
-    assert "0.47 [0.41, 0.53]   0.47 [0.41, 0.53]   0.47 [0.41, 0.53]" in shown.replace("  ", "   ")
+    shown = printed(results_view([_result("news@1", (0.471, 0.412, 0.528))]))
+    assert "0.47 [0.41, 0.53]  0.47 [0.41, 0.53]  0.47 [0.41, 0.53]" in shown
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_no_digit_of_a_figure_is_cut_off(width: int) -> None:
-    rows = [_result("a-rubric-with-a-long-name@12", -0.47, -0.61, -0.33), _result("floor: word count", 0.1, -0.2, 0.3)]
+    rows = [
+        _result("a-rubric-with-a-long-name@12", (-0.47, -0.61, -0.33)),
+        _result("floor: word count", (0.1, -0.2, 0.3)),
+    ]
     shown = printed(results_view(rows), width)
     assert "…" not in shown
     assert all(cell_len(line) <= width for line in shown.splitlines())
-    assert shown.replace(" ", "").replace("\n", "").count("-0.33]") == 3
+    assert shown.count("-0.33]") == 3
+    if width == 80:
+        assert shown.count("[-0.61, -0.33]") == 3
 
 
 def test_unscored_texts_and_constant_groups_are_counted() -> None:
-    found = _result("news@1", 0.4, 0.1, 0.6, unscored=3, constant_groups=2)
-    shown = words_of(results_view([found, _result("floor: word count", 0.4, 0.1, 0.6, constant_groups=2)]))
+    found = _result("news@1", (0.4, 0.1, 0.6), unscored=3, constant_groups=2)
+    shown = words_of(results_view([found, _result("floor: word count", (0.4, 0.1, 0.6), constant_groups=2)]))
     assert "news@1: 20 texts in 5 groups; 2 groups with constant human scores left out; 3 texts unscored." in shown
     assert "word count: 20 texts in 5 groups; 2 groups with constant human scores left out; none unscored." in shown
 
 
 def test_an_undefined_figure_is_said_to_be_so() -> None:
-    assert "undefined" in printed(results_view([_result("news@1", None, None, None)]))
+    assert "undefined" in printed(results_view([_result("news@1", (None, None, None))]))
 
 
 def test_nothing_to_show_is_said() -> None:
@@ -236,15 +242,15 @@ def test_hostile_words_are_shown_and_do_nothing(view: str) -> None:
 
 
 def test_half_a_character_is_shown_and_does_not_stop_the_print() -> None:
-    views = (results_view([_result("news \udc80@1", 0.1, 0.0, 0.2)]), problems_view([Problem("\udc80", "\ud83d")]))
+    views = (results_view([_result("news \udc80@1", (0.1, 0.0, 0.2))]), problems_view([Problem("\udc80", "\ud83d")]))
     for view in views:
         shown = printed(view)
         shown.encode("utf-8")
         assert "\\udc80" in shown
 
 
-@settings(deadline=None, max_examples=20)
-@given(st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=30).filter(lambda t: t.strip()))
+@settings(deadline=None, max_examples=12)
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).filter(lambda t: t.strip()))
 def test_no_words_reach_the_terminal_raw_or_leave_its_width(words: str) -> None:
     for view in every_view(words).values():
         shown = printed(view)
@@ -300,15 +306,8 @@ def _one_part(*criteria: Any) -> tuple[Part, ...]:
     return (Part(method="hypoeval", settings={"k": 10}, criteria=criteria or (criterion(),)),)
 
 
-def _result(
-    evaluator: str,
-    value: float | None,
-    low: float | None,
-    high: float | None,
-    unscored: int = 0,
-    constant_groups: int = 0,
-) -> Result:
-    found = Estimate(value, low, high)
+def _result(evaluator: str, found: Found, unscored: int = 0, constant_groups: int = 0) -> Result:
+    statistic = Estimate(*found)
     return Result(
         evaluator,
         "coherence",
@@ -321,8 +320,8 @@ def _result(
             single_groups=0,
             constant="skip",
             resampled="groups",
-            spearman=found,
-            pearson=found,
-            kendall=found,
+            spearman=statistic,
+            pearson=statistic,
+            kendall=statistic,
         ),
     )

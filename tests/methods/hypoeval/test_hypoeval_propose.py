@@ -1,0 +1,152 @@
+"""Proposals and refinements: what a generator is shown, and how its reply is kept."""
+
+import pytest
+from hypoeval_scripts import ASPECT, Scripted, assignment, criterion, examples, findings, proposal, scripted
+
+from rubriclab.data import Scale
+from rubriclab.errors import JudgeRefused, JudgeUnavailable
+from rubriclab.methods.hypoeval.propose import SAMPLES, Material, propose, refine
+from rubriclab.methods.hypoeval.redundancy import similarity
+
+TEXTS = examples(3)
+BOTH = Material(TEXTS, findings())
+
+
+@pytest.mark.parametrize(
+    ("material", "origin"),
+    [
+        (BOTH, "labels and literature"),
+        (Material(TEXTS), "labels"),
+        (Material(findings=findings()), "literature"),
+        (Material(), "prior knowledge"),
+    ],
+)
+async def test_evidence_names_what_the_generator_was_shown(material: Material, origin: str):
+    proposed, failure = await propose(2, material, assignment(), scripted())
+    assert failure is None
+    for found in proposed:
+        assert found.evidence.origin == origin
+        assert found.evidence.examples == tuple(text.id for text in material.examples)
+        assert found.evidence.findings == tuple(finding.id for finding in material.findings)
+        assert found.evidence.refined == 0
+
+
+async def test_the_generator_sees_texts_with_their_scores_of_this_aspect_and_claims_without_their_ids():
+    generator = scripted()
+    await propose(2, BOTH, assignment(), generator)
+    fields = generator.asked[0].fields
+    assert fields["count"] == 2
+    assert fields["findings"] == ["Claim 0 of the literature.", "Claim 1 of the literature."]
+    expected = [{"source": t.source, "context": None, "output": t.output, "score": t.scores[ASPECT]} for t in TEXTS]
+    assert fields["observations"] == expected
+
+
+async def test_more_hypotheses_than_asked_for_are_cut_and_fewer_are_taken():
+    generator = scripted(propose=lambda _: proposal("a", "b", "c"))
+    assert [c.trait for c in (await propose(2, BOTH, assignment(), generator))[0]] == ["a", "b"]
+    assert [c.trait for c in (await propose(9, BOTH, assignment(), generator))[0]] == ["a", "b", "c"]
+
+
+async def test_words_are_kept_as_they_came_but_for_white_space_around_them():
+    reply = proposal("a")
+    reply["hypotheses"][0] |= {"trait": " An order \n", "statement": "\tWhat comes first. "}
+    ((found,), _) = await propose(1, BOTH, assignment(), scripted(propose=lambda _: reply))
+    assert (found.trait, found.statement, found.id) == ("An order", "What comes first.", "")
+
+
+@pytest.mark.parametrize("scale", [Scale(low=0, high=1, whole=False), Scale(low=1, high=3, whole=True)])
+async def test_levels_stand_at_exactly_the_anchors_of_the_scale(scale: Scale):
+    proposed, _ = await propose(3, Material(), assignment(scale), scripted())
+    assert all(tuple(level.score for level in found.levels) == scale.anchors() for found in proposed)
+
+
+async def test_a_failed_proposal_is_tried_as_a_new_sample_each_with_one_repair():
+    generator = scripted(propose=lambda p: proposal("a") if p.sample == 2 else "no JSON at all")
+    proposed, failure = await propose(1, BOTH, assignment(), generator)
+    assert [c.trait for c in proposed] == ["a"]
+    assert failure is None
+    assert [(p.sample, p.repair is not None) for p in generator.asked] == [
+        (0, False),
+        (0, True),
+        (1, False),
+        (1, True),
+        (2, False),
+    ]
+
+
+async def test_a_generator_that_never_answers_gives_none_and_the_reason():
+    def busy(_):
+        raise JudgeUnavailable("the server is busy")
+
+    generator = scripted(propose=busy)
+    assert await propose(1, BOTH, assignment(), generator) == ((), "the server is busy")
+    assert len(generator.asked) == SAMPLES
+
+
+async def test_a_refused_key_is_not_tried_again():
+    def refuse(_):
+        raise JudgeRefused("wrong key")
+
+    generator = scripted(propose=refuse)
+    with pytest.raises(JudgeRefused):
+        await propose(1, BOTH, assignment(), generator)
+    assert len(generator.asked) == 1
+
+
+async def test_refinement_shows_the_hypotheses_and_the_material():
+    generator = scripted()
+    before, _ = await propose(2, Material(TEXTS), assignment(), generator)
+    await refine(before, Material(findings=findings()), assignment(), generator)
+    fields = generator.asked[-1].fields
+    assert [h["trait"] for h in fields["hypotheses"]] == [c.trait for c in before]
+    assert all(set(h) == {"trait", "statement", "levels"} for h in fields["hypotheses"])
+    assert fields["observations"] == []
+    assert len(fields["findings"]) == 2
+
+
+async def test_refinement_is_counted_and_its_findings_join_the_evidence():
+    generator = scripted()
+    before, _ = await propose(2, Material(TEXTS), assignment(), generator)
+    once = await refine(before, Material(TEXTS), assignment(), generator)
+    twice = await refine(once, Material(findings=findings()), assignment(), generator)
+    thrice = await refine(twice, Material(findings=findings(3)), assignment(), generator)
+    assert [c.evidence.refined for c in (before[0], once[0], twice[0], thrice[0])] == [0, 1, 2, 3]
+    assert once[0].evidence.origin == "labels"
+    assert (twice[0].evidence.origin, twice[0].evidence.findings) == ("labels and literature", ("f0", "f1"))
+    assert thrice[0].evidence.findings == ("f0", "f1", "f2")
+    assert {c.evidence.examples for c in thrice} == {tuple(text.id for text in TEXTS)}
+
+
+async def test_an_unchanged_refinement_is_not_counted():
+    before = (criterion("a"), criterion("b"))
+    generator = scripted(refine=lambda _: proposal("a", "b"))
+    assert await refine(before, Material(TEXTS), assignment(), generator) is before
+
+
+@pytest.mark.parametrize("reply", ["", '{"hypotheses": []}', '{"reasoning": "x", "hypotheses": [{}]}'])
+async def test_a_failed_refinement_leaves_the_hypotheses_as_they_were(reply: str):
+    before = (criterion("a"), criterion("b"))
+    generator = scripted(refine=lambda _: reply)
+    assert await refine(before, Material(TEXTS), assignment(), generator) is before
+    assert len(generator.asked) == 2
+
+
+async def test_refinement_never_adds_hypotheses_and_may_take_one_out():
+    before = (criterion("a"), criterion("b"))
+    for names in ("xyz", "x"):
+        after = await refine(before, Material(TEXTS), assignment(), scripted(refine=lambda _, n=names: proposal(*n)))
+        assert [c.trait for c in after] == [*names][:2]
+
+
+async def test_room_for_the_reply_grows_with_the_number_of_hypotheses():
+    generator = scripted(0)
+    for count in (1, 10):
+        await propose(count, BOTH, assignment(), generator)
+    few, many = (prompt.max_tokens for prompt in generator.asked)
+    assert many - few == 9 * 500
+
+
+def test_the_scripts_propose_hypotheses_that_wording_alone_tells_apart():
+    # The other tests count calls, so their generators must not be taken to repeat themselves.
+    made = [criterion(told["trait"]) for told in Scripted().proposal(25)["hypotheses"]]
+    assert max(similarity(a, b) for a in made for b in made if a is not b) < 60

@@ -1,0 +1,115 @@
+"""Ratings: one call each, one for all, or one overall; a failed one is missing with its reason."""
+
+import pytest
+from hypoeval_scripts import assignment, criterion, example, of_kind, rating, scripted
+
+from rubriclab.data import Scale
+from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
+from rubriclab.methods.hypoeval.rate import OVERALL, Rated, rate
+
+TEXT = example(1, 3, source="A source.")
+THREE = [criterion(name) for name in "abc"]
+
+
+async def test_separate_ratings_take_one_call_per_criterion_which_shows_that_criterion_alone():
+    judge = scripted(rate=lambda p: rating("abc".index(p.fields["criteria"][0]["trait"]) + 1))
+    found = await rate(TEXT, THREE, assignment(), judge, "separately")
+    assert found == tuple(Rated(name, score, "Because.") for name, score in zip("abc", (1, 2, 3), strict=True))
+    assert [[c["id"] for c in p.fields["criteria"]] for p in judge.asked] == [["a"], ["b"], ["c"]]
+
+
+async def test_ratings_together_take_one_call():
+    replies = [{"criterion": name, **rating(score)} for name, score in (("c", 5), ("a", 1), ("b", 2))]
+    judge = scripted(rate_together=lambda _: {"ratings": replies})
+    found = await rate(TEXT, THREE, assignment(), judge, "together")
+    assert [(r.criterion, r.score) for r in found] == [("a", 1), ("b", 2), ("c", 5)]
+    assert len(judge.asked) == 1
+
+
+async def test_a_single_criterion_is_asked_alone_also_where_several_would_go_together():
+    judge = scripted()
+    await rate(TEXT, THREE[:1], assignment(), judge, "together")
+    assert [p.name for p in judge.asked] == ["hypoeval/rate"]
+
+
+async def test_the_concatenated_rating_is_a_single_one_by_all_criteria():
+    judge = scripted(rate=lambda _: rating(4))
+    assert await rate(TEXT, THREE, assignment(), judge, "concatenated") == (Rated(OVERALL, 4, "Because."),)
+    (prompt,) = judge.asked
+    assert [c["id"] for c in prompt.fields["criteria"]] == ["a", "b", "c"]
+
+
+async def test_the_judge_sees_the_text_and_never_its_label_system_or_reference():
+    judge = scripted()
+    labelled = example(1, 3, source="A source.", context="A context.", reference="A reference.", system="A system.")
+    for how in ("separately", "together", "concatenated"):
+        await rate(labelled, THREE, assignment(), judge, how)
+    for prompt in judge.asked:
+        assert set(prompt.fields) == {"words", "aspect", "scale", "source", "context", "output", "criteria"}
+        assert all(set(c) == {"id", "trait", "statement", "levels"} for c in prompt.fields["criteria"])
+        assert "A reference." not in str(prompt.fields)
+        assert "A system." not in str(prompt.fields)
+
+
+@pytest.mark.parametrize("wrong", [0, 6, 4.5, -3, 1e9, "four", None, True, "", "[4]", [4], float("inf")])
+async def test_a_score_that_the_scale_does_not_have_is_missing_and_no_number(wrong):
+    judge = scripted(rate=lambda _: rating(wrong))
+    (found,) = await rate(TEXT, THREE[:1], assignment(), judge, "separately")
+    assert found.score is None
+    assert "unusable reply, also after one repair" in found.reason
+    assert len(judge.asked) == 2
+
+
+@pytest.mark.parametrize("text", ["", "   ", "4", "Final score: [4]", "{", "{}", '{"score": 4}', '{"reasoning": "x"}'])
+async def test_a_reply_in_another_form_is_missing(text):
+    (found,) = await rate(TEXT, THREE[:1], assignment(), scripted(rate=lambda _: text), "separately")
+    assert found.score is None
+    assert found.reason
+
+
+async def test_one_repair_is_asked_for_with_the_complaint():
+    judge = scripted(rate=lambda p: rating(4) if p.repair else rating(9))
+    (found,) = await rate(TEXT, THREE[:1], assignment(), judge, "separately")
+    assert found.score == 4
+    assert judge.asked[1].repair.reply == '{"reasoning": "Because.", "score": 9}'
+    assert "got 9" in judge.asked[1].repair.complaint
+
+
+async def test_decimals_are_legal_where_the_scale_has_them():
+    scale = Scale(low=0, high=1, whole=False)
+    (found,) = await rate(TEXT, THREE[:1], assignment(scale), scripted(rate=lambda _: rating(0.35)), "separately")
+    assert found.score == 0.35
+
+
+@pytest.mark.parametrize("ids", ["ab", "abcd", "abb", "aabc", "xyz", ""])
+async def test_ratings_together_are_all_missing_unless_each_criterion_has_exactly_one(ids):
+    judge = scripted(rate_together=lambda _: {"ratings": [{"criterion": name, **rating(3)} for name in ids]})
+    found = await rate(TEXT, THREE, assignment(), judge, "together")
+    assert [(r.criterion, r.score) for r in found] == [("a", None), ("b", None), ("c", None)]
+    assert all("one rating each needed for a, b, c" in r.reason for r in found)
+
+
+@pytest.mark.parametrize("error", [JudgeUnavailable("too many requests"), PromptRejected("too long")])
+async def test_an_unavailable_judge_and_a_rejected_prompt_leave_one_rating_missing(error):
+    def script(prompt):
+        if prompt.fields["criteria"][0]["id"] == "b":
+            raise error
+        return rating(2)
+
+    found = await rate(TEXT, THREE, assignment(), scripted(rate=script), "separately")
+    assert [r.score for r in found] == [2, None, 2]
+    assert found[1].reason == str(error)
+
+
+async def test_a_refusal_ends_the_run():
+    def script(_):
+        raise JudgeRefused("wrong key")
+
+    with pytest.raises(JudgeRefused):
+        await rate(TEXT, THREE, assignment(), scripted(rate=script), "separately")
+
+
+async def test_criteria_are_asked_at_temperature_0_and_once():
+    judge = scripted()
+    await rate(TEXT, THREE, assignment(), judge, "separately")
+    assert all((p.temperature, p.sample) == (0.0, 0) for p in of_kind(judge, "rate"))

@@ -1,0 +1,78 @@
+"""The table of ratings: nothing is asked twice, and a failed rating stays missing."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypoeval_scripts import assignment, criterion, examples, of_kind, rating, scripted
+
+from rubriclab.errors import JudgeUnavailable
+from rubriclab.methods.hypoeval.ratings import RatingTable
+
+TEXTS = examples(4)
+THREE = [criterion(name) for name in "abc"]
+
+
+def questions(judge) -> Counter:
+    return Counter((c["id"], p.fields["output"]) for p in judge.asked for c in p.fields["criteria"] if p.repair is None)
+
+
+@pytest.mark.parametrize("how", ["separately", "together", "concatenated"])
+async def test_overlapping_wishes_are_asked_once(how):
+    judge = scripted()
+    table = RatingTable(assignment(), judge, how)
+    await table.fill(THREE[:2], TEXTS[:3])
+    await table.fill(THREE, TEXTS)
+    await table.fill(THREE, TEXTS[::-1])
+    assert set(questions(judge).values()) == {1}
+    assert len(questions(judge)) == 12
+
+
+async def test_going_together_takes_a_call_per_text():
+    judge = scripted()
+    await RatingTable(assignment(), judge, "together").fill(THREE, TEXTS)
+    assert len(judge.asked) == 4
+
+
+async def test_learning_asks_for_each_criterion_where_scoring_will_ask_for_one_overall_score():
+    judge = scripted()
+    await RatingTable(assignment(), judge, "concatenated").fill(THREE, TEXTS)
+    assert len(judge.asked) == 12
+    assert all(len(p.fields["criteria"]) == 1 for p in of_kind(judge, "rate"))
+
+
+def fails_on_b(prompt):
+    if prompt.fields["criteria"][0]["id"] == "b":
+        raise JudgeUnavailable("busy")
+    return rating(4)
+
+
+async def test_a_failed_rating_is_missing_counted_and_not_asked_again():
+    judge = scripted(rate=fails_on_b)
+    table = RatingTable(assignment(), judge, "separately")
+    for _ in range(2):
+        await table.fill(THREE[:2], TEXTS)
+    assert len(judge.asked) == 8
+    assert table.get("a", "t00") == 4
+    assert table.get("b", "t00") is None
+    ids = [text.id for text in TEXTS]
+    assert (table.counts("a", ids), table.counts("b", ids), table.counts("c", ids)) == ((4, 0), (0, 4), (0, 0))
+
+
+async def test_the_matrix_has_nan_for_failed_and_for_unasked_ratings():
+    table = RatingTable(assignment(), scripted(rate=fails_on_b), "separately")
+    await table.fill(THREE[:2], TEXTS[:2])
+    matrix = table.matrix(["c", "a", "b"], [text.id for text in TEXTS[:3]])
+    nan = np.nan
+    np.testing.assert_array_equal(matrix, [[nan, 4, nan], [nan, 4, nan], [nan, nan, nan]])
+
+
+async def test_a_matrix_of_nothing_has_a_shape():
+    table = RatingTable(assignment(), scripted(), "separately")
+    assert table.matrix([], ["t00"]).shape[1] == 0
+    assert table.matrix(["a", "b"], []).shape == (0, 2)
+
+
+async def test_a_rating_never_asked_for_is_an_error():
+    with pytest.raises(KeyError):
+        RatingTable(assignment(), scripted(), "separately").get("a", "t00")

@@ -1,0 +1,109 @@
+"""Reply forms: what is checked against the question, and that reasoning comes first."""
+
+from typing import Any
+
+import pytest
+from hypoeval_scripts import assignment, hypothesis, proposal, rating
+from pydantic import BaseModel, ValidationError
+
+from rubriclab.data import Scale
+from rubriclab.methods.hypoeval.replies import Hypothesis, Proposal, Rating, Ratings, Redundancy
+
+CONTEXT = assignment().fields()
+SCALES = [Scale(low=0, high=1, whole=True), Scale(low=1, high=3, whole=True), Scale(low=1, high=5, whole=False)]
+
+
+@pytest.mark.parametrize("model", [Proposal, Rating, Ratings, Redundancy])
+def test_reasoning_stands_before_every_verdict(model: type[BaseModel]):
+    first = next(iter(model.model_fields))
+    if model is Ratings:
+        assert list(model.model_json_schema()["$defs"]["NamedRating"]["properties"]) == [
+            "criterion",
+            "reasoning",
+            "score",
+        ]
+    else:
+        assert first == "reasoning"
+
+
+@pytest.mark.parametrize("scale", [*SCALES, Scale(low=0.1, high=0.9, whole=False), Scale(low=0, high=100, whole=True)])
+def test_a_hypothesis_has_a_level_for_exactly_the_scale_s_anchors(scale: Scale):
+    context = assignment(scale).fields()
+    told = hypothesis("a", scale.anchors())
+    assert Hypothesis.model_validate(told, context=context)
+    for levels in (told["levels"][1:], [*told["levels"], told["levels"][0]], []):
+        with pytest.raises(ValidationError, match="levels needed for"):
+            Hypothesis.model_validate({**told, "levels": levels}, context=context)
+
+
+def test_levels_in_any_order_are_held_lowest_first():
+    told = hypothesis("a")
+    told["levels"].reverse()
+    levels = Hypothesis.model_validate(told, context=CONTEXT).ordered_levels()
+    assert [level.score for level in levels] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("field", ["trait", "statement"])
+def test_a_hypothesis_without_words_is_refused(field: str):
+    with pytest.raises(ValidationError, match="need words"):
+        Hypothesis.model_validate({**hypothesis("a"), field: "  "}, context=CONTEXT)
+
+
+def test_a_level_without_words_is_refused():
+    told = hypothesis("a")
+    told["levels"][2]["description"] = "\n"
+    with pytest.raises(ValidationError, match="need words"):
+        Hypothesis.model_validate(told, context=CONTEXT)
+
+
+def test_a_proposal_without_any_hypothesis_is_refused():
+    with pytest.raises(ValidationError, match="at least one"):
+        Proposal.model_validate(proposal(), context=CONTEXT)
+
+
+def test_one_bad_hypothesis_spoils_the_proposal():
+    spoilt = proposal("a", "b")
+    spoilt["hypotheses"][1]["levels"].pop()
+    with pytest.raises(ValidationError, match="levels needed for 1, 2, 3, 4, 5, got 1, 2, 3, 4"):
+        Proposal.model_validate(spoilt, context=CONTEXT)
+
+
+@pytest.mark.parametrize("score", [1, 3, 5, 3.0, "4"])
+def test_a_number_on_the_scale_is_read(score: Any):
+    assert Rating.model_validate(rating(score), context=CONTEXT).score == float(score)
+
+
+@pytest.mark.parametrize("score", [0, 6, 3.5, "four", True, False, None, float("nan"), float("inf"), [4], {"x": 4}, ""])
+def test_anything_else_is_no_score(score: Any):
+    with pytest.raises(ValidationError):
+        Rating.model_validate(rating(score), context=CONTEXT)
+
+
+def test_a_truth_value_is_no_number_anywhere():
+    told = hypothesis("a", (0, 1))
+    told["levels"][1]["score"] = True
+    with pytest.raises(ValidationError, match="a number was expected"):
+        Hypothesis.model_validate(told, context=assignment(SCALES[0]).fields())
+
+
+def test_the_complaint_says_what_came_and_what_was_expected():
+    with pytest.raises(ValidationError, match=r"1 \(lowest\) to 5 \(highest\).*got 7"):
+        Rating.model_validate(rating(7), context=CONTEXT)
+
+
+def test_every_criterion_asked_about_has_one_rating_in_any_order():
+    context = {**CONTEXT, "criteria": [{"id": "h01"}, {"id": "h02"}]}
+    replies = [{"criterion": name, **rating(3)} for name in ("h02", "h01")]
+    assert Ratings.model_validate({"ratings": replies}, context=context)
+    for wrong in (replies[:1], [*replies, replies[0]], [{**replies[0], "criterion": "[h02]"}, replies[1]]):
+        with pytest.raises(ValidationError, match="one rating each needed for h01, h02"):
+            Ratings.model_validate({"ratings": wrong}, context=context)
+
+
+def test_a_redundant_criterion_repeats_one_of_those_shown_or_none():
+    context = {**CONTEXT, "others": [{"id": "h01"}, {"id": "h02"}], "candidate": {"id": "h03"}}
+    for name in ("h01", "h02", "none"):
+        assert Redundancy.model_validate({"reasoning": "x", "same_as": name}, context=context).same_as == name
+    for name in ("h03", "h04", "", "None of them"):
+        with pytest.raises(ValidationError, match="one of none, h01, h02 was expected"):
+            Redundancy.model_validate({"reasoning": "x", "same_as": name}, context=context)

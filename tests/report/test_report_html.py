@@ -1,0 +1,363 @@
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_samples import examples, hostile_evaluation, results_of, scores_of, version
+
+from rubriclab.data.aspect import Aspect, find_aspect, task_words
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.check import training_examples
+from rubriclab.data.example import Example
+from rubriclab.data.readers import read
+from rubriclab.data.row import Fault
+from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.learning import train
+from rubriclab.methods.hypoeval import HypoEvalSettings
+from rubriclab.report.html import evaluation_report, excerpt, typeset
+from rubriclab.rubric import Effort
+from rubriclab.scoring.score import score_text
+from rubriclab.store.version import Version
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+SELF_CLOSING = {"line", "circle", "rect", "path", "polygon", "polyline"}
+TAGS = """
+html head meta title style body header main nav section article h1 h2 h3 h4 p a bdi span strong div figure figcaption
+table caption thead tbody tr th td dl dt dd details summary blockquote
+svg line circle rect path polygon polyline text
+"""
+ATTRIBUTES = """
+lang charset name content http-equiv id class href aria-label aria-labelledby aria-hidden role dir scope
+x y x1 x2 y1 y2 cx cy r d dy width height points opacity overflow transform text-anchor viewbox
+"""
+ALLOWED, ALLOWED_ATTRIBUTES = set(TAGS.split()), set(ATTRIBUTES.split())
+
+HOSTILE = (
+    "<script>document.title='pwned'</script></style></title><img src=http://tracker.example/x onerror=alert(1)> "
+    "\"'><svg onload=alert(2)> {{ 7*7 }} &lt;b&gt; \u202eturned\u2066 \x1b[31m \x00 <!-- ]]> </article></main>"
+)
+
+
+@dataclass
+class Page(HTMLParser):
+    """A page as a parser reads it: its tags, attributes, words, and whether they are closed in order."""
+
+    text: str
+    tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    content: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.feed(self.text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in SELF_CLOSING
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        for tag in self.open:
+            self.content.setdefault(tag, []).append(data)
+        if "style" not in self.open:
+            self.words.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.comments.append(data)
+
+    @property
+    def reading(self) -> str:
+        """The words of the page, wherever its lines end."""
+        return " ".join(" ".join(self.words).split())
+
+    def having(self, tag: str) -> list[dict[str, str | None]]:
+        """Return the attributes of every element of one kind."""
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def report() -> str:
+    """Return the report on two versions, of which one errs and leaves a text unscored."""
+    one, two, texts = version(1), version(2), examples()
+    scored = {
+        one.ref: scores_of(one, texts, lambda number, _: None if number == 5 else 1.0 + (number * 3) % 4),
+        two.ref: scores_of(two, texts, lambda _, text: text.scores["coherence"]),
+    }
+    return evaluation_report([one, two], results_of([one, two], scored, texts), scored, texts)
+
+
+@pytest.fixture(scope="module")
+def usual() -> Page:
+    """The report on two rubrics."""
+    return Page(report())
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Page:
+    """The report on an evaluation in which every word is hostile."""
+    return Page(evaluation_report(*hostile_evaluation(HOSTILE)))
+
+
+def test_the_summary_says_which_rubric_is_best_and_how_it_stands_to_the_floor(usual: Page) -> None:
+    assert "Of 2 rubrics, news@2 has the highest Spearman correlation with the human scores of coherence: 1.00" in (
+        usual.reading
+    )
+    assert "above the best floor" in usual.reading
+
+
+def test_every_evaluator_stands_at_every_level_with_its_interval(usual: Page) -> None:
+    for title in ("Within groups: all", "Over all texts: all", "Between systems: all"):
+        assert title in usual.reading
+    assert [row.get("class") for row in usual.having("tr")].count("floor") == 2 * 3
+    assert usual.reading.count("-words: best measure for news@1, news@2.") == 3
+    assert "news@1: 23 texts in 6 groups; no group with constant human scores; 1 text unscored." in usual.reading
+
+
+def test_criteria_stand_with_levels_weight_and_evidence(usual: Page) -> None:
+    for part in (
+        "h01 linked sentences weight 1.5; Pearson 0.61 on 29 training texts, 1 missing",
+        "Each sentence takes up the one before. Levels 1 loose sentences 5 a firm chain",
+        "labels and literature (2 texts and 1 finding), refined 2 times",
+        "train-1 , train-2",
+        "reward 1.80 to 1.08 over 5 visits",
+        "1 criterion considered and dropped",
+        "h02 short words Dropped: no place in the final bank of 20",
+    ):
+        assert part in usual.reading
+
+
+def test_each_criterion_has_its_own_agreement_beside_the_whole_rubrics(usual: Page) -> None:
+    row = r"linked sentences h01, 1 text unscored (−?\d\.\d\d) \[.*?\] a clear end h03, 1 text unscored \1 \["
+    assert re.search(row, usual.reading)
+    assert re.search(r"linked sentences h01 1\.00 \[1\.00, 1\.00\] .* the whole rubric 1\.00", usual.reading)
+
+
+def test_disagreements_show_both_scores_the_text_the_reasons_and_the_source(usual: Page) -> None:
+    start = usual.reading.index("Placed too high")
+    first = usual.reading[start : start + 400]
+    assert re.search(r"Placed too high \d-1 people 2 , rubric 4 Text 1 about", first)
+    assert re.search(r"h01 linked sentences 4 Reason for \d-1\. h03 a clear end 4", first)
+    assert re.search(r"Source The source of \d\.", first)
+
+
+def test_unscored_texts_are_listed_with_their_reasons(usual: Page) -> None:
+    assert "1 text of 24 without a score; every figure leaves them out Text Why 1-1 no usable rating for 1-1" in (
+        usual.reading
+    )
+    assert "All 24 texts have a score." in usual.reading
+
+
+def test_provenance_is_complete(usual: Page) -> None:
+    made = version()
+    for part in (
+        "Scored here by fake",
+        "Judge while learning gpt-4o-mini",
+        "Generator gpt-4o",
+        "Reported as gpt-4o-mini-2024-07-18",
+        "Learned from 3 texts of 2 groups Seed 114514 Created 2026-11-21 22:40 UTC",
+        "cost unknown",
+        f"Rubric digest {made.digest}",
+        f"Provenance digest {made.provenance_digest}",
+        f"Data digest {made.provenance.data}",
+        f"Prompts digest {made.provenance.prompts}",
+        "rubriclab 0.1.0",
+        "hypoeval k 10 sources labels and literature",
+    ):
+        assert part in usual.reading
+
+
+@pytest.mark.parametrize(("rule", "said"), [("skip", "so the group is left out"), ("papers", "counts as 1, as in")])
+def test_the_rule_for_constant_groups_is_the_one_that_was_used(rule: str, said: str) -> None:
+    news, texts = version(), examples()
+    scored = {news.ref: scores_of(news, texts, lambda number, _: float(number))}
+    results = results_of([news], scored, texts, constant=rule, levels=["group"])
+    assert said in Page(evaluation_report([news], results, scored, texts)).reading
+
+
+def test_a_page_needs_no_network_and_runs_nothing(usual: Page) -> None:
+    assert {tag for tag, _ in usual.tags} <= ALLOWED
+    assert "script" not in {tag for tag, _ in usual.tags}
+    assert not re.search(r"@import|url\(|https?:", usual.text)
+    policy = next(meta["content"] for meta in usual.having("meta") if "http-equiv" in meta)
+    assert policy
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'")
+
+
+def test_links_lead_to_sections_that_exist(usual: Page) -> None:
+    ids = [attributes["id"] for _, attributes in usual.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = [link["href"] for link in usual.having("a")]
+    assert links == ["#summary", "#agreement", "#rubric-1", "#rubric-2", "#reading"]
+    assert {f"#{name}" for name in ids} >= set(links)
+
+
+def test_a_page_can_be_read_without_seeing_it(usual: Page) -> None:
+    assert usual.having("html") == [{"lang": "en"}]
+    levels = [int(tag[1]) for tag, _ in usual.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert len(usual.having("caption")) == len(usual.having("table"))
+    assert len(usual.having("figcaption")) == len(usual.having("figure"))
+    ids = {attributes.get("id") for _, attributes in usual.tags}
+    assert all(section["aria-labelledby"] in ids for section in usual.having("section"))
+    drawings = [drawing for drawing in usual.having("svg") if "overflow" not in drawing]
+    assert all(d.get("aria-hidden") == "true" or (d.get("role") == "img" and d["aria-label"]) for d in drawings)
+
+
+def test_hostile_words_add_no_element_and_no_attribute(hostile: Page) -> None:
+    assert {tag for tag, _ in hostile.tags} <= ALLOWED
+    assert {name for _, attributes in hostile.tags for name in attributes} <= ALLOWED_ATTRIBUTES
+    assert hostile.comments == []
+    assert all((link["href"] or "").startswith("#") for link in hostile.having("a"))
+    assert len(hostile.having("style")) == len(hostile.having("title")) == len(hostile.having("main")) == 1
+
+
+def test_hostile_words_are_shown_as_they_stand(hostile: Page) -> None:
+    shown = HOSTILE.replace("\u202e", "\\u202e").replace("\u2066", "\\u2066")
+    shown = shown.replace("\x1b", "\\x1b").replace("\x00", "\\x00")
+    # Three times at least: criterion, reason, text; their lines wrap at the same places.
+    assert hostile.reading.count(" ".join(shown.split())) > 20
+    assert "{{ 7*7 }}" in hostile.reading
+    assert "tracker.example" not in "".join(hostile.content["style"])
+
+
+def test_words_that_turn_the_line_cannot_reach_beyond_themselves(hostile: Page) -> None:
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", hostile.text)
+    assert len(hostile.having("bdi")) > 50
+    assert {quote.get("dir") for quote in hostile.having("blockquote")} == {"auto"}
+
+
+def test_half_a_character_in_a_text_does_not_stop_the_file_from_being_written() -> None:
+    rubric, texts = version(), examples()
+    texts[0] = Example(**{**_fields(texts[0]), "id": "0\udc80", "output": "half \ud83d"})
+    scored = {rubric.ref: scores_of(rubric, texts, lambda number, _: 4.0 - number % 4)}
+    page = evaluation_report([rubric], results_of([rubric], scored, texts), scored, texts)
+    page.encode("utf-8")
+    assert "half \\ud83d" in Page(page).reading
+
+
+def test_several_aspects_have_a_summary_each() -> None:
+    texts = examples()
+    for text in texts:
+        text.scores["fluency"] = 9 - text.scores["coherence"]  # type: ignore[index]
+    one, two = version(), version(name="plain", aspect=Aspect(name="fluency", definition="How well it reads."))
+    scored = {one.ref: scores_of(one, texts, _as_coherent), two.ref: scores_of(two, texts, _as_coherent)}
+    results = [
+        *results_of([one], {one.ref: scored[one.ref]}, texts),
+        *results_of([two], {two.ref: scored[two.ref]}, texts),
+    ]
+    found = Page(evaluation_report([one, two], results, scored, texts))
+    assert "Agreement with human scores of coherence and fluency" in found.reading
+    assert "news@1 has a Spearman correlation with the human scores of coherence: 1.00" in found.reading
+    assert "plain@1 has a Spearman correlation with the human scores of fluency: −1.00" in found.reading
+
+
+def test_texts_without_any_score_make_a_report_that_says_so() -> None:
+    rubric, texts = version(agreement=None, floor=None), examples()
+    scored = {rubric.ref: scores_of(rubric, texts, lambda *_: None)}
+    found = Page(evaluation_report([rubric], results_of([rubric], scored, texts), scored, texts))
+    assert "No correlation with the human scores of coherence is defined on these texts" in found.reading
+    assert "24 texts of 24 without a score" in found.reading
+    assert "Score by score" not in found.reading
+    assert "Placed too" not in found.reading
+
+
+def test_long_lists_of_unscored_texts_end_with_their_number() -> None:
+    texts = [
+        Example(id=f"t{n}", group=str(n % 9), output="A text.", scores={"coherence": float(n % 5)}) for n in range(60)
+    ]
+    rubric = version()
+    scored = {rubric.ref: scores_of(rubric, texts, lambda number, _: None if number < 55 else float(number))}
+    found = Page(evaluation_report([rubric], results_of([rubric], scored, texts), scored, texts))
+    assert "And 5 more." in found.reading
+    assert "no usable rating for t49" in found.reading
+    assert "no usable rating for t50" not in found.reading
+
+
+def test_missing_scores_are_refused_by_name() -> None:
+    news, texts = version(), examples()
+    with pytest.raises(ValueError, match="expected the scores of 'news@1' too, got those of none"):
+        evaluation_report([news], [], {}, texts)
+
+
+def test_the_same_evaluation_gives_the_same_page() -> None:
+    assert report() == report()
+
+
+def test_an_excerpt_is_cut_between_words() -> None:
+    assert excerpt("one two three", 9) == "one two …"
+    assert excerpt("  one two  ", 9) == "one two"
+    assert excerpt("unbroken" * 9, 9) == "unbrokenu …"
+
+
+def test_a_minus_sign_is_no_hyphen_of_a_name() -> None:
+    assert typeset("news-1@2 reaches -0.10 [-0.2, 0.3]") == "news-1@2 reaches −0.10 [−0.2, 0.3]"
+
+
+def test_a_really_learned_rubric_is_reported() -> None:
+    judge = EmbeddedJudge()
+    learned, heldout = _sample("labelled"), _sample("heldout")[:30]
+    training = training_examples(learned, "coherence")
+    assignment = Assignment(task_words("summarization"), find_aspect("summarization", "coherence"), training.scale)
+    trained = asyncio.run(
+        train(
+            training.examples, assignment, judge=judge, generator=judge, settings=HypoEvalSettings(selected=3), seed=42
+        )
+    )
+    usual = version()
+    news = Version(
+        name="news",
+        number=1,
+        digest=trained.rubric.digest,
+        rubric=trained.rubric,
+        provenance=trained.provenance,
+        provenance_digest=trained.provenance.digest,
+        effort=Effort(),
+        parent=None,
+        created=usual.created,
+    )
+
+    async def score_all() -> list[Any]:
+        return [await score_text(news.rubric, text, judge, news.ref) for text in heldout]
+
+    scored = {news.ref: asyncio.run(score_all())}
+    found = Page(evaluation_report([news], results_of([news], scored, heldout), scored, heldout))
+    assert {tag for tag, _ in found.tags} <= ALLOWED
+    for criterion in trained.rubric.criteria:
+        assert criterion.statement in found.reading
+    assert "Measured, not read" in found.reading
+    assert sum(d.get("class") == "spark" for d in found.having("svg")) >= len(
+        [c for c in trained.rubric.criteria if c.evidence.rewards]
+    )
+
+
+def _as_coherent(_: int, text: Example) -> float:
+    return text.scores["coherence"]
+
+
+def _fields(text: Example) -> dict[str, Any]:
+    return {name: getattr(text, name) for name in Example.__slots__}
+
+
+def _sample(name: str) -> Sequence[Example]:
+    path = Path(__file__).parents[2] / "experiments" / "sample" / f"{name}.jsonl"
+    rows = list(read(path))
+    assert not [row for row in rows if isinstance(row, Fault)]
+    return [row for row in rows if isinstance(row, Example)]

@@ -1,0 +1,106 @@
+"""One text's score by a rubric."""
+
+import json
+from dataclasses import fields
+
+import pytest
+from hypoeval_scripts import assignment, criterion, example, rating, scripted
+
+from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, ReplayMiss
+from rubriclab.methods.hypoeval import HypoEvalSettings
+from rubriclab.rubric import Part, Rubric
+from rubriclab.scoring import CriterionScore, Score, score_text
+from rubriclab.scoring.score import assignment_of
+
+TEXT = example(7, 3)
+REF = "news-coherence@2"
+
+
+def rubric(*parts: tuple[str, ...]) -> Rubric:
+    """Return a rubric with one part for each tuple of criteria."""
+    settings = HypoEvalSettings().model_dump(mode="json")
+    made = tuple(
+        Part(method="hypoeval", settings=settings, criteria=tuple(criterion(name) for name in names)) for names in parts
+    )
+    given = assignment()
+    return Rubric(task="summarization", aspect=given.aspect, scale=given.scale, parts=made)
+
+
+def judge(**scores: float | None):
+    """Rate by criterion; None is a judge that gives no reply."""
+
+    def script(prompt):
+        value = scores[prompt.fields["criteria"][0]["id"]]
+        if value is None:
+            raise JudgeUnavailable("the server is busy")
+        return rating(value, f"Worth {value}.")
+
+    return scripted(rate=script)
+
+
+async def test_a_score_comes_with_its_parts_reasons_rubric_and_judge():
+    score = await score_text(rubric(("a", "b")), TEXT, judge(a=5, b=2), REF)
+    assert score == Score(
+        id="t07",
+        aspect="coherence",
+        score=3.5,
+        criteria=(CriterionScore("a", 5, "Worth 5."), CriterionScore("b", 2, "Worth 2.")),
+        unscored=None,
+        rubric=REF,
+        judge="fake",
+    )
+
+
+async def test_a_missing_criterion_is_shown_as_missing_and_the_score_stands_on_the_others():
+    score = await score_text(rubric(("a", "b", "c")), TEXT, judge(a=5, b=None, c=4), REF)
+    assert (score.score, score.unscored) == (4.5, None)
+    assert score.criteria[1] == CriterionScore("b", None, "the server is busy")
+
+
+async def test_too_little_to_go_by_means_no_score_and_the_reason():
+    score = await score_text(rubric(("a", "b", "c")), TEXT, judge(a=5, b=None, c=None), REF)
+    assert score.score is None
+    assert score.unscored == "2 of 3 criteria without a usable rating; the first: the server is busy"
+
+
+@pytest.mark.parametrize("scores", [{"a": 5, "b": 2}, {"a": None, "b": 2}, {"a": None, "b": None}])
+async def test_exactly_one_of_score_and_reason_is_set(scores):
+    score = await score_text(rubric(("a", "b")), TEXT, judge(**scores), REF)
+    assert (score.score is None) != (score.unscored is None)
+
+
+async def test_several_parts_are_averaged_and_each_is_needed():
+    both = rubric(("a", "b"), ("c",))
+    assert (await score_text(both, TEXT, judge(a=5, b=1, c=4), REF)).score == 3.5
+    score = await score_text(both, TEXT, judge(a=5, b=1, c=None), REF)
+    assert score.score is None
+    assert score.unscored.startswith("1 of 3 criteria")
+
+
+@pytest.mark.parametrize("error", [JudgeRefused("wrong key"), BudgetReached("spent"), ReplayMiss("not there")])
+async def test_what_concerns_every_text_is_raised(error):
+    def script(_):
+        raise error
+
+    with pytest.raises(type(error)):
+        await score_text(rubric(("a", "b")), TEXT, scripted(rate=script), REF)
+
+
+async def test_a_row_is_json_with_the_documented_names():
+    row = (await score_text(rubric(("a", "b")), TEXT, judge(a=5, b=None), REF)).to_row()
+    assert list(row) == ["id", "aspect", "score", "criteria", "unscored", "rubric", "judge"]
+    assert row["criteria"][0] == {"id": "a", "score": 5.0, "reason": "Worth 5."}
+    assert json.loads(json.dumps(row))["criteria"][1]["score"] is None
+
+
+async def test_the_judge_is_asked_on_the_rubric_s_own_scale_aspect_and_task():
+    fake = judge(a=5)
+    await score_text(rubric(("a",)), TEXT, fake, REF)
+    assert assignment_of(rubric(("a",))) == assignment()
+    shown = fake.asked[0].fields
+    assert {name: shown[name] for name in ("words", "aspect", "scale")} == assignment().fields()
+
+
+def test_a_score_cannot_be_changed():
+    assert Score.__dataclass_params__.frozen
+    assert [field.name for field in fields(CriterionScore)] == ["id", "score", "reason"]
