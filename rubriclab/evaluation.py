@@ -10,7 +10,7 @@ import numpy as np
 
 from rubriclab.data.example import Example
 from rubriclab.learning.floor import measure_values
-from rubriclab.measures import WORD_COUNT
+from rubriclab.measures import CATALOGUE, WORD_COUNT
 from rubriclab.rubric import Floor
 from rubriclab.stats import Agreement, agreement
 from rubriclab.stats.bootstrap import Estimate
@@ -18,6 +18,7 @@ from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.levels import ConstantRule, Level
 
 LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
+KNOWN = frozenset(entry.name for entry in CATALOGUE)
 WORD_COUNT_FLOOR = "floor: word count"
 
 
@@ -60,11 +61,14 @@ def floors(examples: Sequence[Example], chosen: Mapping[str, Floor]) -> list[Eva
     """Return the evaluators that never understand a text.
 
     These are the word count, and for each rubric the surface measure that tracked its training labels best, read in
-    the direction found there. `chosen` maps what a rubric is called to its measure; equal choices are listed once.
+    the direction found there. `chosen` maps what a rubric is called to its measure; equal choices are listed once, and
+    measures that this version of the package does not have are left out.
     """
     found = [Evaluator(WORD_COUNT_FLOOR, measure_values(examples, [WORD_COUNT])[:, 0])]
     by_measure: dict[tuple[str, int], list[str]] = {}
     for rubric, floor in chosen.items():
+        if floor.measure not in KNOWN:
+            continue
         by_measure.setdefault((floor.measure, floor.sign), []).append(rubric)
     for (name, sign), rubrics in by_measure.items():
         label = f"floor: {'' if sign > 0 else '-'}{name} (best measure for {', '.join(rubrics)})"

@@ -1,8 +1,9 @@
 """The `rubriclab` command in processes of its own, for tests of the command line and of whole flows.
 
 `Commands.script` starts the installed script, as a user does. Calling `Commands` does the same in a tenth of the time:
-its processes are forked from one that has imported everything already (litellm alone takes seconds). They too have their
-own streams, environment, folder, signals and exit code; what they cannot show is what an import costs or breaks.
+its processes are forked from one that has imported everything already (litellm alone takes seconds). They too have
+their streams, environment, folder, signals and exit code of their own; what they cannot show is what an import costs or
+breaks.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ PRELOADED = (
     "rubriclab.report.terminal",
     "alembic.command",
     "litellm",
+    "litellm.proxy._types",
+    "openai.resources",
     "psycopg",
 )
 NUMBERS = count()

@@ -134,6 +134,7 @@ def _settings(pairs: Sequence[str]) -> HypoEvalSettings:
 
 def _report(version: Version, effort: Any, place: str, *, as_json: bool) -> None:
     from rubriclab.cli.session import note
+    from rubriclab.report.wording import estimate
 
     agreement = version.provenance.agreement
     if as_json:
@@ -143,8 +144,8 @@ def _report(version: Version, effort: Any, place: str, *, as_json: bool) -> None
     click.echo(f"{version.ref}: {len(version.rubric.criteria)} criteria{state}")
     if agreement:
         click.echo(
-            f"Spearman {_shown(agreement.spearman)} on the {agreement.n} training texts (optimistic); "
-            f"{_shown(agreement.cross_validated)} when chosen without the group's own labels"
+            f"Spearman {estimate(agreement.spearman)} on the {agreement.n} training texts (optimistic); "
+            f"{estimate(agreement.cross_validated)} when chosen without the group's own labels"
         )
     if not any((criterion.evidence.pearson or 0) > 0 for criterion in version.rubric.criteria):
         note("warning: none of the criteria tracks the labels; the scores of this rubric mean nothing")
@@ -166,9 +167,3 @@ def _print_json(version: Version, effort: Any) -> None:
         "agreement": agreement.model_dump(mode="json") if agreement else {},
     }
     print_json(row)
-
-
-def _shown(interval: Any) -> str:
-    from rubriclab.cli.printing import interval_text
-
-    return interval_text(interval.value, interval.low, interval.high)

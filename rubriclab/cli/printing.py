@@ -31,10 +31,3 @@ def effort_row(effort: Effort) -> dict[str, Any]:
         "cost_usd": effort.cost_usd,
         "seconds": effort.seconds,
     }
-
-
-def interval_text(value: float | None, low: float | None, high: float | None) -> str:
-    """Return a statistic as `0.47 [0.41, 0.53]`."""
-    if value is None:
-        return "undefined"
-    return f"{value:.2f}" if low is None or high is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"

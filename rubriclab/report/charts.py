@@ -98,7 +98,7 @@ def places(human: float, rubric: float) -> Markup:
 
 
 def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Markup:
-    """Return human scores (across) against the rubric's (up). Texts of equal scores fall on one, stronger dot."""
+    """Return labels (across) against the rubric's (up). Texts of equal scores fall on one, stronger dot."""
     x = score_axis(scale, (human for human, _ in pairs))
     y = score_axis(scale, (rubric for _, rubric in pairs))
     dots = Counter((round(_across(x, human)), round(_up(y, rubric))) for human, rubric in pairs)
@@ -106,7 +106,7 @@ def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Ma
         Markup('<circle class="dot" cx="{}" cy="{}" r="4" opacity="{:.2f}"/>').format(*spot, 1 - (1 - DOT) ** count)
         for spot, count in sorted(dots.items())
     )
-    label = f"Scatter of {len(pairs)} texts: human score across, score by {plain(name)} up"
+    label = f"Scatter of {len(pairs)} texts: label across, score by {plain(name)} up"
     return Markup('<svg class="scatter" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}</svg>').format(
         WIDTH, HEIGHT, label, _frame(x, y), drawn
     )
@@ -193,7 +193,7 @@ def _frame(x: Axis, y: Axis) -> Markup:
     )
     middle = TOP + (HEIGHT - TOP - BOTTOM) / 2
     titles = Markup(
-        '<text class="title" x="{}" y="{}" text-anchor="middle">human score</text>'
+        '<text class="title" x="{}" y="{}" text-anchor="middle">label</text>'
         '<text class="title" transform="translate(12 {}) rotate(-90)" text-anchor="middle">rubric score</text>'
     ).format(LEFT + (WIDTH - LEFT - RIGHT) / 2, HEIGHT - 6, middle)
     return across + up + diagonal + titles

@@ -20,7 +20,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class CriterionAgreement:
-    """One criterion's Spearman correlation with the human scores.
+    """One criterion's Spearman correlation with the labels.
 
     Attributes:
         id, title: the criterion's id and trait; the id in both for a score by all criteria at once.

@@ -57,7 +57,7 @@ class RubricPart:
 
     @property
     def pairs(self) -> list[tuple[float, float]]:
-        """Human and rubric score of every text that has both."""
+        """Label and rubric score of every text that has both."""
         return [(text.human, text.score.score) for text in self.texts if text.score.score is not None]
 
     @property
@@ -82,8 +82,8 @@ def evaluation_report(
     Args:
         versions: the rubrics that were evaluated.
         results: their agreement with people and that of the floors; see `rubriclab.evaluation.evaluate`.
-        scored: by `NAME@NUMBER`, the scores of `examples`, or of those with a human score, in their order.
-        examples: the texts, with human scores for the rubrics' aspects.
+        scored: by `NAME@NUMBER`, the scores of `examples`, or of those with a label, in their order.
+        examples: the texts, with labels for the rubrics' aspects.
 
     Raises:
         ValueError: scores are missing for a version, or belong to other texts.

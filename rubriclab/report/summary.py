@@ -113,7 +113,7 @@ def sentences(summary: Summary) -> Iterator[str]:
     found = best.result.agreement
     among = f"Of {len(summary.standings)} rubrics, {best.ref} has the highest" if others else f"{best.ref} has a"
     yield (
-        f"{among} Spearman correlation with the human scores of {summary.aspect}: {wording.estimate(found.spearman)} "
+        f"{among} Spearman correlation with the labels of {summary.aspect}: {wording.estimate(found.spearman)} "
         f"{place}, on {wording.count(found.n, 'text')} in {wording.count(found.groups, 'group')}."
     )
     yield _against_floor(best)

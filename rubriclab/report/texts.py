@@ -16,7 +16,7 @@ MOST_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A text with its human score and the rubric's."""
+    """A text with its label and the rubric's."""
 
     example: Example
     human: float
@@ -41,9 +41,9 @@ class Placed:
 
 
 def judged_texts(examples: Sequence[Example], scores: Sequence[Score], ref: str, aspect: str) -> list[Judged]:
-    """Return the examples with a human score for `aspect`, each with its score by the rubric `ref`.
+    """Return the examples with a label for `aspect`, each with its score by the rubric `ref`.
 
-    `scores` belong to all examples or to those with a human score, in their order.
+    `scores` belong to all examples or to those with a label, in their order.
 
     Raises:
         ValueError: if they belong to neither.
@@ -53,7 +53,7 @@ def judged_texts(examples: Sequence[Example], scores: Sequence[Score], ref: str,
     if [example.id for example in texts] != [score.id for score in scores]:
         raise ValueError(
             f"scored[{ref!r}]: expected one score for each of the {len(examples)} examples, or of the {len(rated)} "
-            f"with a human score for {aspect!r}, in their order; got {len(scores)} scores with other ids or in "
+            f"with a label for {aspect!r}, in their order; got {len(scores)} scores with other ids or in "
             "another order"
         )
     pairs = zip(texts, scores, strict=True)

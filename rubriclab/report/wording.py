@@ -185,8 +185,8 @@ def basis(result: Result) -> str:
     parts = [f"{count(found.n, 'text')} in {count(found.groups, 'group')}"]
     if found.level == "group":
         counted = "counted as 1" if found.constant == "papers" else "left out"
-        constant = f"{count(found.constant_groups, 'group')} with constant human scores {counted}"
-        parts.append(constant if found.constant_groups else "no group with constant human scores")
+        constant = f"{count(found.constant_groups, 'group')} with constant labels {counted}"
+        parts.append(constant if found.constant_groups else "no group with constant labels")
         if found.single_groups:
             parts.append(f"{count(found.single_groups, 'group')} of one text left out")
     parts.append(f"{count(result.unscored, 'text')} unscored" if result.unscored else "none unscored")

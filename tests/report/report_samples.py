@@ -125,7 +125,7 @@ def version(number: int = 1, **fields: Any) -> Version:
 
 
 def examples(aspect: str = "coherence") -> list[Example]:
-    """Return texts of several groups whose human scores rise with their number inside the group."""
+    """Return texts of several groups whose labels rise with their number inside the group."""
     return [
         Example(
             id=f"{group}-{rival}",

@@ -90,7 +90,7 @@ def test_hostile_words_do_nothing_in_a_browser(tmp_path: Path, proxy: Proxy) -> 
     assert "<script" not in understood
     title = re.search("<title>(.*?)</title>", understood, re.DOTALL)
     assert title
-    assert title[1].startswith("Agreement with human scores: &lt;script&gt;")
+    assert title[1].startswith("Agreement with the labels: &lt;script&gt;")
     assert understood.rstrip().endswith("</html>")
     assert 'id="reading"' in understood
 

@@ -109,7 +109,7 @@ def test_names_in_a_drawing_are_escaped() -> None:
     drawing = charts.scatter([(1, 1)], FIVE, '"><script>alert(1)</script>\udc80')
     assert "<script" not in drawing
     assert ET.fromstring(drawing).get("aria-label") == (
-        'Scatter of 1 texts: human score across, score by "><script>alert(1)</script>\\udc80 up'
+        'Scatter of 1 texts: label across, score by "><script>alert(1)</script>\\udc80 up'
     )
 
 

@@ -116,7 +116,7 @@ def hostile() -> Page:
 
 
 def test_the_summary_says_which_rubric_is_best_and_how_it_stands_to_the_floor(usual: Page) -> None:
-    assert "Of 2 rubrics, news@2 has the highest Spearman correlation with the human scores of coherence: 1.00" in (
+    assert "Of 2 rubrics, news@2 has the highest Spearman correlation with the labels of coherence: 1.00" in (
         usual.reading
     )
     assert "above the best floor" in usual.reading
@@ -127,7 +127,7 @@ def test_every_evaluator_stands_at_every_level_with_its_interval(usual: Page) ->
         assert title in usual.reading
     assert [row.get("class") for row in usual.having("tr")].count("floor") == 2 * 3
     assert usual.reading.count("-words: best measure for news@1, news@2.") == 3
-    assert "news@1: 23 texts in 6 groups; no group with constant human scores; 1 text unscored." in usual.reading
+    assert "news@1: 23 texts in 6 groups; no group with constant labels; 1 text unscored." in usual.reading
 
 
 def test_criteria_stand_with_levels_weight_and_evidence(usual: Page) -> None:
@@ -264,16 +264,16 @@ def test_several_aspects_have_a_summary_each() -> None:
         *results_of([two], {two.ref: scored[two.ref]}, texts),
     ]
     found = Page(evaluation_report([one, two], results, scored, texts))
-    assert "Agreement with human scores of coherence and fluency" in found.reading
-    assert "news@1 has a Spearman correlation with the human scores of coherence: 1.00" in found.reading
-    assert "plain@1 has a Spearman correlation with the human scores of fluency: −1.00" in found.reading
+    assert "Agreement with the labels of coherence and fluency" in found.reading
+    assert "news@1 has a Spearman correlation with the labels of coherence: 1.00" in found.reading
+    assert "plain@1 has a Spearman correlation with the labels of fluency: −1.00" in found.reading
 
 
 def test_texts_without_any_score_make_a_report_that_says_so() -> None:
     rubric, texts = version(agreement=None, floor=None), examples()
     scored = {rubric.ref: scores_of(rubric, texts, lambda *_: None)}
     found = Page(evaluation_report([rubric], results_of([rubric], scored, texts), scored, texts))
-    assert "No correlation with the human scores of coherence is defined on these texts" in found.reading
+    assert "No correlation with the labels of coherence is defined on these texts" in found.reading
     assert "24 texts of 24 without a score" in found.reading
     assert "Score by score" not in found.reading
     assert "Placed too" not in found.reading

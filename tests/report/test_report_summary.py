@@ -69,7 +69,7 @@ def test_a_rubric_above_its_floor_is_said_to_be_so() -> None:
     assert found.standings[0].floor
     assert found.standings[0].floor.verdict == "above"
     assert words(found).startswith(
-        "news@1 has a Spearman correlation with the human scores of coherence: 1.00 [1.00, 1.00] within groups, on 24 "
+        "news@1 has a Spearman correlation with the labels of coherence: 1.00 [1.00, 1.00] within groups, on 24 "
         "texts in 6 groups. This is above the best floor, "
     )
 

@@ -132,7 +132,7 @@ def test_results_stand_by_aspect_and_level_with_floors_set_apart() -> None:
         "-words",
         "-words: best measure for news@1.",
     ]
-    assert "All on 24 texts in 6 groups; no group with constant human scores; none unscored." in " ".join(lines)
+    assert "All on 24 texts in 6 groups; no group with constant labels; none unscored." in " ".join(lines)
 
 
 def test_figures_of_results_have_their_intervals() -> None:
@@ -157,8 +157,8 @@ def test_no_digit_of_a_figure_is_cut_off(width: int) -> None:
 def test_unscored_texts_and_constant_groups_are_counted() -> None:
     found = _result("news@1", (0.4, 0.1, 0.6), unscored=3, constant_groups=2)
     shown = words_of(results_view([found, _result("floor: word count", (0.4, 0.1, 0.6), constant_groups=2)]))
-    assert "news@1: 20 texts in 5 groups; 2 groups with constant human scores left out; 3 texts unscored." in shown
-    assert "word count: 20 texts in 5 groups; 2 groups with constant human scores left out; none unscored." in shown
+    assert "news@1: 20 texts in 5 groups; 2 groups with constant labels left out; 3 texts unscored." in shown
+    assert "word count: 20 texts in 5 groups; 2 groups with constant labels left out; none unscored." in shown
 
 
 def test_an_undefined_figure_is_said_to_be_so() -> None:

@@ -98,12 +98,12 @@ def test_a_basis_counts_what_is_left_out() -> None:
     scored = {news.ref: scores_of(news, texts, lambda number, text: None if number < 3 else text.scores["coherence"])}
     results = results_of([news], scored, texts, levels=["group"])
     assert wording.basis(results[0]) == (
-        "20 texts in 5 groups; no group with constant human scores; 1 group of one text left out; 3 texts unscored"
+        "20 texts in 5 groups; no group with constant labels; 1 group of one text left out; 3 texts unscored"
     )
     # 24 texts of 6 groups, of which the rubric scored a single one in the first.
     assert wording.bases(results) == [
         f"news@1: {wording.basis(results[0])}.",
-        "word count and -words: 24 texts in 6 groups; no group with constant human scores; none unscored.",
+        "word count and -words: 24 texts in 6 groups; no group with constant labels; none unscored.",
     ]
 
 
@@ -114,7 +114,7 @@ def test_a_basis_says_what_constant_groups_count_for(rule: str, said: str) -> No
         text.scores["coherence"] = 3.0  # type: ignore[index]
     scored = {news.ref: scores_of(news, texts, lambda _, text: len(text.output))}
     results = results_of([news], scored, texts, levels=["group"], constant=rule)
-    assert f"1 group with constant human scores {said}" in wording.basis(results[0])
+    assert f"1 group with constant labels {said}" in wording.basis(results[0])
 
 
 def test_unknown_prices_are_not_free() -> None:

@@ -178,17 +178,16 @@ def _trait(bundle: Sequence[Belief]) -> str:
 
 
 def _statement(fields: Mapping[str, Any], bundle: Sequence[Belief], observations: Sequence[Mapping[str, Any]]) -> str:
-    courses = [
-        f"{course} with the {_listed([f'{e.title} ({e.unit})' for e in entries])}"
-        for course, entries in (
-            ("rise", [BY_NAME[belief.measure] for belief in bundle if belief.r > 0]),
-            ("fall", [BY_NAME[belief.measure] for belief in bundle if belief.r <= 0]),
-        )
+    rising = [BY_NAME[belief.measure] for belief in bundle if belief.r > 0]
+    falling = [BY_NAME[belief.measure] for belief in bundle if belief.r <= 0]
+    parts = [
+        f"Scores for {fields['aspect']['name']} {course} with: {'; '.join(f'{e.title} ({e.unit})' for e in entries)}."
+        for course, entries in (("rise", rising), ("fall", falling))
         if entries
     ]
-    start = f"Scores for {fields['aspect']['name']} {' and '.join(courses)} of the {fields['words']['output']}."
-    centre = [item["score"] for item in observations]
-    return f"{start} {fallback_text(float(np.mean(centre)))}" if centre else start
+    if observations:
+        parts.append(fallback_text(float(np.mean([item["score"] for item in observations]))))
+    return " ".join(parts)
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -138,7 +138,7 @@ def is_share(entry: Measure) -> bool:
 
 def _amount(entry: Measure, value: float) -> str:
     if possible(entry, value):
-        return f"about {value:.4g}"
+        return f"about {value:.3g}"
     return "next to none" if value < 0 else "all of it"
 
 

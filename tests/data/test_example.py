@@ -1,0 +1,82 @@
+"""Examples and the digest of what learning sees of them."""
+
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rubriclab.data import Example, data_digest
+from rubriclab.data.example import labelled
+
+WORDS = st.text(max_size=12)
+EXAMPLES = st.builds(
+    Example,
+    id=st.sampled_from(["a", "b", "c", "d", "e"]),
+    output=WORDS,
+    group=st.sampled_from(["g1", "g2"]),
+    source=st.none() | WORDS,
+    scores=st.dictionaries(st.sampled_from(["coherence", "fluency"]), st.sampled_from([1, 2.0, 2.5])),
+)
+ONE = Example(id="a", output="A text.", group="g", source="A source.", context="A context.", scores={"coherence": 3})
+
+
+@settings(deadline=None, max_examples=200)
+@given(examples=st.lists(EXAMPLES, max_size=8), data=st.data())
+def test_the_digest_does_not_depend_on_the_order_not_even_where_ids_repeat(examples, data):
+    shuffled = data.draw(st.permutations(examples))
+    assert data_digest(shuffled, "coherence") == data_digest(examples, "coherence")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"id": "b"},
+        {"output": "Another text."},
+        {"group": "h"},
+        {"source": None},
+        {"source": "Another source."},
+        {"context": None},
+        {"scores": {"coherence": 4}},
+        {"scores": {}},
+    ],
+    ids=str,
+)
+def test_what_learning_sees_counts(change):
+    assert data_digest([replace(ONE, **change)], "coherence") != data_digest([ONE], "coherence")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"reference": "A reference."},
+        {"system": "A system."},
+        {"annotations": {"coherence": (3.0,)}},
+        {"scores": {"coherence": 3, "fluency": 1}},
+        {"scores": {"coherence": 3.0}},
+    ],
+    ids=str,
+)
+def test_what_learning_does_not_see_does_not_count(change):
+    assert data_digest([replace(ONE, **change)], "coherence") == data_digest([ONE], "coherence")
+
+
+def test_one_text_more_or_less_counts():
+    two = [ONE, replace(ONE, id="b")]
+    assert len({data_digest(two, "coherence"), data_digest(two[:1], "coherence"), data_digest([], "coherence")}) == 3
+
+
+def test_a_source_and_a_context_are_not_mistaken_for_each_other():
+    swapped = replace(ONE, source=ONE.context, context=ONE.source)
+    assert data_digest([swapped], "coherence") != data_digest([ONE], "coherence")
+
+
+def test_the_labelled_are_those_with_a_score_for_the_aspect_in_order():
+    other = replace(ONE, id="b", scores={"fluency": 1})
+    zero = replace(ONE, id="c", scores={"coherence": 0})
+    assert labelled([zero, other, ONE], "coherence") == (zero, ONE)
+
+
+def test_an_example_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        ONE.output = "Another text."

@@ -1,0 +1,96 @@
+"""Canonical JSON and its digest: equal values, equal digests, anywhere."""
+
+import hashlib
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rubriclab.digest import canonical, digest, digest_text
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
+
+
+def reordered(value, draw):
+    """Return an equal value whose objects have their keys in another order."""
+    if isinstance(value, dict):
+        keys = draw(st.permutations(list(value)))
+        return {key: reordered(value[key], draw) for key in keys}
+    return [reordered(each, draw) for each in value] if isinstance(value, list) else value
+
+
+@settings(deadline=None, max_examples=150)
+@given(value=VALUES, data=st.data())
+def test_the_order_of_keys_changes_nothing(value, data):
+    other = reordered(value, data.draw)
+    assert canonical(other) == canonical(value)
+    assert digest(other) == digest(value)
+
+
+@settings(deadline=None, max_examples=150)
+@given(value=VALUES)
+def test_canonical_text_reads_back_as_the_same_value_and_the_same_text(value):
+    text = canonical(value)
+    assert json.loads(text) == value
+    assert canonical(json.loads(text)) == text
+
+
+@settings(deadline=None, max_examples=100)
+@given(value=VALUES)
+def test_canonical_text_is_one_line_of_ascii_without_padding(value):
+    text = canonical(value)
+    assert text.isascii()
+    assert "\n" not in text
+    assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
+
+
+@settings(deadline=None, max_examples=100)
+@given(first=VALUES, second=VALUES)
+def test_different_texts_have_different_digests(first, second):
+    assert (digest(first) == digest(second)) == (canonical(first) == canonical(second))
+
+
+@settings(deadline=None, max_examples=100)
+@given(text=st.text() | st.text(st.characters(categories=["Cs", "Lu", "Nd"])))
+def test_a_digest_is_sha256_of_the_text_and_says_so(text):
+    found = digest_text(text)
+    assert found == "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    assert len(found) == 7 + 64
+
+
+def test_known_digest():
+    expected = hashlib.sha256(b'{"a":[1,2.5,null,true],"b":"\\u00e9"}').hexdigest()
+    assert digest({"b": "é", "a": [1, 2.5, None, True]}) == f"sha256:{expected}"
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, [math.nan], {"a": {"b": math.inf}}])
+def test_what_is_no_number_in_json_is_refused(value):
+    with pytest.raises(ValueError, match="Out of range float"):
+        digest(value)
+
+
+@pytest.mark.parametrize("value", [{1, 2}, object(), b"bytes", {"a": {3}}])
+def test_what_json_cannot_hold_is_refused(value):
+    with pytest.raises(TypeError):
+        digest(value)
+
+
+def test_lone_surrogates_have_a_digest_and_are_told_apart():
+    assert digest_text("\ud800") != digest_text("\ud801")
+    assert digest("\ud800") != digest("\ud801")
+
+
+def test_another_process_with_another_hash_seed_finds_the_same():
+    code = "from rubriclab.digest import digest; print(digest({'b': [1, 2.5], 'a': 'x', 'c': {'z': None, 'y': True}}))"
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for seed in ("1", "2")
+    ]
+    assert runs == [digest({"c": {"y": True, "z": None}, "a": "x", "b": [1, 2.5]})] * 2

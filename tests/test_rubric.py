@@ -1,0 +1,160 @@
+"""Rubrics: frozen, strict, and identified by their content."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypoeval_scripts import assignment, criterion
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from rubriclab.data import Scale
+from rubriclab.methods.hypoeval import HypoEvalSettings
+from rubriclab.rubric import (
+    Criterion,
+    Dropped,
+    Level,
+    Part,
+    Provenance,
+    Rubric,
+    criterion_payload,
+    rounded,
+)
+
+
+def part(*names: str, **given) -> Part:
+    chosen = HypoEvalSettings().model_dump(mode="json")
+    return Part(method="hypoeval", settings=chosen, criteria=tuple(criterion(name) for name in names), **given)
+
+
+def rubric(*parts: Part, **given) -> Rubric:
+    shown = assignment()
+    fields = {"task": "summarization", "aspect": shown.aspect, "scale": shown.scale, "parts": parts or (part("a"),)}
+    return Rubric(**{**fields, **given})
+
+
+PROVENANCE = Provenance(
+    judge="embedded", generator="embedded", prompts="p", data="d", examples=("t1",), groups=("g",), seed=42, version="0"
+)
+
+
+def test_equal_content_has_equal_digests():
+    assert rubric().digest == rubric().digest
+    assert rubric().digest.startswith("sha256:")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        rubric(task="story"),
+        rubric(scale=Scale(low=1, high=5, whole=False)),
+        rubric(scale=Scale(low=1, high=4, whole=True)),
+        rubric(part("b")),
+        rubric(part("a", "b")),
+        rubric(part("a"), part("b")),
+        rubric(part("a", dropped=(Dropped(criterion=criterion("b"), reason="No place."),))),
+        rubric(part("a").model_copy(update={"criteria": (criterion("a", weight=2),)})),
+        rubric(part("a").model_copy(update={"criteria": (criterion("a", origin="literature"),)})),
+        rubric(part("a").model_copy(update={"settings": {"ask": "together"}})),
+    ],
+)
+def test_any_other_content_has_another_digest(other: Rubric):
+    assert other.digest != rubric().digest
+
+
+def test_the_order_of_criteria_is_content_and_that_of_settings_is_not():
+    assert rubric(part("a", "b")).digest != rubric(part("b", "a")).digest
+    there = part("a")
+    turned = there.model_copy(update={"settings": dict(reversed(there.settings.items()))})
+    assert rubric(turned).digest == rubric(there).digest
+
+
+def test_a_rubric_survives_json_with_its_digest():
+    whole = rubric(part("a", "b", dropped=(Dropped(criterion=criterion("c"), reason="No place."),)))
+    again = Rubric.model_validate_json(whole.model_dump_json())
+    assert again == whole
+    assert again.digest == whole.digest
+    assert Rubric.model_validate(json.loads(json.dumps(whole.model_dump(mode="json")))).digest == whole.digest
+
+
+def test_criteria_come_part_by_part():
+    assert [c.id for c in rubric(part("b", "a"), part("c")).criteria] == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize(
+    ("thing", "field"), [(rubric(), "task"), (part("a"), "method"), (criterion("a"), "weight"), (PROVENANCE, "seed")]
+)
+def test_nothing_stored_can_be_changed(thing, field):
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(thing, field, None)
+
+
+@pytest.mark.parametrize(
+    "thing", [rubric(), part("a"), criterion("a"), PROVENANCE], ids=lambda thing: type(thing).__name__
+)
+def test_an_unknown_name_is_refused(thing):
+    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+        type(thing).model_validate({**thing.model_dump(), "code": "import os"})
+
+
+def test_a_rubric_needs_parts_and_a_part_needs_criteria():
+    with pytest.raises(ValidationError):
+        rubric(parts=())
+    with pytest.raises(ValidationError):
+        part()
+
+
+@pytest.mark.parametrize("weight", [0, -1, math.nan, math.inf])
+def test_a_weight_is_a_positive_number(weight: float):
+    with pytest.raises(ValidationError, match="weight"):
+        Criterion(**{**criterion("a").model_dump(), "weight": weight})
+
+
+@pytest.mark.parametrize("field", ["trait", "statement"])
+def test_a_criterion_without_words_is_refused(field: str):
+    with pytest.raises(ValidationError, match=field):
+        Criterion(**{**criterion("a").model_dump(), field: ""})
+
+
+def test_a_level_without_words_is_refused():
+    with pytest.raises(ValidationError, match="description"):
+        Level(score=1, description="")
+
+
+def test_a_format_of_the_future_is_refused():
+    with pytest.raises(ValidationError, match="format"):
+        rubric(format=2)
+
+
+def test_the_digest_of_provenance_is_that_of_the_whole_record():
+    again = Provenance.model_validate_json(PROVENANCE.model_dump_json())
+    assert again.digest == PROVENANCE.digest
+    for change in ({"seed": 2}, {"judge": "x"}, {"data": "e"}, {"prompts": "q"}, {"snapshots": ("m",)}):
+        assert PROVENANCE.model_copy(update=change).model_dump() != PROVENANCE.model_dump()
+        assert Provenance(**{**PROVENANCE.model_dump(), **change}).digest != PROVENANCE.digest
+
+
+def test_a_judge_is_shown_the_words_of_a_criterion_and_none_of_its_evidence():
+    payload = criterion_payload(criterion("a"))
+    assert list(payload) == ["id", "trait", "statement", "levels"]
+    assert payload["levels"][0]["score"] == 1
+    assert json.loads(json.dumps(payload)) == payload
+
+
+@settings(deadline=None, max_examples=100)
+@given(value=st.floats(allow_infinity=False))
+def test_evidence_is_rounded_and_undefined_is_none(value: float):
+    found = rounded(value)
+    if math.isnan(value):
+        assert found is None
+    else:
+        assert found == pytest.approx(value, abs=5.1e-7, rel=1e-12)
+        assert rounded(found) == found
+
+
+def test_rounding_nothing_is_nothing_and_numpy_becomes_plain():
+    assert rounded(None) is None
+    assert type(rounded(np.float64(0.123456789))) is float
+    assert rounded(np.float64(0.123456789)) == 0.123457
