@@ -18,6 +18,7 @@ ANY = st.builds(
     lambda low, width: Scale(low=low, high=low + width, whole=False), ENDS, st.sampled_from([0.1, 0.7, 1, 3.3, 5])
 )
 SCALES = WHOLE | ANY
+LABELS = st.floats(-1000, 1000).map(lambda label: round(label, 3))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_anything_else_is_refused_and_the_form_is_told(text: str):
 
 
 @settings(deadline=None, max_examples=150)
-@given(labels=st.lists(st.floats(-1000, 1000), min_size=1), annotations=st.lists(st.floats(-1000, 1000)))
+@given(labels=st.lists(LABELS, min_size=1), annotations=st.lists(LABELS))
 def test_the_scale_of_labels_holds_them_all_and_is_no_wider_than_whole_ends_need(labels, annotations):
     scale = scale_of(labels, annotations)
     values = [*labels, *annotations]

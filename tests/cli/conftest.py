@@ -1,0 +1,30 @@
+"""What the tests of single commands share: a store that holds a few rubrics, learned offline from the sample."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from commands import LABELLED, Commands
+
+LEARN = ("learn", LABELLED, "--task", "summarization", "--scale", "1:5")
+
+
+@pytest.fixture(scope="session")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Commands:
+    """A store with news@1, news@2 (another seed) and relevance@1, to be read only."""
+    commands = Commands(tmp_path_factory.mktemp("learned"), RUBRICLAB_STORE="store.db")
+    for more in (
+        ("--aspect", "coherence", "--name", "news"),
+        ("--aspect", "coherence", "--name", "news", "--seed", 2),
+        ("--aspect", "relevance", "--name", "relevance"),
+    ):
+        assert commands(*LEARN, *more).code == 0
+    return commands
+
+
+@pytest.fixture
+def own(learned: Commands, rubriclab: Commands) -> Commands:
+    """The command line with a copy of that store, to be changed."""
+    shutil.copy(learned.folder / "store.db", rubriclab.folder)
+    return rubriclab

@@ -1,0 +1,134 @@
+"""Options from the environment and from rubriclab.toml, and who comes first."""
+
+from __future__ import annotations
+
+import pytest
+from commands import HELDOUT, LABELLED, Commands, Done
+
+LEARN = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence")
+SCORE = ("score", HELDOUT)
+EVALUATE = ("evaluate", HELDOUT, "--rubric", "news")
+
+# A command, an option as the environment and as the file give it, and what then is complained about.
+GIVEN = [
+    (LEARN, "SCALE", "1:4", "scale = '1:4'", "expected a score from 1 to 4"),
+    (LEARN, "MAP", "output=summary", "map = 'output=summary'", "the mapping says output=summary"),
+    (LEARN, "SET", "hypoeval.k=0", "set = 'hypoeval.k=0'", "hypoeval.k: "),
+    (LEARN, "SET", "hypoeval.k=3 hypoeval.theta=0", "set = ['hypoeval.k=3', 'hypoeval.theta=0']", "hypoeval.theta: "),
+    (LEARN, "JUDGE", "recorded:missing", "judge = 'recorded:missing'", "The recording missing cannot be read"),
+    (LEARN, "GENERATOR", "recorded:missing", "generator = 'recorded:missing'", "The recording missing cannot be read"),
+    (LEARN, "MAX_COST", "-1", "max-cost = -1", "--max-cost: "),
+    (LEARN, "REQUESTS_PER_MINUTE", "0", "requests-per-minute = 0", "--requests-per-minute: "),
+    (LEARN, "PRICE", "free", "price = 'free'", "The price 'free' is not understood"),
+    (LEARN, "NAME", "Not one", "name = 'Not one'", "'Not one' cannot be the name"),
+    (LEARN, "RECORD", "no/where", "record = 'no/where'", "The recording no/where cannot be written"),
+    (SCORE, "RUBRIC", "nobody", "rubric = 'nobody'", "holds no rubric 'nobody'"),
+    (("evaluate", HELDOUT), "RUBRIC", "news nobody", "rubric = ['news', 'nobody']", "holds no rubric 'nobody'"),
+    ((*SCORE, "--rubric", "news"), "OUTPUT", "no/where", "output = 'no/where'", "no/where cannot be written"),
+    (("export", "news"), "OUTPUT", "no/where", "output = 'no/where'", "no/where cannot be written"),
+    ((*EVALUATE, "--dry-run"), "LEVEL", "word", "level = 'word'", "'word' is not one of"),
+    ((*EVALUATE, "--dry-run"), "CONSTANT_GROUPS", "no", "constant-groups = 'no'", "'no' is not one of"),
+    (("import", "pack.json"), "AS", "Not one", "as = 'Not one'", "'Not one' cannot be the name"),
+]
+IDS = [f"{arguments[0]}-{name}-{number}" for number, (arguments, name, *_) in enumerate(GIVEN)]
+
+
+@pytest.fixture
+def with_pack(own: Commands) -> Commands:
+    """A store with rubrics, and one of them as a pack."""
+    assert own("export", "news", "-o", "pack.json").code == 0
+    return own
+
+
+def config(commands: Commands, text: str, name: str = "rubriclab.toml") -> None:
+    (commands.folder / name).write_text(text, "utf-8")
+
+
+def refused(done: Done) -> str:
+    assert (done.code, done.out) == (2, "")
+    return done.err
+
+
+@pytest.mark.parametrize(("arguments", "name", "value", "_text", "complaint"), GIVEN, ids=IDS)
+def test_options_are_taken_from_the_environment(
+    with_pack: Commands, arguments: tuple[object, ...], name: str, value: str, _text: str, complaint: str
+) -> None:
+    assert complaint in refused(with_pack(*arguments, **{f"RUBRICLAB_{name}": value}))
+
+
+@pytest.mark.parametrize(("arguments", "_name", "_value", "text", "complaint"), GIVEN, ids=IDS)
+def test_options_are_taken_from_the_file(
+    with_pack: Commands, arguments: tuple[object, ...], _name: str, _value: str, text: str, complaint: str
+) -> None:
+    config(with_pack, text)
+    assert complaint in refused(with_pack(*arguments))
+
+
+def test_command_line_comes_before_environment_before_file_before_default(rubriclab: Commands) -> None:
+    places = Commands(rubriclab.folder)  # without RUBRICLAB_STORE
+    assert f"in {rubriclab.folder}/.local/share/rubriclab/store.db" in places("list").err
+    config(places, "store = 'file.db'")
+    assert "in file.db" in places("list").err
+    assert "in environment.db" in places("list", RUBRICLAB_STORE="environment.db").err
+    assert "in line.db" in places("list", "--store", "line.db", RUBRICLAB_STORE="environment.db").err
+
+
+def test_hyperparameters_in_the_file_are_used_and_the_command_line_comes_first(rubriclab: Commands) -> None:
+    def most(*more: object) -> int:
+        done = rubriclab(*LEARN, "--dry-run", "--json", *more)
+        assert done.code == 0, done.err
+        return int(done.json["at_most"]["judge"]["calls"])
+
+    default = most()
+    config(rubriclab, "[hypoeval]\ninitial_hypotheses = 1")
+    assert most() < default
+    assert most() == most("--set", "hypoeval.initial_hypotheses=1")
+    assert most("--set", "hypoeval.initial_hypotheses=5") == default
+
+
+def test_flags_can_stand_in_the_file(own: Commands) -> None:
+    config(own, "json = true\ndry-run = true\nno-literature = true")
+    assert own("list").json["versions"]
+    assert own(*LEARN).json["dry_run"] is True
+
+
+def test_an_option_that_another_command_has_does_no_harm(own: Commands) -> None:
+    config(own, "name = 'other'\njudge = 'embedded'\nmax-cost = 2.5\n[hypoeval]\nk = 3")
+    assert own("list").code == 0
+    assert own("import", "-", stdin=own("export", "news@1").out.encode()).out == "news@3\n"
+
+
+@pytest.mark.parametrize("text", ["modell = 'gpt-4o-mini'", "[seval]\nk = 3", "configured = []"])
+def test_an_unknown_key_is_refused_with_those_that_are_known(rubriclab: Commands, text: str) -> None:
+    config(rubriclab, text)
+    done = rubriclab("list")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert f"rubriclab.toml: {text.strip('[').split(' ')[0].split(']')[0]!r} is no option." in done.error
+    assert "judge, level, literature, map, max-calls" in done.error
+    assert "tables for hypoeval" in done.error
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[hypoeval]\nkk = 3", "hypoeval.kk: Extra inputs are not permitted; got 3. Known are: preset, alpha"),
+        ("[hypoeval]\nk = 'many'", "hypoeval.k: Input should be a valid integer"),
+        ("[hypoeval]\nask = 'loudly'", "hypoeval.ask: Input should be 'separately', 'together' or 'concatenated'"),
+        ("[hypoeval]\npreset = 'mine'", "hypoeval.preset: unknown preset 'mine'; the only one is 'published'."),
+        ("hypoeval = 3", "rubriclab.toml: 'hypoeval' is a table of hyperparameters; got 3. Write [hypoeval]"),
+        ("judge = ", "rubriclab.toml is not valid TOML: "),
+    ],
+)
+def test_a_faulty_file_is_refused_in_one_line(rubriclab: Commands, text: str, complaint: str) -> None:
+    config(rubriclab, text)
+    done = rubriclab(*LEARN)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.error.startswith(complaint)
+
+
+def test_another_file_can_be_named(rubriclab: Commands) -> None:
+    config(rubriclab, "store = 'mine.db'", "mine.toml")
+    bare = Commands(rubriclab.folder)
+    assert "in mine.db" in bare("--config", "mine.toml", "list").err
+    assert "in mine.db" in bare("list", RUBRICLAB_CONFIG="mine.toml").err
+    assert bare("--config", "none.toml", "list").error == "There is no configuration file none.toml."

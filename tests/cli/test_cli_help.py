@@ -1,0 +1,83 @@
+"""Help, and what the command line promises about all of its commands."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import click
+import pytest
+from commands import CHECKOUT, Commands
+
+from rubriclab import __version__
+from rubriclab.cli.main import cli
+
+COMMANDS = sorted(cli.commands)
+OPTIONS = [
+    pytest.param(option, id=f"{name}{option.opts[-1]}")
+    for name, command in sorted(cli.commands.items())
+    for option in command.params
+    if isinstance(option, click.Option) and not option.is_flag and not option.hidden
+]
+
+
+def test_every_command_of_the_plan_is_there() -> None:
+    planned = "learn show score evaluate list log diff tag export import verify"
+    assert sorted(planned.split()) == COMMANDS
+
+
+def test_help_of_the_group_names_every_command(rubriclab: Commands) -> None:
+    done = rubriclab.script("--help")
+    assert (done.code, done.err) == (0, "")
+    listed = done.out.split("Commands:")[1]
+    assert [line.split()[0] for line in listed.splitlines() if re.match(r"  \w", line)] == COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_each_command_prints_its_options(rubriclab: Commands, command: str) -> None:
+    done = rubriclab(command, "--help")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"Usage: rubriclab {command} ")
+    shown = [param for param in cli.commands[command].params if isinstance(param, click.Option) and not param.hidden]
+    assert all(option.opts[0] in done.out for option in shown)
+    assert all(option.help for option in shown)
+
+
+def test_help_is_as_good_in_its_short_form(rubriclab: Commands) -> None:
+    assert rubriclab("score", "-h").out == rubriclab("score", "--help").out
+
+
+def test_version_is_printed(rubriclab: Commands) -> None:
+    assert rubriclab("--version").out == f"rubriclab, version {__version__}\n"
+
+
+def test_help_imports_nothing_that_takes_long() -> None:
+    heavy = "{'litellm', 'numpy', 'scipy', 'sklearn', 'sqlmodel', 'sqlalchemy', 'pydantic', 'rich', 'jinja2', 'pandas'}"
+    code = f"import sys, rubriclab.cli.main; print(sorted({heavy} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_every_option_that_takes_a_value_has_an_environment_variable(option: click.Option) -> None:
+    long = max(option.opts, key=len)
+    assert option.envvar == "RUBRICLAB_" + long.removeprefix("--").replace("-", "_").upper()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_shown_in_the_readme(command: str) -> None:
+    readme = (CHECKOUT / "README.md").read_text("utf-8")
+    assert re.search(rf"^rubriclab {command}\b", readme, re.MULTILINE)
+
+
+def test_an_unknown_command_is_refused_in_one_line(rubriclab: Commands) -> None:
+    done = rubriclab("lern")
+    assert (done.code, done.out) == (2, "")
+    assert "No such command 'lern'" in done.err
+
+
+def test_an_unknown_option_is_refused_with_a_suggestion(rubriclab: Commands) -> None:
+    done = rubriclab("list", "--stor", "x.db")
+    assert (done.code, done.out) == (2, "")
+    assert "--store" in done.err

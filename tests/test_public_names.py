@@ -1,0 +1,40 @@
+"""The package's public names."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rubriclab
+
+
+@pytest.mark.parametrize("name", rubriclab.__all__)
+def test_every_public_name_can_be_imported_and_has_a_docstring(name: str) -> None:
+    assert getattr(rubriclab, name).__doc__
+
+
+def test_type_checkers_are_told_of_the_same_names() -> None:
+    tree = ast.parse(Path(str(rubriclab.__file__)).read_text("utf-8"))
+    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    told = {
+        (str(node.module).removeprefix("rubriclab."), alias.name)
+        for node in guarded.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert told == {(rubriclab._HOME_OF[name], name) for name in rubriclab.__all__}
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = rubriclab.nothing
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    code = "import rubriclab, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "pydantic", "litellm", "sqlmodel", "scipy"} & set(loaded)
