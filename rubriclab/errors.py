@@ -69,6 +69,10 @@ class NotInStore(StoreError):
     """No such rubric, version or tag."""
 
 
+class NoStore(StoreError):
+    """There is no store where one was to be read."""
+
+
 class PackError(UserError):
     """A pack that cannot be read, or whose content does not match its digest."""
 

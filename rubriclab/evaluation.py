@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.data.example import Example
+from rubriclab.data.example import Example, text_digest
 from rubriclab.learning.floor import measure_values
 from rubriclab.measures import CATALOGUE, WORD_COUNT
-from rubriclab.rubric import Floor
+from rubriclab.rubric import Floor, Provenance
 from rubriclab.stats import Agreement, agreement
 from rubriclab.stats.bootstrap import Estimate
 from rubriclab.stats.correlation import FloatArray
@@ -108,10 +108,12 @@ def evaluate(
     ]
 
 
-def unseen(examples: Iterable[Example], groups: Iterable[str]) -> tuple[Example, ...]:
-    """Return the examples whose group is not among `groups`, those that learning has seen."""
-    seen = set(groups)
-    return tuple(example for example in examples if example.group not in seen)
+def unseen(examples: Iterable[Example], learned_from: Iterable[Provenance]) -> tuple[Example, ...]:
+    """Return the examples that no version has learned from: neither their group nor their text, whatever its id."""
+    made = tuple(learned_from)
+    groups = {group for provenance in made for group in provenance.groups}
+    texts = {text for provenance in made for text in provenance.texts}
+    return tuple(e for e in examples if e.group not in groups and text_digest(e) not in texts)
 
 
 def _row(estimate: Estimate) -> dict[str, float | None]:

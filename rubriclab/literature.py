@@ -80,6 +80,10 @@ def load_findings(task: str, aspect: str | None = None, path: Path | None = None
             return ()
     else:
         file = path / f"{task}.json" if path.is_dir() else path
+        if not file.is_file():
+            raise LiteratureError(
+                f"There is no findings file {file}.", "Give a file, or a folder with TASK.json in it."
+            )
     return tuple(finding for finding in _findings(file) if finding.bears_on(aspect))
 
 

@@ -136,7 +136,7 @@ class TrainingAgreement(Frozen):
         n: training texts that were scored.
         optimistic: always true here: the same labels chose the criteria.
         spearman, pearson, kendall: the correlations.
-        cross_validated: Spearman when the criteria used for each group of texts are chosen without that group's labels;
+        reselected: Spearman when the criteria used for each group of texts are chosen without that group's labels;
             the proposals and the early rejection of the hopeless did see them, so this too flatters, only less.
     """
 
@@ -146,7 +146,7 @@ class TrainingAgreement(Frozen):
     spearman: Interval
     pearson: Interval
     kendall: Interval
-    cross_validated: Interval
+    reselected: Interval
 
 
 class Floor(Frozen):
@@ -162,23 +162,28 @@ class Provenance(Frozen):
 
     Attributes:
         judge, generator: as the user named them.
+        judge_address, generator_address: the servers asked, where that is not the provider's own.
         snapshots: the model names that the provider reported back.
         settings: every hyperparameter in force, by method.
         prompts: digest of the prompt templates' wording.
         data: digest of the training texts and labels.
         examples, groups: ids learned from, sorted.
+        texts: digests of the texts learned from, sorted: a text is known again under any id.
         floor: the best surface measure on the training labels; `None` if none tracks them.
         version: of this package.
     """
 
     judge: str
     generator: str
+    judge_address: str | None = None
+    generator_address: str | None = None
     snapshots: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, JsonValue]] = Field(default_factory=dict)
     prompts: str
     data: str
     examples: tuple[str, ...]
     groups: tuple[str, ...]
+    texts: tuple[str, ...] = ()
     seed: int
     agreement: TrainingAgreement | None = None
     floor: Floor | None = None

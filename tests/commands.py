@@ -22,8 +22,6 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 SCRIPT = Path(sys.executable).parent / "rubriclab"
 CHECKOUT = Path(__file__).parents[1]
 LABELLED = CHECKOUT / "experiments" / "sample" / "labelled.jsonl"
@@ -32,16 +30,21 @@ HELDOUT = CHECKOUT / "experiments" / "sample" / "heldout.jsonl"
 # Whatever runs longer hangs.
 PATIENCE = 120
 PRELOADED = (
+    "rubriclab.cli.main",
     "rubriclab.cli.session",
     "rubriclab.evaluation",
+    "rubriclab.judges.embedded",
     "rubriclab.learning",
     "rubriclab.report.html",
     "rubriclab.report.terminal",
-    "alembic.command",
+    "alembic.config",
     "litellm",
     "litellm.proxy._types",
+    "numpy.ma",
+    "numpy.random",
     "openai.resources",
-    "psycopg",
+    "sqlalchemy.dialects.postgresql.psycopg",
+    "sqlalchemy.dialects.sqlite",
 )
 NUMBERS = count()
 
@@ -92,7 +95,7 @@ class Started:
         self._process.join(PATIENCE)
         if self._process.exitcode is None:
             self._process.kill()
-            pytest.fail(f"The command hangs; it has said: {self._err.read_text()}")
+            raise TimeoutError(f"The command hangs; it has said: {self._err.read_text()}")
         return Done(self._process.exitcode, self._out.read_text("utf-8"), self._err.read_text("utf-8"))
 
 
@@ -136,6 +139,8 @@ class Commands:
 def _forking() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([*PRELOADED])
+    import pytest  # not above: each process imports this module, and pytest would take it longer than the command
+
     with pytest.MonkeyPatch.context() as patch:
         # As rubriclab itself imports litellm: it would fetch a table from the network, and read a stray .env file.
         patch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from commands import Commands
 from postgresql import empty_schema, running_postgresql
 from server import RunningServer
 
 from rubriclab.judges import close_connections
+
+# A run of the tests says the same about the same code every time.
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("repeatable")
 
 
 @pytest.fixture(scope="session")

@@ -146,9 +146,8 @@ def _score(question: Question, trait: str) -> float:
 
 def _redundancy(question: Question) -> dict[str, Any]:
     (_, candidate), *others = question.criteria
-    what = candidate.split(", ")[0]
-    same = next((name for name, trait in others if trait.split(", ")[0] == what), "none")
-    return {"reasoning": f"Compared by {what}.", "same_as": same}
+    same = next((name for name, trait in others if trait == candidate), "none")
+    return {"reasoning": f"Compared by {candidate}.", "same_as": same}
 
 
 ANSWERS: dict[str, Callable[[Question], dict[str, Any]]] = {

@@ -73,7 +73,7 @@ class Server:
         self.hang = 3.0
         self.latency = 0.0
         self.retry_after: str | None = "0"
-        self.takes_schema = True
+        self.refuses: set[str] = set()
         self.script: deque[str | None] = deque()
         self.bodies: list[dict[str, Any]] = []
         self.requests: Counter[str] = Counter()
@@ -125,8 +125,8 @@ class Server:
         self.repeated += digest in self.answered
         self.faulty[fault or "none"] += 1
         await asyncio.sleep(self.hang if fault == "timeout" else self.latency)
-        if "response_format" in body and not self.takes_schema:
-            return _error(400, "'response_format' of type 'json_schema' is not supported with this model.")
+        for setting in self.refuses & body.keys():
+            return _error(400, f"Unsupported value: '{setting}' does not support this with this model.")
         if fault in ERRORS:
             return _error(*ERRORS[fault], headers={"Retry-After": self.retry_after} if self.retry_after else {})
         if fault in CODES:

@@ -24,7 +24,7 @@ def reordered(value, draw):
     return [reordered(each, draw) for each in value] if isinstance(value, list) else value
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(value=VALUES, data=st.data())
 def test_the_order_of_keys_changes_nothing(value, data):
     other = reordered(value, data.draw)
@@ -32,7 +32,7 @@ def test_the_order_of_keys_changes_nothing(value, data):
     assert digest(other) == digest(value)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(value=VALUES)
 def test_canonical_text_reads_back_as_the_same_value_and_the_same_text(value):
     text = canonical(value)
@@ -40,7 +40,7 @@ def test_canonical_text_reads_back_as_the_same_value_and_the_same_text(value):
     assert canonical(json.loads(text)) == text
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(value=VALUES)
 def test_canonical_text_is_one_line_of_ascii_without_padding(value):
     text = canonical(value)
@@ -49,13 +49,13 @@ def test_canonical_text_is_one_line_of_ascii_without_padding(value):
     assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(first=VALUES, second=VALUES)
 def test_different_texts_have_different_digests(first, second):
     assert (digest(first) == digest(second)) == (canonical(first) == canonical(second))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(text=st.text() | st.text(st.characters(categories=["Cs", "Lu", "Nd"])))
 def test_a_digest_is_sha256_of_the_text_and_says_so(text):
     found = digest_text(text)

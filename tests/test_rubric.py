@@ -143,7 +143,7 @@ def test_a_judge_is_shown_the_words_of_a_criterion_and_none_of_its_evidence():
     assert json.loads(json.dumps(payload)) == payload
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(value=st.floats(allow_infinity=False))
 def test_evidence_is_rounded_and_undefined_is_none(value: float):
     found = rounded(value)

@@ -26,7 +26,10 @@ def say_most(asked: Mapping[str, Estimate], judges: Mapping[str, str], given: Ma
         money = "price unknown (--price)" if row["cost_usd"] is None else f"${row['cost_usd']:.4f}"
         tokens = f"{row['tokens']['prompt']:,} tokens read, {row['tokens']['completion']:,} written"
         click.echo(f"{role} {row['judge']}: at most {row['calls']:,} calls, {tokens}, {money}")
-    click.echo("Nothing was asked. Kept answers make it less; a reply that needs a repair costs one call more.")
+    click.echo(
+        "Nothing was asked. Kept answers make it less. A reply that cannot be used makes it more: it is asked for once "
+        "again, and a proposal up to five times."
+    )
 
 
 def scoring_at_most(rubric: Rubric, rows: Iterable[Example | Fault]) -> Estimate:

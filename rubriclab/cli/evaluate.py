@@ -14,7 +14,8 @@ from rubriclab.cli.options import dry_run_option, json_option, judge_options, ma
 if TYPE_CHECKING:
     from rubriclab.cli.session import Session
     from rubriclab.data import Example
-    from rubriclab.evaluation import Result
+    from rubriclab.evaluation import Evaluator, Result
+    from rubriclab.judges.judge import Judge
     from rubriclab.scoring import Score
     from rubriclab.store import Version
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="What a group with constant human scores counts for; 'papers' counts it as 1, as HypoEval does.",
 )
-@click.option("--include-training", is_flag=True, help="Do not leave out the groups that a rubric has learned from.")
+@option("--include-training", is_flag=True, help="Do not leave out the groups that a rubric has learned from.")
 @option("--report", metavar="PATH", help="Also write a report as one HTML file.")
 @judge_options
 @map_option
@@ -55,20 +56,24 @@ def evaluate(heldout: str, **given: Any) -> None:
 
     Groups that any of the rubrics has learned from are left out, and it is said how many.
     """
-    from rubriclab.cli.session import chosen_judge, finish, note, session
+    from rubriclab.cli.session import finish, judge_of, note, session
 
     with session(given["store"], given) as work:
         versions = [work.store.load(ref) for ref in given["rubrics"]]
         versions = list({version.ref: version for version in versions}.values())
         examples = _heldout(heldout, versions, given)
         texts = _texts(examples, versions)
-        judges = {v.ref: chosen_judge(given["judge"], v.provenance.judge) for v in versions}
+        _check(texts, versions, given)
+        choices = {version.ref: judge_of(version, given["judge"]) for version in versions}
         if given["dry_run"]:
-            _say_most(versions, texts, judges, given)
+            _say_most(versions, texts, {ref: choice.spec for ref, choice in choices.items()}, given)
             return
-        scored = finish(lambda: _score(versions, texts, judges, work))
-        results = _results(versions, texts, scored, given)
+        scored = finish(lambda: _score(versions, texts, {ref: work.judge(c) for ref, c in choices.items()}, work))
+        results, floors = _results(versions, texts, scored, given)
         _print(results, as_json=given["as_json"])
+        if not given["as_json"]:
+            _print_verdicts(versions, texts, scored, results, floors)
+        _stop_if_dead(scored, work)
         if given["report"]:
             _write_report(given["report"], versions, results, scored, examples)
             note(f"report written to {given['report']}")
@@ -91,7 +96,7 @@ def _texts(examples: Sequence[Example], versions: Sequence[Version]) -> dict[str
 
 
 async def _score(
-    versions: Sequence[Version], texts: Mapping[str, Sequence[Example]], judges: Mapping[str, str], work: Session
+    versions: Sequence[Version], texts: Mapping[str, Sequence[Example]], judges: Mapping[str, Judge], work: Session
 ) -> dict[str, list[Score]]:
     from rubriclab.cli.progress import progress
     from rubriclab.scoring import score_stream
@@ -100,7 +105,7 @@ async def _score(
     with progress(work.ledger) as advance:
         for version in versions:
             done, rows = scored[version.ref], texts[version.ref]
-            judge = work.judge(judges[version.ref])
+            judge = judges[version.ref]
             async for score in score_stream(version.rubric, rows, judge, version.ref, 2 * work.options.concurrency):
                 done.append(score)
                 advance(f"{version.ref}: {len(done)} of {len(rows)} texts", len(done) / len(rows))
@@ -112,12 +117,14 @@ def _results(
     texts: Mapping[str, Sequence[Example]],
     scored: Mapping[str, Sequence[Score]],
     given: dict[str, Any],
-) -> list[Result]:
+) -> tuple[list[Result], dict[str, list[Evaluator]]]:
+    """Return every evaluator's agreement, and by aspect the floors among them."""
     import numpy as np
 
     from rubriclab.evaluation import LEVELS, Evaluator, evaluate, floors
 
     results: list[Result] = []
+    by_aspect: dict[str, list[Evaluator]] = {}
     for aspect in dict.fromkeys(version.rubric.aspect.name for version in versions):
         chosen = [version for version in versions if version.rubric.aspect.name == aspect]
         rows = texts[chosen[0].ref]
@@ -126,10 +133,11 @@ def _results(
             values = [math.nan if score.score is None else score.score for score in scored[version.ref]]
             evaluators.append(Evaluator(version.ref, np.array(values, dtype=float)))
         known = {version.ref: version.provenance.floor for version in chosen}
-        evaluators += floors(rows, {ref: floor for ref, floor in known.items() if floor})
+        by_aspect[aspect] = floors(rows, {ref: floor for ref, floor in known.items() if floor})
         levels = given["levels"] or LEVELS
-        results += evaluate(rows, evaluators, aspect, levels=levels, constant=given["constant_groups"])
-    return results
+        everyone = [*evaluators, *by_aspect[aspect]]
+        results += evaluate(rows, everyone, aspect, levels=levels, constant=given["constant_groups"])
+    return results, by_aspect
 
 
 def _say_most(
@@ -156,10 +164,10 @@ def _heldout(heldout: str, versions: Sequence[Version], given: dict[str, Any]) -
         note(f"left out: {fault}")
     if given["include_training"]:
         return examples
-    groups = {group for version in versions for group in version.provenance.groups}
-    kept = unseen(examples, groups)
+    kept = unseen(examples, [version.provenance for version in versions])
     if len(kept) < len(examples):
-        note(f"{len(examples) - len(kept)} of {len(examples)} texts left out: their groups were learned from")
+        left = len(examples) - len(kept)
+        note(f"{left} of {len(examples)} texts left out: their groups, or the texts themselves, were learned from")
     if not kept:
         raise DataError(
             f"All {len(examples)} usable rows of {heldout} belong to groups that the rubrics have learned from.",
@@ -177,6 +185,55 @@ def _print(results: Sequence[Result], *, as_json: bool) -> None:
     from rubriclab.report.terminal import results_view
 
     print_view(results_view(results))
+
+
+def _print_verdicts(
+    versions: Sequence[Version],
+    texts: Mapping[str, Sequence[Example]],
+    scored: Mapping[str, Sequence[Score]],
+    results: Sequence[Result],
+    floors: Mapping[str, Sequence[Evaluator]],
+) -> None:
+    """Print for each aspect in words whether its rubrics are above the floors, as the report does."""
+    from rubriclab.report.summary import sentences, summarize
+    from rubriclab.report.texts import judged_texts
+
+    for aspect, flooring in floors.items():
+        chosen = [version for version in versions if version.rubric.aspect.name == aspect]
+        judged = {v.ref: judged_texts(texts[v.ref], scored[v.ref], v.ref, aspect) for v in chosen}
+        own = [result for result in results if result.aspect == aspect]
+        if summary := summarize(aspect, chosen, own, judged, flooring):
+            click.echo("\n" + " ".join(sentences(summary)))
+
+
+def _check(texts: Mapping[str, Sequence[Example]], versions: Sequence[Version], given: dict[str, Any]) -> None:
+    """Say what would make the figures mean something else, and stop before anything is asked if they cannot be had."""
+    from rubriclab.cli.session import note
+    from rubriclab.errors import DataError
+
+    if given["report"] and not Path(given["report"]).absolute().parent.is_dir():
+        raise DataError(f"{given['report']} cannot be written: there is no such folder.")
+    for version in versions:
+        rows, aspect, scale = texts[version.ref], version.rubric.aspect.name, version.rubric.scale
+        if len({row.id for row in rows}) < len(rows):
+            note(f"{version.ref}: some ids stand more than once; such texts count as often as they stand")
+        outside = sum(not scale.contains(row.scores[aspect]) for row in rows)
+        if outside:
+            note(f"{version.ref}: {outside} labels lie outside of its scale, {scale.describe()}")
+        if len({row.group for row in rows}) == len(rows):
+            note(f"{version.ref}: every text is a group of its own; give `group` or `source` to compare rivals")
+        if any(row.system is None for row in rows):
+            if "system" in given["levels"]:
+                raise DataError("Some texts do not name their system, so systems cannot be compared.", "Give `system`.")
+            note(f"{version.ref}: no comparison of systems, as some texts do not name theirs")
+
+
+def _stop_if_dead(scored: Mapping[str, Sequence[Score]], work: Session) -> None:
+    from rubriclab.errors import JudgeError
+
+    reasons = [score.unscored for scores in scored.values() for score in scores if score.unscored]
+    if reasons and not (work.ledger.asked or work.ledger.cached):
+        raise JudgeError(f"The provider gave no reply at all; the latest reason: {reasons[-1]}")
 
 
 def _write_report(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,10 +31,16 @@ if TYPE_CHECKING:
 @option("--name", help="The rubric's name in the store.  [default: TASK-ASPECT]")
 @option("--definition", help="What the aspect means; shipped for those of the well-known data sets.")
 @option("--scale", metavar="LOW:HIGH", help="The raters' scale, as in 1:5; taken from the labels if not given.")
-@option("--seed", type=int, default=42, show_default=True, help="Decides the order in which the texts are seen.")
+@option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=42,
+    show_default=True,
+    help="Decides the order in which the texts are seen.",
+)
 @option("--generator", metavar="JUDGE", help="Who proposes and refines hypotheses.  [default: the judge]")
 @option("--literature", metavar="PATH", help="Findings of your own, a file or a folder.  [default: those that ship]")
-@click.option("--no-literature", is_flag=True, help="Learn without findings.")
+@option("--no-literature", is_flag=True, help="Learn without findings.")
 @option("--parent", metavar="REF", help="The version that this one continues.  [default: the newest of the name]")
 @judge_options
 @settings_option
@@ -47,11 +54,13 @@ def learn(labelled: str, **given: Any) -> None:
     LABELLED is a .jsonl, .csv (both also .gz) or .parquet file of texts with human scores, or - for standard input.
     Killed or stopped by a cap, the same command goes on where it was: answers are kept as they come.
     """
-    from rubriclab.cli.session import chosen_judge, finish, note, session
+    from rubriclab.cli.session import Choice, finish, judge_named, note, session
     from rubriclab.data import Assignment, find_aspect, parse_mapping, read, task_words, training_examples
     from rubriclab.data.mapping import NATIVE
     from rubriclab.literature import load_findings
+    from rubriclab.store.version import check_name
 
+    name = check_name(given["name"] or _default_name(given["task"], given["aspect"]))
     settings = _settings([*given["configured"], *given["settings"]])
     aspect = find_aspect(given["task"], given["aspect"], given["definition"])
     mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
@@ -61,7 +70,7 @@ def learn(labelled: str, **given: Any) -> None:
     assignment = Assignment(task_words(given["task"]), aspect, training.scale)
     path = Path(given["literature"]) if given["literature"] else None
     findings = () if given["no_literature"] else load_findings(given["task"], aspect.name, path)
-    judge = chosen_judge(given["judge"])
+    judge = judge_named(given["judge"])
     generator = given["generator"] or judge
     if given["dry_run"]:
         from rubriclab.cli.dry_run import say_most
@@ -76,16 +85,14 @@ def learn(labelled: str, **given: Any) -> None:
         )
         say_most(asked, {"judge": judge, "generator": generator}, given)
         return
-    with session(given["store"], given) as work:
+    with session(given["store"], given, create=True) as work:
         from rubriclab.cli.progress import progress
         from rubriclab.learning import train
-        from rubriclab.store.version import check_name
 
-        name = check_name(given["name"] or f"{given['task']}-{aspect.name}".lower())
         if given["parent"]:
             work.store.load(given["parent"])
-        asked_judge = work.judge(judge)
-        asked_generator = asked_judge if generator == judge else work.judge(generator)
+        asked_judge = work.judge(Choice(judge))
+        asked_generator = asked_judge if generator == judge else work.judge(Choice(generator))
         with progress(work.ledger) as advance:
             trained = finish(
                 lambda: train(
@@ -102,6 +109,10 @@ def learn(labelled: str, **given: Any) -> None:
             )
         version = work.store.save(name, trained.rubric, trained.provenance, work.effort(), given["parent"])
         _report(version, work.effort(), work.store.place, as_json=given["as_json"])
+
+
+def _default_name(task: str, aspect: str) -> str:
+    return re.sub(r"[^a-z0-9._-]+", "-", f"{task}-{aspect}".lower()).strip("-._")
 
 
 def _settings(pairs: Sequence[str]) -> HypoEvalSettings:
@@ -145,7 +156,7 @@ def _report(version: Version, effort: Any, place: str, *, as_json: bool) -> None
     if agreement:
         click.echo(
             f"Spearman {estimate(agreement.spearman)} on the {agreement.n} training texts (optimistic); "
-            f"{estimate(agreement.cross_validated)} when chosen without the group's own labels"
+            f"{estimate(agreement.reselected)} when chosen without the group's own labels"
         )
     if not any((criterion.evidence.pearson or 0) > 0 for criterion in version.rubric.criteria):
         note("warning: none of the criteria tracks the labels; the scores of this rubric mean nothing")

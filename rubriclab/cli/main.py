@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -61,6 +60,7 @@ def run(arguments: list[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         result: Any = cli.main(arguments, prog_name="rubriclab", standalone_mode=False)
+        sys.stdout.flush()
     except RubriclabError as error:
         click.echo(f"error: {error}", err=True)
         return error.exit_code
@@ -70,9 +70,12 @@ def run(arguments: list[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; run the same command again to go on: answers so far are kept", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has gone (`| head`); Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        # Reading and writing of users' files is told apart where it happens; what is left is a full disk and its like.
+        click.echo(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}", err=True)
+        return RubriclabError.exit_code
+    except SystemExit:
+        # How click and rich end when whoever read our output has gone (`| head`), which is no fault of the command.
         return 0
     return result if isinstance(result, int) else 0
 

@@ -11,7 +11,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def option(name: str, *names: str, **settings: Any) -> Callable[[F], F]:
-    """Return a click option that `RUBRICLAB_NAME` sets too; the variable is shown in the help."""
+    """Return a click option that `RUBRICLAB_NAME` sets too; all commands share the variable."""
     long = next(part for part in (name, *names) if part.startswith("--")).split("/")[0]
     variable = "RUBRICLAB_" + long.removeprefix("--").replace("-", "_").upper()
     return click.option(name, *names, envvar=variable, show_envvar=False, **settings)
@@ -31,16 +31,14 @@ def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 store_option = option(
     "--store", metavar="PATH|URL", help="Where versions and answers are kept: an SQLite file or any SQLAlchemy URL."
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print machine-readable results.")
+json_option = option("--json", "as_json", is_flag=True, help="Print machine-readable results.")
 map_option = option(
     "--map",
     "mapping",
     metavar="FIELD=COLUMN,…",
     help="Where fields stand in your rows, as in output=summary,scores.coherence=coh.",
 )
-dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Say what the command would ask at most, and ask nothing."
-)
+dry_run_option = option("--dry-run", is_flag=True, help="Say what the command would ask at most, and ask nothing.")
 
 judge_options = together(
     option(

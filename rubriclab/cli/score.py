@@ -40,7 +40,7 @@ def score(texts: str, **given: Any) -> None:
     TEXTS is a .jsonl, .csv (both also .gz) or .parquet file, or - for standard input; it is read as a stream. A faulty
     row, or a text without enough usable ratings, becomes a row without a score that says why.
     """
-    from rubriclab.cli.session import chosen_judge, session
+    from rubriclab.cli.session import judge_of, session
     from rubriclab.data import parse_mapping, read
     from rubriclab.data.mapping import NATIVE
 
@@ -48,13 +48,13 @@ def score(texts: str, **given: Any) -> None:
     mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
     with session(given["store"], given) as work:
         version = work.store.load(given["rubric"])
-        judge = chosen_judge(given["judge"], version.provenance.judge)
+        choice = judge_of(version, given["judge"])
         if given["dry_run"]:
             from rubriclab.cli.dry_run import say_most, scoring_at_most
 
-            say_most({"judge": scoring_at_most(version.rubric, read(texts, mapping))}, {"judge": judge}, given)
+            say_most({"judge": scoring_at_most(version.rubric, read(texts, mapping))}, {"judge": choice.spec}, given)
         else:
-            _score(read(texts, mapping), version, work.judge(judge), work, given)
+            _score(read(texts, mapping), version, work.judge(choice), work, given)
 
 
 def _check_output(texts: str, given: dict[str, Any]) -> None:
@@ -71,17 +71,19 @@ def _check_output(texts: str, given: dict[str, Any]) -> None:
 
 @dataclass
 class _Count:
-    """Rows written, and those among them without a score."""
+    """Rows written, those among them without a score, and the latest reason that a judged text has none."""
 
     rows: int = 0
     unscored: int = 0
+    reason: str | None = None
 
 
 def _score(rows: Rows, version: Version, judge: Judge, work: Session, given: dict[str, Any]) -> None:
     import orjson
 
     from rubriclab.cli.progress import progress
-    from rubriclab.cli.session import finish
+    from rubriclab.cli.session import finish, note
+    from rubriclab.errors import JudgeError, RubriclabError
     from rubriclab.scoring import score_stream
 
     count = _Count()
@@ -95,13 +97,19 @@ def _score(rows: Rows, version: Version, judge: Judge, work: Session, given: dic
                 out.write(orjson.dumps(row.to_row(), option=orjson.OPT_APPEND_NEWLINE))
                 count.rows += 1
                 count.unscored += row.score is None
+                count.reason = row.unscored if row.criteria else count.reason
                 advance(f"{count.rows:,} texts", count.rows / whole if whole else -1.0)
 
         try:
             finish(run)
+        except (RubriclabError, KeyboardInterrupt):
+            note(f"{count.rows:,} rows were written before it ended")
+            raise
         finally:
             out.flush()
     _summary(version, count, work, given)
+    if count.reason and not (work.ledger.asked or work.ledger.cached):
+        raise JudgeError(f"The provider gave no reply at all; the latest reason: {count.reason}")
 
 
 def _summary(version: Version, count: _Count, work: Session, given: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import parse_price
 from rubriclab.rubric import Effort
-from rubriclab.store import Store, open_store
+from rubriclab.store import Store, Version, open_store
 
 T = TypeVar("T")
 JUDGE_SETTINGS = (
@@ -37,6 +37,14 @@ JUDGE_SETTINGS = (
 
 
 @dataclass(frozen=True)
+class Choice:
+    """The judge to use, and the server to ask it at where that is not the provider's own."""
+
+    spec: str
+    address: str | None = None
+
+
+@dataclass(frozen=True)
 class Session:
     """An open store, the options that judges are asked with, and the ledger that all of them share."""
 
@@ -47,11 +55,12 @@ class Session:
     record: Path | None
     started: float
 
-    def judge(self, spec: str) -> Judge:
-        """Return the judge that a user calls `spec`, connected to the store's answers."""
+    def judge(self, choice: Choice) -> Judge:
+        """Return the judge chosen, connected to the store's answers; a server named on the command line comes first."""
+        server = {"api_base": self.options.api_base or choice.address}
         return connect(
-            spec,
-            options=self.options,
+            choice.spec,
+            options=self.options.model_copy(update=server),
             ledger=self.ledger,
             answers=self.store.answers,
             record=self.record,
@@ -64,11 +73,11 @@ class Session:
 
 
 @contextmanager
-def session(store: str | None, given: Mapping[str, Any]) -> Iterator[Session]:
+def session(store: str | None, given: Mapping[str, Any], *, create: bool = False) -> Iterator[Session]:
     """Open what a command works with; `given` holds the judge options as the command line has them."""
     options = judge_options(given)
     record = Path(given["record"]) if given.get("record") else None
-    with open_store(store) as opened:
+    with open_store(store, create=create) as opened:
         budget = Budget(options.max_calls, options.max_cost)
         yield Session(opened, options, budget, Ledger(), record, time.monotonic())
 
@@ -92,21 +101,31 @@ def judge_options(given: Mapping[str, Any]) -> JudgeOptions:
         raise SettingsError(f"--{name}: {first['msg']}; got {first['input']!r}.") from None
 
 
-def chosen_judge(given: str | None, learned_with: str | None = None) -> str:
-    """Return the judge to use, and say in one line which it is where the user has not named one."""
-    if given:
-        judge, why = given, ""
-    elif learned_with:
-        judge, why = learned_with, ", as the rubric was learned with it"
-    else:
-        judge, why = EMBEDDED, ", as none is configured"
+def judge_of(version: Version, named: str | None) -> Choice:
+    """Return the judge that the user has named, else the one that the version was learned with, and say which it is."""
+    made = version.provenance
+    if named:
+        _say_embedded(named, "")
+        if named != made.judge:
+            note(f"{version.ref} was learned with {made.judge}; with another judge its agreement may differ")
+        return Choice(named)
+    place = f" at {made.judge_address}" if made.judge_address else ""
+    why = f", as {version.ref} was learned with it"
+    _say_embedded(made.judge, why)
+    if made.judge != EMBEDDED:
+        note(f"judge: {made.judge}{place}{why}")
+    return Choice(made.judge, made.judge_address)
+
+
+def judge_named(named: str | None) -> str:
+    """Return the judge that the user has named, or else the offline one, and say so."""
+    _say_embedded(named or EMBEDDED, "" if named else ", as none is configured")
+    return named or EMBEDDED
+
+
+def _say_embedded(judge: str, why: str) -> None:
     if judge == EMBEDDED:
         note(f"judge: embedded{why}; it measures texts offline and is not a language model (--judge names another)")
-    elif why:
-        note(f"judge: {judge}{why}")
-    if given and learned_with and given != learned_with:
-        note(f"the rubric was learned with {learned_with}; with another judge its agreement may differ")
-    return judge
 
 
 def note(text: str) -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from rubriclab.cli.options import json_option, store_option
+from rubriclab.cli.options import json_option, option, store_option
 
 
 @click.command()
 @click.argument("rubric")
-@click.option("--evidence", is_flag=True, help="Also where each criterion came from, and what was dropped and why.")
+@option("--evidence", is_flag=True, help="Also where each criterion came from, and what was dropped and why.")
 @store_option
 @json_option
 def show(rubric: str, *, evidence: bool, store: str | None, as_json: bool) -> None:
@@ -19,7 +19,7 @@ def show(rubric: str, *, evidence: bool, store: str | None, as_json: bool) -> No
     from rubriclab.cli.printing import print_view
     from rubriclab.store import open_store
 
-    with open_store(store) as opened:
+    with open_store(store, create=False) as opened:
         version = opened.load(rubric)
     if as_json:
         from rubriclab.store import write_pack

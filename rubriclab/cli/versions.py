@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rubriclab.cli.options import json_option, option, store_option
+
+if TYPE_CHECKING:
+    from rubriclab.store import Version
 
 
 @click.command("list")
@@ -16,13 +19,18 @@ from rubriclab.cli.options import json_option, option, store_option
 @json_option
 def list_names(*, store: str | None, as_json: bool) -> None:
     """List the rubrics in the store, the newest version of each."""
+    from rubriclab.errors import NoStore
     from rubriclab.store import open_store
 
-    with open_store(store) as opened:
-        newest = [opened.load(name) for name in opened.names()]
-        place = opened.place
+    newest: list[Version] = []
+    try:
+        with open_store(store, create=False) as opened:
+            newest = [opened.load(name) for name in opened.names()]
+            nothing = f"No rubric is stored in {opened.place} yet; `rubriclab learn` makes one."
+    except NoStore as none:
+        nothing = str(none)
     if not newest and not as_json:
-        click.echo(f"No rubric is stored in {place} yet; `rubriclab learn` makes one.", err=True)
+        click.echo(nothing, err=True)
         return
     _print_versions(newest, as_json=as_json, view="names_view")
 
@@ -35,7 +43,7 @@ def log(name: str, *, store: str | None, as_json: bool) -> None:
     """List all versions of NAME, the newest first."""
     from rubriclab.store import open_store
 
-    with open_store(store) as opened:
+    with open_store(store, create=False) as opened:
         versions = opened.log(name)
     _print_versions(versions, as_json=as_json, view="log_view")
 
@@ -50,7 +58,7 @@ def diff(before: str, after: str, *, store: str | None, as_json: bool) -> None:
     from rubriclab.cli.printing import print_json, print_view
     from rubriclab.store import compare, open_store
 
-    with open_store(store) as opened:
+    with open_store(store, create=False) as opened:
         difference = compare(opened.load(before), opened.load(after))
     if as_json:
         print_json(difference.as_json())
@@ -63,13 +71,13 @@ def diff(before: str, after: str, *, store: str | None, as_json: bool) -> None:
 @click.command()
 @click.argument("ref")
 @click.argument("tag")
-@click.option("--delete", is_flag=True, help="Remove the tag instead.")
+@option("--delete", is_flag=True, help="Remove the tag instead.")
 @store_option
 def tag(ref: str, tag: str, *, delete: bool, store: str | None) -> None:
     """Point TAG (as in production) to the version REF; a tag moves, versions never change."""
     from rubriclab.store import open_store
 
-    with open_store(store) as opened:
+    with open_store(store, create=False) as opened:
         if delete:
             name = ref.partition("@")[0]
             opened.untag(name, tag)
@@ -87,7 +95,7 @@ def export_pack(ref: str, *, output: str, store: str | None) -> None:
     from rubriclab.errors import PackError
     from rubriclab.store import open_store, write_pack
 
-    with open_store(store) as opened:
+    with open_store(store, create=False) as opened:
         text = write_pack(opened.load(ref))
     if output == "-":
         click.echo(text, nl=False)
@@ -132,7 +140,7 @@ def verify(*, store: str | None, as_json: bool) -> None:
     from rubriclab.cli.printing import print_json, print_view
     from rubriclab.store import open_store
 
-    with open_store(store) as opened:
+    with open_store(store, create=False) as opened:
         problems = opened.verify()
         place, names = opened.place, opened.names()
     if as_json:

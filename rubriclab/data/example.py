@@ -34,6 +34,11 @@ def labelled(examples: Iterable[Example], aspect: str) -> tuple[Example, ...]:
     return tuple(example for example in examples if aspect in example.scores)
 
 
+def text_digest(example: Example) -> str:
+    """Return the digest of a text with its source and context, whatever it is called and however it was scored."""
+    return digest([example.output, example.source, example.context])
+
+
 def data_digest(examples: Iterable[Example], aspect: str) -> str:
     """Return the digest of what learning sees of `examples`, whatever their order: texts and the scores of `aspect`."""
     rows: list[list[Any]] = [

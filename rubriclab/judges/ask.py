@@ -22,10 +22,14 @@ R = TypeVar("R", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[R]):
-    """A parsed answer, or the reason why there is none; exactly one of the two is set."""
+    """A parsed answer, or the reason why there is none; exactly one of the two is set.
+
+    `replied` tells a reply that could not be used from no reply at all.
+    """
 
     value: R | None
     missing: str | None = None
+    replied: bool = True
 
 
 async def ask(judge: Judge, prompt: Prompt[R]) -> Answer[R]:
@@ -41,7 +45,7 @@ async def ask(judge: Judge, prompt: Prompt[R]) -> Answer[R]:
             reply = await judge.reply(prompt.repaired(reply.text, complaint))
             value, complaint = read(reply, prompt)
     except (JudgeUnavailable, PromptRejected) as error:
-        return Answer(None, str(error))
+        return Answer(None, str(error), replied=False)
     return Answer(value) if value is not None else Answer(None, f"unusable reply, also after one repair: {complaint}")
 
 
@@ -74,11 +78,10 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
 
 def _objects(text: str) -> Iterator[Any]:
     """Yield the outermost JSON objects in `text`, left to right."""
-    decoder = json.JSONDecoder(parse_float=_finite, parse_constant=_finite, object_pairs_hook=_unambiguous)
     at = text.find("{")
     while at >= 0:
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = _DECODER.raw_decode(text, at)
         except ValueError:
             end = at + 1
         except RecursionError:  # thousands of levels deep is no answer, and trying each level would take seconds
@@ -106,3 +109,6 @@ def _complaint(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False)[0]
     where = ".".join(str(part) for part in first["loc"]) or "the object"
     return f"{where}: {first['msg']}."
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite, object_pairs_hook=_unambiguous)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import functools
 import logging
 import os
@@ -15,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
 from rubriclab.judges.judge import Reply, Usage
 from rubriclab.judges.price import Price
-from rubriclab.judges.provider_errors import names_schema, provider_of, translated
+from rubriclab.judges.provider_errors import provider_of, refused_setting, translated
 from rubriclab.judges.request import messages_of
 from rubriclab.judges.schema import response_format
 from rubriclab.prompts import Prompt
@@ -56,7 +55,7 @@ class LanguageModel:
         self._price = price
         self._api_base = api_base
         self._reasoning_tokens = reasoning_tokens
-        self._schema_refused = False
+        self._refused: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -83,21 +82,13 @@ class LanguageModel:
         """Tokens that a reply may take beyond the prompt's own limit."""
         return self._reasoning_tokens if _litellm().supports_reasoning(self.model) else 0
 
-    @functools.cached_property
+    @property
     def dropped(self) -> tuple[str, ...]:
-        """Parameters that the model does not take and that are left out: `temperature`, `max_tokens`."""
-        litellm = _litellm()
-        model, provider = self._place
-        supported = litellm.get_supported_openai_params(model, custom_llm_provider=provider) or []
-        sent = litellm.utils.get_optional_params(
-            model=model, custom_llm_provider=provider, temperature=0.0, drop_params=True
-        )
-        missing = [] if "temperature" in sent else ["temperature"]
-        missing += [] if {"max_tokens", "max_completion_tokens"} & set(supported) else ["max_tokens"]
-        return tuple(missing)
+        """Parameters that are left out: litellm knows, or the provider said, that the model does not take them."""
+        return tuple(sorted({*self._not_taken, *self._refused}))
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the model's reply; one request, two where a schema is refused for the first time.
+        """Return the model's reply; one request, and one more for each setting that is refused for the first time.
 
         Raises:
             JudgeUnavailable: for a time-out, a lost connection, a rate limit, a server error or a damaged reply.
@@ -117,31 +108,36 @@ class LanguageModel:
         return self._read(response)
 
     async def _respond(self, prompt: Prompt[Any]) -> Any:
-        form = response_format(prompt.reply) if self._takes_schema else None
-        try:
-            return await self._complete(prompt, form)
-        except _litellm().BadRequestError as error:
-            if form is None or self._structured == "schema" or not names_schema(error):
-                raise
-            self._schema_refused = True
-        return await self._complete(prompt, None)
+        while True:
+            settings = self._settings(prompt)
+            try:
+                return await self._complete(prompt, settings)
+            except _litellm().BadRequestError as error:
+                refused = refused_setting(error, settings)
+                if refused is None or (refused == "response_format" and self._structured == "schema"):
+                    raise
+                self._refused.add(refused)
 
-    async def _complete(self, prompt: Prompt[Any], form: dict[str, Any] | None) -> Any:
-        # litellm retries 400 and 401, and twice over: both of its retry counts are off, and drop_params leaves out what
-        # a model does not take, which `dropped` tells.
-        extra: dict[str, Any] = {"response_format": copy.deepcopy(form)} if form else {}
-        extra |= {"api_base": self._api_base} if self._api_base else {}
+    async def _complete(self, prompt: Prompt[Any], settings: dict[str, Any]) -> Any:
+        # litellm would retry refusals too, and twice over: both of its counts are off.
         return await _litellm().acompletion(
             model=self.model,
             messages=[{"role": turn["role"], "content": _clean(turn["content"])} for turn in messages_of(prompt)],
-            temperature=prompt.temperature,
-            max_tokens=prompt.max_tokens + self.spare_tokens,
             timeout=self._timeout,
             num_retries=0,
             max_retries=0,
-            drop_params=True,
-            **extra,
+            **({"api_base": self._api_base} if self._api_base else {}),
+            **settings,
         )
+
+    def _settings(self, prompt: Prompt[Any]) -> dict[str, Any]:
+        settings = {
+            "temperature": prompt.temperature,
+            "max_tokens": prompt.max_tokens + self.spare_tokens,
+            "response_format": response_format(prompt.reply) if self._takes_schema else None,
+        }
+        dropped = self.dropped
+        return {name: value for name, value in settings.items() if value is not None and name not in dropped}
 
     def _read(self, response: Any) -> Reply:
         choice = response.choices[0] if response.choices else None
@@ -181,14 +177,24 @@ class LanguageModel:
             ) from None
         return model, provider
 
-    @property
+    @functools.cached_property
+    def _not_taken(self) -> frozenset[str]:
+        litellm = _litellm()
+        model, provider = self._place
+        supported = litellm.get_supported_openai_params(model, custom_llm_provider=provider)
+        if supported is None:  # a provider that litellm keeps no list for: it will say itself what it refuses
+            return frozenset()
+        sent = litellm.utils.get_optional_params(
+            model=model, custom_llm_provider=provider, temperature=0.0, drop_params=True
+        )
+        taken = {"temperature"} & sent.keys()
+        taken |= {"max_tokens"} if {"max_tokens", "max_completion_tokens"} & set(supported) else set()
+        return frozenset({"temperature", "max_tokens"} - taken)
+
+    @functools.cached_property
     def _takes_schema(self) -> bool:
         if self._structured != "auto":
             return self._structured == "schema"
-        return self._schema_known and not self._schema_refused
-
-    @functools.cached_property
-    def _schema_known(self) -> bool:
         model, provider = self._place
         return bool(_litellm().supports_response_schema(model, custom_llm_provider=provider))
 

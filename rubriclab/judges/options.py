@@ -31,7 +31,7 @@ class JudgeOptions(BaseModel):
     attempts: int = Field(default=6, ge=1, le=20)
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
-    max_calls: int | None = Field(default=None, ge=0)
+    max_calls: int | None = Field(default=None, ge=1)
     max_cost: float | None = Field(default=None, ge=0)
     price: Price | None = None
     structured: Structured = "auto"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -19,7 +19,10 @@ TRANSIENT = {408, 409, 425, 429}
 LONGEST_MESSAGE = 300
 
 _NO_KEY = re.compile(r"missing\b.*(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
-_SCHEMA = re.compile(r"response_?format|json_?schema|output_?format|structured output", re.IGNORECASE)
+_SETTINGS = {
+    "response_format": re.compile(r"response_?format|json_?schema|output_?format|structured output", re.IGNORECASE),
+    "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
+}
 _PREFIX = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
 
 
@@ -27,6 +30,7 @@ def translated(error: Exception, model: str) -> JudgeError:
     """Return this package's error for what litellm raised when `model` was asked."""
     status = getattr(error, "status_code", None) or 500
     said = f"{model}: {provider_message(error)}"
+    said += "" if said.endswith((".", "!", "?", "…")) else "."
     if _NO_KEY.search(str(error)):
         own = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
         return JudgeRefused(said, f"Set {key_variable(model)}{own}.")
@@ -39,9 +43,10 @@ def translated(error: Exception, model: str) -> JudgeError:
     return JudgeRefused(said, _what_to_check(status, model))
 
 
-def names_schema(error: Exception) -> bool:
-    """Return whether a refusal is about the reply's schema rather than about the question."""
-    return bool(_SCHEMA.search(str(error)))
+def refused_setting(error: Exception, settings: Collection[str]) -> str | None:
+    """Return which of the `settings` sent a refusal is about; `None` if it is about something else."""
+    named = (name for name in settings if name in _SETTINGS and _SETTINGS[name].search(str(error)))
+    return next(named, None)
 
 
 def provider_message(error: Exception) -> str:

@@ -6,6 +6,7 @@ when the reply is read.
 
 from __future__ import annotations
 
+import copy
 import functools
 import re
 from typing import Any
@@ -23,7 +24,8 @@ def response_format(reply: type[BaseModel]) -> dict[str, Any] | None:
     if schema is None:
         return None
     name = re.sub(r"[^A-Za-z0-9_-]", "_", reply.__name__)[:64]
-    return {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": True}}
+    # A copy, because providers' adapters rewrite schemas in place.
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": copy.deepcopy(schema), "strict": True}}
 
 
 @functools.lru_cache(maxsize=128)

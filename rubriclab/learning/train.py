@@ -9,7 +9,7 @@ import numpy as np
 
 from rubriclab import __version__
 from rubriclab.data.assignment import Assignment
-from rubriclab.data.example import Example, data_digest
+from rubriclab.data.example import Example, data_digest, text_digest
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.floor import best_measure
 from rubriclab.literature import Finding
@@ -68,12 +68,15 @@ async def train(
     provenance = Provenance(
         judge=judge.name,
         generator=generator.name,
+        judge_address=judge.identity.get("address"),
+        generator_address=generator.identity.get("address"),
         snapshots=tuple(sorted(snapshots())),
         settings={"hypoeval": settings.model_dump(mode="json")},
         prompts=prompts_digest(f"hypoeval/{name}" for name in PROMPTS),
         data=data_digest(examples, assignment.aspect.name),
         examples=tuple(sorted(by_id)),
         groups=tuple(sorted({example.group for example in examples})),
+        texts=tuple(sorted(text_digest(example) for example in examples)),
         seed=seed,
         agreement=_training_agreement(learned, ordered, assignment.aspect.name, settings),
         floor=best_measure(ordered, assignment.aspect.name),
@@ -91,11 +94,11 @@ def _training_agreement(
     labels = np.array([example.scores[aspect] for example in ordered], dtype=float)
     groups = [example.group for example in ordered]
     fitted = agreement(learned.scores, labels, groups, level="dataset")
-    left_out = agreement(_cross_selected(learned.matrix, labels, groups, settings), labels, groups, level="dataset")
-    return TrainingAgreement(n=fitted.n, **_intervals(fitted), cross_validated=_interval(left_out.spearman))
+    left_out = agreement(_reselected(learned.matrix, labels, groups, settings), labels, groups, level="dataset")
+    return TrainingAgreement(n=fitted.n, **_intervals(fitted), reselected=_interval(left_out.spearman))
 
 
-def _cross_selected(
+def _reselected(
     matrix: FloatArray, labels: FloatArray, groups: Sequence[str], settings: hypoeval.HypoEvalSettings
 ) -> FloatArray:
     """Return each text's prediction by the criteria that the other groups' labels select; NaN if they select none."""

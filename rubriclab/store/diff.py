@@ -16,7 +16,7 @@ from rubriclab.store.version import Version
 # run hands them out anew.
 ALIKE = 75.0
 
-STATISTICS = ("spearman", "pearson", "kendall", "cross_validated")
+STATISTICS = ("spearman", "pearson", "kendall", "reselected")
 
 
 @dataclass(frozen=True, slots=True)

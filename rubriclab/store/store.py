@@ -11,10 +11,10 @@ from typing import Self, TypeVar
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
-from rubriclab.errors import NotInStore, StoreError
+from rubriclab.errors import NoStore, NotInStore, StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.answers import AnswerTable
-from rubriclab.store.engine import address, autocommitting, guarded, make_engine, shown, writing
+from rubriclab.store.engine import address, autocommitting, guarded, is_sqlite, make_engine, shown, writing
 from rubriclab.store.rows import Contents, contents_of, make_row, read_version
 from rubriclab.store.schema import prepare
 from rubriclab.store.tables import RubricRow, TagRow, VersionRow
@@ -27,14 +27,19 @@ Done = TypeVar("Done")
 ATTEMPTS = 100
 
 
-def open_store(where: str | Path | None = None) -> Store:
-    """Return the store at `where`, making it or bringing it to the newest schema if need be.
+def open_store(where: str | Path | None = None, *, create: bool = True) -> Store:
+    """Return the store at `where`, making it (if `create`) or bringing it to the newest schema if need be.
 
     `where` is a path to an SQLite file, any SQLAlchemy URL, or `None` for `store.db` in the user's data folder.
 
     Raises:
+        NoStore: if there is no such file, and it is not to be made.
         StoreError: if it cannot be opened: no database, no driver, no access, or written by a newer rubriclab.
     """
+    place = address(where)
+    file = place.database if is_sqlite(place) else None
+    if not create and file and file != ":memory:" and not Path(file).exists():
+        raise NoStore(f"No rubric is stored in {shown(place)} yet;", "`rubriclab learn` makes one.")
     return Store(where)
 
 

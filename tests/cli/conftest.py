@@ -23,6 +23,12 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Commands:
     return commands
 
 
+@pytest.fixture(scope="session")
+def pack(learned: Commands) -> str:
+    """news@1 as a pack."""
+    return learned("export", "news@1").out
+
+
 @pytest.fixture
 def own(learned: Commands, rubriclab: Commands) -> Commands:
     """The command line with a copy of that store, to be changed."""

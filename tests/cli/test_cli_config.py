@@ -34,9 +34,9 @@ IDS = [f"{arguments[0]}-{name}-{number}" for number, (arguments, name, *_) in en
 
 
 @pytest.fixture
-def with_pack(own: Commands) -> Commands:
+def with_pack(own: Commands, pack: str) -> Commands:
     """A store with rubrics, and one of them as a pack."""
-    assert own("export", "news", "-o", "pack.json").code == 0
+    (own.folder / "pack.json").write_text(pack, "utf-8")
     return own
 
 
@@ -92,10 +92,10 @@ def test_flags_can_stand_in_the_file(own: Commands) -> None:
     assert own(*LEARN).json["dry_run"] is True
 
 
-def test_an_option_that_another_command_has_does_no_harm(own: Commands) -> None:
+def test_an_option_that_another_command_has_does_no_harm(own: Commands, pack: str) -> None:
     config(own, "name = 'other'\njudge = 'embedded'\nmax-cost = 2.5\n[hypoeval]\nk = 3")
     assert own("list").code == 0
-    assert own("import", "-", stdin=own("export", "news@1").out.encode()).out == "news@3\n"
+    assert own("import", "-", stdin=pack.encode()).out == "news@3\n"
 
 
 @pytest.mark.parametrize("text", ["modell = 'gpt-4o-mini'", "[seval]\nk = 3", "configured = []"])

@@ -8,7 +8,7 @@ import sys
 
 import click
 import pytest
-from commands import CHECKOUT, Commands
+from commands import Commands
 
 from rubriclab import __version__
 from rubriclab.cli.main import cli
@@ -63,12 +63,6 @@ def test_help_imports_nothing_that_takes_long() -> None:
 def test_every_option_that_takes_a_value_has_an_environment_variable(option: click.Option) -> None:
     long = max(option.opts, key=len)
     assert option.envvar == "RUBRICLAB_" + long.removeprefix("--").replace("-", "_").upper()
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_is_shown_in_the_readme(command: str) -> None:
-    readme = (CHECKOUT / "README.md").read_text("utf-8")
-    assert re.search(rf"^rubriclab {command}\b", readme, re.MULTILINE)
 
 
 def test_an_unknown_command_is_refused_in_one_line(rubriclab: Commands) -> None:

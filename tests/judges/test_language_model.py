@@ -57,15 +57,31 @@ async def test_known_model_is_priced_and_gets_a_strict_schema(server: RunningSer
 
 
 async def test_refused_schema_is_left_out_from_then_on(server: RunningServer) -> None:
-    server.takes_schema = False
+    server.refuses = {"response_format"}
     judge = LanguageModel("gpt-4o-mini", timeout=5)
     for text in ("one", "two"):
         assert (await judge.reply(rate(text))).text
     assert ["response_format" in body for body in server.bodies] == [True, False, False]
+    assert judge.dropped == ("response_format",)
+
+
+async def test_every_setting_that_is_refused_is_left_out(server: RunningServer) -> None:
+    server.refuses = {"response_format", "temperature"}
+    judge = LanguageModel("gpt-4o-mini", timeout=5)
+    assert (await judge.reply(rate())).text
+    assert judge.dropped == ("response_format", "temperature")
+    assert len(server.bodies) == 3
+
+
+async def test_needed_setting_that_is_refused_ends_the_command(server: RunningServer) -> None:
+    server.refuses = {"max_tokens"}
+    with pytest.raises(JudgeRefused, match="max_tokens"):
+        await model().reply(rate())
+    assert len(server.bodies) == 1
 
 
 async def test_schema_that_was_insisted_on_is_not_left_out(server: RunningServer) -> None:
-    server.takes_schema = False
+    server.refuses = {"response_format"}
     with pytest.raises(JudgeRefused, match="response_format"):
         await model(structured="schema").reply(rate())
     assert len(server.bodies) == 1

@@ -15,7 +15,7 @@ from rubriclab.data import Assignment, Scale, data_digest, find_aspect, read, ta
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning import Trained, best_measure, train
-from rubriclab.learning.train import PROMPTS, _cross_selected
+from rubriclab.learning.train import PROMPTS, _reselected
 from rubriclab.literature import load_findings
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.selection import predictions, select
@@ -172,7 +172,7 @@ def table():
 
 def test_cross_validation_chooses_for_each_group_by_the_labels_of_the_others(table):
     matrix, labels, groups = table
-    predicted = _cross_selected(matrix, labels, groups, SETTINGS)
+    predicted = _reselected(matrix, labels, groups, SETTINGS)
     for group in set(groups):
         inside = np.array(groups) == group
         columns = select(matrix[~inside], labels[~inside], SETTINGS)
@@ -183,12 +183,12 @@ def test_cross_validation_chooses_for_each_group_by_the_labels_of_the_others(tab
 def test_no_label_of_the_left_out_group_is_used_for_it(table, group):
     matrix, labels, groups = table
     inside = np.array(groups) == group
-    before = _cross_selected(matrix, labels, groups, SETTINGS)
+    before = _reselected(matrix, labels, groups, SETTINGS)
     everywhere_else = False
     for seed in range(5):
         perturbed = labels.copy()
         perturbed[inside] = np.random.default_rng(seed).integers(-50, 50, inside.sum())
-        after = _cross_selected(matrix, perturbed, groups, SETTINGS)
+        after = _reselected(matrix, perturbed, groups, SETTINGS)
         np.testing.assert_array_equal(after[inside], before[inside])
         everywhere_else = everywhere_else or not np.array_equal(after, before)
     assert everywhere_else
@@ -202,7 +202,7 @@ async def test_cross_validation_flatters_less_where_nothing_can_be_learned():
         settings = SETTINGS.model_copy(update={"sources": "prior knowledge", "selected": 2})
         generator = scripted(seed, propose=lambda _, s=seed: Scripted(s).proposal(12))
         told = (await run(texts, judge=scripted(seed), generator=generator, settings=settings)).provenance.agreement
-        gaps.append(told.spearman.value - told.cross_validated.value)
+        gaps.append(told.spearman.value - told.reselected.value)
     assert np.mean(gaps) > 0
 
 
@@ -210,7 +210,7 @@ async def test_with_a_single_group_nothing_can_be_left_out_and_no_figure_is_made
     trained = await run([replace(text, group="one") for text in TEXTS])
     told = trained.provenance.agreement
     assert told is not None
-    assert told.cross_validated.value is None
+    assert told.reselected.value is None
     assert told.spearman.value is not None
 
 

@@ -74,7 +74,7 @@ def test_a_rubric_is_shown_whole() -> None:
         "parent news@7",
         "412 calls (37 more answered from cache, 2 failed, 1 repaired), 9,000 + 0 tokens, cost unknown, 61 s",
         "Spearman 0.71 [0.52, 0.83], optimistic",
-        "cross-validated Spearman 0.44 [-0.12, 0.66], optimistic too",
+        "re-selected Spearman 0.44 [-0.12, 0.66], optimistic too",
         "the less number of words (words), the better: Pearson -0.31",
         "h01 linked sentences weight 1.5; Pearson 0.61 on 29 training texts, 1 missing",
         "Each sentence takes up the one before.",

@@ -55,7 +55,7 @@ def numbered(number: int) -> Rubric:
 def provenance(**fields: Any) -> Provenance:
     """Return a provenance; `fields` replace its own."""
     value = Interval(value=0.4, low=0.1, high=0.7)
-    agreement = TrainingAgreement(n=30, spearman=value, pearson=value, kendall=value, cross_validated=value)
+    agreement = TrainingAgreement(n=30, spearman=value, pearson=value, kendall=value, reselected=value)
     own: dict[str, Any] = {
         "judge": "embedded",
         "generator": "embedded",

@@ -113,7 +113,7 @@ def test_changes_of_what_is_judged_and_how_it_was_learned_are_told() -> None:
 
 def test_agreement_is_set_side_by_side() -> None:
     better = Interval(value=0.6, low=0.5, high=0.7)
-    agreement = TrainingAgreement(n=20, spearman=better, pearson=better, kendall=better, cross_validated=better)
+    agreement = TrainingAgreement(n=20, spearman=better, pearson=better, kendall=better, reselected=better)
     difference = compare(version(rubric()), version(rubric(), agreement=agreement))
     told = {change.statistic: (change.before, change.after) for change in difference.agreement}
     assert told["spearman"] == (Interval(value=0.4, low=0.1, high=0.7), better)

@@ -146,6 +146,7 @@ def test_a_pack_of_an_import_holds_the_same_rubric_and_provenance(sqlite_store: 
 
 
 WORDS = st.text(min_size=1).filter(lambda text: text.strip())
+WEIGHTS = st.floats(min_value=0, exclude_min=True, max_value=1e9)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 SETTINGS = st.dictionaries(
     st.text(),
@@ -160,7 +161,13 @@ SETTINGS = st.dictionaries(
 
 @st.composite
 def rubrics(draw: st.DrawFn) -> Rubric:
-    made = st.builds(criterion, statement=WORDS, trait=WORDS, id=st.text(), weight=NUMBERS)
+    made = st.builds(
+        criterion,
+        statement=WORDS,
+        trait=WORDS,
+        id=st.text(),
+        weight=WEIGHTS,
+    )
     criteria = tuple(draw(st.lists(made, min_size=1, max_size=3)))
     part = Part(method="hypoeval", settings=draw(SETTINGS), criteria=criteria)
     return rubric(aspect=Aspect(name=draw(WORDS), definition=draw(WORDS)), task=draw(st.text()), parts=(part,))

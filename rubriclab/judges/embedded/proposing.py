@@ -60,8 +60,7 @@ def propose(fields: Mapping[str, Any]) -> dict[str, Any]:
 def refine(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return hypotheses with thresholds fitted anew to observations, or checked against what is usual.
 
-    Findings take out measures that run against their usual direction; hypotheses left without any go, though at least
-    one always stays.
+    Findings take out hypotheses whose measures all run against their usual direction, though at least one stays.
     """
     hypotheses, observations = fields["hypotheses"], fields["observations"]
     if observations:
@@ -174,7 +173,9 @@ def _amounts(entry: Measure, anchors: Sequence[float], *, rises: bool) -> list[s
 
 
 def _trait(bundle: Sequence[Belief]) -> str:
-    return _listed([BY_NAME[belief.measure].title for belief in bundle])
+    """Return the name of the leading measure; the statement names the others."""
+    first, others = BY_NAME[bundle[0].measure].title, len(bundle) - 1
+    return f"{first} (and {others} more)" if others else first
 
 
 def _statement(fields: Mapping[str, Any], bundle: Sequence[Belief], observations: Sequence[Mapping[str, Any]]) -> str:
@@ -188,10 +189,6 @@ def _statement(fields: Mapping[str, Any], bundle: Sequence[Belief], observations
     if observations:
         parts.append(fallback_text(float(np.mean([item["score"] for item in observations]))))
     return " ".join(parts)
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _rises(reading: Reading) -> int:

@@ -114,5 +114,5 @@ def _shown(value: float) -> str:
 
 
 def _on_scale(score: float, scale: Mapping[str, Any]) -> float:
-    bounded = min(max(score, scale["low"]), scale["high"])
-    return float(round(bounded)) if scale["whole"] else round(bounded, 4)
+    rounded = round(score) if scale["whole"] else round(score, 4)
+    return float(min(max(rounded, scale["low"]), scale["high"]))

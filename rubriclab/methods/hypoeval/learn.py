@@ -78,17 +78,17 @@ async def learn(
     The same examples in another order, with the same seed and replies, give the same result. `say` is told of progress.
 
     Raises:
+        SettingsError: if hypotheses are to come from literature alone, and there are no findings.
         JudgeError: if no hypothesis, or no hypothesis with ratings of half of the texts, could be obtained.
-        SettingsError: if hypotheses are to come from literature alone, and there is none.
     """
+    if settings.sources == "literature" and not findings:
+        raise SettingsError(
+            f"Hypotheses from literature alone need findings, and there are none for {assignment.words.task!r}.",
+            "Give your own with --literature PATH.",
+        )
     order = sorted(examples, key=lambda example: example.id)
     random.Random(seed).shuffle(order)
     used = tuple(findings) if settings.sources in ("labels and literature", "literature") else ()
-    if settings.sources == "literature" and not used:
-        raise SettingsError(
-            "Hypotheses are to come from literature alone, but there are no findings for this task and aspect;",
-            "give some with --literature, or choose other sources.",
-        )
     study = _Study(tuple(order), assignment, judge, generator, used, settings, random.Random(f"union {seed}"), say)
     await study.propose_all()
     await study.remove_redundant()
@@ -125,7 +125,7 @@ class _Study:
         if self.findings:
             await self._add_from_literature()
         if not self.bank.alive:
-            raise JudgeError(f"No hypothesis could be obtained: {self.failures[-1]}", "Try another --generator.")
+            raise JudgeError(f"No hypothesis could be obtained: {self.failures[-1]}")
 
     async def remove_redundant(self) -> None:
         """Take out hypotheses that say what a better one says, and cut the bank to its size."""
@@ -212,7 +212,8 @@ class _Study:
         if failure:
             self.failures.append(failure)
             return
-        new = await self._refined(new, (Material(wrong), Material(findings=self.findings)))
+        turns = (Material(wrong), Material(findings=self.findings))
+        new = await self._refined(new, turns if settings.refine_first == "labels" else turns[::-1])
         await self._visit(self.bank.add(new), wrong, step)
         self.bank.trim(settings.bank_size, step)
 

@@ -14,7 +14,7 @@ from rubriclab.methods.hypoeval.replies import Hypothesis, Proposal
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence
 
-# Independent samples tried before a proposal counts as failed: everything that follows hangs on it.
+# Independent samples of unusable replies tried before a proposal counts as failed: everything that follows hangs on it.
 SAMPLES = 3
 TOKENS_PER_HYPOTHESIS = 500
 
@@ -52,6 +52,8 @@ async def propose(
             evidence = material.evidence()
             return tuple(_criterion(h, evidence) for h in answer.value.hypotheses[:count]), None
         reason = answer.missing
+        if not answer.replied:
+            break
     return (), reason
 
 

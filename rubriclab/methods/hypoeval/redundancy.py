@@ -47,13 +47,13 @@ async def _same_as_any(
     judge: Judge,
     settings: HypoEvalSettings,
 ) -> str | None:
-    alike = {other.id: similarity(other, candidate) for other in kept}
-    for other in kept:
-        if alike[other.id] >= settings.same_above:
-            return f"worded like {other.id} ({alike[other.id]:.0f} of 100 in common)"
     if settings.redundancy == "every_pair":
         questions = [[other] for other in kept]
     else:
+        alike = {other.id: similarity(other, candidate) for other in kept}
+        for other in kept:
+            if alike[other.id] >= settings.same_above:
+                return f"worded like {other.id} ({alike[other.id]:.0f} of 100 in common)"
         doubtful = [other for other in kept if alike[other.id] >= settings.different_below]
         questions = [doubtful] if doubtful else []
     replies = await asyncio.gather(*(_judged_same(candidate, others, assignment, judge) for others in questions))

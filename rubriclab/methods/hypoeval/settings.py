@@ -15,6 +15,7 @@ PUBLISHED: Mapping[str, Any] = {
     "drop_hopeless": False,
     "positive_only": False,
     "wrong_bank": 5,
+    "refine_first": "literature",
 }
 
 
@@ -62,6 +63,9 @@ class HypoEvalSettings(BaseModel):
     refine_rounds: int = Field(6, ge=0, le=20)
     """Rounds of refinement of new hypotheses (N_refine): wrong examples and literature in turn."""
 
+    refine_first: Literal["labels", "literature"] = "labels"
+    """What the first round of refinement looks at: the wrong examples (paper) or literature (published code)."""
+
     bank_size: int = Field(20, ge=1, le=200)
     """Most hypotheses kept at any time, and in the final bank (H_max)."""
 
@@ -92,7 +96,8 @@ class HypoEvalSettings(BaseModel):
     """Similarity of wording below which two hypotheses differ without asking."""
 
     union: Literal["reward", "random"] = "reward"
-    """How each half of the final bank is filled: best reward first, or by lot (paper)."""
+    """How the final bank is filled from both sides: at most half from literature, in the generator's order, and the
+    rest by reward; or half from each by lot (paper)."""
 
     drop_hopeless: bool = True
     """Whether the hypotheses that track the labels least leave while the bank is being rated: after a quarter of the

@@ -21,7 +21,7 @@ STATISTICS = {
     "spearman": "Spearman",
     "pearson": "Pearson",
     "kendall": "Kendall",
-    "cross_validated": "Spearman, cross-validated",
+    "reselected": "Spearman, re-selected",
 }
 IDS_SHOWN = 10
 

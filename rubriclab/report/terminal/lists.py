@@ -22,9 +22,9 @@ def names_view(versions: Sequence[Version]) -> RenderableType:
     table = columns("rubric", "aspect", "criteria", "Spearman", "tags", numeric=("criteria", "Spearman"))
     for version in versions:
         rubric = version.rubric
-        cells = (version.ref, rubric.aspect.name, str(len(rubric.criteria)), _cross_validated(version))
+        cells = (version.ref, rubric.aspect.name, str(len(rubric.criteria)), _reselected(version))
         table.add_row(*map(text, (*cells, ", ".join(version.tags))))
-    return Group(table, "", text("Spearman: cross-validated on the training labels, which flatters.", QUIET))
+    return Group(table, "", text("Spearman: re-selected on the training labels, which flatters.", QUIET))
 
 
 def log_view(versions: Sequence[Version]) -> RenderableType:
@@ -52,13 +52,13 @@ def _entry(version: Version) -> tuple[RenderableType, ...]:
         ("created", wording.moment(version.created)),
         ("judge", judges),
         ("learned from", f"{learned}, with seed {made.seed}"),
-        ("criteria", f"{len(version.rubric.criteria)}, Spearman {_cross_validated(version)} cross-validated"),
+        ("criteria", f"{len(version.rubric.criteria)}, Spearman {_reselected(version)} re-selected"),
         ("parent", version.parent or "none"),
         ("digest", wording.short_digest(version.digest)),
     ]
     return (title, indented(pairs(rows)), "")
 
 
-def _cross_validated(version: Version) -> str:
+def _reselected(version: Version) -> str:
     found = version.provenance.agreement
-    return wording.estimate(found.cross_validated) if found else "unknown"
+    return wording.estimate(found.reselected) if found else "unknown"

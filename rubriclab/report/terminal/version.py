@@ -75,7 +75,7 @@ def _statistics(found: TrainingAgreement) -> Iterator[tuple[str, RenderableType]
     yield "Spearman", f"{wording.estimate(found.spearman)}, optimistic: the same labels chose the criteria"
     yield "Pearson", f"{wording.estimate(found.pearson)}, optimistic"
     yield "Kendall", f"{wording.estimate(found.kendall)}, optimistic"
-    yield "cross-validated", f"Spearman {wording.estimate(found.cross_validated)}, {wording.CROSS_VALIDATED}"
+    yield "re-selected", f"Spearman {wording.estimate(found.reselected)}, {wording.CROSS_VALIDATED}"
 
 
 def _criteria(version: Version, *, evidence: bool) -> Iterator[RenderableType]:

@@ -33,14 +33,14 @@ def test_utility_is_the_paper_s_on_its_own_scale(rating, label):
     assert utility(rating, label, ONE_TO_FIVE) == pytest.approx(1 - ((rating - label) / 4) ** 2)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=60)
 @given(scale=SCALES, rating=SHARES, label=SHARES)
 def test_utility_lies_between_0_and_1_on_every_scale(scale, rating, label):
     gain = utility(on(scale, rating), on(scale, label), scale)
     assert -1e-9 <= gain <= 1
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(scale=SCALES, rating=SHARES, label=SHARES)
 def test_utility_does_not_depend_on_the_scale_s_unit(scale, rating, label):
     same = utility(on(scale, rating), on(scale, label), scale)
@@ -127,7 +127,7 @@ ARMS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(arms=ARMS, step=st.integers(1, 40), bonus=st.sampled_from(["fresh", "when_visited"]), data=st.data())
 def test_the_ranking_is_by_reward_and_never_by_the_order_of_arrival(arms, step, bonus, data):
     order = ranked(arms, step, 0.5, bonus)
@@ -144,7 +144,7 @@ def test_wrong_is_more_than_theta_points_of_the_paper_s_scale():
     assert is_wrong(1, 2, 0.5, ONE_TO_FIVE)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(scale=SCALES, rating=SHARES, label=SHARES, theta=st.floats(0.05, 4))
 def test_the_threshold_scales_with_the_width_of_the_scale(scale, rating, label, theta):
     distance = abs(rating - label) * 4

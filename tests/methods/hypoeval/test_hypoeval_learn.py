@@ -238,7 +238,7 @@ async def test_findings_are_optional():
 
 
 async def test_literature_alone_without_any_is_the_user_s_to_mend():
-    with pytest.raises(SettingsError, match="no findings"):
+    with pytest.raises(SettingsError, match="literature alone"):
         await run(sources="literature", found=())
 
 
@@ -315,19 +315,59 @@ async def test_a_judge_that_is_right_needs_no_new_hypotheses():
     assert of_kind(generator, "refine") == []
 
 
-async def test_what_a_few_of_the_best_miss_counts_early_and_not_late():
-    # One hypothesis is always wrong. It takes one wrong of three to make a text hard at first, and two from the text
-    # on at which 3 * 0.8 * (step - 1) / 14 passes 1, which is the seventh.
+async def test_every_further_text_is_rated_by_the_k_of_the_highest_reward():
+    # Of the three first hypotheses the second is always wrong; without exploration it is not asked any more.
+    def script(prompt):
+        label = label_of(prompt)
+        return rating(6 - label if prompt.fields["criteria"][0]["trait"] == "trait 0.1" and label != 3 else label)
+
+    learned, judge, _ = await run(judge=scripted(rate=script), sources="labels", k=2, alpha=0, wrong_bank=50)
+    asked = [(p.fields["output"], p.fields["criteria"][0]["trait"]) for p in of_kind(judge, "rate")]
+    outputs = [text.output for text in order_of(learned)]
+    first, further = asked[:9], asked[9 : 9 + 2 * 11]
+    assert Counter(first) == Counter(itertools.product(outputs[:3], ["trait 0.0", "trait 0.1", "trait 0.2"]))
+    assert further == [(output, trait) for output in outputs[3:] for trait in ("trait 0.0", "trait 0.2")]
+
+
+async def test_exploration_brings_back_who_was_rated_little():
+    def visits(learned):
+        return sorted(len(c.evidence.rewards) for c in everybody(learned))
+
+    bold, _, _ = await run(sources="labels", k=1, alpha=5, wrong_bank=50)
+    greedy, _, _ = await run(sources="labels", k=1, alpha=0, wrong_bank=50, judge=wrong_on([]))
+    assert visits(bold) == [6, 7, 7]
+    assert visits(greedy) == [3, 3, 14]
+
+
+async def test_what_one_of_the_best_misses_counts_early_and_not_late():
+    # One of three hypotheses is always wrong, which makes a text hard while w_hyp is below 1; from the seventh text on,
+    # when five hypotheses are there, at least 5 * 0.8 * 6 / 14 = 1.7 have to be wrong.
     def script(prompt):
         label = label_of(prompt)
         off = prompt.fields["criteria"][0]["trait"] == "trait 0.0"
         return rating(label if not off else label - 1 if label > 1 else label + 1)
 
-    learned, _, generator = await run(
-        judge=scripted(rate=script), found=(), wrong_bank=3, k=3, initial_hypotheses=3, alpha=0
-    )
+    learned, _, generator = await run(judge=scripted(rate=script), found=(), wrong_bank=3, k=10)
     order = [text.output for text in order_of(learned)]
     assert [seen_texts(p) for p in of_kind(generator, "propose")][1:] == [order[3:6]]
+
+
+@pytest.mark.parametrize(("wrong", "refills"), [(False, 0), (True, 3)])
+async def test_with_a_share_of_0_one_wrong_hypothesis_makes_a_text_hard_and_none_does_not(wrong, refills):
+    def script(prompt):
+        off = wrong and prompt.fields["criteria"][0]["trait"] == "trait 0.0"
+        return rating(label_of(prompt) % 5 + 1 if off else label_of(prompt))
+
+    _, _, generator = await run(judge=scripted(rate=script), sources="labels", wrong_share=0, k=20)
+    assert len(of_kind(generator, "propose")) == 1 + refills
+
+
+async def test_a_text_whose_ratings_fail_is_not_taken_for_a_hard_one():
+    order = order_of((await run())[0])
+    unrated = {text.output for text in order[3:9]}
+    judge = scripted(rate=lambda p: "no" if p.fields["output"] in unrated else rating(label_of(p)))
+    _, _, generator = await run(judge=judge, sources="labels")
+    assert len(of_kind(generator, "propose")) == 1
 
 
 async def test_refinement_takes_labels_and_literature_in_turn_from_the_wrong_examples_on():

@@ -74,13 +74,21 @@ async def test_a_failed_proposal_is_tried_as_a_new_sample_each_with_one_repair()
     ]
 
 
-async def test_a_generator_that_never_answers_gives_none_and_the_reason():
+async def test_a_generator_out_of_reach_is_asked_once_as_retrying_was_done_below():
     def busy(_):
         raise JudgeUnavailable("the server is busy")
 
     generator = scripted(propose=busy)
     assert await propose(1, BOTH, assignment(), generator) == ((), "the server is busy")
-    assert len(generator.asked) == SAMPLES
+    assert len(generator.asked) == 1
+
+
+async def test_unusable_proposals_are_sampled_anew_a_few_times():
+    generator = scripted(propose=lambda _: "no JSON at all")
+    none, reason = await propose(1, BOTH, assignment(), generator)
+    assert none == ()
+    assert "no complete JSON object" in reason
+    assert [prompt.sample for prompt in generator.asked if prompt.repair is None] == [*range(SAMPLES)]
 
 
 async def test_a_refused_key_is_not_tried_again():

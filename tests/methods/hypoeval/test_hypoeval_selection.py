@@ -30,14 +30,14 @@ def by_scipy(column: np.ndarray, labels: np.ndarray) -> float:
     return float(pearsonr(column[rated], labels[rated]).statistic)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(matrix=matrices(), labels=LABELS)
 def test_correlations_are_scipy_s_over_the_texts_that_were_rated(matrix, labels):
     expected = [by_scipy(column, labels) for column in matrix.T]
     np.testing.assert_allclose(correlations(matrix, labels), expected, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(matrix=matrices(), labels=LABELS, keep=st.integers(1, 6))
 def test_the_kept_are_the_best_by_scipy_among_those_rated_often_enough(matrix, labels, keep):
     kept = select(matrix, labels, HypoEvalSettings(selected=keep, positive_only=False))

@@ -1,0 +1,150 @@
+"""`rubriclab evaluate`: agreement with the human scores, beside the floors, on texts that were not learned from."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+from commands import HELDOUT, LABELLED, Commands
+
+KEYS = {"evaluator", "aspect", "level", "n", "groups", "constant_groups", "unscored", "spearman", "pearson", "kendall"}
+WORDS = "floor: word count"
+
+
+@pytest.fixture(scope="session")
+def results(learned: Commands) -> list[dict[str, Any]]:
+    """The agreement of news@1 and news@2 on the held-out sample."""
+    rows: list[dict[str, Any]] = learned(
+        "evaluate", HELDOUT, "--rubric", "news@1", "--rubric", "news@2", "--json"
+    ).json["results"]
+    return rows
+
+
+def of(results: list[dict[str, Any]], evaluator: str, level: str) -> dict[str, Any]:
+    (row,) = (row for row in results if (row["evaluator"], row["level"]) == (evaluator, level))
+    return row
+
+
+def test_json_has_a_row_of_the_promised_form_for_each_evaluator_and_level(results: list[dict[str, Any]]) -> None:
+    evaluators = list(dict.fromkeys(row["evaluator"] for row in results))
+    assert evaluators[:3] == ["news@1", "news@2", WORDS]
+    assert all(name.startswith("floor: ") for name in evaluators[2:])
+    assert len(evaluators) >= 4
+    assert [(row["evaluator"], row["level"]) for row in results] == list(
+        itertools.product(evaluators, ("group", "dataset", "system"))
+    )
+    for row in results:
+        assert row.keys() >= KEYS
+        assert row["aspect"] == "coherence"
+        assert (row["n"], row["groups"], row["unscored"]) == (72, 12, 0)
+        for name in ("spearman", "pearson", "kendall"):
+            assert row[name].keys() == {"value", "low", "high"}
+            assert row[name]["low"] <= row[name]["value"] <= row[name]["high"]
+
+
+def test_a_learned_rubric_beats_the_word_count_on_the_sample(results: list[dict[str, Any]]) -> None:
+    words = of(results, WORDS, "group")["spearman"]["value"]
+    assert of(results, "news@1", "group")["spearman"]["value"] > words
+    assert of(results, "news@2", "group")["spearman"]["value"] > words
+
+
+def test_the_table_shows_the_same_figures(learned: Commands, results: list[dict[str, Any]]) -> None:
+    done = learned("evaluate", HELDOUT, "--rubric", "news@1", "--level", "group")
+    assert done.code == 0
+    figures = of(results, "news@1", "group")["spearman"]
+    assert "{value:.2f} [{low:.2f}, {high:.2f}]".format(**figures) in done.out
+    assert "word count" in done.out
+    assert "between systems" not in done.out
+    assert done.err.startswith("judge: embedded, as news@1 was learned with it;")
+
+
+def test_rubrics_of_different_aspects_are_each_held_against_their_own_labels(learned: Commands) -> None:
+    done = learned("evaluate", HELDOUT, "--rubric", "news", "--rubric", "relevance", "--level", "dataset", "--json")
+    aspects = {row["evaluator"]: row["aspect"] for row in done.json["results"] if "@" in row["evaluator"][:12]}
+    assert aspects["news@2"] == "coherence"
+    assert aspects["relevance@1"] == "relevance"
+
+
+def test_groups_that_were_learned_from_are_left_out_and_that_is_said(own: Commands) -> None:
+    (own.folder / "all.jsonl").write_bytes(LABELLED.read_bytes() + HELDOUT.read_bytes())
+    dataset = ("--rubric", "news@1", "--level", "dataset", "--json")
+    done = own("evaluate", "all.jsonl", *dataset)
+    assert "36 of 108 texts left out: their groups, or the texts themselves, were learned from" in done.err
+    assert of(done.json["results"], "news@1", "dataset")["n"] == 72
+    flattered = own("evaluate", "all.jsonl", *dataset, "--include-training")
+    assert "left out" not in flattered.err
+    assert of(flattered.json["results"], "news@1", "dataset")["n"] == 108
+
+
+def test_nothing_but_training_groups_is_refused(learned: Commands) -> None:
+    done = learned("evaluate", LABELLED, "--rubric", "news")
+    assert (done.code, done.out) == (2, "")
+    assert "All 36 usable rows" in done.error
+    assert "--include-training for a figure that flatters" in done.error
+
+
+def test_groups_with_constant_human_scores_count_as_the_rule_says(own: Commands) -> None:
+    rows = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()]
+    for row in rows[:6]:
+        row["scores"]["coherence"] = 3
+    (own.folder / "texts.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    asked = ("evaluate", "texts.jsonl", "--rubric", "news@1", "--level", "group", "--json")
+    skipped = of(own(*asked).json["results"], "news@1", "group")
+    counted = of(own(*asked, "--constant-groups", "papers").json["results"], "news@1", "group")
+    assert skipped["constant_groups"] == counted["constant_groups"] == 1
+    eleven = skipped["spearman"]["value"] * 11
+    assert counted["spearman"]["value"] == pytest.approx((eleven + 1) / 12)
+
+
+def test_faulty_rows_are_left_out_and_named(learned: Commands) -> None:
+    lines = [*HELDOUT.read_bytes().splitlines(), b'{"id": "x", "output": ""}']
+    done = learned("evaluate", "-", "--rubric", "news", "--level", "dataset", "--json", stdin=b"\n".join(lines))
+    assert "left out: stdin:73: field 'output': got an empty text, expected a non-empty text" in done.err
+    assert of(done.json["results"], "news@2", "dataset")["n"] == 72
+
+
+def test_a_report_is_written_as_one_html_file(own: Commands) -> None:
+    done = own("evaluate", HELDOUT, "--rubric", "news@1", "--rubric", "news@2", "--report", "report.html")
+    assert done.err.splitlines()[-1] == "report written to report.html"
+    page = (own.folder / "report.html").read_text("utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert page.rstrip().endswith("</html>")
+    assert "news@1" in page
+    assert "news@2" in page
+    assert "word count" in page
+    assert "<script src" not in page
+    assert [path.name for path in own.folder.glob("report*")] == ["report.html"]
+
+
+def test_dry_run_asks_nothing(learned: Commands) -> None:
+    done = learned("evaluate", HELDOUT, "--rubric", "news@1", "--judge", "openai/mine", "--price", "1:1", "--dry-run")
+    assert done.code == 0
+    assert "at most 360 calls" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("none.jsonl", "--rubric", "news"), "none.jsonl cannot be read: there is no such file."),
+        ((HELDOUT, "--rubric", "news", "--rubric", "old"), "The store holds no rubric 'old'; it has news, relevance."),
+        (
+            (HELDOUT, "--rubric", "news", "--map", "scores=labels"),
+            f"{HELDOUT}:1: field 'scores': got nothing, expected a column 'labels'",
+        ),
+        ((HELDOUT, "--rubric", "news", "--report", "no/where.html"), "no/where.html cannot be written"),
+    ],
+    ids=["file", "rubric", "map", "report"],
+)
+def test_what_cannot_be_evaluated_is_refused(learned: Commands, arguments: tuple[object, ...], complaint: str) -> None:
+    done = learned("evaluate", *arguments)
+    assert done.code == 2
+    assert complaint in done.err
+
+
+def test_texts_without_a_score_for_the_aspect_are_refused(learned: Commands) -> None:
+    done = learned("evaluate", "-", "--rubric", "news", stdin=b'{"output": "A text.", "scores": {"fluency": 3}}')
+    assert (done.code, done.out) == (2, "")
+    assert done.error.startswith("No row to evaluate news@2 on has a score for 'coherence'.")
+    assert done.error.endswith("--map scores.coherence=COLUMN.")

@@ -1,0 +1,203 @@
+"""`rubriclab learn`: what it prints, what it keeps, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from commands import LABELLED, Commands
+
+TASK = ("--task", "summarization", "--aspect", "coherence")
+LEARN = ("learn", LABELLED, *TASK)
+ROWS = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
+
+
+def rescored(score: Callable[[int], float | None]) -> list[dict[str, Any]]:
+    """Return the sample with another coherence for the row of each number."""
+    return [{**row, "scores": {"coherence": score(number)}} for number, row in enumerate(ROWS)]
+
+
+def written(commands: Commands, rows: list[Any]) -> str:
+    """Write rows, objects or raw lines, and return the file's name."""
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    (commands.folder / "rows.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    return "rows.jsonl"
+
+
+def refusal(commands: Commands, *arguments: object) -> str:
+    """Return what the command complains about, after checking that it did nothing else."""
+    done = commands(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert not (commands.folder / "store.db").exists() or commands("list", "--json").json == {"versions": []}
+    return done.err[done.err.index("error: ") :]
+
+
+def test_results_go_to_stdout_and_everything_else_to_stderr(rubriclab: Commands) -> None:
+    done = rubriclab(*LEARN)
+    assert done.code == 0
+    first, second = done.out.splitlines()
+    assert first == "summarization-coherence@1: 5 criteria"
+    assert second.startswith("Spearman 0.")
+    assert "optimistic" in second
+    scale, judge, kept = done.err.splitlines()
+    assert scale == "scale 1 to 5 taken from the labels; give --scale LOW:HIGH if the raters used another"
+    assert judge.startswith("judge: embedded, as none is configured; it measures texts offline and is not a language")
+    assert kept == "kept in store.db; read it with: rubriclab show summarization-coherence@1"
+
+
+def test_json_form_is_the_promised_one(rubriclab: Commands) -> None:
+    done = rubriclab(*LEARN, "--name", "news", "--json", "--judge", "embedded", "--scale", "1:5")
+    row = done.json
+    assert row["rubric"] == "news@1"
+    assert row["digest"].startswith("sha256:")
+    assert row["criteria"] == 5
+    assert row["calls"].keys() == {"asked", "answered_from_cache", "failed"}
+    assert row["calls"]["asked"] > 0
+    assert all(isinstance(count, int) for count in (*row["calls"].values(), *row["tokens"].values()))
+    assert row["cost_usd"] == 0.0
+    for name in ("spearman", "pearson", "kendall", "reselected"):
+        figures = row["agreement"][name]
+        assert figures["low"] <= figures["value"] <= figures["high"]
+    assert row["agreement"]["n"] == len(ROWS)
+    assert done.err.startswith("judge: embedded;")
+
+
+def test_learning_again_unchanged_makes_no_new_version(own: Commands) -> None:
+    again = (*LEARN, "--name", "news", "--scale", "1:5")
+    first = own("log", "news", "--json").json["versions"]
+    done = own(*again, "--json", "--seed", 2)
+    assert (done.json["rubric"], done.json["new"], done.json["digest"]) == ("news@2", False, first[0]["digest"])
+    assert "news@2: 5 criteria, unchanged, so no new version" in own(*again, "--seed", 2).out
+    assert own("log", "news", "--json").json["versions"] == first
+
+
+def test_same_rows_in_another_order_give_the_same_rubric(own: Commands) -> None:
+    done = own("learn", written(own, ROWS[::-1]), *TASK, "--name", "news", "--scale", "1:5", "--seed", 2, "--json")
+    assert done.json["new"] is False
+
+
+def test_rows_are_read_from_stdin(rubriclab: Commands) -> None:
+    done = rubriclab("learn", "-", *TASK, "--dry-run", stdin=LABELLED.read_bytes())
+    assert done.out == rubriclab(*LEARN, "--dry-run").out
+
+
+def test_an_aspect_of_ones_own_needs_a_definition_only(rubriclab: Commands) -> None:
+    task = ("--task", "minutes", "--aspect", "fairness", "--map", "scores.fairness=scores.coherence")
+    assert "Give your own with --definition." in refusal(rubriclab, "learn", LABELLED, *task)
+    done = rubriclab("learn", LABELLED, *task, "--definition", "How fairly each side is reported.", "--json")
+    assert done.json["rubric"] == "minutes-fairness@1"
+    assert "How fairly each side is reported." in rubriclab("show", "minutes-fairness").out
+
+
+def test_a_version_can_continue_another_name(own: Commands) -> None:
+    done = own(*LEARN, "--name", "other", "--parent", "news@1", "--scale", "1:5", "--json")
+    assert own("log", "other", "--json").json["versions"][0]["parent"] == "news@1"
+    assert own(*LEARN, "--parent", "newz").error.endswith("it has news, other, relevance. Did you mean 'news'?")
+    assert done.json["rubric"] == "other@1"
+
+
+def test_dry_run_says_the_most_and_asks_nothing(rubriclab: Commands) -> None:
+    done = rubriclab(*LEARN, "--dry-run", "--json", "--judge", "openai/mine", "--price", "1:2")
+    at_most = done.json["at_most"]
+    assert at_most.keys() == {"judge", "generator"}
+    for row in at_most.values():
+        assert row["judge"] == "openai/mine"
+        assert row["calls"] > 0
+        spent = row["tokens"]["prompt"] + 2 * row["tokens"]["completion"]
+        assert row["cost_usd"] == pytest.approx(spent / 1e6)
+    asked = rubriclab(*LEARN, "--json", "--judge", "embedded").json["calls"]["asked"]
+    assert asked <= at_most["judge"]["calls"] + at_most["generator"]["calls"]
+
+
+def test_labels_that_nothing_tracks_are_warned_of(rubriclab: Commands) -> None:
+    same = [{**row, "output": "The same words.", "source": None} for row in rescored(lambda number: 1 + number % 2)]
+    done = rubriclab("learn", written(rubriclab, same), *TASK)
+    assert done.code == 0
+    assert "Spearman undefined on the 36 training texts" in done.out
+    assert "warning: none of the criteria tracks the labels; the scores of this rubric mean nothing" in done.err
+
+
+@pytest.mark.parametrize(
+    ("rows", "complaint"),
+    [
+        ([*ROWS[:5], {"id": "x", "output": 5}, *ROWS[5:]], "rows.jsonl:6: field 'output': got 5, expected a non-empty"),
+        ([*ROWS, {"id": "x", "output": " "}], "rows.jsonl:37: field 'output': got only white space, expected"),
+        ([*ROWS, '{"id": "x", "output"'], "rows.jsonl:37: got text that is not JSON"),
+        ([*ROWS, ROWS[0]], "rows.jsonl:37: field 'id': got 'ferry::none', which line 1 has too, expected an id of its"),
+        (
+            [*ROWS, '{"id": "x", "output": "A text.", "scores": {"coherence": NaN}}'],
+            "rows.jsonl:37: field 'scores.coherence': got NaN, expected a finite number",
+        ),
+        (rescored(lambda _: 3), "All 36 scores for 'coherence' are 3: nothing can be learned from them."),
+        (
+            rescored(lambda n: n % 5 if n < 9 else None),
+            "Only 9 of 36 rows have a score for 'coherence'; learning needs",
+        ),
+        (rescored(lambda _: None), "None of the 36 rows has a score for 'coherence'; they have no scores at all."),
+        ([], "rows.jsonl has no rows; each row holds one text, with at least a field 'output'."),
+    ],
+    ids=["no text", "blank", "not JSON", "twice", "NaN", "constant", "few", "none", "empty"],
+)
+def test_rows_that_cannot_be_learned_from_are_named(rubriclab: Commands, rows: list[Any], complaint: str) -> None:
+    assert complaint in refusal(rubriclab, "learn", written(rubriclab, rows), *TASK)
+
+
+def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:
+    done = rubriclab("learn", written(rubriclab, [{**row, "group": "g"} for row in ROWS]), *TASK)
+    assert done.code == 0
+    assert "all 36 texts are of one group ('g'): no group can be held out" in done.err
+
+
+@pytest.mark.parametrize(
+    ("more", "complaint"),
+    [
+        (("--scale", "1:4"), "11 faults in the training rows; mend or remove each"),
+        (("--scale", "1-5"), "The scale '1-5' is not understood; write the lowest and the highest score, as in 1:5"),
+        (("--scale", "5:1"), "The scale '5:1' is not understood"),
+        (("--set", "k=3"), "--set 'k=3' is not understood; write METHOD.NAME=VALUE, as in hypoeval.k=10."),
+        (("--set", "hypoeval.k"), "--set 'hypoeval.k' is not understood"),
+        (("--set", "hypoeval.kk=3"), "hypoeval.kk: Extra inputs are not permitted; got 3. Known are: preset, alpha"),
+        (("--set", "hypoeval.k=0"), "hypoeval.k: Input should be greater than or equal to 1; got 0."),
+        (("--map", "output"), "The mapping 'output' is not understood; write FIELD=COLUMN"),
+        (("--map", "text=summary"), "There is no field 'text' to map; the fields are output, id, group"),
+        (("--map", "output=summary"), "expected a column 'summary', since the mapping says output=summary"),
+        (("--price", "1"), "The price '1' is not understood; write US dollars per million tokens read and written"),
+        (("--judge", "recorded:none.jsonl"), "The recording none.jsonl cannot be read"),
+        (("--judge", f"recorded:{LABELLED}"), "labelled.jsonl, line 1: expected the header of a recording"),
+        (("--concurrency", "0"), "--concurrency: Input should be greater than or equal to 1; got 0."),
+        (("--timeout", "-1"), "--timeout: Input should be greater than 0; got -1.0."),
+        (("--max-calls", "-1"), "--max-calls: Input should be greater than or equal to 1; got -1."),
+        (("--record", "no/where.jsonl"), "The recording no/where.jsonl cannot be written"),
+        (("--name", "My News"), "'My News' cannot be the name of a rubric. Use at most 100 small letters"),
+        (("--literature", "nowhere"), "There is no findings file nowhere."),
+    ],
+    ids=lambda value: "=".join(value[:2]) if isinstance(value, tuple) else "",
+)
+def test_a_malformed_option_is_refused(rubriclab: Commands, more: tuple[str, ...], complaint: str) -> None:
+    assert complaint in refusal(rubriclab, *LEARN, *more)
+
+
+@pytest.mark.parametrize(
+    ("file", "complaint"),
+    [
+        ("none.jsonl", "none.jsonl cannot be read: there is no such file. Give a file of rows, or - for standard"),
+        ("none.xlsx", "none.xlsx: its name does not say a format that is known; name it .jsonl, .csv"),
+        (".", "its name does not say a format"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused(rubriclab: Commands, file: str, complaint: str) -> None:
+    assert complaint in refusal(rubriclab, "learn", file, *TASK)
+
+
+def test_an_unknown_aspect_is_refused_with_those_that_ship(rubriclab: Commands) -> None:
+    found = refusal(rubriclab, "learn", LABELLED, "--task", "summarization", "--aspect", "politeness")
+    assert "Defined for it are: coherence, consistency, fluency" in found
+
+
+def test_a_model_string_without_a_provider_is_refused_in_one_line(rubriclab: Commands) -> None:
+    done = rubriclab(*LEARN, "--judge", "nonsense", "--scale", "1:5")
+    assert done.code in (2, 4)
+    assert (done.out, done.err.count("\n")) == ("", 1)
+    assert done.error.startswith("'nonsense' names no provider that litellm knows. Write it as PROVIDER/MODEL")

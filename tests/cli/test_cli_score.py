@@ -1,0 +1,138 @@
+"""`rubriclab score`: one row for each row, in order, whatever it is given."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import HELDOUT, Commands
+
+TEXTS = HELDOUT.read_bytes().splitlines(keepends=True)[:12]
+ROWS = [json.loads(line) for line in TEXTS]
+
+
+@pytest.fixture(scope="session")
+def scores(learned: Commands) -> list[dict[str, Any]]:
+    """The scores of twelve texts by news@1."""
+    return learned("score", "-", "--rubric", "news@1", stdin=b"".join(TEXTS)).rows
+
+
+def write_csv(path: Path, columns: dict[str, str]) -> None:
+    """Write the rows with each field under the name of its column."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(columns.values())
+        table.writerows([row[field] for field in columns] for row in ROWS)
+
+
+def test_every_text_gets_a_row_of_the_promised_form_in_order(scores: list[dict[str, Any]]) -> None:
+    assert [row["id"] for row in scores] == [row["id"] for row in ROWS]
+    for row in scores:
+        assert row.keys() == {"id", "aspect", "score", "criteria", "unscored", "rubric", "judge"}
+        assert (row["aspect"], row["rubric"], row["judge"]) == ("coherence", "news@1", "embedded")
+        assert row["unscored"] is None
+        assert len(row["criteria"]) == 5
+        assert all(criterion.keys() == {"id", "score", "reason"} for criterion in row["criteria"])
+        assert all(criterion["reason"].startswith("Measured, not read: ") for criterion in row["criteria"])
+        ratings = [criterion["score"] for criterion in row["criteria"]]
+        assert row["score"] == pytest.approx(sum(ratings) / 5)
+    assert len({row["score"] for row in scores}) > 3
+
+
+def test_files_gzipped_files_and_stdin_give_the_same(own: Commands, scores: list[dict[str, Any]]) -> None:
+    (own.folder / "texts.jsonl").write_bytes(b"".join(TEXTS))
+    (own.folder / "texts.jsonl.gz").write_bytes(gzip.compress(b"".join(TEXTS)))
+    for file in ("texts.jsonl", "texts.jsonl.gz"):
+        done = own("score", file, "--rubric", "news@1")
+        assert done.rows == scores
+        assert done.err.splitlines()[-1] == "12 texts scored by news@1, 0 unscored"
+
+
+def test_tables_with_columns_of_other_names_are_mapped(own: Commands, scores: list[dict[str, Any]]) -> None:
+    write_csv(own.folder / "texts.csv", {"id": "key", "group": "group", "source": "article", "output": "summary"})
+    mapping = "id=key,source=article,output=summary"
+    assert own("score", "texts.csv", "--rubric", "news@1", "--map", mapping).rows == scores
+    refused = own("score", "texts.csv", "--rubric", "news@1")
+    assert (refused.code, refused.out) == (2, "")
+    assert "texts.csv: field 'output': got nothing, expected a non-empty text; the columns are 'key'" in refused.error
+
+
+def test_faulty_rows_become_unscored_rows_in_their_place(learned: Commands, scores: list[dict[str, Any]]) -> None:
+    lines = [TEXTS[0], b'{"id": "broken", "output"\n', TEXTS[1], b'{"id": "blank", "output": " "}\n', b"7\n", TEXTS[2]]
+    done = learned("score", "-", "--rubric", "news@1", stdin=b"".join(lines))
+    first, broken, second, blank, seven, third = done.rows
+    assert [first, second, third] == scores[:3]
+    assert broken["id"] == "stdin:2"
+    assert broken["unscored"].startswith("stdin:2: got text that is not JSON")
+    assert (blank["id"], blank["unscored"]) == (
+        "blank",
+        "stdin:4: field 'output': got only white space, expected a non-empty text",
+    )
+    assert seven["unscored"] == "stdin:5: got 7, expected an object with a field 'output'"
+    for row in (broken, blank, seven):
+        assert (row["score"], row["criteria"], row["rubric"], row["judge"]) == (None, [], "news@1", "embedded")
+    assert done.code == 0
+    assert done.err.splitlines()[-1] == "3 texts scored by news@1, 3 unscored"
+
+
+def test_scores_are_written_to_a_file_with_a_summary_as_json(own: Commands, scores: list[dict[str, Any]]) -> None:
+    done = own("score", "-", "--rubric", "news@1", "-o", "scores.jsonl", "--json", stdin=b"".join(TEXTS))
+    summary = done.json
+    assert (summary["rubric"], summary["rows"], summary["unscored"]) == ("news@1", 12, 0)
+    assert summary["calls"] == {"asked": 60, "answered_from_cache": 0, "failed": 0}
+    assert [json.loads(line) for line in (own.folder / "scores.jsonl").read_text().splitlines()] == scores
+
+
+def test_the_texts_are_never_overwritten_by_their_scores(own: Commands) -> None:
+    texts = own.folder / "texts.jsonl"
+    texts.write_bytes(b"".join(TEXTS))
+    done = own("score", "texts.jsonl", "--rubric", "news", "-o", f"../{own.folder.name}/texts.jsonl")
+    assert (done.code, done.out) == (2, "")
+    assert done.error == "The scores would overwrite texts.jsonl while it is being read. Give another --output."
+    assert texts.read_bytes() == b"".join(TEXTS)
+
+
+def test_another_judge_than_the_rubrics_own_is_said(learned: Commands) -> None:
+    done = learned("score", HELDOUT, "--rubric", "news", "--judge", "openai/mine", "--dry-run", "--price", "1:1")
+    assert "news@2 was learned with embedded; with another judge its agreement may differ" in done.err
+    assert done.out.startswith("judge openai/mine: at most 360 calls, ")
+    assert "Nothing was asked." in done.out
+
+
+def test_dry_run_needs_no_place_for_the_scores(learned: Commands) -> None:
+    done = learned("score", HELDOUT, "--rubric", "news", "--dry-run", "--json")
+    assert done.json["at_most"]["judge"]["calls"] == 360
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("none.jsonl", "--rubric", "news"), "none.jsonl cannot be read: there is no such file."),
+        (("-", "--rubric", "news"), "stdin has no rows; each row holds one text, with at least a field 'output'."),
+        (
+            (HELDOUT, "--rubric", "newz"),
+            "The store holds no rubric 'newz'; it has news, relevance. Did you mean 'news'?",
+        ),
+        ((HELDOUT, "--rubric", "news@best"), "news has no tag 'best'; it has no tag at all."),
+        ((HELDOUT, "--rubric", "news", "-o", "no/where"), "no/where cannot be written: No such file or directory."),
+        ((HELDOUT, "--rubric", "news", "-o", "."), ". cannot be written: Is a directory."),
+        ((HELDOUT, "--rubric", "news", "--json"), "--json prints a summary, but standard output holds the scores."),
+        ((HELDOUT, "--rubric", "news", "--map", "output"), "The mapping 'output' is not understood;"),
+        ((HELDOUT, "--rubric", "news", "--judge", "recorded:none"), "The recording none cannot be read"),
+    ],
+    ids=lambda value: " ".join(map(str, value[1:])) if isinstance(value, tuple) else "",
+)
+def test_what_cannot_be_scored_is_refused(learned: Commands, arguments: tuple[object, ...], complaint: str) -> None:
+    done = learned("score", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert done.error.startswith(complaint)
+
+
+def test_a_rubric_has_to_be_named(learned: Commands) -> None:
+    done = learned("score", HELDOUT)
+    assert (done.code, done.out) == (2, "")
+    assert "Missing option '--rubric'" in done.err

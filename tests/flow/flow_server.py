@@ -1,0 +1,70 @@
+"""What whole flows against the local server share: what is learned there, and a brain that kills."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import hypoeval_brain
+from commands import LABELLED, Commands, Done, Started
+from server import RunningServer
+
+KEY = "sk-nobody-may-ever-see-this"
+MODEL = "openai/fake"
+TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5", "--name", "news")
+# HypoEval in little: some ninety requests for twelve texts, through every one of its steps.
+LITTLE = tuple(
+    f"--set=hypoeval.{setting}"
+    for setting in (
+        "k=3",
+        "bank_size=6",
+        "initial_examples=3",
+        "initial_hypotheses=3",
+        "wrong_bank=4",
+        "new_hypotheses=3",
+        "refine_rounds=2",
+        "selected=3",
+    )
+)
+
+
+def texts(folder: Path, count: int) -> str:
+    """Write the first `count` labelled texts of the sample, and return the file's name."""
+    lines = LABELLED.read_bytes().splitlines(keepends=True)[:count]
+    (folder / f"labelled-{count}.jsonl").write_bytes(b"".join(lines))
+    return f"labelled-{count}.jsonl"
+
+
+def commands_at(server: RunningServer, folder: Path) -> Commands:
+    """Return the command line with the environment in which `openai/fake` is asked at `server`."""
+    address = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": KEY}
+    return Commands(folder, RUBRICLAB_STORE="store.db", RUBRICLAB_JUDGE=MODEL, **address)
+
+
+def learn_little(commands: Commands, *more: object, **environment: str) -> Done:
+    """Return how learning from twelve texts ended."""
+    return commands("learn", texts(commands.folder, 12), *TASK, *LITTLE, "--json", *more, **environment)
+
+
+class Killed(Exception):
+    """Why the server answers no longer."""
+
+
+class Killing:
+    """A brain that sends its asker a signal instead of the reply of a given number, and answers nobody after that."""
+
+    def __init__(self, at: int, number: signal.Signals = signal.SIGKILL) -> None:
+        self.left = at
+        self.number = number
+        self.victim: Started | None = None
+
+    def __call__(self, messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+        """Return a sensible reply, as long as there is one left."""
+        self.left -= 1
+        if self.left > 0:
+            return hypoeval_brain.reply(messages, body)
+        if self.left == 0 and self.victim:
+            os.kill(self.victim.pid, self.number)
+        raise Killed

@@ -1,0 +1,164 @@
+"""A provider that fails: sometimes, always, or by refusing."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections import deque
+from typing import Any
+
+import hypoeval_brain
+import pytest
+from commands import HELDOUT, Commands
+from flow_server import LITTLE, MODEL, TASK, learn_little, texts
+from server import RANDOM_FAULTS, RunningServer
+
+# The other faults come as replies, usable or not.
+WITHOUT_REPLY = ("rate_limit", "server_error", "timeout", "cut_body")
+
+
+def test_with_a_fifth_of_the_replies_faulty_it_ends_and_says_what_is_missing(
+    provider: RunningServer, asking: Commands
+) -> None:
+    faults = itertools.cycle(RANDOM_FAULTS)
+    provider.script = deque(next(faults) if number % 5 == 1 else None for number in range(1000))
+    provider.hang = 1.5
+    done = learn_little(asking, "--timeout", 1, "--attempts", 1)
+    assert done.code == 0, done.err
+    assert set(provider.faulty) == {"none", *RANDOM_FAULTS}
+    calls = done.json["calls"]
+    assert calls["failed"] >= sum(provider.faulty[fault] for fault in WITHOUT_REPLY)
+    assert calls["asked"] == provider.answered.total()
+    pack = asking("show", "news", "--json").json
+    part = pack["rubric"]["parts"][0]
+    criteria = [*part["criteria"], *(dropped["criterion"] for dropped in part["dropped"])]
+    assert sum(criterion["evidence"]["missing"] for criterion in criteria) > 0
+    assert pack["effort"]["failed"] == calls["failed"]
+    assert f"{calls['failed']} failed" in " ".join(asking("show", "news").out.split())
+
+
+def test_faults_that_retries_and_repairs_mend_leave_no_trace_in_the_rubric(
+    provider: RunningServer, asking: Commands
+) -> None:
+    undisturbed = learn_little(asking, "--store", "other.db").json
+    # The empty reply comes first and the one off the scale last, so that no other fault can meet their repairs.
+    spaced = ("empty", "rate_limit", "server_error", "prose", "timeout", "cut_body", "off_scale")
+    provider.script = deque(fault for name in spaced for fault in (name, *[None] * 9))
+    provider.faulty.clear()
+    provider.hang = 1.5
+    done = learn_little(asking, "--timeout", 1).json
+    assert set(provider.faulty) == {"none", *spaced}
+    assert done["digest"] == undisturbed["digest"]
+    assert done["calls"]["failed"] == 0
+    assert done["calls"]["asked"] == undisturbed["calls"]["asked"] + 2
+
+
+def test_faulty_replies_leave_texts_unscored_with_the_reason(provider: RunningServer, asking: Commands) -> None:
+    learn_little(asking)
+    some = HELDOUT.read_bytes().splitlines(keepends=True)[:4]
+    hard = json.loads(some[1])["output"]
+
+    def mostly(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+        return "I would rather not." if hard in messages[1]["content"] else hypoeval_brain.reply(messages, body)
+
+    provider.brain = mostly
+    done = asking("score", "-", "--rubric", "news", stdin=b"".join(some))
+    assert done.code == 0
+    first, unscored, *others = done.rows
+    assert all(row["score"] is not None for row in (first, *others))
+    assert unscored["score"] is None
+    assert unscored["unscored"].startswith("3 of 3 criteria without a usable rating; the first: unusable reply, also")
+    assert [criterion["score"] for criterion in unscored["criteria"]] == [None] * 3
+    assert done.err.splitlines()[-1] == "3 texts scored by news@1, 1 unscored"
+    evaluated = asking("evaluate", "-", "--rubric", "news", "--level", "dataset", "--json", stdin=b"".join(some))
+    ours, *floors = evaluated.json["results"]
+    assert (ours["evaluator"], ours["n"], ours["unscored"]) == ("news@1", 3, 1)
+    assert {(row["n"], row["unscored"]) for row in floors} == {(4, 0)}
+
+
+@pytest.mark.parametrize(
+    ("fault", "complaint"),
+    [
+        ("unauthorized", "Check the key in OPENAI_API_KEY, and whether it may use this model."),
+        ("not_found", "Check the model's name, and the address if the server is your own."),
+        ("bad_request", "The provider does not accept the request; no retry can help."),
+    ],
+)
+def test_a_refusal_ends_the_command_with_one_line_after_one_request(
+    provider: RunningServer, asking: Commands, fault: str, complaint: str
+) -> None:
+    provider.script = deque(itertools.repeat(fault, 100))
+    done = learn_little(asking)
+    assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
+    assert done.error.startswith(f"{MODEL}: ")
+    assert done.error.endswith(complaint)
+    assert provider.requests.total() == 1
+
+
+def test_a_refusal_while_scoring_ends_it_too_and_no_later_text_is_asked_about(
+    provider: RunningServer, asking: Commands
+) -> None:
+    learn_little(asking)
+    before = provider.requests.total()
+    provider.script = deque(itertools.repeat("unauthorized", 1000))
+    done = asking("score", HELDOUT, "--rubric", "news", "--concurrency", 2)
+    assert (done.code, done.out) == (4, "")
+    assert "Check the key in OPENAI_API_KEY" in done.error
+    # What was already under way when the refusal came: at most the texts held at a time, three ratings each.
+    assert provider.requests.total() - before <= 2 * 2 * 3
+
+
+def test_a_missing_key_is_said_before_anything_is_sent(provider: RunningServer, asking: Commands) -> None:
+    del asking.environment["OPENAI_API_KEY"]
+    done = learn_little(asking)
+    assert (done.code, done.out) == (4, "")
+    assert done.error.endswith("Set OPENAI_API_KEY (any text will do for a server of your own).")
+    assert provider.requests.total() == 0
+
+
+def test_a_dead_server_ends_the_command_soon_with_its_address(asking: Commands) -> None:
+    started = time.monotonic()
+    done = learn_little(asking, "--api-base", "http://127.0.0.1:9/v1", "--attempts", 1)
+    assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
+    assert "Connect call failed ('127.0.0.1', 9)" in done.error
+    assert time.monotonic() - started < 60
+
+
+def test_a_server_that_dies_on_the_way_ends_scoring_instead_of_leaving_every_text_unscored(
+    provider: RunningServer, asking: Commands
+) -> None:
+    learn_little(asking)
+    provider.script = deque(itertools.repeat("server_error", 1000))
+    done = asking("score", HELDOUT, "--rubric", "news", "--attempts", 1)
+    assert done.code == 4
+    assert "20 prompts in a row got no reply from openai/fake" in done.error
+    assert "answers so far are kept" in done.error
+    assert len(done.rows) < 20
+
+
+def test_an_unknown_price_cannot_be_capped(provider: RunningServer, asking: Commands) -> None:
+    done = learn_little(asking, "--max-cost", 1)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.error == (
+        f"The price of {MODEL} is not known, so its cost cannot be capped; give it with --price IN:OUT, "
+        "US dollars per million tokens read and written."
+    )
+    assert provider.requests.total() == 0
+
+
+def test_dry_run_sends_nothing_and_knows_no_price(provider: RunningServer, asking: Commands) -> None:
+    done = asking("learn", texts(asking.folder, 12), *TASK, *LITTLE, "--dry-run")
+    assert f"judge {MODEL}: at most" in done.out
+    assert done.out.count("price unknown (--price)") == 2
+    assert provider.requests.total() == 0
+
+
+def test_a_password_in_the_address_is_in_no_store_recording_or_output(asking: Commands) -> None:
+    address = ("--api-base", "http://me:hunter2@127.0.0.1:9/v1")
+    done = learn_little(asking, *address, "--record", "recording.jsonl", "--attempts", 1)
+    assert done.code == 4
+    assert "hunter2" not in done.out + done.err
+    assert "http://127.0.0.1:9/v1" in (asking.folder / "recording.jsonl").read_text("utf-8")
+    written = [path.name for path in asking.folder.iterdir() if b"hunter2" in path.read_bytes()]
+    assert written == []

@@ -1,0 +1,168 @@
+"""HypoEval with the paper's settings on thirty texts, against a server: what it asks, and what follows from it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import hypoeval_brain
+import pytest
+from commands import HELDOUT, Commands, Done
+from flow_server import KEY, MODEL, TASK, Killing, commands_at, texts
+from server import SNAPSHOT, RunningServer
+
+from rubriclab.methods.hypoeval import HypoEvalSettings
+
+AT_MOST = 700
+# How far each life of a run that is killed ten times gets, in shares of the whole: through its first request, through
+# proposals, refinements, comparisons and ratings.
+LIVES = (0.0, 0.01, 0.07, 0.14, 0.09, 0.18, 0.04, 0.17, 0.15, 0.1)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """An uninterrupted run: the command line with its store and recording, the result, and what the server counted."""
+
+    commands: Commands
+    server: RunningServer
+    done: Done
+    asked: int
+    repeated: int
+
+    @property
+    def digest(self) -> str:
+        return str(self.done.json["digest"])
+
+
+def learn(commands: Commands, *more: object) -> tuple[object, ...]:
+    return ("learn", texts(commands.folder, 30), *TASK, "--json", *more)
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Learned]:
+    """Learn once, recording every reply."""
+    with RunningServer() as server:
+        server.brain = hypoeval_brain.reply
+        commands = commands_at(server, tmp_path_factory.mktemp("paper"))
+        done = commands(*learn(commands, "--record", "recording.jsonl"))
+        assert done.code == 0, done.err
+        yield Learned(commands, server, done, server.requests.total(), server.repeated)
+
+
+def test_a_full_learn_asks_at_most_700_requests_and_none_twice(learned: Learned) -> None:
+    row = learned.done.json
+    assert learned.asked <= AT_MOST
+    assert learned.repeated == 0
+    assert row["calls"] == {"asked": learned.asked, "answered_from_cache": 0, "failed": 0}
+    assert (row["rubric"], row["criteria"], row["new"]) == ("news@1", 5, True)
+    assert row["tokens"]["prompt"] > 10_000 < row["tokens"]["prompt"] + row["tokens"]["completion"]
+
+
+def test_it_was_learned_with_the_papers_settings(learned: Learned) -> None:
+    pack = learned.commands("show", "news", "--json").json
+    settings = pack["provenance"]["settings"]["hypoeval"]
+    assert settings == HypoEvalSettings().model_dump(mode="json")
+    paper = {"initial_examples": 5, "initial_hypotheses": 5, "k": 10, "alpha": 0.5, "theta": 0.5, "wrong_bank": 10}
+    paper |= {"new_hypotheses": 5, "refine_rounds": 6, "bank_size": 20, "selected": 5}
+    assert settings == settings | paper
+    origins = {criterion["evidence"]["origin"] for criterion in pack["rubric"]["parts"][0]["criteria"]}
+    dropped = {entry["criterion"]["evidence"]["origin"] for entry in pack["rubric"]["parts"][0]["dropped"]}
+    assert origins | dropped == {"labels and literature", "literature"}
+
+
+def test_price_of_an_unknown_model_is_unknown(learned: Learned) -> None:
+    assert learned.done.json["cost_usd"] is None
+    assert learned.commands("show", "news", "--json").json["effort"]["cost_usd"] is None
+    assert "cost unknown" in " ".join(learned.commands("show", "news").out.split())
+
+
+def test_the_rubric_is_shown_with_the_model_and_its_snapshot(learned: Learned) -> None:
+    shown = " ".join(learned.commands("show", "news").out.split())
+    assert f"judge {MODEL}" in shown
+    assert f"reported as {SNAPSHOT}" in shown
+    assert "learned from 30 texts of 5 groups" in shown
+
+
+def test_scores_and_evaluation_share_their_answers(learned: Learned) -> None:
+    commands, before = learned.commands, learned.server.requests.total()
+    some = b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:6])
+    scored = commands("score", "-", "--rubric", "news", stdin=some)
+    assert scored.code == 0
+    assert [row["judge"] for row in scored.rows] == [MODEL] * 6
+    assert all(row["unscored"] is None and row["criteria"][0]["reason"].startswith("It was") for row in scored.rows)
+    assert learned.server.requests.total() == before + 6 * 5
+    evaluated = commands("evaluate", "-", "--rubric", "news", "--json", stdin=some)
+    ours = next(row for row in evaluated.json["results"] if row["evaluator"] == "news@1")
+    assert (ours["level"], ours["n"], ours["unscored"]) == ("group", 6, 0)
+    assert learned.server.requests.total() == before + 6 * 5
+
+
+def test_learning_again_asks_nothing_and_makes_no_new_version(learned: Learned) -> None:
+    before = learned.server.requests.total()
+    again = learned.commands(*learn(learned.commands)).json
+    assert (again["rubric"], again["new"], again["digest"]) == ("news@1", False, learned.digest)
+    assert again["calls"] == {"asked": 0, "answered_from_cache": learned.asked, "failed": 0}
+    assert again["cost_usd"] == 0.0
+    assert learned.server.requests.total() == before
+
+
+def test_a_recording_replays_the_whole_run_without_server_and_key(learned: Learned, rubriclab: Commands) -> None:
+    shutil.copy(learned.commands.folder / "recording.jsonl", rubriclab.folder)
+    replayed = rubriclab(*learn(rubriclab, "--judge", "recorded:recording.jsonl")).json
+    assert replayed["digest"] == learned.digest
+    assert replayed["calls"] == {"asked": 0, "answered_from_cache": learned.asked, "failed": 0}
+
+
+def test_a_recording_fails_by_name_on_a_request_that_it_does_not_hold(learned: Learned, rubriclab: Commands) -> None:
+    lines = (learned.commands.folder / "recording.jsonl").read_text("utf-8").splitlines()
+    ratings = [number for number, line in enumerate(lines) if '"template":"hypoeval/rate"' in line]
+    missing = json.loads(lines.pop(ratings[len(ratings) // 2]))["request"]
+    (rubriclab.folder / "recording.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    done = rubriclab(*learn(rubriclab, "--judge", "recorded:recording.jsonl"))
+    assert (done.code, done.out) == (2, "")
+    assert f"holds no reply of {MODEL} to this hypoeval/rate prompt ({missing[:19]}…)" in done.error
+    assert done.error.endswith(f"Record it with --judge {MODEL} --record recording.jsonl.")
+
+
+def test_killed_at_ten_moments_it_repeats_no_answered_request_and_ends_the_same(
+    learned: Learned, provider: RunningServer, asking: Commands
+) -> None:
+    # One request at a time, so that it is certain which replies had arrived: all but the one that the kill stands for.
+    command = learn(asking, "--concurrency", 1)
+    lives = [1 + round(share * learned.asked) for share in LIVES]
+    for requests in lives:
+        provider.brain = killing = Killing(at=requests)
+        killing.victim = asking.start(*command)
+        assert killing.victim.wait().code == -9
+    provider.brain = hypoeval_brain.reply
+    done = asking(*command)
+    assert done.json["digest"] == learned.digest
+    assert provider.repeated == 0
+    assert provider.answered.total() == learned.asked
+    assert provider.requests.total() == learned.asked + len(lives)
+    assert done.json["calls"]["answered_from_cache"] == sum(lives) - len(lives)
+    assert asking("verify").code == 0
+
+
+def test_the_key_is_in_no_store_recording_or_output(learned: Learned) -> None:
+    commands = learned.commands
+    assert KEY in commands.environment.values()
+    report = commands("evaluate", HELDOUT, "--rubric", "news", "--report", "report.html", "--judge", "embedded")
+    assert report.code == 0
+    shown = commands("show", "news", "--evidence").out + commands("export", "news").out
+    assert KEY not in shown
+    files = [path for path in Path(commands.folder).rglob("*") if path.is_file()]
+    assert {"store.db", "recording.jsonl", "report.html"} <= {path.name for path in files}
+    assert not [path.name for path in files if KEY.encode() in path.read_bytes()]
+
+
+def test_recording_names_the_judge_and_holds_one_line_a_request(learned: Learned) -> None:
+    header, judge, *replies = (learned.commands.folder / "recording.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(header) == {"format": "rubriclab-recording", "version": 1}
+    assert json.loads(judge)["judge"] == MODEL
+    assert len(replies) == learned.asked
+    assert all(re.match(r"sha256:[0-9a-f]{64}$", json.loads(line)["request"]) for line in replies)

@@ -1,0 +1,198 @@
+"""Evaluators against human scores: values by scipy, floors beside them, what was left out counted."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau, pearsonr, spearmanr
+
+from rubriclab.data import Example
+from rubriclab.data.example import text_digest
+from rubriclab.evaluation import LEVELS, WORD_COUNT_FLOOR, Evaluator, evaluate, floors, unseen
+from rubriclab.learning import measure_values
+from rubriclab.measures import WORD_COUNT
+from rubriclab.rubric import Floor, Provenance
+
+COEFFICIENTS = {"spearman": spearmanr, "pearson": pearsonr, "kendall": kendalltau}
+RNG = np.random.default_rng(3)
+GROUPS, SYSTEMS = 6, 5
+TEXTS = tuple(
+    Example(
+        id=f"t{g}{s}",
+        output="word " * int(RNG.integers(3, 40)) + f"and {g} or {s}.",
+        group=f"g{g}",
+        source=f"A source of words and more {g}.",
+        system=f"s{s}",
+        scores={"coherence": float(RNG.integers(1, 6)), "fluency": 3.0},
+    )
+    for g in range(GROUPS)
+    for s in range(SYSTEMS)
+)
+HUMAN = np.array([text.scores["coherence"] for text in TEXTS])
+OURS = Evaluator("ours", HUMAN + RNG.normal(size=len(TEXTS)))
+
+
+def learned_from(**fields) -> Provenance:
+    made = {"judge": "j", "generator": "j", "prompts": "p", "data": "d", "examples": (), "seed": 1, "version": "0"}
+    return Provenance(**made, **fields)
+
+
+def by_group(scores: np.ndarray, human: np.ndarray, coefficient) -> float:
+    groups = np.array([text.group for text in TEXTS])
+    return float(np.mean([coefficient(scores[groups == g], human[groups == g]).statistic for g in sorted(set(groups))]))
+
+
+def by_level(evaluator: Evaluator, texts=TEXTS, **given) -> dict:
+    return {result.agreement.level: result for result in evaluate(texts, [evaluator], "coherence", **given)}
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_the_value_at_group_level_is_the_mean_of_scipy_s_over_the_groups(name):
+    found = getattr(by_level(OURS)["group"].agreement, name)
+    assert found.value == pytest.approx(by_group(OURS.scores, HUMAN, COEFFICIENTS[name]), abs=1e-9)
+    assert found.low < found.value < found.high
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_the_value_at_dataset_level_is_scipy_s(name):
+    found = getattr(by_level(OURS)["dataset"].agreement, name)
+    assert found.value == pytest.approx(COEFFICIENTS[name](OURS.scores, HUMAN).statistic, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_the_value_at_system_level_is_scipy_s_over_the_systems_means(name):
+    systems = np.array([text.system for text in TEXTS])
+    means = [[scores[systems == system].mean() for system in sorted(set(systems))] for scores in (OURS.scores, HUMAN)]
+    found = getattr(by_level(OURS)["system"].agreement, name)
+    assert found.value == pytest.approx(COEFFICIENTS[name](*means).statistic, abs=1e-9)
+
+
+def test_every_evaluator_has_a_result_at_every_level_in_the_order_given():
+    results = evaluate(TEXTS, [OURS, Evaluator("theirs", -OURS.scores)], "coherence")
+    assert [(r.evaluator, r.agreement.level) for r in results] == [
+        (name, level) for name in ("ours", "theirs") for level in LEVELS
+    ]
+
+
+def test_the_system_level_needs_every_text_s_system():
+    nameless = [replace(TEXTS[0], system=None), *TEXTS[1:]]
+    assert list(by_level(OURS, nameless)) == ["group", "dataset"]
+    assert list(by_level(OURS, nameless, levels=["system"])) == []
+
+
+def test_texts_without_a_score_are_left_out_and_counted():
+    scores = OURS.scores.copy()
+    scores[[0, 7, 8]] = np.nan
+    for level, result in by_level(Evaluator("ours", scores)).items():
+        assert result.unscored == 3, level
+        assert result.agreement.n == len(TEXTS) - 3
+    there = ~np.isnan(scores)
+    found = by_level(Evaluator("ours", scores))["dataset"].agreement.spearman.value
+    assert found == pytest.approx(spearmanr(scores[there], HUMAN[there]).statistic, abs=1e-9)
+
+
+def test_an_evaluator_that_scored_nothing_has_no_figure_and_says_how_much_is_missing():
+    result = by_level(Evaluator("mute", np.full(len(TEXTS), np.nan)))["dataset"]
+    assert (result.unscored, result.agreement.n) == (len(TEXTS), 0)
+    assert result.to_row()["spearman"] == {"value": None, "low": None, "high": None}
+
+
+def test_constant_groups_are_skipped_and_counted_or_treated_as_the_papers_do():
+    level = [replace(t, scores={"coherence": 4.0}) if t.group == "g0" else t for t in TEXTS]
+    skipped, papers = (by_level(OURS, level, constant=rule)["group"].agreement for rule in ("skip", "papers"))
+    assert (skipped.groups, papers.groups) == (GROUPS - 1, GROUPS)
+    assert skipped.constant_groups == papers.constant_groups == 1
+    assert papers.spearman.value == pytest.approx((skipped.spearman.value * (GROUPS - 1) + 1) / GROUPS, abs=1e-9)
+
+
+def test_all_constant_labels_have_no_figure_under_the_default_rule():
+    (result,) = evaluate(TEXTS, [OURS], "fluency", levels=["group"])
+    assert result.agreement.spearman.value is None
+    assert result.agreement.constant_groups == GROUPS
+
+
+def test_a_seed_decides_the_intervals_and_not_the_value():
+    first, again, other = (by_level(OURS, seed=seed)["group"].agreement.spearman for seed in (1, 1, 2))
+    assert first == again
+    assert other.value == first.value
+    assert (other.low, other.high) != (first.low, first.high)
+
+
+def test_a_row_is_json_with_the_documented_names():
+    row = by_level(OURS)["group"].to_row()
+    assert json.loads(json.dumps(row)) == row
+    assert set(row) == {
+        "evaluator",
+        "aspect",
+        "level",
+        "n",
+        "groups",
+        "constant_groups",
+        "constant_rule",
+        "unscored",
+        "spearman",
+        "pearson",
+        "kendall",
+    }
+    assert set(row["spearman"]) == {"value", "low", "high"}
+    assert (row["aspect"], row["n"], row["groups"]) == ("coherence", GROUPS * SYSTEMS, GROUPS)
+
+
+# Floors
+
+
+def test_the_word_count_is_always_a_floor():
+    (floor,) = floors(TEXTS, {})
+    assert floor.name == WORD_COUNT_FLOOR
+    np.testing.assert_array_equal(floor.scores, measure_values(TEXTS, [WORD_COUNT])[:, 0])
+    assert floor.scores[0] == pytest.approx(len(TEXTS[0].output.split()))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_measure_is_read_in_the_direction_it_had_in_training(sign):
+    chosen = {"r@1": Floor(measure="words_from_source", sign=sign, pearson=sign * 0.4)}
+    _, best = floors(TEXTS, chosen)
+    np.testing.assert_array_equal(best.scores, sign * measure_values(TEXTS, ["words_from_source"])[:, 0])
+    assert best.name == f"floor: {'' if sign > 0 else '-'}words_from_source (best measure for r@1)"
+
+
+def test_reading_a_measure_the_other_way_round_turns_its_agreement_round():
+    up, down = (
+        by_level(floors(TEXTS, {"r@1": Floor(measure=WORD_COUNT, sign=sign, pearson=sign * 0.4)})[1])["group"]
+        for sign in (1, -1)
+    )
+    assert up.agreement.spearman.value == pytest.approx(-down.agreement.spearman.value, abs=1e-12)
+    assert up.agreement.spearman.value != 0
+
+
+def test_equal_choices_are_one_floor_that_names_both_rubrics():
+    same, other = (Floor(measure="commas", sign=sign, pearson=sign * 0.4) for sign in (1, -1))
+    found = floors(TEXTS, {"a@1": same, "b@2": same, "c@1": other})
+    assert [floor.name for floor in found] == [
+        WORD_COUNT_FLOOR,
+        "floor: commas (best measure for a@1, b@2)",
+        "floor: -commas (best measure for c@1)",
+    ]
+
+
+def test_a_floor_undefined_for_a_text_leaves_it_unscored():
+    bare = [replace(TEXTS[0], source=None), *TEXTS[1:]]
+    _, best = floors(bare, {"r@1": Floor(measure="words_from_source", sign=1, pearson=0.4)})
+    assert by_level(best, bare)["dataset"].unscored == 1
+
+
+# What learning has seen
+
+
+def test_groups_that_learning_has_seen_are_left_out_whole():
+    left = unseen(TEXTS, [learned_from(groups=("g1",)), learned_from(groups=("g4", "elsewhere"))])
+    assert [text.group for text in left] == [f"g{g}" for g in (0, 2, 3, 5) for _ in range(SYSTEMS)]
+    assert unseen(iter(TEXTS), []) == TEXTS
+    assert unseen(TEXTS, [learned_from(groups=tuple({text.group for text in TEXTS}))]) == ()
+
+
+def test_a_text_that_learning_has_seen_is_left_out_under_any_id_and_group():
+    renamed = [replace(text, id=f"new {text.id}", group=f"new {text.group}", scores={}) for text in TEXTS]
+    seen = learned_from(groups=("g0",), texts=tuple(text_digest(text) for text in TEXTS[:3]))
+    assert [text.id for text in unseen(renamed, [seen])] == [text.id for text in renamed[3:]]
