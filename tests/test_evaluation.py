@@ -176,6 +176,11 @@ def test_equal_choices_are_one_floor_that_names_both_rubrics():
     ]
 
 
+def test_a_measure_that_this_version_does_not_have_is_no_floor():
+    chosen = {"old@1": Floor(measure="a measure of old", sign=1, pearson=0.4)}
+    assert [floor.name for floor in floors(TEXTS, chosen)] == [WORD_COUNT_FLOOR]
+
+
 def test_a_floor_undefined_for_a_text_leaves_it_unscored():
     bare = [replace(TEXTS[0], source=None), *TEXTS[1:]]
     _, best = floors(bare, {"r@1": Floor(measure="words_from_source", sign=1, pearson=0.4)})

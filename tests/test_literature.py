@@ -130,7 +130,7 @@ def test_a_faulty_finding_is_named_by_file_and_entry(tmp_path: Path, findings: A
 
 def test_a_path_of_the_users_own_must_hold_the_task(tmp_path: Path) -> None:
     write(tmp_path, [finding()])
-    with pytest.raises(LiteratureError, match=r"story\.json cannot be read: No such file"):
+    with pytest.raises(LiteratureError, match=r"There is no findings file .*story\.json"):
         load_findings("story", path=tmp_path)
 
 

@@ -86,6 +86,11 @@ def test_hyperparameters_in_the_file_are_used_and_the_command_line_comes_first(r
     assert most("--set", "hypoeval.initial_hypotheses=5") == default
 
 
+def test_flags_can_be_set_by_the_environment(own: Commands) -> None:
+    assert own("list", RUBRICLAB_JSON="1").json["versions"]
+    assert own(*LEARN, RUBRICLAB_DRY_RUN="true", RUBRICLAB_JSON="yes").json["dry_run"] is True
+
+
 def test_flags_can_stand_in_the_file(own: Commands) -> None:
     config(own, "json = true\ndry-run = true\nno-literature = true")
     assert own("list").json["versions"]

@@ -18,7 +18,7 @@ OPTIONS = [
     pytest.param(option, id=f"{name}{option.opts[-1]}")
     for name, command in sorted(cli.commands.items())
     for option in command.params
-    if isinstance(option, click.Option) and not option.is_flag and not option.hidden
+    if isinstance(option, click.Option) and not option.hidden
 ]
 
 
@@ -60,7 +60,7 @@ def test_help_imports_nothing_that_takes_long() -> None:
 
 
 @pytest.mark.parametrize("option", OPTIONS)
-def test_every_option_that_takes_a_value_has_an_environment_variable(option: click.Option) -> None:
+def test_every_option_has_an_environment_variable(option: click.Option) -> None:
     long = max(option.opts, key=len)
     assert option.envvar == "RUBRICLAB_" + long.removeprefix("--").replace("-", "_").upper()
 

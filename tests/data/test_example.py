@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubriclab.data import Example, data_digest
-from rubriclab.data.example import labelled
+from rubriclab.data.example import labelled, text_digest
 
 WORDS = st.text(max_size=12)
 EXAMPLES = st.builds(
@@ -69,6 +69,16 @@ def test_one_text_more_or_less_counts():
 def test_a_source_and_a_context_are_not_mistaken_for_each_other():
     swapped = replace(ONE, source=ONE.context, context=ONE.source)
     assert data_digest([swapped], "coherence") != data_digest([ONE], "coherence")
+
+
+@pytest.mark.parametrize("change", [{"id": "b"}, {"group": "h"}, {"scores": {}}, {"system": "s"}], ids=str)
+def test_a_text_is_known_again_whatever_it_is_called_and_however_it_was_scored(change):
+    assert text_digest(replace(ONE, **change)) == text_digest(ONE)
+
+
+@pytest.mark.parametrize("change", [{"output": "x"}, {"source": None}, {"context": "A source."}], ids=str)
+def test_another_text_source_or_context_is_another_text(change):
+    assert text_digest(replace(ONE, **change)) != text_digest(ONE)
 
 
 def test_the_labelled_are_those_with_a_score_for_the_aspect_in_order():

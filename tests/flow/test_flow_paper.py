@@ -59,7 +59,7 @@ def test_a_full_learn_asks_at_most_700_requests_and_none_twice(learned: Learned)
     assert learned.repeated == 0
     assert row["calls"] == {"asked": learned.asked, "answered_from_cache": 0, "failed": 0}
     assert (row["rubric"], row["criteria"], row["new"]) == ("news@1", 5, True)
-    assert row["tokens"]["prompt"] > 10_000 < row["tokens"]["prompt"] + row["tokens"]["completion"]
+    assert row["tokens"]["prompt"] > row["tokens"]["completion"] > learned.asked
 
 
 def test_it_was_learned_with_the_papers_settings(learned: Learned) -> None:
@@ -99,6 +99,14 @@ def test_scores_and_evaluation_share_their_answers(learned: Learned) -> None:
     ours = next(row for row in evaluated.json["results"] if row["evaluator"] == "news@1")
     assert (ours["level"], ours["n"], ours["unscored"]) == ("group", 6, 0)
     assert learned.server.requests.total() == before + 6 * 5
+
+
+def test_a_rubric_is_scored_where_it_was_learned_unless_told_otherwise(learned: Learned) -> None:
+    elsewhere = Commands(learned.commands.folder, RUBRICLAB_STORE="store.db", OPENAI_API_KEY=KEY)
+    text = b'{"output": "The council met on Monday and decided nothing."}'
+    done = elsewhere("score", "-", "--rubric", "news", stdin=text)
+    assert done.rows[0]["unscored"] is None
+    assert f"judge: {MODEL} at {learned.server.url}, as news@1 was learned with it" in done.err
 
 
 def test_learning_again_asks_nothing_and_makes_no_new_version(learned: Learned) -> None:

@@ -12,6 +12,7 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 
 import rubriclab
 from rubriclab.data import Assignment, Scale, data_digest, find_aspect, read, task_words, training_examples
+from rubriclab.data.example import text_digest
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning import Trained, best_measure, train
@@ -69,6 +70,8 @@ async def test_the_provenance_holds_what_the_version_was_made_of():
     assert given.data == data_digest(TEXTS, ASPECT)
     assert given.examples == tuple(sorted(text.id for text in TEXTS))
     assert given.groups == tuple(f"g{i}" for i in range(6))
+    assert given.texts == tuple(sorted(text_digest(text) for text in TEXTS))
+    assert (given.judge_address, given.generator_address) == (None, None)
     assert given.seed == 114514
     assert given.floor == best_measure(TEXTS, ASPECT)
     assert given.version == rubriclab.__version__
@@ -81,6 +84,13 @@ async def test_the_rubric_holds_the_task_the_aspect_the_scale_and_the_part():
     assert (rubric.task, rubric.aspect, rubric.scale) == ("summarization", given.aspect, given.scale)
     assert [part.method for part in rubric.parts] == ["hypoeval"]
     assert len(rubric.criteria) == 2
+
+
+async def test_the_servers_asked_are_named_where_they_are_not_the_provider_s_own():
+    judge = scripted()
+    judge.identity = {"model": "fake", "address": "http://localhost:8000"}
+    given = (await run(judge=judge)).provenance
+    assert (given.judge_address, given.generator_address) == ("http://localhost:8000", None)
 
 
 async def test_snapshots_are_asked_for_at_the_end():

@@ -14,7 +14,7 @@ from jinja2 import UndefinedError, meta
 
 from rubriclab.data import Assignment, Scale, find_aspect, task_words
 from rubriclab.methods.hypoeval import HypoEvalSettings, learn
-from rubriclab.methods.hypoeval.propose import Material, propose_prompt
+from rubriclab.methods.hypoeval.propose import Material, propose_prompt, refine
 from rubriclab.methods.hypoeval.rate import rate_prompt, rate_together_prompt
 from rubriclab.prompts import Prompt, Repair, render
 
@@ -157,10 +157,13 @@ def test_no_text_leaves_its_fence(attack):
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_texts_shown_to_a_generator_are_fenced_each_by_itself(attack):
+async def test_texts_shown_to_a_generator_are_fenced_each_by_itself(attack):
     texts = (replace(example(1, 2), output=attack), replace(example(2, 4), source=attack, context=attack))
-    content = user(propose_prompt(3, Material(texts, findings()), assignment()))
-    assert [match["text"] for match in FENCE.finditer(content)] == [attack, attack, attack, "Summary number 2."]
+    material, generator = Material(texts, findings()), scripted()
+    await refine((criterion("a"),), material, assignment(), generator)
+    for prompt in (propose_prompt(3, material, assignment()), generator.asked[0]):
+        found = [match["text"] for match in FENCE.finditer(user(prompt))]
+        assert found == [attack, attack, attack, "Summary number 2."]
 
 
 def test_a_text_s_words_never_reach_the_system_turn():

@@ -50,13 +50,13 @@ def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -
 def hopeless(matrix: FloatArray, labels: FloatArray, rounds_left: int, settings: HypoEvalSettings) -> list[int]:
     """Return the columns that leave now, `rounds_left` rounds of rating before the end.
 
-    Successive rejects (Audibert et al. 2010, COLT, "Best Arm Identification in Multi-Armed Bandits") for several best
-    arms: after each round only as many stay as leave one selection's worth for every round to come. Columns without a
-    correlation yet leave first.
+    Successive halving (Karnin, Koren and Somekh 2013, ICML, "Almost Optimal Exploration in Multi-Armed Bandits") for
+    several best arms: one and a half times as many as are selected enter the last round, and twice as many each round
+    before it. Columns without a correlation yet leave first.
     """
     r = correlations(matrix, labels)
     ranked = sorted(range(len(r)), key=lambda column: (-np.nan_to_num(r[column], nan=-2.0), column))
-    return sorted(ranked[settings.selected * (rounds_left + 1) :])
+    return sorted(ranked[math.ceil(0.75 * 2**rounds_left * settings.selected) :])
 
 
 def predictions(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:

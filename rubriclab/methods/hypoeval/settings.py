@@ -101,7 +101,7 @@ class HypoEvalSettings(BaseModel):
 
     drop_hopeless: bool = True
     """Whether the hypotheses that track the labels least leave while the bank is being rated: after a quarter of the
-    texts all but three times, after half of them all but twice as many as are selected."""
+    texts all but three times, after half of them all but one and a half times as many as are selected."""
 
 
 def hypoeval_settings(values: Mapping[str, Any]) -> HypoEvalSettings:

@@ -154,8 +154,9 @@ def test_texts_that_are_all_the_same_leave_what_is_usual():
 
 
 def test_equal_labels_leave_what_is_usual_and_fit_the_texts(sample):
-    texts = tuple(replace(text, scores={"coherence": 5.0}) for text in sample[:6])
-    told = answered(propose_prompt(5, Material(texts), given()))
+    # Measures of a context count for relevance, but these texts have none.
+    texts = tuple(replace(text, scores={"relevance": 5.0}) for text in sample[:6])
+    told = answered(propose_prompt(5, Material(texts), given(aspect="relevance")))
     for hypothesis in told.hypotheses:
         found = readings(hypothesis.model_dump())
         assert found, hypothesis

@@ -164,6 +164,13 @@ def test_one_level_with_a_number_is_no_line():
     assert readings({"statement": "x", "levels": levels}) == ()
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_between_levels_that_lie_on_no_straight_line_the_nearest_two_decide(turned):
+    points = ((0.0, 1.0), (10.0, 2.0), (12.0, 5.0))
+    reading = Reading("words", points[::-1] if turned else points)
+    assert [reading.score(value, 1, 5) for value in (5, 10, 11, 12, 20)] == [1.5, 2, 3.5, 5, 5]
+
+
 def test_a_flat_line_gives_the_middle_of_its_scores():
     assert Reading("words", ((5.0, 1.0), (5.0, 4.0))).score(17, 1, 5) == 2.5
 

@@ -378,6 +378,14 @@ async def test_refinement_takes_labels_and_literature_in_turn_from_the_wrong_exa
     assert rounds == [(hard, 0), ([], 2)] * 3
 
 
+async def test_the_published_code_s_refinement_begins_with_literature():
+    order = order_of((await run())[0])
+    hard = [text.output for text in order[3:6]]
+    _, _, generator = await run(judge=wrong_on(hard), refine_rounds=3, refine_first="literature")
+    rounds = [(seen_texts(p), len(p.fields["findings"])) for p in of_kind(generator, "refine")]
+    assert rounds == [([], 2), (hard, 0), ([], 2)]
+
+
 async def test_every_refinement_starts_from_the_one_before():
     order = order_of((await run())[0])
     _, _, generator = await run(judge=wrong_on([text.output for text in order[3:6]]), refine_rounds=6)

@@ -81,6 +81,13 @@ async def test_every_pair_means_every_pair():
     assert len(set(pairs(judge))) == 190
 
 
+async def test_among_every_pair_are_those_of_equal_wording():
+    judge = scripted()
+    copy = criterion("a").model_copy(update={"id": "z"})
+    assert await redundant([criterion("a"), copy], assignment(), judge, EVERY) == {}
+    assert pairs(judge) == [("z", "a")]
+
+
 async def test_of_a_redundant_pair_the_later_goes_also_by_pairs():
     judge = same_as({"a": "c", "c": "a"})
     out = await redundant([criterion(name) for name in "cba"], assignment(), judge, EVERY)

@@ -34,6 +34,7 @@ def test_the_published_preset_sets_what_the_published_code_does():
     assert settings == HypoEvalSettings(**PUBLISHED)
     assert (settings.bonus, settings.redundancy, settings.union) == ("when_visited", "every_pair", "random")
     assert (settings.wrong_bank, settings.drop_hopeless, settings.positive_only) == (5, False, False)
+    assert settings.refine_first == "literature"
 
 
 def test_a_setting_given_beside_the_preset_wins():
