@@ -161,7 +161,7 @@ def _report(version: Version, effort: Any, place: str, *, as_json: bool) -> None
     if not any((criterion.evidence.pearson or 0) > 0 for criterion in version.rubric.criteria):
         note("warning: none of the criteria tracks the labels; the scores of this rubric mean nothing")
     if effort.failed:
-        note(f"{effort.failed} questions had no usable reply; see the missing ratings in `rubriclab show`")
+        note(f"{effort.failed} questions had no usable reply; the same command with --retry-failed asks them again")
     note(f"kept in {place}; read it with: rubriclab show {version.ref}")
 
 

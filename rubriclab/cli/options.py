@@ -62,6 +62,7 @@ judge_options = together(
         help="Whether the reply's JSON schema is sent to the provider.  [default: auto]",
     ),
     option("--api-base", metavar="URL", help="The server's address, for a server of your own."),
+    option("--retry-failed", is_flag=True, help="Ask once more where a reply kept earlier cannot be used."),
     option("--record", metavar="PATH", help="Write every request's digest and reply to this file, for recorded:PATH."),
 )
 

@@ -33,6 +33,7 @@ JUDGE_SETTINGS = (
     "max_cost",
     "structured",
     "api_base",
+    "retry_failed",
 )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from rubriclab.errors import StoreError
+from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.request import read_back, request_digest, written
 from rubriclab.prompts import Prompt
@@ -43,13 +45,16 @@ class Cached:
     """A judge that answers from `answers` what it was asked before, and asks `judge` for the rest.
 
     A reply is kept as it came, also one that cannot be used: it was paid for, and at temperature 0 it would come again;
-    the repair that follows is a request of its own. Errors are never kept. Of identical requests in flight one is sent
-    and the others wait for it: they share its reply or its error, and if it is cancelled one of them takes its place.
+    the repair that follows is a request of its own. Whoever wants another try (`retry_failed`) gets a further sample of
+    the same question, which is kept beside the first and stands for it from then on. Errors are never kept. Of
+    identical requests in flight one is sent and the others wait for it: they share its reply or its error, and if it is
+    cancelled one of them takes its place.
     """
 
-    def __init__(self, judge: Judge, answers: Answers) -> None:
+    def __init__(self, judge: Judge, answers: Answers, *, retry_failed: bool = False) -> None:
         self._judge = judge
         self._answers = answers
+        self._retry_failed = retry_failed
         self._in_flight: dict[str, asyncio.Future[Reply | Exception]] = {}
 
     @property
@@ -68,17 +73,32 @@ class Cached:
         Raises:
             StoreError: if what was kept cannot be read.
         """
-        digest = request_digest(self._judge.identity, prompt)
         while True:
-            kept = self._answers.get(digest)
+            kept, digest, prompt = self._kept(prompt)
             if kept is not None:
-                return _reply(kept, digest)
+                return kept
             if digest not in self._in_flight:
                 return await self._ask(digest, prompt)
             first = self._in_flight[digest]
             await asyncio.wait([first])
             if not first.cancelled() and isinstance(error := first.result(), Exception):
                 raise error
+
+    def _kept(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
+        """Return the reply kept for `prompt`, or `None`, with the request that it answers or that is to be asked.
+
+        Where a reply cannot be used, that is the next sample's, if there is one or it is to be tried.
+        """
+        digest = request_digest(self._judge.identity, prompt)
+        kept = self._answers.get(digest)
+        if kept is None:
+            return None, digest, prompt
+        reply = _reply(kept, digest)
+        if read(reply, prompt)[0] is None:
+            later = self._kept(replace(prompt, sample=prompt.sample + 1))
+            if later[0] is not None or self._retry_failed:
+                return later
+        return reply, digest, prompt
 
     async def _ask(self, digest: str, prompt: Prompt[Any]) -> Reply:
         waiting = self._in_flight[digest] = asyncio.get_running_loop().create_future()

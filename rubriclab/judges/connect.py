@@ -64,7 +64,7 @@ def _source(spec: str, options: JudgeOptions, answers: Answers | None, budget: B
     if spec.startswith(PREFIX):
         return open_replay(spec)
     judge = _language_model(spec, options, budget or Budget(options.max_calls, options.max_cost))
-    return Cached(judge, answers) if answers is not None else judge
+    return Cached(judge, answers, retry_failed=options.retry_failed) if answers is not None else judge
 
 
 def _language_model(model: str, options: JudgeOptions, budget: Budget) -> Judge:

@@ -21,6 +21,7 @@ class JudgeOptions(BaseModel):
         price: US dollars per million tokens, in place of litellm's price table.
         structured: whether the reply's JSON schema is sent: `auto` where the model is known to take it.
         api_base: the server's address, in place of the provider's environment variable.
+        retry_failed: whether questions whose kept reply cannot be used are asked once more.
         reasoning_tokens: room for a reasoning model's hidden thinking, on top of each prompt's own limit.
     """
 
@@ -36,4 +37,5 @@ class JudgeOptions(BaseModel):
     price: Price | None = None
     structured: Structured = "auto"
     api_base: str | None = None
+    retry_failed: bool = False
     reasoning_tokens: int = Field(default=4096, ge=0)

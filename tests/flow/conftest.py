@@ -1,13 +1,14 @@
-"""What whole flows share: the server with a brain, and the command line that asks it."""
+"""What whole flows share: the server with a brain, the command line that asks it, and a little run that went well."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import hypoeval_brain
 import pytest
 from commands import Commands
-from flow_server import commands_at
+from flow_server import Little, commands_at, learn_little
 from server import RunningServer
 
 
@@ -21,5 +22,23 @@ def provider(_running_server: RunningServer) -> RunningServer:
 
 @pytest.fixture
 def asking(provider: RunningServer, tmp_path: Path) -> Commands:
-    """The command line, with that server as its judge."""
+    """The command line, with that server as its judge and an empty store."""
     return commands_at(provider, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def little(_running_server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Little:
+    """A run of HypoEval in little that nothing disturbed."""
+    _running_server.reset()
+    _running_server.brain = hypoeval_brain.reply
+    commands = commands_at(_running_server, tmp_path_factory.mktemp("little"))
+    done = learn_little(commands)
+    assert done.code == 0, done.err
+    return Little(commands.folder / "store.db", done.json)
+
+
+@pytest.fixture
+def learned(little: Little, asking: Commands) -> Commands:
+    """The command line with a copy of that run's store."""
+    shutil.copy(little.store, asking.folder)
+    return asking

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,24 @@ def commands_at(server: RunningServer, folder: Path) -> Commands:
 def learn_little(commands: Commands, *more: object, **environment: str) -> Done:
     """Return how learning from twelve texts ended."""
     return commands("learn", texts(commands.folder, 12), *TASK, *LITTLE, "--json", *more, **environment)
+
+
+@dataclass(frozen=True)
+class Little:
+    """What HypoEval in little came to: its store, and the printed result."""
+
+    store: Path
+    result: dict[str, Any]
+
+    @property
+    def asked(self) -> int:
+        """Requests that it took."""
+        return int(self.result["calls"]["asked"])
+
+    @property
+    def digest(self) -> str:
+        """The rubric's."""
+        return str(self.result["digest"])
 
 
 class Killed(Exception):

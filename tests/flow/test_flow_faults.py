@@ -10,7 +10,7 @@ from typing import Any
 import hypoeval_brain
 import pytest
 from commands import HELDOUT, Commands
-from flow_server import LITTLE, MODEL, TASK, learn_little, texts
+from flow_server import LITTLE, MODEL, TASK, Little, learn_little, texts
 from server import RANDOM_FAULTS, RunningServer
 
 DEAD = ("--api-base", "http://127.0.0.1:9/v1", "--attempts", 1)
@@ -39,23 +39,20 @@ def test_with_a_fifth_of_the_replies_faulty_it_ends_and_says_what_is_missing(
 
 
 def test_faults_that_retries_and_repairs_mend_leave_no_trace_in_the_rubric(
-    provider: RunningServer, asking: Commands
+    provider: RunningServer, asking: Commands, little: Little
 ) -> None:
-    undisturbed = learn_little(asking, "--store", "other.db").json
     # Only the first and the third need a repair, and none of those that follow can spoil one: at most it comes later.
     spaced = ("empty", "rate_limit", "off_scale", "server_error", "prose", "timeout", "cut_body")
     provider.script = deque(fault for name in spaced for fault in (name, *[None] * 9))
-    provider.faulty.clear()
     provider.hang = 1.5
     done = learn_little(asking, "--timeout", 1).json
     assert set(provider.faulty) == {"none", *spaced}
-    assert done["digest"] == undisturbed["digest"]
+    assert done["digest"] == little.digest
     assert done["calls"]["failed"] == 0
-    assert done["calls"]["asked"] == undisturbed["calls"]["asked"] + 2
+    assert done["calls"]["asked"] == little.asked + 2
 
 
-def test_faulty_replies_leave_texts_unscored_with_the_reason(provider: RunningServer, asking: Commands) -> None:
-    learn_little(asking)
+def test_faulty_replies_leave_texts_unscored_with_the_reason(provider: RunningServer, learned: Commands) -> None:
     some = HELDOUT.read_bytes().splitlines(keepends=True)[:4]
     hard = json.loads(some[1])["output"]
 
@@ -63,7 +60,7 @@ def test_faulty_replies_leave_texts_unscored_with_the_reason(provider: RunningSe
         return "I would rather not." if hard in messages[1]["content"] else hypoeval_brain.reply(messages, body)
 
     provider.brain = mostly
-    done = asking("score", "-", "--rubric", "news", stdin=b"".join(some))
+    done = learned("score", "-", "--rubric", "news", stdin=b"".join(some))
     assert done.code == 0
     first, unscored, *others = done.rows
     assert all(row["score"] is not None for row in (first, *others))
@@ -71,7 +68,7 @@ def test_faulty_replies_leave_texts_unscored_with_the_reason(provider: RunningSe
     assert unscored["unscored"].startswith("3 of 3 criteria without a usable rating; the first: unusable reply, also")
     assert [criterion["score"] for criterion in unscored["criteria"]] == [None] * 3
     assert done.err.splitlines()[-1] == "3 texts scored by news@1, 1 unscored"
-    evaluated = asking("evaluate", "-", "--rubric", "news", "--level", "dataset", "--json", stdin=b"".join(some))
+    evaluated = learned("evaluate", "-", "--rubric", "news", "--level", "dataset", "--json", stdin=b"".join(some))
     ours, *floors = evaluated.json["results"]
     assert (ours["evaluator"], ours["n"], ours["unscored"]) == ("news@1", 3, 1)
     assert {(row["n"], row["unscored"]) for row in floors} == {(4, 0)}
@@ -97,16 +94,14 @@ def test_a_refusal_ends_the_command_with_one_line_after_one_request(
 
 
 def test_a_refusal_while_scoring_ends_it_too_and_no_later_text_is_asked_about(
-    provider: RunningServer, asking: Commands
+    provider: RunningServer, learned: Commands
 ) -> None:
-    learn_little(asking)
-    before = provider.requests.total()
     provider.script = deque(itertools.repeat("unauthorized", 1000))
-    done = asking("score", HELDOUT, "--rubric", "news", "--concurrency", 2)
+    done = learned("score", HELDOUT, "--rubric", "news", "--concurrency", 2)
     assert (done.code, done.out) == (4, "")
     assert "Check the key in OPENAI_API_KEY" in done.error
     # What was already under way when the refusal came: at most the texts held at a time, three ratings each.
-    assert provider.requests.total() - before <= 2 * 2 * 3
+    assert provider.requests.total() <= 2 * 2 * 3
 
 
 def test_a_missing_key_is_said_before_anything_is_sent(provider: RunningServer, asking: Commands) -> None:
@@ -123,23 +118,21 @@ def test_a_dead_server_ends_learning_with_its_address(asking: Commands) -> None:
     assert "Connect call failed ('127.0.0.1', 9)" in done.error
 
 
-def test_a_dead_server_is_no_result_of_scoring_or_evaluation(asking: Commands) -> None:
-    learn_little(asking)
+def test_a_dead_server_is_no_result_of_scoring_or_evaluation(learned: Commands) -> None:
     some = b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:3])
-    scored = asking("score", "-", "--rubric", "news", *DEAD, stdin=some)
+    scored = learned("score", "-", "--rubric", "news", *DEAD, stdin=some)
     assert [row["score"] for row in scored.rows] == [None] * 3
-    evaluated = asking("evaluate", "-", "--rubric", "news", "--json", *DEAD, stdin=some)
+    evaluated = learned("evaluate", "-", "--rubric", "news", "--json", *DEAD, stdin=some)
     for done in (scored, evaluated):
         assert done.code == 4
         assert done.error.startswith("The provider gave no reply at all; the latest reason: ")
 
 
 def test_a_server_that_dies_on_the_way_ends_scoring_instead_of_leaving_every_text_unscored(
-    provider: RunningServer, asking: Commands
+    provider: RunningServer, learned: Commands
 ) -> None:
-    learn_little(asking)
     provider.script = deque(itertools.repeat("server_error", 1000))
-    done = asking("score", HELDOUT, "--rubric", "news", "--attempts", 1)
+    done = learned("score", HELDOUT, "--rubric", "news", "--attempts", 1)
     assert done.code == 4
     assert "20 prompts in a row got no reply from openai/fake" in done.error
     assert "answers so far are kept" in done.error

@@ -6,23 +6,15 @@ import signal
 
 import hypoeval_brain
 import pytest
-from commands import Commands, Done
-from flow_server import LITTLE, TASK, Killing, commands_at, learn_little, texts
+from commands import Commands
+from flow_server import LITTLE, TASK, Killing, Little, learn_little, texts
 from server import RunningServer
 
 IN_FLIGHT = 8
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Done:
-    """A run that nothing stops."""
-    with RunningServer() as server:
-        server.brain = hypoeval_brain.reply
-        return learn_little(commands_at(server, tmp_path_factory.mktemp("undisturbed")))
-
-
 def test_a_cap_on_calls_stops_cleanly_and_a_higher_one_goes_on(
-    provider: RunningServer, asking: Commands, undisturbed: Done
+    provider: RunningServer, asking: Commands, little: Little
 ) -> None:
     stopped = learn_little(asking, "--max-calls", 50)
     assert (stopped.code, stopped.out, stopped.err.count("\n")) == (2, "", 1)
@@ -32,28 +24,27 @@ def test_a_cap_on_calls_stops_cleanly_and_a_higher_one_goes_on(
     )
     assert provider.answered.total() == 50
     done = learn_little(asking, "--max-calls", 500)
-    whole = undisturbed.json["calls"]["asked"]
-    assert done.json["calls"] == {"asked": whole - 50, "answered_from_cache": 50, "failed": 0}
-    assert done.json["digest"] == undisturbed.json["digest"]
-    assert (provider.requests.total(), provider.repeated) == (whole, 0)
+    assert done.json["calls"] == {"asked": little.asked - 50, "answered_from_cache": 50, "failed": 0}
+    assert done.json["digest"] == little.digest
+    assert (provider.requests.total(), provider.repeated) == (little.asked, 0)
 
 
 def test_a_cap_on_money_stops_cleanly_before_it_is_passed(
-    provider: RunningServer, asking: Commands, undisturbed: Done
+    provider: RunningServer, asking: Commands, little: Little
 ) -> None:
     stopped = learn_little(asking, "--price", "1:1", "--max-cost", 0.05)
     assert (stopped.code, stopped.out) == (2, "")
     assert "The next call might pass the cap of 0.05 US dollars; 0.04" in stopped.error
     assert "Run the same command again with a higher cap" in stopped.error
     done = learn_little(asking, "--price", "1:1", "--max-cost", 5)
-    assert done.json["digest"] == undisturbed.json["digest"]
+    assert done.json["digest"] == little.digest
     assert provider.repeated == 0
     spent = done.json["tokens"]["prompt"] + done.json["tokens"]["completion"]
     assert done.json["cost_usd"] == pytest.approx(spent / 1e6)
 
 
 def test_killed_with_requests_in_flight_it_repeats_at_most_those(
-    provider: RunningServer, asking: Commands, undisturbed: Done
+    provider: RunningServer, asking: Commands, little: Little
 ) -> None:
     for requests in (20, 30):
         provider.brain = killing = Killing(at=requests)
@@ -61,13 +52,13 @@ def test_killed_with_requests_in_flight_it_repeats_at_most_those(
         assert killing.victim.wait().code == -9
     provider.brain = hypoeval_brain.reply
     done = learn_little(asking)
-    assert done.json["digest"] == undisturbed.json["digest"]
+    assert done.json["digest"] == little.digest
     assert provider.repeated < 2 * IN_FLIGHT
-    assert provider.requests.total() < undisturbed.json["calls"]["asked"] + 2 * IN_FLIGHT
+    assert provider.requests.total() < little.asked + 2 * IN_FLIGHT
 
 
 def test_ctrl_c_ends_with_one_line_and_the_same_command_goes_on(
-    provider: RunningServer, asking: Commands, undisturbed: Done
+    provider: RunningServer, asking: Commands, little: Little
 ) -> None:
     provider.brain = killing = Killing(at=40, number=signal.SIGINT)
     killing.victim = asking.start("learn", texts(asking.folder, 12), *TASK, *LITTLE)
@@ -75,16 +66,16 @@ def test_ctrl_c_ends_with_one_line_and_the_same_command_goes_on(
     assert (done.code, done.out) == (130, "")
     assert done.err.strip() == "interrupted; run the same command again to go on: answers so far are kept"
     provider.brain = hypoeval_brain.reply
-    assert learn_little(asking).json["digest"] == undisturbed.json["digest"]
+    assert learn_little(asking).json["digest"] == little.digest
 
 
 def test_two_processes_that_learn_into_one_store_at_once_both_succeed(
-    provider: RunningServer, asking: Commands, undisturbed: Done
+    provider: RunningServer, asking: Commands, little: Little
 ) -> None:
     file = texts(asking.folder, 12)
     both = [asking.start("learn", file, *TASK, *LITTLE, "--json", "--seed", seed) for seed in (42, 7)]
     first, second = (started.wait() for started in both)
-    assert first.json["digest"] == undisturbed.json["digest"]
+    assert first.json["digest"] == little.digest
     assert first.json["digest"] != second.json["digest"]
     assert {first.json["rubric"], second.json["rubric"]} == {"news@1", "news@2"}
     assert asking("verify").code == 0

@@ -55,6 +55,17 @@ async def test_identical_requests_in_flight_are_merged(server: RunningServer) ->
     assert len({reply.text for reply in replies}) == 1
 
 
+async def test_an_unusable_reply_is_asked_again_only_on_demand_and_the_new_one_stands_for_it() -> None:
+    answers, useless, better = MemoryAnswers(), waiting(opened(), "no JSON"), waiting(opened())
+    assert (await Cached(useless, answers).reply(rate())).text == "no JSON"
+    assert (await Cached(better, answers).reply(rate())).text == "no JSON"
+    assert better.asked == 0
+    assert (await Cached(better, answers, retry_failed=True).reply(rate())).text == GOOD
+    assert (await Cached(better, answers, retry_failed=True).reply(rate())).cached
+    assert (await Cached(better, answers).reply(rate())).text == GOOD
+    assert better.asked == 1
+
+
 async def test_those_who_wait_share_the_error() -> None:
     gate = asyncio.Event()
     judge = waiting(gate, JudgeUnavailable("down."))

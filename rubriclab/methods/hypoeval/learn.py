@@ -163,7 +163,8 @@ class _Study:
         kept = tuple(self.bank.get(name) for name in chosen)
         if not kept:
             raise JudgeError(
-                f"No hypothesis was rated on at least half of the {len(ids)} texts.", "Run the same command again."
+                f"No hypothesis was rated on at least half of the {len(ids)} texts.",
+                "Run the same command again, with --retry-failed.",
             )
         for name in candidates:
             if name not in chosen:
