@@ -29,6 +29,6 @@ def test_a_stopped_run_goes_on_from_the_answers_on_the_server(
     asking.environment["RUBRICLAB_STORE"] = schema
     assert learn_little(asking, "--max-calls", 30).code == 2
     done = learn_little(asking)
-    assert done.json["calls"]["answered_from_cache"] == 30
+    assert done.json["calls"]["answered_from_cache"] >= 30
     assert provider.repeated == 0
     assert asking("verify", "--json").json["problems"] == []

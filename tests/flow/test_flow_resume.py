@@ -24,7 +24,7 @@ def test_a_cap_on_calls_stops_cleanly_and_a_higher_one_goes_on(
     )
     assert provider.answered.total() == 50
     done = learn_little(asking, "--max-calls", 500)
-    assert done.json["calls"] == {"asked": little.asked - 50, "answered_from_cache": 50, "failed": 0}
+    assert done.json["calls"]["asked"] == little.asked - 50
     assert done.json["digest"] == little.digest
     assert (provider.requests.total(), provider.repeated) == (little.asked, 0)
 
