@@ -74,6 +74,21 @@ def test_faulty_replies_leave_texts_unscored_with_the_reason(provider: RunningSe
     assert {(row["n"], row["unscored"]) for row in floors} == {(4, 0)}
 
 
+def test_unusable_replies_are_asked_for_again_only_if_told_so(provider: RunningServer, learned: Commands) -> None:
+    command = ("score", "-", "--rubric", "news")
+    text = HELDOUT.read_bytes().splitlines(keepends=True)[0]
+    provider.brain = lambda _messages, _body: "I would rather not."
+    (faulty,) = learned(*command, stdin=text).rows
+    assert faulty["score"] is None
+    provider.brain = hypoeval_brain.reply
+    before = provider.requests.total()
+    assert learned(*command, stdin=text).rows == [faulty]
+    assert provider.requests.total() == before
+    (mended,) = learned(*command, "--retry-failed", stdin=text).rows
+    assert mended["unscored"] is None
+    assert provider.requests.total() > before
+
+
 @pytest.mark.parametrize(
     ("fault", "complaint"),
     [

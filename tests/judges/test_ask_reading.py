@@ -17,14 +17,15 @@ from rubriclab.judges.ask import read
 
 def reading(text: str, **settings_: Any) -> Rating | None:
     value, complaint = read(Reply(text, "m"), rate(**settings_))
-    assert (value is None) == bool(complaint)
+    assert (value is None) == bool(complaint), "either a value or what is wrong, never both and never neither"
     return value
 
 
 @given(st.text() | st.text(alphabet='{}[]":,\\ 0123456789.eE-nultrfasNIiy\ud800', max_size=60))
 @settings(deadline=None, max_examples=300)
 def test_no_text_breaks_the_reading(text: str) -> None:
-    reading(text)
+    value = reading(text)
+    assert value is None or 1 <= value.score <= 5
 
 
 @given(st.text(), st.integers(1, 5), st.text(alphabet=st.characters(exclude_characters="{}")), st.booleans())
