@@ -155,8 +155,8 @@ def _report(version: Version, effort: Any, place: str, *, as_json: bool) -> None
     click.echo(f"{version.ref}: {len(version.rubric.criteria)} criteria{state}")
     if agreement:
         click.echo(
-            f"Spearman {estimate(agreement.spearman)} on the {agreement.n} training texts (optimistic); "
-            f"{estimate(agreement.reselected)} when chosen without the group's own labels"
+            f"Spearman {estimate(agreement.spearman)} on the {agreement.n} training texts, "
+            f"{estimate(agreement.reselected)} re-selected without each group's own labels (both optimistic)"
         )
     if not any((criterion.evidence.pearson or 0) > 0 for criterion in version.rubric.criteria):
         note("warning: none of the criteria tracks the labels; the scores of this rubric mean nothing")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -65,6 +65,8 @@ def _check_output(texts: str, given: dict[str, Any]) -> None:
         return
     if given["as_json"] and output == "-":
         raise SettingsError("--json prints a summary, but standard output holds the scores.", "Give --output PATH.")
+    if output != "-" and not Path(output).absolute().parent.is_dir():
+        raise SettingsError(f"{output} cannot be written: No such file or directory.")
     if Path(texts).exists() and Path(output).exists() and Path(output).samefile(texts):
         raise SettingsError(f"The scores would overwrite {texts} while it is being read.", "Give another --output.")
 
@@ -88,13 +90,17 @@ def _score(rows: Rows, version: Version, judge: Judge, work: Session, given: dic
 
     count = _Count()
     whole = _lines(Path(rows.where)) if sys.stderr.isatty() else 0
-    with _opened(given["output"]) as out, progress(work.ledger) as advance:
+    with ExitStack() as files, progress(work.ledger) as advance:
+        # Opened with the first score: a run that is refused from the start leaves an earlier file as it was.
+        opened: list[IO[bytes]] = []
 
         async def run() -> None:
             # Twice the requests in flight, so that a slow text at the front never leaves the provider idle.
             under_way = 2 * work.options.concurrency
             async for row in score_stream(version.rubric, rows, judge, version.ref, under_way):
-                out.write(orjson.dumps(row.to_row(), option=orjson.OPT_APPEND_NEWLINE))
+                if not opened:
+                    opened.append(files.enter_context(_opened(given["output"])))
+                opened[0].write(orjson.dumps(row.to_row(), option=orjson.OPT_APPEND_NEWLINE))
                 count.rows += 1
                 count.unscored += row.score is None
                 count.reason = row.unscored if row.criteria else count.reason
@@ -106,7 +112,8 @@ def _score(rows: Rows, version: Version, judge: Judge, work: Session, given: dic
             note(f"{count.rows:,} rows were written before it ended")
             raise
         finally:
-            out.flush()
+            for out in opened:
+                out.flush()
     _summary(version, count, work, given)
     if count.reason and not (work.ledger.asked or work.ledger.cached):
         raise JudgeError(f"The provider gave no reply at all; the latest reason: {count.reason}")
