@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from rubriclab.judges import FakeJudge, JudgeOptions, Ledger, connect
     from rubriclab.learning import train
     from rubriclab.literature import load_findings
+    from rubriclab.methods.catalogue import METHODS
     from rubriclab.methods.hypoeval import HypoEvalSettings
+    from rubriclab.methods.method import Lesson
     from rubriclab.rubric import Rubric
     from rubriclab.scoring import Score, score_stream, score_text
     from rubriclab.store import open_store
@@ -53,7 +55,9 @@ _HOMES = {
     "judges": ("FakeJudge", "JudgeOptions", "Ledger", "connect"),
     "learning": ("train",),
     "literature": ("load_findings",),
+    "methods.catalogue": ("METHODS",),
     "methods.hypoeval": ("HypoEvalSettings",),
+    "methods.method": ("Lesson",),
     "rubric": ("Rubric",),
     "scoring": ("Score", "score_stream", "score_text"),
     "store": ("open_store",),

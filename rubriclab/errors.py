@@ -7,6 +7,7 @@
     │   ├── DataError           rows that cannot be read or used; carries every fault
     │   ├── SettingsError       an option or setting out of bounds, or unknown
     │   ├── LiteratureError     a findings file that cannot be used
+    │   ├── ChecklistError      a checklist file that cannot be used
     │   ├── StoreError          a store that cannot be opened, or holds what it should not
     │   │   └── NotInStore      no such rubric, version or tag
     │   ├── PackError           a pack that cannot be read or does not match its digest
@@ -59,6 +60,10 @@ class SettingsError(UserError):
 
 class LiteratureError(UserError):
     """A findings file that cannot be read or used."""
+
+
+class ChecklistError(UserError):
+    """A checklist file that cannot be read or used, or none for what was asked."""
 
 
 class StoreError(UserError):

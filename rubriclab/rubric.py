@@ -5,13 +5,22 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
 from rubriclab.digest import digest
+from rubriclab.methods.names import MethodName
 
 FORMAT: Literal[1] = 1
 
@@ -23,6 +32,22 @@ class Frozen(BaseModel):
     """Base of everything that is stored: immutable, and strict about names it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Extended(Frozen):
+    """Base of what has gained fields since versions were first stored.
+
+    The fields named in `added` are left out of the JSON while they have their default: content that does not use them
+    is written as it was before they came, and keeps its digest.
+    """
+
+    added: ClassVar[frozenset[str]] = frozenset()
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        unused = {name for name in self.added if getattr(self, name) == fields[name].default}
+        return {name: value for name, value in write(self).items() if name not in unused}
 
 
 class Level(Frozen):
@@ -48,11 +73,12 @@ class RewardPoint(Frozen):
     bonus: float
 
 
-class Evidence(Frozen):
+class Evidence(Extended):
     """Where a criterion came from and what speaks for it.
 
     Attributes:
-        origin: what the generator saw when it proposed the criterion.
+        origin: what the generator saw when it proposed the criterion; `definition` where only the aspect's definition
+            stands behind it.
         examples: ids of the labelled texts that it saw.
         findings: ids of the literature findings that it saw.
         refined: rounds of refinement that followed.
@@ -60,9 +86,22 @@ class Evidence(Frozen):
         pearson: correlation with the human scores of the training texts; `None` where undefined.
         judged: training texts with a usable rating.
         missing: training texts whose rating failed.
+        answers: how often a question was answered `yes`, `no` and `n/a` on the training texts.
+        heldout: correlation with the labels of training texts that had no part in making it; if all of them had, of
+            trials that were made from some alone. `None` where there is no such figure.
     """
 
-    origin: Literal["labels", "labels and literature", "literature", "prior knowledge", "written by hand"]
+    added = frozenset({"answers", "heldout"})
+
+    origin: Literal[
+        "labels",
+        "labels and literature",
+        "literature",
+        "prior knowledge",
+        "written by hand",
+        "seed questions",
+        "definition",
+    ]
     examples: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     refined: int = 0
@@ -70,18 +109,62 @@ class Evidence(Frozen):
     pearson: float | None = None
     judged: int = 0
     missing: int = 0
+    answers: Mapping[str, int] | None = None
+    heldout: float | None = None
 
 
-class Criterion(Frozen):
-    """One thing that a rubric looks at."""
+class Question(Frozen):
+    """How a yes/no question came about, and how its answer counts.
+
+    Attributes:
+        origin: written by hand, or made from a seed: another side of its sub-dimension, or a finer point of it.
+        seed: the id of the question it was made from; `None` for a seed.
+        better: the answer that speaks for the text.
+    """
+
+    origin: Literal["seed", "diversified", "elaborated"]
+    seed: str | None = None
+    better: Literal["yes", "no"] = "yes"
+
+
+class Demonstration(Frozen):
+    """A labelled text that a judge is shown before the one to score."""
+
+    example: str
+    output: str
+    source: str | None = None
+    context: str | None = None
+    score: float
+
+
+class Criterion(Extended):
+    """One thing that a rubric looks at.
+
+    Attributes:
+        kind: a `hypothesis` with levels; a yes/no `question`, whose `trait` is its sub-dimension; or one `score` of the
+            whole aspect, whose `statement` is what the judge is given to go by.
+        demonstrations: labelled texts shown with it.
+    """
+
+    added = frozenset({"question", "demonstrations"})
 
     id: str
-    kind: Literal["hypothesis"]
+    kind: Literal["hypothesis", "question", "score"]
     trait: str = Field(min_length=1)
     statement: str = Field(min_length=1)
-    levels: tuple[Level, ...]
+    levels: tuple[Level, ...] = ()
     weight: float = Field(1.0, gt=0, allow_inf_nan=False)
     evidence: Evidence
+    question: Question | None = None
+    demonstrations: tuple[Demonstration, ...] = ()
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if (self.kind == "hypothesis") != bool(self.levels):
+            raise ValueError("levels belong to a hypothesis, and every hypothesis needs some")
+        if (self.kind == "question") != bool(self.question):
+            raise ValueError("`question` belongs to a criterion of that kind, and every one needs it")
+        return self
 
 
 class Dropped(Frozen):
@@ -91,13 +174,20 @@ class Dropped(Frozen):
     reason: str
 
 
-class Part(Frozen):
-    """What one method contributed: its criteria, and the settings that it was learned with and scores with."""
+class Part(Extended):
+    """What one method contributed: its criteria, and the settings that it was learned with and scores with.
 
-    method: Literal["hypoeval"]
+    Attributes:
+        dimensions: what is meant by each sub-dimension that the criteria's traits name, where there are any.
+    """
+
+    added = frozenset({"dimensions"})
+
+    method: MethodName
     settings: Mapping[str, JsonValue]
     criteria: tuple[Criterion, ...] = Field(min_length=1)
     dropped: tuple[Dropped, ...] = ()
+    dimensions: Mapping[str, str] | None = None
 
 
 class Rubric(Frozen):
@@ -129,20 +219,20 @@ class Interval(Frozen):
 
 
 class TrainingAgreement(Frozen):
-    """How well the rubric agrees with the labels it was learned from: an optimistic figure, and said to be so.
+    """How well the rubric agrees with the labels of the training texts.
 
     Attributes:
         level: the correlation is over the whole training set.
         n: training texts that were scored.
-        optimistic: always true here: the same labels chose the criteria.
+        optimistic: whether these labels had a part in the rubric; false for a method that learns nothing from labels.
         spearman, pearson, kendall: the correlations.
-        reselected: Spearman when the criteria used for each group of texts are chosen without that group's labels;
-            the proposals and the early rejection of the hopeless did see them, so this too flatters, only less.
+        reselected: Spearman when what was chosen by labels is chosen anew for each group of texts, without its own
+            labels. Where labels also helped to propose the criteria this still flatters, only less.
     """
 
     level: Literal["dataset"] = "dataset"
     n: int
-    optimistic: Literal[True] = True
+    optimistic: bool = True
     spearman: Interval
     pearson: Interval
     kendall: Interval

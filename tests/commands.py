@@ -30,8 +30,13 @@ HELDOUT = CHECKOUT / "experiments" / "sample" / "heldout.jsonl"
 # Whatever runs longer hangs.
 PATIENCE = 120
 PRELOADED = (
+    "rubriclab.cli.baselines",
+    "rubriclab.cli.dry_run",
     "rubriclab.cli.main",
+    "rubriclab.cli.printing",
+    "rubriclab.cli.progress",
     "rubriclab.cli.session",
+    "rubriclab.cli.settings",
     "rubriclab.evaluation",
     "rubriclab.judges.embedded",
     "rubriclab.learning",
@@ -39,7 +44,14 @@ PRELOADED = (
     "rubriclab.report.terminal",
     "alembic.config",
     "litellm",
+    "litellm._service_logger",
+    "litellm.integrations.prometheus_services",
+    "litellm.llms.litellm_proxy.chat.transformation",
+    "litellm.llms.openai.chat.gpt_audio_transformation",
+    "litellm.llms.openai_like.dynamic_config",
+    "litellm.llms.vertex_ai.vertex_ai_partner_models.anthropic.transformation",
     "litellm.proxy._types",
+    "litellm.proxy.openai_files_endpoints.common_utils",
     "numpy.ma",
     "numpy.random",
     "openai.resources",

@@ -71,15 +71,25 @@ class Question:
     text: str
 
     @cached_property
+    def form(self) -> dict[str, Any]:
+        """The fields of the reply, each with its JSON schema."""
+        fields: dict[str, Any] = json.loads(self.text.rsplit("\n", 1)[1])["properties"]
+        return fields
+
+    @property
     def verdict(self) -> str:
         """The reply's last field, which tells the kinds of question apart."""
-        *_, last = json.loads(self.text.rsplit("\n", 1)[1])["properties"]
-        return str(last)
+        return list(self.form)[-1]
 
     @cached_property
     def instructions(self) -> str:
         """The question without the texts that it is about."""
         return _FENCED.sub("", self.text)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts that it is about; the one to judge is the last."""
+        return [text for _label, _tag, text in _FENCED.findall(self.text)]
 
     @cached_property
     def criteria(self) -> list[tuple[str, str]]:
@@ -92,6 +102,13 @@ class Question:
         if not found:
             raise ValueError(f"nothing like {pattern.pattern!r} in: {self.instructions}")
         return found
+
+    def on_scale(self, share: float) -> float:
+        """Return the legal score that lies this share of the way from the lowest to the highest."""
+        scale = self.find(_SCALE)
+        low, high = float(scale[1]), float(scale[2])
+        score = low + share * (high - low)
+        return round(score) if scale[3] else round(score, 2)
 
 
 def _proposal(question: Question) -> dict[str, Any]:
@@ -133,15 +150,12 @@ def _ratings(question: Question) -> dict[str, Any]:
 
 
 def _score(question: Question, trait: str) -> float:
-    scale = question.find(_SCALE)
-    low, high = float(scale[1]), float(scale[2])
-    output = _FENCED.findall(question.text)[-1][2]
+    output = question.texts[-1]
     distinct = len(set(re.findall(r"\w+", output.lower())))
     quality = min(1.0, max(0.0, (distinct - FEWEST) / (MOST - FEWEST)))
     closeness = random.Random(trait).random()
     share = closeness * quality + (1 - closeness) * random.Random(f"{trait}\n{output}").random()
-    score = low + share * (high - low)
-    return float(round(score)) if scale[3] else round(score, 2)
+    return question.on_scale(share)
 
 
 def _redundancy(question: Question) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from rubriclab.data import Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.digest import digest
 from rubriclab.judges import FakeJudge
 from rubriclab.literature import Finding
+from rubriclab.methods.method import Lesson
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence, Level
 
@@ -47,6 +48,11 @@ def findings(count: int = 2) -> tuple[Finding, ...]:
         Finding(id=f"f{i}", aspects=(), claim=f"Claim {i} of the literature.", source="key", citation="A (2024)")
         for i in range(count)
     )
+
+
+def lesson(texts: Sequence[Example]) -> Lesson:
+    """Return these labelled texts with findings, to learn from."""
+    return Lesson(tuple(texts), assignment(), findings())
 
 
 def words(name: str, count: int) -> str:

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from reply_tokens import Tokeniser, log_probabilities
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -74,6 +75,7 @@ class Server:
         self.latency = 0.0
         self.retry_after: str | None = "0"
         self.refuses: set[str] = set()
+        self.logprobs: Tokeniser | None = log_probabilities  # `None` for a server that takes no notice of the wish
         self.script: deque[str | None] = deque()
         self.bodies: list[dict[str, Any]] = []
         self.requests: Counter[str] = Counter()
@@ -131,11 +133,17 @@ class Server:
             return _error(*ERRORS[fault], headers={"Retry-After": self.retry_after} if self.retry_after else {})
         if fault in CODES:
             return _error(400, CODES[fault][1], code=CODES[fault][0])
-        reply = _completion(body, _spoilt(self.brain(body["messages"], body), fault), fault)
+        text = _spoilt(self.brain(body["messages"], body), fault)
+        reply = _completion(body, text, fault, self._log_probabilities(text, body))
         if fault == "cut_body":
             return Response(reply[: len(reply) // 2], media_type="application/json")
         self.answered[digest] += 1
         return Response(reply, media_type="application/json")
+
+    def _log_probabilities(self, text: str | None, body: dict[str, Any]) -> Any:
+        if not (text and self.logprobs and body.get("logprobs")):
+            return None
+        return self.logprobs(text, body["top_logprobs"])
 
     def _fault(self, digest: str) -> str | None:
         if self.script:
@@ -224,11 +232,13 @@ def _off_scale(value: Any) -> Any:
     return 99999 if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def _completion(body: dict[str, Any], text: str | None, fault: str | None) -> str:
+def _completion(body: dict[str, Any], text: str | None, fault: str | None, logprobs: Any) -> str:
     read = sum(len(turn["content"]) for turn in body["messages"]) // 4
     wrote = len(text or "") // 4
     reason = {"length": "length", "withheld": "content_filter"}.get(fault or "", "stop")
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}
+    if logprobs is not None:
+        choice["logprobs"] = logprobs
     return json.dumps(
         {
             "id": "chatcmpl-1",

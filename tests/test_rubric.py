@@ -2,6 +2,8 @@
 
 import json
 import math
+import sqlite3
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,13 +13,17 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from rubriclab.data import Scale
+from rubriclab.digest import canonical
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.rubric import (
     Criterion,
+    Demonstration,
     Dropped,
+    Evidence,
     Level,
     Part,
     Provenance,
+    Question,
     Rubric,
     criterion_payload,
     rounded,
@@ -158,3 +164,113 @@ def test_rounding_nothing_is_nothing_and_numpy_becomes_plain():
     assert rounded(None) is None
     assert type(rounded(np.float64(0.123456789))) is float
     assert rounded(np.float64(0.123456789)) == 0.123457
+
+
+# Fields that came after the first versions were stored
+
+FIRST = Path(__file__).parent / "store" / "schema_0001.sql"
+QUESTION = {"kind": "question", "levels": (), "question": Question(origin="seed")}
+DEMONSTRATION = Demonstration(example="t1", output="A text.", score=4)
+
+
+@pytest.fixture(scope="module")
+def stored() -> list[tuple[str, str]]:
+    """Digest and content of the rubrics in a store of the first schema."""
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(FIRST.read_text("utf-8"))
+    rows = connection.execute("SELECT digest, content FROM rubrics").fetchall()
+    connection.close()
+    return rows
+
+
+def test_rubrics_stored_before_these_fields_keep_their_content_and_digest(stored):
+    assert len(stored) == 2
+    for digest, content in stored:
+        again = Rubric.model_validate_json(content)
+        assert again.digest == digest
+        assert canonical(again.model_dump(mode="json")) == content
+
+
+def plain(**given) -> Criterion:
+    return Criterion(**{**criterion("a").model_dump(), **given})
+
+
+@pytest.mark.parametrize(
+    ("thing", "field"),
+    [
+        (criterion("a"), "question"),
+        (criterion("a"), "demonstrations"),
+        (criterion("a").evidence, "answers"),
+        (criterion("a").evidence, "heldout"),
+        (part("a"), "dimensions"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_a_field_that_is_not_used_is_not_written(thing, field):
+    assert field in type(thing).added
+    for mode in ("json", "python"):
+        assert field not in thing.model_dump(mode=mode)
+    assert field not in json.loads(thing.model_dump_json())
+    assert type(thing).model_validate_json(thing.model_dump_json()) == thing
+
+
+USED = [
+    (plain(**QUESTION), "question"),
+    (plain(demonstrations=(DEMONSTRATION,)), "demonstrations"),
+    (Evidence(origin="seed questions", answers={"yes": 3, "no": 0}), "answers"),
+    (Evidence(origin="labels", answers={}), "answers"),
+    (Evidence(origin="labels", heldout=0.0), "heldout"),
+    (part("a", dimensions={"clarity": "How clear it is."}), "dimensions"),
+]
+
+
+@pytest.mark.parametrize(("thing", "field"), USED, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_field_that_is_used_is_written_and_read_back(thing, field):
+    assert field in json.loads(thing.model_dump_json())
+    assert type(thing).model_validate_json(thing.model_dump_json()) == thing
+    assert type(thing).model_validate(thing.model_dump(mode="json")) == thing
+
+
+def test_a_field_that_is_used_changes_the_digest():
+    digests = {rubric().digest}
+    for changed in (
+        part("a").model_copy(update={"criteria": (plain(demonstrations=(DEMONSTRATION,)),)}),
+        part("a").model_copy(update={"criteria": (plain(**QUESTION),)}),
+        part("a").model_copy(update={"criteria": (plain(evidence=Evidence(origin="labels", heldout=0.5)),)}),
+        part("a").model_copy(update={"criteria": (plain(evidence=Evidence(origin="labels", answers={"yes": 1})),)}),
+        part("a", dimensions={"clarity": "How clear it is."}),
+    ):
+        digests.add(rubric(changed).digest)
+    assert len(digests) == 6
+
+
+def test_a_version_written_with_a_field_at_its_default_is_the_same_version(stored):
+    for digest, content in stored:
+        row = json.loads(content)
+        row["parts"][0]["dimensions"] = None
+        row["parts"][0]["criteria"][0] |= {"question": None, "demonstrations": []}
+        row["parts"][0]["criteria"][0]["evidence"] |= {"answers": None, "heldout": None}
+        assert Rubric.model_validate(row).digest == digest
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"levels": ()}, "every hypothesis needs some"),
+        ({"kind": "score"}, "levels belong to a hypothesis"),
+        ({"kind": "question"}, "levels belong to a hypothesis"),
+        ({"kind": "question", "levels": ()}, "every one needs it"),
+        ({"question": Question(origin="seed")}, "`question` belongs to a criterion of that kind"),
+        ({"kind": "score", "levels": (), "question": Question(origin="seed")}, "`question` belongs"),
+    ],
+    ids=str,
+)
+def test_a_criterion_has_what_its_kind_needs_and_nothing_of_another(wrong, complaint):
+    with pytest.raises(ValidationError, match=complaint):
+        plain(**wrong)
+
+
+def test_a_score_of_the_whole_aspect_has_a_statement_and_no_levels():
+    whole = plain(kind="score", levels=(), demonstrations=(DEMONSTRATION,))
+    assert criterion_payload(whole)["levels"] == []
+    assert Criterion.model_validate_json(whole.model_dump_json()) == whole

@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 from rubriclab.errors import SettingsError
+from rubriclab.methods.names import METHOD_NAMES
 
 CONFIG_NAME = "rubriclab.toml"
-METHODS = ("hypoeval",)
 
 
 def defaults_from(path: Path | None, commands: Mapping[str, Sequence[click.Parameter]]) -> dict[str, dict[str, Any]]:
@@ -33,13 +33,14 @@ def defaults_from(path: Path | None, commands: Mapping[str, Sequence[click.Param
     values = _load(file)
     options = {name: _options(params) for name, params in commands.items()}
     known = sorted(set().union(*options.values()))
-    given = {key.replace("_", "-"): value for key, value in values.items() if key not in METHODS}
+    given = {key.replace("_", "-"): value for key, value in values.items() if key not in METHOD_NAMES}
     unknown = sorted(set(given) - set(known))
     if unknown:
         raise SettingsError(
-            f"{file}: {unknown[0]!r} is no option.", f"Known are: {', '.join(known)}; and tables for {METHODS[0]}."
+            f"{file}: {unknown[0]!r} is no option.",
+            f"Known are: {', '.join(known)}; and tables for {', '.join(METHOD_NAMES)}.",
         )
-    settings = [setting for method in METHODS for setting in _settings(file, method, values.get(method, {}))]
+    settings = [setting for method in METHOD_NAMES for setting in _settings(file, method, values.get(method, {}))]
     return {
         name: {
             **{str(own[key].name): _given(own[key], given[key]) for key in own.keys() & given},

@@ -10,8 +10,8 @@ import click
 from rubriclab.cli.printing import print_json
 from rubriclab.data import Example, Fault
 from rubriclab.judges.price import FREE, Price, parse_price
-from rubriclab.methods.hypoeval.estimate import Estimate, estimate_scoring
-from rubriclab.methods.hypoeval.settings import ScoringSettings
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.estimate import Estimate
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import assignment_of
 
@@ -38,8 +38,7 @@ def scoring_at_most(rubric: Rubric, rows: Iterable[Example | Fault]) -> Estimate
     examples = (row for row in rows if isinstance(row, Example))
     for example in examples:
         for part in rubric.parts:
-            ask = ScoringSettings.model_validate(part.settings).ask
-            total += estimate_scoring(example, part.criteria, assignment, ask)
+            total += METHODS[part.method].scoring_at_most(example, part, assignment)
     return total
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rubriclab.cli.options import dry_run_option, json_option, judge_options, map_option, option, store_option
+from rubriclab.methods.names import BASELINE_NAMES
 
 if TYPE_CHECKING:
-    from rubriclab.cli.session import Session
+    from rubriclab.cli.baselines import Wanted
+    from rubriclab.cli.session import Choice, Session
     from rubriclab.data import Example
     from rubriclab.evaluation import Evaluator, Result
     from rubriclab.judges.judge import Judge
@@ -30,6 +33,14 @@ if TYPE_CHECKING:
     metavar="REF",
     help="A rubric to evaluate; may be given several times.",
 )
+@option(
+    "--baseline",
+    "baselines",
+    multiple=True,
+    type=click.Choice(BASELINE_NAMES),
+    help="Also evaluate this baseline, made for the rubric's aspect and kept as a version; may be given several times.",
+)
+@option("--labelled", metavar="PATH", help="Labelled texts that the baseline few_shot shows; they are not evaluated.")
 @option(
     "--level",
     "levels",
@@ -56,18 +67,27 @@ def evaluate(heldout: str, **given: Any) -> None:
 
     Groups that any of the rubrics has learned from are left out, and it is said how many.
     """
+    from rubriclab.cli.baselines import wanted_baselines
     from rubriclab.cli.session import finish, judge_of, note, session
 
     with session(given["store"], given) as work:
         versions = [work.store.load(ref) for ref in given["rubrics"]]
         versions = list({version.ref: version for version in versions}.values())
-        examples = _heldout(heldout, versions, given)
+        choices = {version.ref: judge_of(version, given["judge"]) for version in versions}
+        wanted = wanted_baselines(versions, choices, given)
+        examples = _unseen(_heldout(heldout, given), versions, given)
+        if given["dry_run"]:
+            texts = _texts(examples, versions)
+            _check(texts, versions, given)
+            _say_most(versions, wanted, texts, choices, given)
+            return
+        for baseline in wanted:
+            made = finish(partial(baseline.make, work))
+            versions.append(made)
+            choices[made.ref] = baseline.choice
+            examples = _unseen(examples, [made], given)
         texts = _texts(examples, versions)
         _check(texts, versions, given)
-        choices = {version.ref: judge_of(version, given["judge"]) for version in versions}
-        if given["dry_run"]:
-            _say_most(versions, texts, {ref: choice.spec for ref, choice in choices.items()}, given)
-            return
         scored = finish(lambda: _score(versions, texts, {ref: work.judge(c) for ref, c in choices.items()}, work))
         results, floors = _results(versions, texts, scored, given)
         _print(results, as_json=given["as_json"])
@@ -142,26 +162,38 @@ def _results(
 
 def _say_most(
     versions: Sequence[Version],
+    wanted: Sequence[Wanted],
     texts: Mapping[str, Sequence[Example]],
-    judges: Mapping[str, str],
+    choices: Mapping[str, Choice],
     given: dict[str, Any],
 ) -> None:
     from rubriclab.cli.dry_run import say_most, scoring_at_most
 
-    say_most({v.ref: scoring_at_most(v.rubric, texts[v.ref]) for v in versions}, judges, given)
+    most = {v.ref: scoring_at_most(v.rubric, texts[v.ref]) for v in versions}
+    most |= {f"{each.name} beside {each.like.ref}": each.at_most(texts[each.like.ref]) for each in wanted}
+    judges = {ref: choice.spec for ref, choice in choices.items()}
+    judges |= {f"{each.name} beside {each.like.ref}": each.choice.spec for each in wanted}
+    say_most(most, judges, given)
 
 
-def _heldout(heldout: str, versions: Sequence[Version], given: dict[str, Any]) -> tuple[Example, ...]:
+def _heldout(heldout: str, given: dict[str, Any]) -> tuple[Example, ...]:
+    """Return the usable rows of the file, and say which are not."""
     from rubriclab.cli.session import note
     from rubriclab.data import Example, parse_mapping, read
     from rubriclab.data.mapping import NATIVE
+
+    rows = list(read(heldout, parse_mapping(given["mapping"]) if given["mapping"] else NATIVE))
+    for fault in [row for row in rows if not isinstance(row, Example)]:
+        note(f"left out: {fault}")
+    return tuple(row for row in rows if isinstance(row, Example))
+
+
+def _unseen(examples: tuple[Example, ...], versions: Sequence[Version], given: dict[str, Any]) -> tuple[Example, ...]:
+    """Return the texts that none of the versions has learned from, unless all are wanted."""
+    from rubriclab.cli.session import note
     from rubriclab.errors import DataError
     from rubriclab.evaluation import unseen
 
-    rows = list(read(heldout, parse_mapping(given["mapping"]) if given["mapping"] else NATIVE))
-    examples = tuple(row for row in rows if isinstance(row, Example))
-    for fault in [row for row in rows if not isinstance(row, Example)]:
-        note(f"left out: {fault}")
     if given["include_training"]:
         return examples
     kept = unseen(examples, [version.provenance for version in versions])
@@ -170,7 +202,7 @@ def _heldout(heldout: str, versions: Sequence[Version], given: dict[str, Any]) -
         note(f"{left} of {len(examples)} texts left out: their groups, or the texts themselves, were learned from")
     if not kept:
         raise DataError(
-            f"All {len(examples)} usable rows of {heldout} belong to groups that the rubrics have learned from.",
+            f"All {len(examples)} usable rows belong to groups that the rubrics have learned from.",
             "Give texts of other groups, or --include-training for a figure that flatters.",
         )
     return kept

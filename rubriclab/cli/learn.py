@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +18,11 @@ from rubriclab.cli.options import (
     settings_option,
     store_option,
 )
+from rubriclab.methods.names import METHOD_NAMES
 
 if TYPE_CHECKING:
-    from rubriclab.methods.hypoeval import HypoEvalSettings
+    from rubriclab.methods.method import Lesson, Method
+    from rubriclab.rubric import Rubric, TrainingAgreement
     from rubriclab.store import Version
 
 
@@ -28,7 +30,12 @@ if TYPE_CHECKING:
 @click.argument("labelled")
 @option("--task", required=True, help="The kind of text: summarization, story, dialogue, or a word of your own.")
 @option("--aspect", required=True, help="The aspect to learn, one that the rows have scores for.")
-@option("--name", help="The rubric's name in the store.  [default: TASK-ASPECT]")
+@option(
+    "--method",
+    type=click.Choice(METHOD_NAMES),
+    help="How to learn and score: a method, or a baseline to compare with.  [default: hypoeval]",
+)
+@option("--name", help="The rubric's name in the store.  [default: TASK-ASPECT, or TASK-ASPECT-METHOD with --method]")
 @option("--definition", help="What the aspect means; shipped for those of the well-known data sets.")
 @option("--scale", metavar="LOW:HIGH", help="The raters' scale, as in 1:5; taken from the labels if not given.")
 @option(
@@ -38,9 +45,10 @@ if TYPE_CHECKING:
     show_default=True,
     help="Decides the order in which the texts are seen.",
 )
-@option("--generator", metavar="JUDGE", help="Who proposes and refines hypotheses.  [default: the judge]")
+@option("--generator", metavar="JUDGE", help="Who proposes criteria and refines them.  [default: the judge]")
 @option("--literature", metavar="PATH", help="Findings of your own, a file or a folder.  [default: those that ship]")
 @option("--no-literature", is_flag=True, help="Learn without findings.")
+@option("--checklist", metavar="PATH", help="Seed questions of your own, for checkeval.  [default: those that ship]")
 @option("--parent", metavar="REF", help="The version that this one continues.  [default: the newest of the name]")
 @judge_options
 @settings_option
@@ -54,36 +62,22 @@ def learn(labelled: str, **given: Any) -> None:
     LABELLED is a .jsonl, .csv (both also .gz) or .parquet file of texts with human scores, or - for standard input.
     Killed or stopped by a cap, the same command goes on where it was: answers are kept as they come.
     """
-    from rubriclab.cli.session import Choice, finish, judge_named, note, session
-    from rubriclab.data import Assignment, find_aspect, parse_mapping, read, task_words, training_examples
-    from rubriclab.data.mapping import NATIVE
-    from rubriclab.literature import load_findings
+    from rubriclab.cli.session import Choice, finish, judge_named, session
+    from rubriclab.cli.settings import method_settings
+    from rubriclab.methods.catalogue import METHODS
     from rubriclab.store.version import check_name
 
-    name = check_name(given["name"] or _default_name(given["task"], given["aspect"]))
-    settings = _settings([*given["configured"], *given["settings"]])
-    aspect = find_aspect(given["task"], given["aspect"], given["definition"])
-    mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
-    training = training_examples(read(labelled, mapping), aspect.name, given["scale"])
-    for line in training.notes:
-        note(line)
-    assignment = Assignment(task_words(given["task"]), aspect, training.scale)
-    path = Path(given["literature"]) if given["literature"] else None
-    findings = () if given["no_literature"] else load_findings(given["task"], aspect.name, path)
+    name = check_name(given["name"] or default_name(given["task"], given["aspect"], given["method"]))
+    method = METHODS[given["method"] or "hypoeval"]
+    settings = method_settings(method, given["settings"], given["configured"])
+    lesson = _lesson(labelled, method, given)
     judge = judge_named(given["judge"])
     generator = given["generator"] or judge
     if given["dry_run"]:
         from rubriclab.cli.dry_run import say_most
-        from rubriclab.methods.hypoeval.estimate import estimate_learning
 
-        asked = dict(
-            zip(
-                ("judge", "generator"),
-                estimate_learning(training.examples, assignment, findings, settings),
-                strict=True,
-            )
-        )
-        say_most(asked, {"judge": judge, "generator": generator}, given)
+        for_judge, for_generator = method.learning_at_most(lesson, settings)
+        say_most({"judge": for_judge, "generator": for_generator}, {"judge": judge, "generator": generator}, given)
         return
     with session(given["store"], given, create=True) as work:
         from rubriclab.cli.progress import progress
@@ -96,12 +90,11 @@ def learn(labelled: str, **given: Any) -> None:
         with progress(work.ledger) as advance:
             trained = finish(
                 lambda: train(
-                    training.examples,
-                    assignment,
+                    method,
+                    lesson,
+                    settings,
                     judge=asked_judge,
                     generator=asked_generator,
-                    findings=findings,
-                    settings=settings,
                     seed=given["seed"],
                     snapshots=lambda: sorted(work.ledger.snapshots),
                     say=advance,
@@ -111,58 +104,68 @@ def learn(labelled: str, **given: Any) -> None:
         _report(version, work.effort(), work.store.place, as_json=given["as_json"])
 
 
-def _default_name(task: str, aspect: str) -> str:
-    return re.sub(r"[^a-z0-9._-]+", "-", f"{task}-{aspect}".lower()).strip("-._")
+def default_name(task: str, aspect: str, method: str | None = None) -> str:
+    """Return what a rubric is called in the store if its user does not say: `summarization-coherence-checkeval`."""
+    words = "-".join(filter(None, (task, aspect, method)))
+    return re.sub(r"[^a-z0-9._-]+", "-", words.lower()).strip("-._")
 
 
-def _settings(pairs: Sequence[str]) -> HypoEvalSettings:
-    import orjson
-    from pydantic import ValidationError
+def _lesson(labelled: str, method: Method, given: Mapping[str, Any]) -> Lesson:
+    """Return what the options name to learn from, and say what was made of the labelled texts."""
+    from rubriclab.checklist import load_checklist
+    from rubriclab.cli.session import note
+    from rubriclab.data import Assignment, find_aspect, parse_mapping, read, task_words, training_examples
+    from rubriclab.data.mapping import NATIVE
+    from rubriclab.literature import load_findings
+    from rubriclab.methods.checkeval.lint import lint
+    from rubriclab.methods.method import Lesson
 
-    from rubriclab.errors import SettingsError
-    from rubriclab.methods.hypoeval import HypoEvalSettings, hypoeval_settings
-
-    values: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        method, dot, field = name.strip().partition(".")
-        if not equals or not dot or method != "hypoeval":
-            raise SettingsError(f"--set {pair!r} is not understood;", "write METHOD.NAME=VALUE, as in hypoeval.k=10.")
-        try:
-            values[field] = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            values[field] = text.strip()
-    try:
-        return hypoeval_settings(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        known = ", ".join(sorted(HypoEvalSettings.model_fields))
-        hint = f"Known are: preset, {known}." if first["type"] == "extra_forbidden" else None
-        raise SettingsError(f"hypoeval.{first['loc'][0]}: {first['msg']}; got {first['input']!r}.", hint) from None
-    except ValueError as error:
-        raise SettingsError(f"hypoeval.preset: {error}.") from None
+    task, own = given["task"], given["checklist"]
+    if own and not method.needs_checklist:
+        note(f"--checklist is left out: {method.name} asks no questions of a checklist")
+    checklist = load_checklist(task, given["aspect"], Path(own) if own else None) if method.needs_checklist else None
+    if own and checklist and (faults := lint(checklist)):
+        note(f"{len(faults)} faults were found in the questions of {own}; `rubriclab lint {own}` says which")
+    definition = given["definition"] or (checklist.definition if own and checklist else None)
+    aspect = find_aspect(task, given["aspect"], definition)
+    mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
+    training = training_examples(read(labelled, mapping), aspect.name, given["scale"])
+    for line in training.notes:
+        note(line)
+    path = Path(given["literature"]) if given["literature"] else None
+    findings = () if given["no_literature"] else load_findings(task, aspect.name, path)
+    return Lesson(training.examples, Assignment(task_words(task), aspect, training.scale), findings, checklist)
 
 
 def _report(version: Version, effort: Any, place: str, *, as_json: bool) -> None:
     from rubriclab.cli.session import note
-    from rubriclab.report.wording import estimate
+    from rubriclab.report.describe import contents
 
-    agreement = version.provenance.agreement
     if as_json:
         _print_json(version, effort)
         return
+    criteria, agreement = version.rubric.criteria, version.provenance.agreement
     state = "" if version.new else ", unchanged, so no new version"
-    click.echo(f"{version.ref}: {len(version.rubric.criteria)} criteria{state}")
+    click.echo(f"{version.ref}: {contents(criteria)}{state}")
     if agreement:
-        click.echo(
-            f"Spearman {estimate(agreement.spearman)} on the {agreement.n} training texts, "
-            f"{estimate(agreement.reselected)} re-selected without each group's own labels (both optimistic)"
-        )
-    if not any((criterion.evidence.pearson or 0) > 0 for criterion in version.rubric.criteria):
-        note("warning: none of the criteria tracks the labels; the scores of this rubric mean nothing")
+        click.echo(_agreed(version.rubric, agreement))
+    if agreement and not any((criterion.evidence.pearson or 0) > 0 for criterion in criteria):
+        nothing = "none of the criteria tracks" if len(criteria) > 1 else "it does not track"
+        note(f"warning: {nothing} the labels; the scores of this rubric mean nothing")
     if effort.failed:
         note(f"{effort.failed} questions had no usable reply; the same command with --retry-failed asks them again")
     note(f"kept in {place}; read it with: rubriclab show {version.ref}")
+
+
+def _agreed(rubric: Rubric, found: TrainingAgreement) -> str:
+    from rubriclab.report.describe import labels_proposed
+    from rubriclab.report.wording import estimate
+
+    on = f"Spearman {estimate(found.spearman)} on the {found.n} training texts"
+    if not found.optimistic:
+        return f"{on}, whose labels had no part in it"
+    which = "both" if labels_proposed(rubric) else "the first is"
+    return f"{on}, {estimate(found.reselected)} re-selected without each group's own labels ({which} optimistic)"
 
 
 def _print_json(version: Version, effort: Any) -> None:

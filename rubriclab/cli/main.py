@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from rubriclab import __version__
-from rubriclab.cli import evaluate, learn, score, show, versions
+from rubriclab.cli import agree, evaluate, learn, lint, score, show, versions
 from rubriclab.cli.config import CONFIG_NAME, defaults_from
 from rubriclab.errors import RubriclabError
 
@@ -43,7 +43,7 @@ def cli(context: click.Context, config: Path | None) -> None:
     context.default_map = defaults_from(config, commands)
 
 
-for command in (learn.learn, show.show, score.score, evaluate.evaluate, *versions.COMMANDS):
+for command in (learn.learn, show.show, score.score, evaluate.evaluate, agree.agree, lint.lint, *versions.COMMANDS):
     cli.add_command(command)
 
 

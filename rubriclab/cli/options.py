@@ -40,12 +40,7 @@ map_option = option(
 )
 dry_run_option = option("--dry-run", is_flag=True, help="Say what the command would ask at most, and ask nothing.")
 
-judge_options = together(
-    option(
-        "--judge",
-        metavar="JUDGE",
-        help="A litellm model string, 'embedded' (offline, no language model) or recorded:PATH.",
-    ),
+asking_options = together(
     option("--concurrency", type=int, help="Requests in flight.  [default: 8]"),
     option("--timeout", type=float, help="Seconds for one request.  [default: 60]"),
     option("--attempts", type=int, help="Requests per prompt before its answer is missing.  [default: 6]"),
@@ -65,6 +60,14 @@ judge_options = together(
     option("--retry-failed", is_flag=True, help="Ask once more where a reply kept earlier cannot be used."),
     option("--record", metavar="PATH", help="Write every request's digest and reply to this file, for recorded:PATH."),
 )
+judge_options = together(
+    option(
+        "--judge",
+        metavar="JUDGE",
+        help="A litellm model string, 'embedded' (offline, no language model) or recorded:PATH.",
+    ),
+    asking_options,
+)
 
 settings_option = together(
     option(
@@ -72,7 +75,7 @@ settings_option = together(
         "settings",
         multiple=True,
         metavar="METHOD.NAME=VALUE",
-        help="A hyperparameter, as in hypoeval.k=10; may be given several times.",
+        help="A hyperparameter of the method, as in hypoeval.k=10; may be given several times.",
     ),
     click.option("configured", "--configured", hidden=True, multiple=True),
 )

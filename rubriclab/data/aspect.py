@@ -75,6 +75,12 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
     return Aspect(name=name, definition=shipped[name])
 
 
+def shipped_aspects(task: str) -> tuple[Aspect, ...]:
+    """Return the aspects that ship for a task, in their order; none for a task that is not shipped."""
+    aspects = _tasks()[task].aspects if task in _tasks() else {}
+    return tuple(Aspect(name=name, definition=words) for name, words in aspects.items())
+
+
 def task_words(task: str) -> TaskWords:
     """Return the words for a task's fields; neutral ones for a task that is not shipped."""
     words = _tasks()[task].words if task in _tasks() else _NEUTRAL

@@ -5,12 +5,13 @@ from rubriclab.judges.budget import Budget, Budgeted
 from rubriclab.judges.cache import Answers, Cached, MemoryAnswers
 from rubriclab.judges.connect import connect
 from rubriclab.judges.fake import FakeJudge
-from rubriclab.judges.judge import Judge, Reply, Usage
+from rubriclab.judges.judge import Judge, Reply, Token, Usage
 from rubriclab.judges.language_model import LanguageModel, close_connections, price_of
 from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.judges.limits import Limited
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import Price, estimated_tokens, parse_price
+from rubriclab.judges.probabilities import score_distribution
 from rubriclab.judges.recording import Recording, Replay
 from rubriclab.judges.request import messages_of, request_digest
 from rubriclab.judges.retry import Retried
@@ -34,6 +35,7 @@ __all__ = [
     "Replay",
     "Reply",
     "Retried",
+    "Token",
     "Usage",
     "ask",
     "close_connections",
@@ -43,4 +45,5 @@ __all__ = [
     "parse_price",
     "price_of",
     "request_digest",
+    "score_distribution",
 ]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -24,29 +24,46 @@ R = TypeVar("R", bound=BaseModel)
 class Answer(Generic[R]):
     """A parsed answer, or the reason why there is none; exactly one of the two is set.
 
-    `replied` tells a reply that could not be used from no reply at all.
+    `replied` tells a reply that could not be used from no reply at all; `reply` is the one that was read.
     """
 
     value: R | None
     missing: str | None = None
     replied: bool = True
+    reply: Reply | None = None
 
 
-async def ask(judge: Judge, prompt: Prompt[R]) -> Answer[R]:
+async def ask(judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None) -> Answer[R]:
     """Return the judge's answer to `prompt`, asking once more if the first reply cannot be used.
+
+    Where that fails too, `salvage` is a form that keeps what is sound of a reply, the later one if it can: of several
+    answers in one, those that can be used.
 
     Raises:
         JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: these end the whole command, not one answer.
     """
     try:
-        reply = await judge.reply(prompt)
-        value, complaint = read(reply, prompt)
+        reply = first = await judge.reply(prompt)
+        value, complaint = read(first, prompt)
         if value is None:
-            reply = await judge.reply(prompt.repaired(reply.text, complaint))
+            reply = await judge.reply(prompt.repaired(first.text, complaint))
             value, complaint = read(reply, prompt)
     except (JudgeUnavailable, PromptRejected) as error:
         return Answer(None, str(error), replied=False)
-    return Answer(value) if value is not None else Answer(None, f"unusable reply, also after one repair: {complaint}")
+    if value is None and salvage:
+        reply, value = _salvaged((reply, first), replace(prompt, reply=salvage))
+    if value is None:
+        return Answer(None, f"unusable reply, also after one repair: {complaint}", reply=reply)
+    return Answer(value, reply=reply)
+
+
+def _salvaged(replies: Sequence[Reply], prompt: Prompt[R]) -> tuple[Reply, R | None]:
+    """Return the first reply that reads as the prompt's reply model, with its value; else the first one of all."""
+    for reply in replies:
+        value, _ = read(reply, prompt)
+        if value is not None:
+            return reply, value
+    return replies[0], None
 
 
 def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
@@ -111,4 +128,5 @@ def _complaint(error: ValidationError) -> str:
     return f"{where}: {first['msg']}."
 
 
-_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite, object_pairs_hook=_unambiguous)
+# Not strict: a model that writes paragraphs may leave the line breaks in its strings as they are.
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite, object_pairs_hook=_unambiguous, strict=False)

@@ -9,11 +9,13 @@ from typing import Any
 from rubriclab.judges.judge import Reply, Usage
 from rubriclab.prompts import Prompt, render
 
-Script = Callable[[Prompt[Any]], "str | Mapping[str, Any]"]
+Script = Callable[[Prompt[Any]], "str | Mapping[str, Any] | Reply"]
 
 
 class FakeJudge:
     """Answers every prompt with `script(prompt)`: a mapping becomes JSON, a text stands as it is, errors are raised.
+
+    A `Reply` is returned as it is, with its tokens, usage and all.
 
     `asked` holds the prompts in the order they came. Prompts are rendered as for a real model, so a template that
     fails is found by tests too.
@@ -31,5 +33,7 @@ class FakeJudge:
         messages = render(prompt)
         self.asked.append(prompt)
         answer = self._script(prompt)
+        if isinstance(answer, Reply):
+            return answer
         text = answer if isinstance(answer, str) else json.dumps(answer)
         return Reply(text, self.name, Usage(sum(len(m["content"]) for m in messages) // 4, len(text) // 4))

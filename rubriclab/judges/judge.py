@@ -27,6 +27,20 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Token:
+    """One token of a reply.
+
+    Attributes:
+        text: its part of the reply's text; empty where it holds only a part of a character.
+        alternatives: the likeliest tokens at this place and their log-probabilities (natural logarithm), with the one
+            that was chosen.
+    """
+
+    text: str
+    alternatives: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """A judge's raw reply.
 
@@ -35,6 +49,7 @@ class Reply:
         model: the model snapshot that the provider reports; the judge's own name where it reports none.
         usage: what it took when it was first given.
         truncated: whether the provider cut it off at the token limit.
+        tokens: what `text` consists of, where the prompt asked for alternatives and the judge could tell them.
         cached: whether it came from answers kept earlier, at no cost now.
     """
 
@@ -43,6 +58,7 @@ class Reply:
     usage: Usage = Usage()
     truncated: bool = False
     cached: bool = False
+    tokens: tuple[Token, ...] = ()
 
 
 class Judge(Protocol):

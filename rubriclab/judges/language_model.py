@@ -13,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
 from rubriclab.judges.judge import Reply, Usage
+from rubriclab.judges.logprobs import reported_tokens
 from rubriclab.judges.price import Price
 from rubriclab.judges.provider_errors import provider_of, refused_setting, translated
 from rubriclab.judges.request import messages_of
@@ -90,6 +91,8 @@ class LanguageModel:
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the model's reply; one request, and one more for each setting that is refused for the first time.
 
+        Its tokens are empty where the prompt asks for no alternatives, or the provider does not report them.
+
         Raises:
             JudgeUnavailable: for a time-out, a lost connection, a rate limit, a server error or a damaged reply.
             PromptRejected: for a prompt that is too long or filtered.
@@ -108,11 +111,13 @@ class LanguageModel:
         return self._read(response)
 
     async def _respond(self, prompt: Prompt[Any]) -> Any:
+        from openai import OpenAIError
+
         while True:
             settings = self._settings(prompt)
             try:
                 return await self._complete(prompt, settings)
-            except _litellm().BadRequestError as error:
+            except OpenAIError as error:
                 refused = refused_setting(error, settings)
                 if refused is None or (refused == "response_format" and self._structured == "schema"):
                     raise
@@ -136,6 +141,9 @@ class LanguageModel:
             "max_tokens": prompt.max_tokens + self.spare_tokens,
             "response_format": response_format(prompt.reply) if self._takes_schema else None,
         }
+        # Where litellm knows that the model reports none it refuses by itself, before anything is sent.
+        if prompt.alternatives and "logprobs" not in self._refused:
+            settings |= {"logprobs": True, "top_logprobs": prompt.alternatives}
         dropped = self.dropped
         return {name: value for name, value in settings.items() if value is not None and name not in dropped}
 
@@ -145,11 +153,13 @@ class LanguageModel:
         if reason == "content_filter":
             raise PromptRejected(f"{self.model}: the provider's content filter withheld the reply.")
         content = choice.message.content if choice else None
+        text = _clean(content) if isinstance(content, str) else ""
         return Reply(
-            text=_clean(content) if isinstance(content, str) else "",
+            text=text,
             model=response.model or self.model,
             usage=self._usage(response),
             truncated=reason == "length",
+            tokens=reported_tokens(getattr(choice, "logprobs", None), text),
         )
 
     def _usage(self, response: Any) -> Usage:
@@ -230,6 +240,8 @@ def _litellm() -> Any:
 
     litellm.suppress_debug_info = True
     logging.getLogger("LiteLLM").setLevel(logging.ERROR)
+    # Damaged log-probabilities are found and left out where the reply is read.
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
     # A request cancelled early leaves a coroutine in litellm's thread, which is no news to a user who pressed Ctrl-C.
     warnings.filterwarnings("ignore", r"coroutine '\w+\.a?completion' was never awaited", RuntimeWarning)
     return litellm

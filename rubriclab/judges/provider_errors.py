@@ -22,7 +22,11 @@ _NO_KEY = re.compile(r"missing\b.*(api[ _]?key|credentials)|api_key client optio
 _SETTINGS = {
     "response_format": re.compile(r"response_?format|json_?schema|output_?format|structured output", re.IGNORECASE),
     "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
+    "logprobs": re.compile(r"log[_ ]?prob", re.IGNORECASE),
 }
+# No refusals by their status, but these come again as long as log-probabilities are asked for: litellm takes damaged
+# ones for a broken server, and llama-cpp-python refuses them with a status of 500.
+_NO_LOGPROBS = re.compile(r"validation errors? for ChoiceLogprobs|logprobs is not supported", re.IGNORECASE)
 _PREFIX = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
 
 
@@ -34,17 +38,19 @@ def translated(error: Exception, model: str) -> JudgeError:
     if _NO_KEY.search(str(error)):
         own = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
         return JudgeRefused(said, f"Set {key_variable(model)}{own}.")
-    if REJECTED & {kind.__name__ for kind in type(error).__mro__} or status == 413:
+    if REJECTED & _kinds(error) or status == 413:
         return PromptRejected(said)
     if _code(error) == "insufficient_quota":
         return JudgeRefused(said, "The account behind the key has no credit left.")
-    if status in TRANSIENT or status >= 500:
+    if status in TRANSIENT or not 400 <= status < 500:  # below 400 it was the reply's body that was damaged
         return JudgeUnavailable(said, retry_after=retry_after(_headers(error)))
     return JudgeRefused(said, _what_to_check(status, model))
 
 
 def refused_setting(error: Exception, settings: Collection[str]) -> str | None:
-    """Return which of the `settings` sent a refusal is about; `None` if it is about something else."""
+    """Return which of the `settings` sent an error refuses; `None` if it is about something else."""
+    if "BadRequestError" not in _kinds(error):
+        return "logprobs" if "logprobs" in settings and _NO_LOGPROBS.search(str(error)) else None
     named = (name for name in settings if name in _SETTINGS and _SETTINGS[name].search(str(error)))
     return next(named, None)
 
@@ -76,6 +82,10 @@ def key_variable(model: str) -> str:
 def provider_of(model: str) -> str:
     """Return the provider's part of a litellm model string; a bare name is taken for one of OpenAI's."""
     return model.split("/", 1)[0] if "/" in model else "openai"
+
+
+def _kinds(error: Exception) -> set[str]:
+    return {kind.__name__ for kind in type(error).__mro__}
 
 
 def _what_to_check(status: int, model: str) -> str:

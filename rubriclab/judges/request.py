@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from rubriclab.digest import digest
-from rubriclab.judges.judge import Reply
+from rubriclab.judges.judge import Reply, Token
 from rubriclab.prompts import Message, Prompt, render
 
 # Enough for the prompts that a command asks at once, few enough that long texts do not pile up in memory.
@@ -47,6 +47,8 @@ def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
             "temperature": prompt.temperature,
             "max_tokens": prompt.max_tokens,
             "sample": prompt.sample,
+            # Only where they are asked for, so that answers kept before there were alternatives are found again.
+            **({"alternatives": prompt.alternatives} if prompt.alternatives else {}),
         }
     )
 
@@ -63,6 +65,7 @@ def written(reply: Reply) -> dict[str, Any]:
             "cost_usd": usage.cost_usd,
         },
         "truncated": reply.truncated,
+        **({"tokens": [_token(token) for token in reply.tokens]} if reply.tokens else {}),
     }
 
 
@@ -73,6 +76,10 @@ def read_back(kept: Any) -> Reply:
         pydantic.ValidationError: a ValueError, if `kept` is not such a reply.
     """
     return _reply().validate_python({**kept, "cached": True} if isinstance(kept, Mapping) else kept)
+
+
+def _token(token: Token) -> dict[str, Any]:
+    return {"text": token.text, "alternatives": [list(alternative) for alternative in token.alternatives]}
 
 
 @functools.lru_cache(maxsize=RENDERED)

@@ -35,6 +35,8 @@ class Prompt(Generic[R]):
         temperature: the judge's sampling temperature.
         max_tokens: the longest reply that makes sense, in tokens; longer ones are cut off and fail.
         sample: which of several independent answers this asks for.
+        alternatives: how many of the likeliest tokens are reported, with their probabilities, at each place of the
+            reply, where the judge can tell; 0 asks for none. Providers give 20 at most.
         repair: set when an earlier reply to the same question could not be used.
     """
 
@@ -44,6 +46,7 @@ class Prompt(Generic[R]):
     temperature: float = 0.0
     max_tokens: int = 1024
     sample: int = 0
+    alternatives: int = 0
     repair: Repair | None = None
 
     def repaired(self, reply: str, complaint: str) -> Prompt[R]:

@@ -1,8 +1,9 @@
 """Templates to messages.
 
-A template is a prose file `prompts/METHOD/NAME.md` in jinja2 with two parts, each opened by a line of its own:
-`=== system` and `=== user`. An undefined name fails. Judged text enters through the `fenced` filter alone: it is data,
-and cannot contain the delimiter that closes it.
+A template is a prose file `prompts/METHOD/NAME.md` in jinja2. Each turn is opened by a line of its own: `=== system`,
+`=== user`, and `=== assistant` where an earlier answer is told again; the last one is the user's. An undefined name
+fails. Judged text enters through the `fenced` filter alone: it is data, and cannot contain the delimiter that closes
+it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 FOLDER = Path(__file__).parent
-_PART = re.compile(r"^=== (system|user)\n", re.MULTILINE)
+_PART = re.compile(r"^=== (system|user|assistant)\n", re.MULTILINE)
 
 
 class Message(TypedDict):
@@ -36,7 +37,7 @@ class Message(TypedDict):
 
 
 def render(prompt: Prompt[Any]) -> list[Message]:
-    """Return the messages that ask `prompt`, the reply's JSON schema spelled out at the end of the first user turn."""
+    """Return the messages that ask `prompt`, the reply's JSON schema spelled out at the end of the user's last turn."""
     messages = [
         Message(role=role, content=template.render(prompt.fields).strip()) for role, template in _parts(prompt.name)
     ]

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rubriclab.report import describe
 from rubriclab.report.texts import Judged, criterion_scores, human_scores
+from rubriclab.report.wording import count, excerpt
 from rubriclab.rubric import Criterion, Rubric
 from rubriclab.stats import ConstantRule, Estimate, Level, estimate, spearman_rows
 from rubriclab.stats.agreement import BATCH_ELEMENTS
@@ -23,14 +25,33 @@ class CriterionAgreement:
     """One criterion's Spearman correlation with the labels.
 
     Attributes:
-        id, title: the criterion's id and trait; the id in both for a score by all criteria at once.
-        unscored: texts without a score by this criterion.
+        id: the criterion's.
+        criterion: `None` for scores under an id that the rubric does not have.
+        inapplicable: texts of which the judge found that it cannot be asked.
+        unscored: texts without a usable rating.
     """
 
     id: str
-    title: str
+    criterion: Criterion | None
     spearman: Estimate
+    inapplicable: int
     unscored: int
+
+    @property
+    def sub_dimension(self) -> str:
+        """The sub-dimension of a question; empty for any other criterion."""
+        return self.criterion.trait if self.criterion and self.criterion.question else ""
+
+    @property
+    def remark(self) -> str:
+        """The id, with how many texts have no score by the criterion, and why."""
+        inapplicable = f", {self.inapplicable} n/a" if self.inapplicable else ""
+        unscored = f", {count(self.unscored, 'text')} unscored" if self.unscored else ""
+        return f"{self.id}{inapplicable}{unscored}"
+
+    def title(self, most: int) -> str:
+        """Return what the criterion is called, cut after `most` characters."""
+        return describe.title(self.criterion, most) if self.criterion else excerpt(self.id, most)
 
 
 def criterion_agreements(
@@ -43,9 +64,11 @@ def criterion_agreements(
     found = []
     for name in order:
         scores = criterion_scores(texts, name)
-        title = by_id[name].trait if name in by_id else name
-        missing = int(np.isnan(scores).sum())
-        found.append(CriterionAgreement(name, title, _spearman(scores, texts, level, constant), missing))
+        spearman = _spearman(scores, texts, level, constant)
+        ratings = [part for text in texts for part in text.score.criteria if part.id == name]
+        inapplicable = sum(part.score is None and not part.applies for part in ratings)
+        missing = int(np.isnan(scores).sum()) - inapplicable
+        found.append(CriterionAgreement(name, by_id.get(name), spearman, inapplicable, missing))
     return found
 
 

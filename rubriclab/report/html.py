@@ -17,10 +17,12 @@ from rubriclab.data.scale import show
 from rubriclab.evaluation import Evaluator, Result
 from rubriclab.evaluation import floors as measured_floors
 from rubriclab.measures import CATALOGUE
-from rubriclab.report import charts, wording
+from rubriclab.report import charts, describe, wording
 from rubriclab.report.criteria import CriterionAgreement, criterion_agreements
+from rubriclab.report.grouping import omissions, sub_dimensions
 from rubriclab.report.summary import Summary, sentences, summarize
 from rubriclab.report.texts import Judged, furthest_apart, judged_texts
+from rubriclab.rubric import Criterion
 from rubriclab.scoring.score import Score
 from rubriclab.stats import Estimate
 
@@ -28,10 +30,10 @@ if TYPE_CHECKING:
     from rubriclab.store.version import Version
 
 TEMPLATES = Path(__file__).parent / "templates"
-EXCERPT = 420
 LONG_EXCERPT = 1500
 TITLE = 60
 MOST_UNSCORED = 50
+MOST_ROWS = 15
 _NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
 
 
@@ -61,9 +63,22 @@ class RubricPart:
         return [(text.human, text.score.score) for text in self.texts if text.score.score is not None]
 
     @property
-    def traits(self) -> dict[str, str]:
-        """The trait of every criterion, by its id."""
-        return {criterion.id: criterion.trait for criterion in self.version.rubric.criteria}
+    def criteria(self) -> dict[str, Criterion]:
+        """Every criterion by its id."""
+        return {criterion.id: criterion for criterion in self.version.rubric.criteria}
+
+    @property
+    def charted(self) -> list[tuple[str, list[CriterionAgreement]]]:
+        """Its criteria's agreement, the questions of one sub-dimension together."""
+        found: dict[str, list[CriterionAgreement]] = {}
+        for one in self.agreements:
+            found.setdefault(one.sub_dimension, []).append(one)
+        return list(found.items())
+
+    @property
+    def tall(self) -> bool:
+        """Whether its criteria are too many for a reader to keep the numbers under their chart in view."""
+        return len(self.agreements) > MOST_ROWS
 
     @property
     def shown(self) -> list[Estimate]:
@@ -94,7 +109,18 @@ def evaluation_report(
     rubrics = [_rubric_part(version, texts[version.ref], by_aspect) for version in versions]
     constant = results[0].agreement.constant if results else "skip"
     page = _environment().get_template("page.html")
-    return page.render(aspects=aspects, rubrics=rubrics, several=len(aspects) > 1, constant=constant)
+    return page.render(
+        aspects=aspects, rubrics=rubrics, several=len(aspects) > 1, constant=constant, explained=_explained(versions)
+    )
+
+
+def _explained(versions: Sequence[Version]) -> dict[str, bool]:
+    """Return which things that only some rubrics have are to be explained."""
+    criteria = [criterion for version in versions for criterion in version.rubric.criteria]
+    return {
+        "rewards": any(criterion.evidence.rewards for criterion in criteria),
+        "questions": any(criterion.question for criterion in criteria),
+    }
 
 
 def _texts(version: Version, scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]) -> list[Judged]:
@@ -142,14 +168,6 @@ def _rubric_part(version: Version, texts: Sequence[Judged], aspects: Mapping[str
     return RubricPart(version, texts, summary.level, agreements, result)
 
 
-def excerpt(text: str, most: int = EXCERPT) -> str:
-    """Return the beginning of a text, cut between words."""
-    text = text.strip()
-    if len(text) <= most:
-        return text
-    return f"{text[:most].rsplit(maxsplit=1)[0]} …"
-
-
 def provenance_rows(version: Version, texts: Sequence[Judged]) -> list[tuple[str, str]]:
     """Return what a version was made of and by, and who scored with it here."""
     made = version.provenance
@@ -159,7 +177,7 @@ def provenance_rows(version: Version, texts: Sequence[Judged]) -> list[tuple[str
         ("Judge while learning", made.judge),
         ("Generator", made.generator),
         ("Reported as", ", ".join(made.snapshots)),
-        ("Learned from", f"{wording.count(len(made.examples), 'text')} of {wording.count(len(made.groups), 'group')}"),
+        (describe.labels_title(made).capitalize(), describe.labels(made)),
         ("Seed", str(made.seed)),
         ("Created", wording.moment(version.created)),
         ("Took", wording.effort(version.effort)),
@@ -183,13 +201,16 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_plain,
     )
-    environment.filters.update(excerpt=excerpt, show=show, typeset=typeset)
+    environment.filters.update(excerpt=wording.excerpt, show=show, typeset=typeset)
     environment.globals.update(
         axis=charts.correlation_axis,
         charts=charts,
+        describe=describe,
         furthest_apart=furthest_apart,
         long_excerpt=LONG_EXCERPT,
         most_unscored=MOST_UNSCORED,
+        omissions=omissions,
+        sub_dimensions=sub_dimensions,
         title_length=TITLE,
         provenance_rows=provenance_rows,
         wording=wording,

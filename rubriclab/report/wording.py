@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from rubriclab.rubric import Effort, Evidence, Floor, RewardPoint
+from rubriclab.rubric import Effort, Floor, RewardPoint
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FLOOR = "floor: "
 DIGEST_SHOWN = 12
-CROSS_VALIDATED = "optimistic too: other groups' labels chose the criteria, but all labels helped to propose them"
+EXCERPT = 420
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 LEVELS: Mapping[str, str] = {
@@ -53,6 +53,20 @@ def plain(text: str) -> str:
 def one_line(text: str) -> str:
     """Return `text`, made plain, on one line."""
     return " ".join(plain(text).split())
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of `text`, made plain, with their indentation; never more than one empty line in a row."""
+    found = [line.rstrip() for line in plain(text).strip().expandtabs(4).split("\n")]
+    return [line for place, line in enumerate(found) if line or (place and found[place - 1])]
+
+
+def excerpt(text: str, most: int = EXCERPT) -> str:
+    """Return the beginning of a text, cut between words."""
+    text = text.strip()
+    if len(text) <= most:
+        return text
+    return f"{text[:most].rsplit(maxsplit=1)[0]} …"
 
 
 def figure(value: float | None) -> str:
@@ -144,22 +158,6 @@ def floor_measure(floor: Floor) -> str:
     titles = {entry.name: entry.title for entry in CATALOGUE}
     title = f"{titles[floor.measure]} ({floor.measure})" if floor.measure in titles else floor.measure
     return title if floor.sign > 0 else f"the less {title}, the better"
-
-
-def training_pearson(evidence: Evidence) -> str:
-    """Return how a criterion went with the training labels."""
-    if not evidence.judged:
-        return "not rated on the training texts"
-    missing = f", {evidence.missing} missing" if evidence.missing else ""
-    return f"Pearson {figure(evidence.pearson)} on {evidence.judged} training texts{missing}"
-
-
-def origin(evidence: Evidence) -> str:
-    """Return where a criterion came from, with how much of what the generator saw."""
-    saw = [count(len(evidence.examples), "text")] if evidence.examples else []
-    saw += [count(len(evidence.findings), "finding")] if evidence.findings else []
-    refined = f", refined {count(evidence.refined, 'time')}" if evidence.refined else ""
-    return f"{evidence.origin}{f' ({listed(saw)})' if saw else ''}{refined}"
 
 
 def rewards(points: Sequence[RewardPoint]) -> str:

@@ -11,20 +11,23 @@ from rubriclab.data.aspect import task_words
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
-from rubriclab.methods import hypoeval
-from rubriclab.rubric import Rubric
-
-# How each method scores its part of a rubric.
-SCORERS = {"hypoeval": hypoeval.score}
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.method import Rated
+from rubriclab.rubric import Part, Rubric
 
 
 @dataclass(frozen=True, slots=True)
 class CriterionScore:
-    """A text's score by one criterion, `None` where the judge gave none, and the judge's reason or what went wrong."""
+    """A text's score by one criterion, `None` where the judge gave none, and the judge's reason or what went wrong.
+
+    Questions score 1 where the answer speaks for the text, else 0. `applies` is false where the judge found that the
+    criterion cannot be asked of this text.
+    """
 
     id: str
     score: float | None
     reason: str
+    applies: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +59,11 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
     assignment = assignment_of(rubric)
-    results = await asyncio.gather(*(SCORERS[part.method](example, part, assignment, judge) for part in rubric.parts))
+    results = await asyncio.gather(*(_score(part, example, assignment, judge) for part in rubric.parts))
     values = [value for value, _ in results if value is not None]
-    criteria = tuple(CriterionScore(r.criterion, r.score, r.reason) for _, ratings in results for r in ratings)
+    criteria = tuple(
+        CriterionScore(r.criterion, r.score, r.reason, r.applies) for _, ratings in results for r in ratings
+    )
     complete = len(values) == len(results)
     return Score(
         id=example.id,
@@ -76,6 +81,14 @@ def unscored(row_id: str, reason: str, rubric: Rubric, name: str, judge: Judge) 
     return Score(row_id, rubric.aspect.name, None, (), reason, name, judge.name)
 
 
+async def _score(
+    part: Part, example: Example, assignment: Assignment, judge: Judge
+) -> tuple[float | None, tuple[Rated, ...]]:
+    return await METHODS[part.method].score(example, part, assignment, judge)
+
+
 def _why(criteria: Sequence[CriterionScore]) -> str:
-    failed = [criterion for criterion in criteria if criterion.score is None]
+    failed = [criterion for criterion in criteria if criterion.score is None and criterion.applies]
+    if not failed:
+        return f"none of the {len(criteria)} criteria can be asked of this text"
     return f"{len(failed)} of {len(criteria)} criteria without a usable rating; the first: {failed[0].reason}"

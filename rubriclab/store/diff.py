@@ -9,11 +9,11 @@ from typing import Any
 from pydantic import JsonValue, TypeAdapter
 
 from rubriclab.data.scale import show
-from rubriclab.rubric import Criterion, Interval, Provenance, Rubric
+from rubriclab.rubric import Criterion, Demonstration, Interval, Provenance, Rubric
 from rubriclab.store.version import Version
 
-# Two criteria whose wording is at least this alike (0 to 100) are one that changed. Ids tell nothing: every learning
-# run hands them out anew.
+# Two criteria of one kind whose wording is at least this alike (0 to 100) are one that changed. Ids tell nothing: every
+# learning run hands them out anew.
 ALIKE = 75.0
 
 STATISTICS = ("spearman", "pearson", "kendall", "reselected")
@@ -59,6 +59,7 @@ class Difference:
         unchanged: how many criteria have the same wording and weight in both.
         examples_added, examples_removed: ids learned from.
         agreement: the statistics that either version records.
+        optimistic: whether labels had a part in either version that records any.
     """
 
     before: str
@@ -72,6 +73,7 @@ class Difference:
     examples_added: tuple[str, ...]
     examples_removed: tuple[str, ...]
     agreement: tuple[AgreementChange, ...]
+    optimistic: bool
 
     def as_json(self) -> dict[str, Any]:
         """Return the difference in JSON types."""
@@ -96,6 +98,7 @@ def compare(a: Version, b: Version) -> Difference:
         examples_added=tuple(sorted(set(b.provenance.examples) - set(a.provenance.examples))),
         examples_removed=tuple(sorted(set(a.provenance.examples) - set(b.provenance.examples))),
         agreement=_agreement(a.provenance, b.provenance),
+        optimistic=_optimistic(a.provenance, b.provenance),
     )
 
 
@@ -115,6 +118,8 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
         "training texts": provenance.agreement.n if provenance.agreement else None,
         "rubriclab": provenance.version,
     }
+    for part in rubric.parts:
+        fields |= {f"sub-dimension {name}": meaning for name, meaning in (part.dimensions or {}).items()}
     settings = {part.method: part.settings for part in rubric.parts} | dict(provenance.settings)
     for method, values in settings.items():
         fields |= {f"{method}.{name}": value for name, value in values.items()}
@@ -132,7 +137,10 @@ def _pairs(old: tuple[Criterion, ...], new: tuple[Criterion, ...]) -> tuple[tupl
     from rapidfuzz import fuzz
 
     candidates = [
-        (fuzz.token_sort_ratio(_words(a), _words(b)), i, j) for i, a in enumerate(old) for j, b in enumerate(new)
+        (fuzz.token_sort_ratio(_words(a), _words(b)), i, j)
+        for i, a in enumerate(old)
+        for j, b in enumerate(new)
+        if a.kind == b.kind
     ]
     pairs: list[tuple[int, int, float]] = []
     for similarity, i, j in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1:])):
@@ -151,12 +159,22 @@ def _criterion_change(before: Criterion, after: Criterion, similarity: float) ->
 
 def _wording(criterion: Criterion) -> dict[str, JsonValue]:
     wording: dict[str, JsonValue] = {
-        "kind": criterion.kind,
         "trait": criterion.trait,
         "statement": criterion.statement,
         "weight": criterion.weight,
     }
-    return wording | {f"level {show(level.score)}": level.description for level in criterion.levels}
+    wording |= {f"level {show(level.score)}": level.description for level in criterion.levels}
+    if criterion.question:
+        made = criterion.question
+        wording |= {"better answer": made.better, "origin": made.origin, "seed": made.seed}
+    for shown in criterion.demonstrations:
+        wording |= {f"demonstration {shown.example}, {name}": value for name, value in _shown(shown).items()}
+    return wording
+
+
+def _shown(demonstration: Demonstration) -> dict[str, JsonValue]:
+    values = demonstration.model_dump(mode="json", exclude={"example"})
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _without(criteria: tuple[Criterion, ...], positions: set[int]) -> tuple[Criterion, ...]:
@@ -166,6 +184,12 @@ def _without(criteria: tuple[Criterion, ...], positions: set[int]) -> tuple[Crit
 def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
     if not (a.agreement or b.agreement):
         return ()
+    # Without optimism there was nothing to select anew, and the figure repeats Spearman's.
+    names = [name for name in STATISTICS if name != "reselected" or _optimistic(a, b)]
     return tuple(
-        AgreementChange(name, getattr(a.agreement, name, None), getattr(b.agreement, name, None)) for name in STATISTICS
+        AgreementChange(name, getattr(a.agreement, name, None), getattr(b.agreement, name, None)) for name in names
     )
+
+
+def _optimistic(a: Provenance, b: Provenance) -> bool:
+    return any(made.agreement.optimistic for made in (a, b) if made.agreement)

@@ -36,7 +36,7 @@ def test_every_text_gets_a_row_of_the_promised_form_in_order(scores: list[dict[s
         assert (row["aspect"], row["rubric"], row["judge"]) == ("coherence", "news@1", "embedded")
         assert row["unscored"] is None
         assert len(row["criteria"]) == 5
-        assert all(criterion.keys() == {"id", "score", "reason"} for criterion in row["criteria"])
+        assert all(criterion.keys() == {"id", "score", "reason", "applies"} for criterion in row["criteria"])
         assert all(criterion["reason"].startswith("Measured, not read: ") for criterion in row["criteria"])
         ratings = [criterion["score"] for criterion in row["criteria"]]
         assert row["score"] == pytest.approx(sum(ratings) / 5)

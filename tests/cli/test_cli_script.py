@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from commands import HELDOUT, LABELLED, Commands
+from commands import CHECKOUT, HELDOUT, LABELLED, Commands
 
 from rubriclab.cli.main import cli
 
@@ -12,6 +12,19 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "show": ("news",),
     "score": (HELDOUT, "--rubric", "news"),
     "evaluate": (HELDOUT, "--rubric", "news", "--level", "group", "--report", "report.html"),
+    "agree": (
+        HELDOUT,
+        "--rubric",
+        "news",
+        "--judge",
+        "embedded",
+        "--judge",
+        "openai/fake",
+        "--price",
+        "1:1",
+        "--dry-run",
+    ),
+    "lint": (CHECKOUT / "stores" / "checklists" / "summarization" / "coherence.json",),
     "list": (),
     "log": ("news",),
     "diff": ("news@1", "news@2"),

@@ -5,7 +5,7 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from rubriclab.data.aspect import Aspect, find_aspect, task_words
+from rubriclab.data.aspect import Aspect, find_aspect, shipped_aspects, task_words
 from rubriclab.errors import UserError
 
 PUBLISHED_ASPECTS = {
@@ -84,3 +84,10 @@ def test_an_aspect_cannot_be_changed() -> None:
 def test_each_task_has_words_for_its_fields(task: str, source: str, context: str, output: str) -> None:
     words = task_words(task)
     assert (words.task, words.source, words.context, words.output) == (task, source, context, output)
+
+
+def test_the_aspects_of_a_task_are_those_that_ship_for_it():
+    shipped = shipped_aspects("summarization")
+    assert {aspect.name for aspect in shipped} >= {"coherence", "fluency"}
+    assert all(find_aspect("summarization", aspect.name) == aspect for aspect in shipped)
+    assert shipped_aspects("poem") == ()

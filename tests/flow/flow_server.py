@@ -10,7 +10,7 @@ from typing import Any
 
 import hypoeval_brain
 from commands import LABELLED, Commands, Done, Started
-from server import RunningServer
+from server import Brain, RunningServer
 
 KEY = "sk-nobody-may-ever-see-this"
 MODEL = "openai/fake"
@@ -74,16 +74,17 @@ class Killed(Exception):
 class Killing:
     """A brain that sends its asker a signal instead of the reply of a given number, and answers nobody after that."""
 
-    def __init__(self, at: int, number: signal.Signals = signal.SIGKILL) -> None:
+    def __init__(self, at: int, number: signal.Signals = signal.SIGKILL, brain: Brain = hypoeval_brain.reply) -> None:
         self.left = at
         self.number = number
+        self.brain = brain
         self.victim: Started | None = None
 
     def __call__(self, messages: list[dict[str, str]], body: dict[str, Any]) -> str:
         """Return a sensible reply, as long as there is one left."""
         self.left -= 1
         if self.left > 0:
-            return hypoeval_brain.reply(messages, body)
+            return self.brain(messages, body)
         if self.left == 0 and self.victim:
             os.kill(self.victim.pid, self.number)
         raise Killed

@@ -10,7 +10,7 @@ from judge_questions import GOOD, ScriptedJudge, rate
 from server import RunningServer
 
 from rubriclab.errors import JudgeUnavailable, StoreError
-from rubriclab.judges import Cached, LanguageModel, MemoryAnswers, Reply, Usage, ask, request_digest
+from rubriclab.judges import Cached, LanguageModel, MemoryAnswers, Reply, Token, Usage, ask, request_digest
 
 
 def waiting(gate: asyncio.Event, answer: Any = GOOD) -> ScriptedJudge:
@@ -140,6 +140,27 @@ async def test_reply_survives_being_written_down() -> None:
     await Cached(waiting(opened(), reply), answers).reply(rate())
     kept = await Cached(waiting(opened(), "other"), answers).reply(rate())
     assert kept == Reply("text", "snapshot", Usage(3, 4, None), truncated=True, cached=True)
+
+
+async def test_tokens_are_kept_and_asked_for_apart_from_the_reply_without_them(server: RunningServer) -> None:
+    judge = Cached(LanguageModel("openai/fake", timeout=5), MemoryAnswers())
+    plain = await judge.reply(rate())
+    first, second = await judge.reply(rate(alternatives=5)), await judge.reply(rate(alternatives=5))
+    assert not plain.tokens
+    assert first.tokens
+    assert second.tokens == first.tokens
+    assert second.cached
+    assert len(server.bodies) == 2
+
+
+async def test_those_who_wait_share_the_tokens() -> None:
+    reply = Reply(GOOD, "m", tokens=(Token(GOOD, ((GOOD, -0.5),)),))
+    gate = asyncio.Event()
+    cached = Cached(waiting(gate, reply), MemoryAnswers())
+    tasks = [asyncio.create_task(cached.reply(rate(alternatives=5))) for _ in range(3)]
+    await asyncio.sleep(0)
+    gate.set()
+    assert {answer.tokens for answer in await asyncio.gather(*tasks)} == {reply.tokens}
 
 
 async def test_damaged_answer_is_an_error_of_the_store() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable
-from rubriclab.judges.provider_errors import provider_message, retry_after, translated
+from rubriclab.judges.provider_errors import provider_message, refused_setting, retry_after, translated
 
 
 class ProviderFault(Exception):
@@ -66,7 +66,7 @@ def test_long_message_is_cut() -> None:
     assert len(provider_message(ProviderFault("x" * 5000, 400))) == 300
 
 
-@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
+@pytest.mark.parametrize("status", [200, 408, 409, 425, 429, 500, 502, 503, 504, 529])
 def test_passing_status_is_worth_a_retry(status: int) -> None:
     assert isinstance(translated(ProviderFault("no", status), "m"), JudgeUnavailable)
 
@@ -86,3 +86,41 @@ def test_used_up_credit_is_no_passing_rate_limit() -> None:
     fault = ProviderFault("You exceeded your current quota", 429, {"code": "insufficient_quota"})
     assert isinstance(translated(fault, "gpt-4o"), JudgeRefused)
     assert isinstance(translated(ProviderFault("You exceeded your current quota", 429), "gemini/x"), JudgeUnavailable)
+
+
+class BadRequestError(ProviderFault):
+    """Told by its name, like litellm's."""
+
+
+SETTINGS = ("temperature", "response_format", "logprobs", "top_logprobs")
+
+
+@pytest.mark.parametrize(
+    ("said", "setting"),
+    [
+        ("Unsupported value: 'temperature' does not support 0", "temperature"),
+        ("json_schema is not available for this model", "response_format"),
+        ("This model does not support logprobs.", "logprobs"),
+        ("top_logprobs must be at most 8", "logprobs"),
+        ("Requested sample logprobs of 20, which is greater than max allowed: 5", "logprobs"),
+        ("You are not allowed to request log_probs", "logprobs"),
+        ("Invalid value for messages", None),
+    ],
+)
+def test_refusal_names_its_setting(said: str, setting: str | None) -> None:
+    assert refused_setting(BadRequestError(said, 400), SETTINGS) == setting
+    assert refused_setting(BadRequestError(said, 400), ()) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "setting"),
+    [
+        ("Invalid response object: 2 validation errors for ChoiceLogprobs", "logprobs"),
+        ("logprobs is not supported for models created with `logits_all=False`", "logprobs"),
+        ("Unable to get json response, Original Response: {'logprobs': {", None),
+        ("the temperature of the server is too high", None),
+    ],
+)
+def test_server_error_refuses_at_most_log_probabilities(said: str, setting: str | None) -> None:
+    assert refused_setting(ProviderFault(said, 500), SETTINGS) == setting
+    assert refused_setting(ProviderFault(said, 500), SETTINGS[:2]) is None

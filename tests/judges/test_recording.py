@@ -15,6 +15,14 @@ from rubriclab.errors import DataError, ReplayMiss, SettingsError
 from rubriclab.judges import JudgeOptions, LanguageModel, Ledger, MemoryAnswers, Recording, Replay, connect
 from rubriclab.judges.recording import open_replay
 
+# What `recorded(path, "one")` wrote before replies had tokens.
+EARLIER = r"""{"format":"rubriclab-recording","version":1}
+{"judge":"scripted","identity":{"model":"scripted"}}
+{"request":"sha256:539f22f26cb915878501b74ee8e058e7f33abc8757b59d16e75637f5d9237fe5","template":"questions/rate",\
+"reply":{"text":"{\"reasoning\": \"fine\", \"score\": 4}","model":"scripted-1",\
+"usage":{"prompt_tokens":10,"completion_tokens":5,"cost_usd":0.01},"truncated":false}}
+""".replace("\\\n", "")
+
 
 async def good(prompt: Any) -> str:
     return GOOD
@@ -44,6 +52,27 @@ async def test_replay_answers_like_the_judge_that_was_recorded(server: RunningSe
     assert replay.recorded_name == "openai/fake"
     assert replay.identity == source.identity
     assert len(server.bodies) == 1
+
+
+async def test_replay_has_the_tokens_that_were_recorded(server: RunningServer, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    recording = Recording(LanguageModel("openai/fake", timeout=5), path)
+    said, plain = await recording.reply(rate(alternatives=5)), await recording.reply(rate())
+    assert said.tokens
+    replay = Replay(path)
+    assert (await replay.reply(rate(alternatives=5))).tokens == said.tokens
+    assert (await replay.reply(rate())).tokens == plain.tokens == ()
+    with pytest.raises(ReplayMiss):
+        await replay.reply(rate(alternatives=4))
+
+
+async def test_recording_made_before_there_were_tokens_is_replayed(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(EARLIER)
+    reply = await Replay(path).reply(rate("one"))
+    assert (reply.text, reply.tokens) == (GOOD, ())
+    await recorded(path, "one")
+    assert path.read_text() == EARLIER
 
 
 async def test_missing_request_is_named_with_what_to_do(tmp_path: Path) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import orjson
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judge_questions import GOOD, rate
 from pydantic import BaseModel
 
-from rubriclab.judges import Reply, Usage, messages_of, request_digest
+from rubriclab.judges import Reply, Token, Usage, messages_of, request_digest
 from rubriclab.judges.request import read_back, written
 from rubriclab.prompts import Prompt
 
@@ -41,6 +44,8 @@ def test_everything_that_shapes_the_reply_is_in_the_digest() -> None:
         rate(temperature=0.1),
         rate(max_tokens=1),
         rate(sample=1),
+        rate(alternatives=5),
+        rate(alternatives=20),
         plain.repaired("x", "y"),
         Prompt(plain.name, plain.fields, Other),
     ]
@@ -60,6 +65,13 @@ def test_digest_is_the_same_in_another_process() -> None:
     assert there == request_digest(JUDGE, rate("some text"))
 
 
+def test_digests_of_requests_without_alternatives_stay_as_they_were() -> None:
+    plain = rate("some text")
+    assert request_digest(JUDGE, plain) == "sha256:b20c169238d9fb8305a5d1fe548211956befdb0dec6aa631765392329c01fee8"
+    later = rate("some text", sample=3, temperature=0.7, max_tokens=9, alternatives=0).repaired("x", "y")
+    assert request_digest(JUDGE, later) == "sha256:8170e03617fc7f52503b1b787e58a798abbc188656abbc0aec9b4e0fa3225d9d"
+
+
 def test_prompt_is_rendered_once() -> None:
     prompt = rate()
     assert messages_of(prompt) is messages_of(prompt)
@@ -70,3 +82,31 @@ def test_prompt_is_rendered_once() -> None:
 def test_written_reply_is_read_back_as_kept() -> None:
     reply = Reply(GOOD, "m", Usage(1, 2, None), truncated=True)
     assert read_back(written(reply)) == Reply(GOOD, "m", Usage(1, 2, None), truncated=True, cached=True)
+
+
+def test_reply_without_tokens_is_written_as_before() -> None:
+    kept = written(Reply(GOOD, "m", Usage(1, 2, None)))
+    assert sorted(kept) == ["model", "text", "truncated", "usage"]
+    assert read_back(kept).tokens == ()
+
+
+TOKENS = st.builds(
+    Token,
+    st.text(st.characters(codec="utf-8")),
+    st.lists(st.tuples(st.text(st.characters(codec="utf-8")), st.floats(-9999, 0)), max_size=3).map(tuple),
+)
+
+
+@given(st.lists(TOKENS, max_size=4))
+@settings(deadline=None, max_examples=50)
+def test_tokens_are_read_back_from_json_as_they_were(tokens: list[Token]) -> None:
+    reply = Reply(GOOD, "m", tokens=tuple(tokens))
+    assert read_back(orjson.loads(orjson.dumps(written(reply)))).tokens == reply.tokens
+
+
+@pytest.mark.parametrize(
+    "tokens", ["4", [4], [{"text": "4"}], [{"text": "4", "alternatives": [["4"]]}], [{"alternatives": []}]]
+)
+def test_damaged_tokens_are_an_error(tokens: Any) -> None:
+    with pytest.raises(ValueError, match="tokens"):
+        read_back({**written(Reply(GOOD, "m")), "tokens": tokens})

@@ -16,10 +16,11 @@ from rubriclab.data.example import text_digest
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning import Trained, best_measure, train
-from rubriclab.learning.train import PROMPTS, _reselected
 from rubriclab.literature import load_findings
-from rubriclab.methods.hypoeval import HypoEvalSettings
-from rubriclab.methods.hypoeval.selection import predictions, select
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
+from rubriclab.methods.hypoeval.selection import predictions, reselected, select
+from rubriclab.methods.method import Lesson
 from rubriclab.prompts import prompts_digest
 
 TEXTS = examples(14)
@@ -41,12 +42,11 @@ SAMPLE = Path(__file__).resolve().parents[2] / "experiments" / "sample" / "label
 
 async def run(texts=TEXTS, *, judge=None, generator=None, found=FINDINGS, settings=SETTINGS, **given) -> Trained:
     return await train(
-        texts,
-        assignment(),
+        HYPOEVAL,
+        Lesson(tuple(texts), assignment(), tuple(found)),
+        settings,
         judge=judge or scripted(),
         generator=generator or scripted(),
-        findings=found,
-        settings=settings,
         **{"seed": 1, **given},
     )
 
@@ -66,7 +66,7 @@ async def test_the_provenance_holds_what_the_version_was_made_of():
     assert (given.judge, given.generator) == ("a-judge", "a-generator")
     assert given.snapshots == ("model-1", "model-2")
     assert given.settings == {"hypoeval": SETTINGS.model_dump(mode="json")}
-    assert given.prompts == prompts_digest(f"hypoeval/{name}" for name in PROMPTS)
+    assert given.prompts == prompts_digest(HYPOEVAL.prompts)
     assert given.data == data_digest(TEXTS, ASPECT)
     assert given.examples == tuple(sorted(text.id for text in TEXTS))
     assert given.groups == tuple(f"g{i}" for i in range(6))
@@ -117,22 +117,23 @@ async def test_what_a_version_hangs_on_shows_in_the_digest_of_its_provenance():
     assert len({first.digest, *(trained.provenance.digest for trained in others)}) == 5
 
 
-@pytest.mark.parametrize("name", PROMPTS)
+@pytest.mark.parametrize("name", HYPOEVAL.prompts)
 def test_a_changed_template_changes_the_digest_of_the_prompts(name: str, tmp_path, monkeypatch):
-    names = [f"hypoeval/{each}" for each in PROMPTS]
+    names = HYPOEVAL.prompts
     before = prompts_digest(names)
     shutil.copytree(RENDER.FOLDER / "hypoeval", tmp_path / "hypoeval")
     monkeypatch.setattr(RENDER, "FOLDER", tmp_path)
     assert prompts_digest(names) == before
-    with (tmp_path / "hypoeval" / f"{name}.md").open("a") as file:
+    with (tmp_path / f"{name}.md").open("a") as file:
         file.write("\nOne more word.")
     assert prompts_digest(names) != before
     assert prompts_digest(reversed(names)) == prompts_digest(names)
 
 
-def test_every_template_of_the_method_counts():
-    folder = RENDER.FOLDER / "hypoeval"
-    assert sorted(path.stem for path in folder.glob("*.md")) == sorted(PROMPTS)
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_every_template_of_a_method_counts(method):
+    folder = RENDER.FOLDER / method.name
+    assert sorted(f"{method.name}/{path.stem}" for path in folder.glob("*.md")) == sorted(method.prompts)
 
 
 # Agreement
@@ -182,7 +183,7 @@ def table():
 
 def test_cross_validation_chooses_for_each_group_by_the_labels_of_the_others(table):
     matrix, labels, groups = table
-    predicted = _reselected(matrix, labels, groups, SETTINGS)
+    predicted = reselected(matrix, labels, groups, SETTINGS)
     for group in set(groups):
         inside = np.array(groups) == group
         columns = select(matrix[~inside], labels[~inside], SETTINGS)
@@ -193,12 +194,12 @@ def test_cross_validation_chooses_for_each_group_by_the_labels_of_the_others(tab
 def test_no_label_of_the_left_out_group_is_used_for_it(table, group):
     matrix, labels, groups = table
     inside = np.array(groups) == group
-    before = _reselected(matrix, labels, groups, SETTINGS)
+    before = reselected(matrix, labels, groups, SETTINGS)
     everywhere_else = False
     for seed in range(5):
         perturbed = labels.copy()
         perturbed[inside] = np.random.default_rng(seed).integers(-50, 50, inside.sum())
-        after = _reselected(matrix, perturbed, groups, SETTINGS)
+        after = reselected(matrix, perturbed, groups, SETTINGS)
         np.testing.assert_array_equal(after[inside], before[inside])
         everywhere_else = everywhere_else or not np.array_equal(after, before)
     assert everywhere_else
@@ -237,12 +238,15 @@ async def learned_offline(sample, aspect: str, **chosen) -> Trained:
     given = training_examples(sample, aspect, Scale(low=1, high=5, whole=True))
     judge = EmbeddedJudge()
     return await train(
-        given.examples,
-        Assignment(task_words("summarization"), found, given.scale),
+        HYPOEVAL,
+        Lesson(
+            given.examples,
+            Assignment(task_words("summarization"), found, given.scale),
+            load_findings("summarization", aspect),
+        ),
+        HypoEvalSettings(**chosen),
         judge=judge,
         generator=judge,
-        findings=load_findings("summarization", aspect),
-        settings=HypoEvalSettings(**chosen),
         seed=42,
     )
 

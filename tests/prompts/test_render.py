@@ -7,16 +7,25 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypoeval_scripts import ASPECT, assignment, criterion, example, examples, findings, scripted
+from hypoeval_scripts import ASPECT, assignment, criterion, example, examples, findings, lesson, scripted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError, meta
+from overall_scripts import OVERALL, overall, part, whole
+from overall_scripts import learn as learn_overall
 
+from rubriclab.checklist import load_checklist
 from rubriclab.data import Assignment, Scale, find_aspect, task_words
-from rubriclab.methods.hypoeval import HypoEvalSettings, learn
+from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.hypoeval import HypoEvalSettings
+from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.propose import Material, propose_prompt, refine
 from rubriclab.methods.hypoeval.rate import rate_prompt, rate_together_prompt
+from rubriclab.methods.method import Lesson, silent
+from rubriclab.methods.seeval.explain import Mistake, refine_prompt
 from rubriclab.prompts import Prompt, Repair, render
+from rubriclab.rubric import Demonstration
 
 # The package's function `render` hides the module of the same name.
 MODULE = sys.modules["rubriclab.prompts.render"]
@@ -26,33 +35,66 @@ FENCE = re.compile(
 )
 THREE = [criterion(name) for name in "abc"]
 TEXT = example(1, 3, source="The source.", context="The context.")
+TEXTS = [replace(text, context="Some facts.") if i % 2 else text for i, text in enumerate(examples(12))]
+
+
+class Watched(EmbeddedJudge):
+    """The offline judge, which remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Prompt] = []
+
+    async def reply(self, prompt):
+        self.asked.append(prompt)
+        return await super().reply(prompt)
 
 
 @pytest.fixture(scope="module")
 def real() -> dict[str, list[Prompt]]:
     """Return the prompts of whole runs of learning, by template."""
     found: dict[str, list[Prompt]] = {}
-    small = {"initial_examples": 3, "initial_hypotheses": 3, "k": 3, "wrong_bank": 3, "bank_size": 6, "selected": 2}
-    for chosen in ({"redundancy": "every_pair"}, {"ask": "together"}, {"sources": "prior knowledge"}):
-        judge = scripted()
-        texts = [replace(text, context="Some facts.") if i % 2 else text for i, text in enumerate(examples(10))]
-        run = learn(
-            texts,
-            assignment(),
-            judge=judge,
-            generator=judge,
-            findings=findings(),
-            settings=HypoEvalSettings(**small, **chosen),
-            seed=1,
-        )
-        asyncio.run(run)
-        for prompt in judge.asked:
-            found.setdefault(prompt.name, []).append(prompt)
+    for prompt in [*of_hypoeval(), *of_overall_scores(), *of_checklists()]:
+        found.setdefault(prompt.name, []).append(prompt)
     return found
 
 
+def of_hypoeval() -> list[Prompt]:
+    asked: list[Prompt] = []
+    small = {"initial_examples": 3, "initial_hypotheses": 3, "k": 3, "wrong_bank": 3, "bank_size": 6, "selected": 2}
+    for chosen in ({"redundancy": "every_pair"}, {"ask": "together"}, {"sources": "prior knowledge"}):
+        judge = scripted()
+        run = learn(lesson(TEXTS[:10]), HypoEvalSettings(**small, **chosen), judge=judge, generator=judge, seed=1)
+        asyncio.run(run)
+        asked += judge.asked
+    return asked
+
+
+def of_overall_scores() -> list[Prompt]:
+    asked: list[Prompt] = []
+    for name in OVERALL:
+        for chosen in ({"scoring": "once"}, {"scoring": "weighted", "samples": 2}):
+            judge = overall(seeval__refine=lambda _: {"reasoning": "Compared.", "explanation": "Rewritten."})
+            asyncio.run(learn_overall(name, TEXTS, judge=judge, **chosen))
+            asked += judge.asked
+    return asked
+
+
+def of_checklists() -> list[Prompt]:
+    method, judge = METHODS["checkeval"], Watched()
+    given_ = Lesson(tuple(TEXTS), assignment(), findings(), load_checklist("summarization", ASPECT))
+    asyncio.run(method.learn(given_, method.settings(), judge=judge, generator=judge, seed=1, say=silent))
+    return judge.asked
+
+
 def user(prompt: Prompt) -> str:
-    return render(prompt)[1]["content"]
+    """Return the user's last turn."""
+    return render(prompt)[-1]["content"]
+
+
+def judged(prompt: Prompt) -> list[str]:
+    """Return all texts, sources and contexts that a prompt shows."""
+    shown = [prompt.fields, *prompt.fields.get("observations", ()), *prompt.fields.get("demonstrations", ())]
+    return [text for item in shown for name in ("output", "source", "context") if (text := item.get(name))]
 
 
 # Every template
@@ -63,10 +105,11 @@ def test_every_template_is_used(real):
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_template_renders_as_a_system_and_a_user_turn(real, name):
+def test_a_template_renders_as_a_system_and_a_user_turn_and_seeval_s_rating_with_the_explanation_between(real, name):
+    told = ["user", "assistant"] if name == "seeval/rate" else []
     for prompt in real[name]:
         messages = render(prompt)
-        assert [message["role"] for message in messages] == ["system", "user"]
+        assert [message["role"] for message in messages] == ["system", *told, "user"]
         assert all(message["content"].strip() == message["content"] != "" for message in messages)
         assert "=== " not in "".join(message["content"] for message in messages)
 
@@ -119,6 +162,30 @@ def test_fields_are_json_so_that_a_cache_can_hash_them(real, name):
         assert json.loads(json.dumps(prompt.fields)) == prompt.fields
 
 
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_texts_are_shown_inside_fences_and_nowhere_else(real, name):
+    for prompt in real[name]:
+        whole_prompt = "\n".join(message["content"] for message in render(prompt))
+        fenced = [match["text"] for match in FENCE.finditer(whole_prompt)]
+        outside = FENCE.sub("", whole_prompt)
+        for text in judged(prompt):
+            assert text in fenced
+            assert text not in outside
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_no_text_s_name_has_a_plural_that_nobody_would_write(real, name):
+    assert "summarys" not in "".join(message["content"] for message in render(real[name][0]))
+
+
+def test_an_explanation_is_the_assistant_s_turn_without_space_around_it(real):
+    for prompt in real["seeval/rate"]:
+        _, question, told, last = render(prompt)
+        assert told == {"role": "assistant", "content": prompt.fields["explanation"]}
+        assert "JSON" not in question["content"]
+        assert "JSON schema" in last["content"]
+
+
 # Judged text is data
 
 ATTACKS = [
@@ -135,13 +202,39 @@ ATTACKS = [
 @pytest.mark.parametrize("place", ["output", "source", "context"])
 def test_judged_text_stays_whole_inside_its_fence(attack, place):
     attacked = replace(TEXT, **{place: attack})
-    for prompt in (rate_prompt(attacked, THREE[:1], assignment()), rate_together_prompt(attacked, THREE, assignment())):
-        messages = render(prompt)
-        blocks = [match["text"] for match in FENCE.finditer(messages[1]["content"])]
-        assert blocks == [getattr(attacked, name) for name in ("source", "context", "output")]
-        assert FENCE.sub("", messages[1]["content"]) == FENCE.sub(
-            "", render(replace(prompt, fields={**prompt.fields, place: "Harmless."}))[1]["content"]
+    prompts = [rate_prompt(attacked, THREE[:1], assignment()), rate_together_prompt(attacked, THREE, assignment())]
+    for prompt in (*prompts, *scored(attacked)):
+        messages, harmless = (
+            render(replace(prompt, fields={**prompt.fields, place: t})) for t in (attack, "Harmless.")
         )
+        blocks = [match["text"] for match in FENCE.finditer(messages[-1]["content"])]
+        assert blocks == [getattr(attacked, name) for name in ("source", "context", "output")]
+        assert messages[:-1] == harmless[:-1]
+        assert FENCE.sub("", messages[-1]["content"]) == FENCE.sub("", harmless[-1]["content"])
+
+
+def scored(text, given_=None, **fields) -> list[Prompt]:
+    """Return the prompts by which SEEval and the baselines score a text, once and weighted."""
+    judge = overall()
+    for name in OVERALL:
+        for chosen in ({"scoring": "once"}, {"scoring": "weighted", "samples": 2}):
+            learned = part(name, whole(**fields), **chosen)
+            asyncio.run(METHODS[name].score(text, learned, given_ or assignment(), judge))
+    return judge.asked
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_texts_shown_beside_the_one_to_rate_are_fenced_each_by_itself(attack):
+    shown = Demonstration(example="x", output=attack, source=attack, context=attack, score=3)
+    found = [p for p in scored(TEXT, demonstrations=(shown,)) if p.name == "few_shot/rate"]
+    mistaken = refine_prompt(attack, [Mistake(replace(TEXT, output=attack, source=attack), 1, 2)], assignment())
+    for prompt, blocks in (
+        (found[0], [attack] * 3 + ["The source.", "The context.", TEXT.output]),
+        (found[-1], [attack] * 3 + ["The source.", "The context.", TEXT.output]),
+        (mistaken, [attack, attack, "The context.", attack]),
+    ):
+        assert [match["text"] for match in FENCE.finditer(user(prompt))] == blocks
+        assert attack not in FENCE.sub("", user(prompt))
 
 
 @settings(deadline=None, max_examples=60)
@@ -168,14 +261,17 @@ async def test_texts_shown_to_a_generator_are_fenced_each_by_itself(attack):
 
 def test_a_text_s_words_never_reach_the_system_turn():
     marked = replace(TEXT, output="xyzzy", source="xyzzy", context="xyzzy")
-    for prompt in (rate_prompt(marked, THREE, assignment()), propose_prompt(3, Material((marked,)), assignment())):
-        assert "xyzzy" not in render(prompt)[0]["content"]
+    hypoeval = (rate_prompt(marked, THREE, assignment()), propose_prompt(3, Material((marked,)), assignment()))
+    for prompt in (*hypoeval, *scored(marked), refine_prompt("Mine.", [Mistake(marked, 1, 2)], assignment())):
+        assert not any("xyzzy" in message["content"] for message in render(prompt)[:-1])
 
 
 def test_every_system_turn_that_comes_with_texts_names_the_markers_around_them(real):
     for name in TEMPLATES:
-        system, question = (message["content"] for message in render(real[name][0]))
-        assert ("<<<" in system and ">>>" in system) == ("<<<" in question)
+        system, *turns = (message["content"] for message in render(real[name][0]))
+        if any("<<<" in turn for turn in turns):
+            assert "<<<" in system
+            assert ">>>" in system
 
 
 # What is shown
@@ -212,6 +308,10 @@ def test_no_prompt_takes_the_scale_to_be_1_to_5(scale):
     for prompt in prompts:
         assert scale.describe() in user(prompt)
         assert "to 5" not in user(prompt)
+    for prompt in scored(TEXT, given):
+        told = "".join(message["content"] for message in render(prompt))
+        assert f"{MODULE.show(scale.low)} (lowest) to {MODULE.show(scale.high)} (highest)" in told
+        assert "to 5" not in told
     anchors = ", ".join(MODULE.show(anchor) for anchor in scale.anchors())
     assert f"scores {anchors}" in user(prompts[2])
 

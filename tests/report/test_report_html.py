@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kinds_samples import answers_of, checklist, explained, hostile_kinds, question, shown, unlabelled
 from report_samples import examples, hostile_evaluation, results_of, scores_of, version
 
 from rubriclab.data.aspect import Aspect, find_aspect, task_words
@@ -20,8 +21,9 @@ from rubriclab.data.readers import read
 from rubriclab.data.row import Fault
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning import train
-from rubriclab.methods.hypoeval import HypoEvalSettings
-from rubriclab.report.html import evaluation_report, excerpt, typeset
+from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
+from rubriclab.methods.method import Lesson
+from rubriclab.report.html import evaluation_report, typeset
 from rubriclab.rubric import Effort
 from rubriclab.scoring.score import score_text
 from rubriclab.store.version import Version
@@ -30,7 +32,7 @@ VOID = {"meta", "br", "hr", "img", "link", "input"}
 SELF_CLOSING = {"line", "circle", "rect", "path", "polygon", "polyline"}
 TAGS = """
 html head meta title style body header main nav section article h1 h2 h3 h4 p a bdi span strong div figure figcaption
-table caption thead tbody tr th td dl dt dd details summary blockquote
+table caption thead tbody tr th td dl dt dd ul li details summary blockquote
 svg line circle rect path polygon polyline text
 """
 ATTRIBUTES = """
@@ -138,7 +140,7 @@ def test_criteria_stand_with_levels_weight_and_evidence(usual: Page) -> None:
         "train-1 , train-2",
         "reward 1.80 to 1.08 over 5 visits",
         "1 criterion considered and dropped",
-        "h02 short words Dropped: no place in the final bank of 20",
+        "1 dropped: no place in the final bank of 20 h02 short words Words are short.",
     ):
         assert part in usual.reading
 
@@ -301,14 +303,114 @@ def test_the_same_evaluation_gives_the_same_page() -> None:
     assert report() == report()
 
 
-def test_an_excerpt_is_cut_between_words() -> None:
-    assert excerpt("one two three", 9) == "one two …"
-    assert excerpt("  one two  ", 9) == "one two"
-    assert excerpt("unbroken" * 9, 9) == "unbrokenu …"
-
-
 def test_a_minus_sign_is_no_hyphen_of_a_name() -> None:
     assert typeset("news-1@2 reaches -0.10 [-0.2, 0.3]") == "news-1@2 reaches −0.10 [−0.2, 0.3]"
+
+
+def page_of(*versions: Version) -> Page:
+    """Return the report on versions of any kind, of which checklists answer and others score."""
+    texts = examples()
+    scored = {
+        one.ref: answers_of(one, texts)
+        if one.rubric.criteria[0].kind == "question"
+        else scores_of(one, texts, lambda number, _: 1.0 + (number * 3) % 4)
+        for one in versions
+    }
+    return Page(evaluation_report(versions, results_of(versions, scored, texts), scored, texts))
+
+
+def test_a_checklist_stands_by_sub_dimension_with_answers_and_origins() -> None:
+    page = page_of(checklist())
+    for part in (
+        "by 4 questions in 2 sub-dimensions, learned from 3 texts of 2 groups",
+        "links Neighbouring sentences are connected. s01 Does each sentence take up an earlier one? seed "
+        "; 20 yes, 7 no, 1 n/a, 2 missing; Pearson 0.31 s01-d1 Is every pronoun clear? diversified from s01",
+        "s02 Does the summary start afresh anywhere? (no is better) seed",
+        "3 questions considered and dropped 2 dropped: redundant s01-d2 Are sentences linked? asks what s01 asks;",
+        "1 dropped: vague s03 Is it good? order; seed",
+        "A question's score is 1 for a text",
+    ):
+        assert part in page.reading
+    assert "weight" not in page.reading
+    assert "Reward path" not in page.reading
+    assert {tag for tag, _ in page.tags} <= ALLOWED
+
+
+def test_answers_are_words_where_the_rubric_disagrees() -> None:
+    checks = checklist()
+    page, said = page_of(checks), {"yes": {1.0: "yes", 0.0: "no"}, "no": {1.0: "no", 0.0: "yes"}}
+    shown_ids = re.findall(r"(\d-\d) people", page.reading)
+    assert shown_ids
+    for score in answers_of(checks, examples()):
+        if score.id in shown_ids:
+            rows = page.reading[page.reading.index(f"{score.id} people") :]
+            for asked, part in zip(checks.rubric.criteria, score.criteria, strict=True):
+                assert asked.question
+                answer = "n/a" if part.score is None else said[asked.question.better][part.score]
+                title = asked.statement + (" (no is better)" if asked.question.better == "no" else "")
+                rows = rows[rows.index(f"{asked.id} {title} ") :].removeprefix(f"{asked.id} {title} ")
+                assert rows.startswith(f"{answer} {part.reason}")
+
+
+def test_questions_have_a_row_each_under_their_sub_dimension_with_na_told_from_missing() -> None:
+    page = page_of(checklist())
+    chart = page.reading[page.reading.index("Criterion by criterion") : page.reading.index("the whole rubric")]
+    assert re.search(r"links Does each sentence take up an earlier one\? s01, 4 n/a −?\d", chart)
+    assert re.search(r"Is every pronoun clear\? s01-d1, 1 text unscored ", chart)
+    assert re.search(r"order Does the summary start afresh anywhere\? \(no is better\) s02 ", chart)
+
+
+def test_a_long_chart_has_its_numbers_at_both_ends() -> None:
+    many = checklist(1, *(question(f"q{number:02}", f"side {number // 5}") for number in range(40)))
+    for one, times in ((checklist(), 1), (many, 2)):
+        figures = [d for d in page_of(one).having("div") if d.get("class") == "row ticks"]
+        # The levels of agreement have an axis each.
+        assert len(figures) == 3 + times
+    labels = [d for d in page_of(many).having("div") if d.get("class") == "group"]
+    assert len(labels) == 8
+
+
+def test_an_explanation_keeps_its_lines() -> None:
+    page = page_of(explained())
+    assert "I look at:\n1. how each sentence takes up" in page.text
+    assert "   - causes before effects\n   - people" in page.text
+    assert {"class": "prose ", "dir": "auto"} in page.having("p")
+    assert "With the labels of 30 texts, which had no part in it, it agrees to a Spearman correlation of 0.42" in (
+        page.reading
+    )
+    for word in ("optimistic", "re-selected", "learned from", "Learned from", "Criterion by criterion"):
+        assert word not in page.reading
+    assert "Labelled texts 3 texts of 2 groups" in page.reading
+
+
+def test_texts_that_are_shown_are_folded_away_with_a_warning() -> None:
+    page = page_of(shown())
+    assert "The judge goes by the definition above. The judge is shown 2 labelled texts with their sources" in (
+        page.reading
+    )
+    assert "2 labelled texts train-1 scored 2 The text train-1. It goes on." in page.reading
+    assert "train-2 scored 4.33 The text train-2." in page.reading
+    assert "".join(page.content["details"]).count("The text train-") == 2
+    assert "An article." not in page.reading
+
+
+def test_a_rubric_without_labels_makes_a_report_that_says_so() -> None:
+    page = page_of(unlabelled())
+    assert "learned from no labelled texts" in page.reading
+    assert "How far it agrees with people was not measured when it was made." in page.reading
+    assert "0 texts of 0 groups" not in page.reading
+    assert "Training labels" not in page.reading
+
+
+def test_hostile_questions_and_texts_add_nothing_and_turn_nothing() -> None:
+    evil, texts = hostile_kinds(HOSTILE), examples()
+    scored = {evil.ref: answers_of(evil, texts)}
+    page = Page(evaluation_report([evil], results_of([evil], scored, texts), scored, texts))
+    assert {tag for tag, _ in page.tags} <= ALLOWED
+    assert {name for _, attributes in page.tags for name in attributes} <= ALLOWED_ATTRIBUTES
+    assert page.comments == []
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", page.text)
+    assert "turned\\u2066" in page.reading
 
 
 def test_a_really_learned_rubric_is_reported() -> None:
@@ -318,7 +420,12 @@ def test_a_really_learned_rubric_is_reported() -> None:
     assignment = Assignment(task_words("summarization"), find_aspect("summarization", "coherence"), training.scale)
     trained = asyncio.run(
         train(
-            training.examples, assignment, judge=judge, generator=judge, settings=HypoEvalSettings(selected=3), seed=42
+            HYPOEVAL,
+            Lesson(training.examples, assignment),
+            HypoEvalSettings(selected=3),
+            judge=judge,
+            generator=judge,
+            seed=42,
         )
     )
     usual = version()

@@ -10,7 +10,7 @@ from report_samples import examples, interval, results_of, scores_of, version
 
 from rubriclab.evaluation import WORD_COUNT_FLOOR, floors
 from rubriclab.report import wording
-from rubriclab.rubric import Effort, Evidence, Floor
+from rubriclab.rubric import Effort, Floor
 
 TEXTS = st.text(st.characters(), max_size=80)
 
@@ -135,8 +135,10 @@ def test_a_floor_is_shown_in_words_if_known_and_by_name_if_not() -> None:
     assert wording.floor_measure(Floor(measure="of-the-future", sign=1, pearson=0.3)) == "of-the-future"
 
 
-def test_a_criterion_that_was_never_rated_has_no_figure() -> None:
-    assert wording.training_pearson(Evidence(origin="literature")) == "not rated on the training texts"
+def test_an_excerpt_is_cut_between_words() -> None:
+    assert wording.excerpt("one two three", 9) == "one two …"
+    assert wording.excerpt("  one two  ", 9) == "one two"
+    assert wording.excerpt("unbroken" * 9, 9) == "unbrokenu …"
 
 
 def test_lists_read_as_a_sentence() -> None:

@@ -89,7 +89,7 @@ async def test_what_concerns_every_text_is_raised(error):
 async def test_a_row_is_json_with_the_documented_names():
     row = (await score_text(rubric(("a", "b")), TEXT, judge(a=5, b=None), REF)).to_row()
     assert list(row) == ["id", "aspect", "score", "criteria", "unscored", "rubric", "judge"]
-    assert row["criteria"][0] == {"id": "a", "score": 5.0, "reason": "Worth 5."}
+    assert row["criteria"][0] == {"id": "a", "score": 5.0, "reason": "Worth 5.", "applies": True}
     assert json.loads(json.dumps(row))["criteria"][1]["score"] is None
 
 
@@ -103,4 +103,4 @@ async def test_the_judge_is_asked_on_the_rubric_s_own_scale_aspect_and_task():
 
 def test_a_score_cannot_be_changed():
     assert Score.__dataclass_params__.frozen
-    assert [field.name for field in fields(CriterionScore)] == ["id", "score", "reason"]
+    assert [field.name for field in fields(CriterionScore)] == ["id", "score", "reason", "applies"]

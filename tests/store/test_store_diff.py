@@ -12,7 +12,16 @@ from store_samples import EFFORT, criterion, provenance, rubric
 
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
-from rubriclab.rubric import Criterion, Interval, Level, Part, Rubric, TrainingAgreement
+from rubriclab.rubric import (
+    Criterion,
+    Demonstration,
+    Interval,
+    Level,
+    Part,
+    Question,
+    Rubric,
+    TrainingAgreement,
+)
 from rubriclab.store import Change, Version, compare
 
 LINKS = "Each sentence of the summary follows from the one before it, so that the reader is led along."
@@ -29,6 +38,15 @@ def version(of: Rubric, number: int = 1, **fields: Any) -> Version:
 def levelled(statement: str, *descriptions: str, **fields: Any) -> Criterion:
     levels = tuple(Level(score=score, description=text) for score, text in enumerate(descriptions, 1))
     return criterion(statement, levels=levels, **fields)
+
+
+def asked(statement: str, **made: Any) -> Criterion:
+    question = Question(**({"origin": "seed"} | made))
+    return criterion(statement, kind="question", levels=(), question=question)
+
+
+def overall(statement: str, **fields: Any) -> Criterion:
+    return criterion(statement, kind="score", levels=(), **fields)
 
 
 def test_a_version_does_not_differ_from_itself() -> None:
@@ -118,8 +136,68 @@ def test_agreement_is_set_side_by_side() -> None:
     told = {change.statistic: (change.before, change.after) for change in difference.agreement}
     assert told["spearman"] == (Interval(value=0.4, low=0.1, high=0.7), better)
     assert difference.fields == (Change("training texts", 30, 20),)
+    assert difference.optimistic
     unknown = compare(version(rubric(), agreement=None), version(rubric(), agreement=None))
     assert unknown.agreement == ()
+
+
+def test_what_had_no_part_in_the_rubrics_was_not_re_selected() -> None:
+    value = Interval(value=0.6, low=0.5, high=0.7)
+    found = TrainingAgreement(n=30, optimistic=False, spearman=value, pearson=value, kendall=value, reselected=value)
+    honest = compare(version(rubric(), agreement=found), version(rubric(), agreement=None))
+    assert [change.statistic for change in honest.agreement] == ["spearman", "pearson", "kendall"]
+    assert not honest.optimistic
+    mixed = compare(version(rubric(), agreement=found), version(rubric()))
+    assert [change.statistic for change in mixed.agreement] == ["spearman", "pearson", "kendall", "reselected"]
+    assert mixed.optimistic
+
+
+def test_criteria_of_different_kinds_are_never_one() -> None:
+    kinds = (levelled(LINKS, "loose", "tight"), asked(LINKS), overall(LINKS))
+    for i, before in enumerate(kinds):
+        for j, after in enumerate(kinds):
+            difference = compare(version(rubric(before)), version(rubric(after)))
+            assert (len(difference.added), len(difference.removed), difference.unchanged) == (
+                (0, 0, 1) if i == j else (1, 1, 0)
+            )
+
+
+def test_a_questions_polarity_and_descent_are_part_of_its_wording() -> None:
+    before = asked("Is every pronoun clear?")
+    after = asked("Is every pronoun clear?", better="no", origin="elaborated", seed="s02")
+    (change,) = compare(version(rubric(before)), version(rubric(after))).changed
+    assert change.changes == (
+        Change("better answer", "yes", "no"),
+        Change("origin", "seed", "elaborated"),
+        Change("seed", None, "s02"),
+    )
+
+
+def test_texts_that_are_shown_are_part_of_the_wording() -> None:
+    one, other = (
+        Demonstration(example=name, output=f"Text {name}.", source="An article.", score=score)
+        for name, score in (("a", 2.0), ("b", 4.0))
+    )
+    scored = one.model_copy(update={"score": 3.0})
+    before, after = overall(LINKS, demonstrations=(one,)), overall(LINKS, demonstrations=(scored, other))
+    (change,) = compare(version(rubric(before)), version(rubric(after))).changed
+    assert change.changes == (
+        Change("demonstration a, score", 2.0, 3.0),
+        Change("demonstration b, output", None, "Text b."),
+        Change("demonstration b, source", None, "An article."),
+        Change("demonstration b, score", None, 4.0),
+    )
+
+
+def test_what_sub_dimensions_mean_is_compared() -> None:
+    before, after = (
+        rubric(parts=(Part(method="checkeval", settings={}, criteria=(asked("Is it?"),), dimensions=meaning),))
+        for meaning in ({"links": "Joined.", "order": "In order."}, {"links": "Well joined."})
+    )
+    assert compare(version(before), version(after)).fields == (
+        Change("sub-dimension links", "Joined.", "Well joined."),
+        Change("sub-dimension order", "In order.", None),
+    )
 
 
 def test_a_difference_is_plain_json() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from rubriclab.errors import JudgeRefused
-from rubriclab.judges.embedded import proposing, rating
-from rubriclab.judges.judge import Reply, Usage
+from rubriclab.judges.embedded import overall, proposing, questions, rating
+from rubriclab.judges.judge import Reply, Token, Usage
 from rubriclab.prompts import Prompt
 
 ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
@@ -17,7 +18,23 @@ ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "hypoeval/redundant": proposing.redundant,
     "hypoeval/rate": rating.rate,
     "hypoeval/rate_together": rating.rate_together,
+    "checkeval/diversify": questions.diversify,
+    "checkeval/elaborate": questions.elaborate,
+    "checkeval/filter": questions.judge_questions,
+    "checkeval/redundant": questions.redundant,
+    "checkeval/answer": questions.answer,
+    "seeval/explain": overall.explain,
+    "seeval/refine": overall.refine,
+    "seeval/rate": overall.rate_by_explanation,
+    "direct/rate": overall.rate_by_definition,
+    "few_shot/rate": overall.rate_by_demonstrations,
+    "geval/steps": overall.steps,
+    "geval/rate": overall.rate_by_steps,
+    "analyze_rate/rate": overall.analyse,
 }
+
+# The logarithm of a probability that vanishes beside any other.
+NEVER = -700.0
 
 
 class EmbeddedJudge:
@@ -34,4 +51,28 @@ class EmbeddedJudge:
         """
         if prompt.name not in ANSWERS:
             raise JudgeRefused(f"The offline judge cannot answer {prompt.name!r} prompts.", "Use a language model.")
-        return Reply(json.dumps(ANSWERS[prompt.name](prompt.fields)), self.name, Usage())
+        answer = ANSWERS[prompt.name]({**prompt.fields, "sample": prompt.sample, "exact": prompt.alternatives > 0})
+        if prompt.alternatives:
+            return self._weighing(answer["score"], prompt.fields["scale"])
+        return Reply(json.dumps(answer), self.name, Usage())
+
+    def _weighing(self, score: float, scale: Mapping[str, Any]) -> Reply:
+        """Return a bare score, with the two whole scores around the exact one as likely as it lies near to them."""
+        if not scale["whole"]:
+            return Reply(json.dumps({"score": rating.on_scale(score, scale)}), self.name, Usage())
+        below = min(math.floor(score), int(scale["high"]) - 1)
+        shares = {below: 1 - (score - below), below + 1: score - below}
+        logs = {value: math.log(share) for value, share in shares.items() if share > 0}
+        # The ends tell the reader that a score of several digits is one token too.
+        ends = {int(scale[end]): NEVER for end in ("low", "high")}
+        alternatives = tuple((str(value), log) for value, log in (ends | logs).items())
+        chosen = max(shares, key=lambda value: (shares[value], -value))
+        tokens = ('{"score": ', str(chosen), "}")
+        return Reply(
+            "".join(tokens),
+            self.name,
+            Usage(),
+            tokens=tuple(
+                Token(token, alternatives if place == 1 else ((token, 0.0),)) for place, token in enumerate(tokens)
+            ),
+        )

@@ -10,7 +10,7 @@ from typing import Any
 from rubriclab.judges.embedded.traits import is_share, spoken_of
 from rubriclab.measures import Measure, usual_directions
 
-# Orders of magnitude of counts in a short text, where one is far from typical.
+# Orders of magnitude of counts in a summary of some sixty words, where one is far from typical.
 TYPICAL: Mapping[str, float] = {
     "words": 60,
     "log_words": 4,
@@ -31,6 +31,12 @@ TYPICAL: Mapping[str, float] = {
 }
 
 
+# How many times as long the texts of other tasks usually are: stories of some hundred words, replies of a sentence or
+# two. Counts that grow with the text grow with it.
+EXTENT: Mapping[str, float] = {"story": 6.0, "dialogue": 0.4}
+GROWING = frozenset({"words", "sentences", "splices", "names", "numbers", "emotion_words", "characters_named"})
+
+
 def directions(fields: Mapping[str, Any]) -> Mapping[str, float]:
     """Return for each measure the way it usually moves with the aspect that `fields` are about, from -1 to 1."""
     aspect, words = fields["aspect"], fields["words"]
@@ -46,21 +52,28 @@ def published(findings: Iterable[str]) -> dict[str, int]:
     return counts
 
 
-def usual_share(entry: Measure, value: float) -> float:
-    """Return a measure's value as a share of 0 to 1 that grows with it; 0.5 where a count is typical."""
+def usual_share(entry: Measure, value: float, task: str) -> float:
+    """Return a measure's value as a share of 0 to 1 that grows with it; 0.5 where a count is typical of the task."""
     if is_share(entry):
         return min(max(value, 0.0), 1.0)
     if entry.name == "reading_ease":
         return min(max(value / 100, 0.0), 1.0)
     if entry.name == "length_to_source":
         return 1 / (1 + math.exp(-value))
-    typical = TYPICAL.get(entry.name, 1.0)
+    typical = _typical(entry.name, EXTENT.get(task, 1.0))
     return max(value, 0.0) / (max(value, 0.0) + typical)
 
 
 def is_number(value: float) -> bool:
     """Return whether a measure is defined."""
     return not math.isnan(value)
+
+
+def _typical(name: str, extent: float) -> float:
+    typical = TYPICAL.get(name, 1.0)
+    if name == "log_words":
+        return typical + math.log(extent)
+    return typical * extent if name in GROWING else typical
 
 
 @functools.lru_cache(maxsize=64)

@@ -47,13 +47,13 @@ def propose(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return `count` hypotheses on the measures that observations and findings speak for most."""
     observations = fields["observations"]
     # Texts that no measure tells apart teach nothing; what is usual is then all there is.
-    beliefs = _beliefs(fields, observations) or _beliefs(fields, ())
+    beliefs = beliefs_about(fields, observations) or beliefs_about(fields, ())
     if observations:
         seen = f"Compared {len(CATALOGUE)} surface measures with the labels of {len(observations)} texts."
     else:
         seen = f"No labels to compare with: {len(fields['findings'])} findings and what is usual had to do."
-    chosen = _distinct(beliefs, observations, fields["count"] * MEASURES_EACH)
-    hypotheses = [_hypothesis(fields, bundle, observations) for bundle in _bundles(chosen, fields["count"])]
+    chosen = distinct_beliefs(beliefs, observations, fields["count"] * MEASURES_EACH)
+    hypotheses = [worded(fields, bundle, observations) for bundle in _bundles(chosen, fields["count"])]
     return {"reasoning": seen, "hypotheses": hypotheses}
 
 
@@ -64,11 +64,11 @@ def refine(fields: Mapping[str, Any]) -> dict[str, Any]:
     """
     hypotheses, observations = fields["hypotheses"], fields["observations"]
     if observations:
-        beliefs = {belief.measure: belief for belief in _beliefs(fields, observations)}
+        beliefs = {belief.measure: belief for belief in beliefs_about(fields, observations)}
         refined = []
         for hypothesis in hypotheses:
             bundle = [beliefs[name] for name in _measures(hypothesis) if name in beliefs]
-            refined.append(_hypothesis(fields, bundle, observations) if bundle else hypothesis)
+            refined.append(worded(fields, bundle, observations) if bundle else hypothesis)
         return {"reasoning": f"Fitted the thresholds to {len(observations)} texts.", "hypotheses": refined}
     usual = directions(fields)
     kept = [h for h in hypotheses if not readings(h) or any(_rises(r) * usual[r.measure] >= 0 for r in readings(h))]
@@ -91,7 +91,8 @@ def _overlap(a: set[str], b: set[str]) -> float:
     return len(a & b) / len(a | b) if a and b else 0.0
 
 
-def _beliefs(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]]) -> list[Belief]:
+def beliefs_about(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]]) -> list[Belief]:
+    """Return what is held of each measure after what was observed and published, the strongest first."""
     usual, spoken = directions(fields), published(fields["findings"])
     labels = np.array([item["score"] for item in observations], dtype=float)
     rows = [measured(item) for item in observations]
@@ -117,7 +118,7 @@ def _shrunken(prior: float, values: FloatArray, labels: FloatArray) -> float:
     return 0.0 if math.isnan(r) else (n * r + PRIOR_LABELS * prior) / (n + PRIOR_LABELS)
 
 
-def _distinct(beliefs: Sequence[Belief], observations: Sequence[Mapping[str, Any]], count: int) -> list[Belief]:
+def distinct_beliefs(beliefs: Sequence[Belief], observations: Sequence[Mapping[str, Any]], count: int) -> list[Belief]:
     """Return the `count` strongest beliefs, leaving out measures that only repeat a stronger one on what was seen."""
     if not observations:
         return list(beliefs[:count])
@@ -140,7 +141,7 @@ def _bundles(chosen: Sequence[Belief], count: int) -> list[Sequence[Belief]]:
     return [chosen[start::count] for start in range(min(count, len(chosen)))]
 
 
-def _hypothesis(
+def worded(
     fields: Mapping[str, Any], bundle: Sequence[Belief], observations: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Return a hypothesis on a bundle of measures, with a threshold a level where observations give one."""

@@ -17,17 +17,17 @@ MOST_MEASURES = 4
 
 def rate(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return one overall rating by all criteria in `fields`: the mean of the ratings by each."""
-    ratings = [_rating(fields, criterion) for criterion in fields["criteria"]]
+    ratings = [rating(fields, criterion) for criterion in fields["criteria"]]
     mean = sum(score for score, _ in ratings) / len(ratings)
-    return {"reasoning": " ".join(reason for _, reason in ratings), "score": _on_scale(mean, fields["scale"])}
+    return {"reasoning": " ".join(reason for _, reason in ratings), "score": on_scale(mean, fields["scale"])}
 
 
 def rate_together(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return one rating for each criterion in `fields`."""
     rows = []
     for criterion in fields["criteria"]:
-        score, reason = _rating(fields, criterion)
-        rows.append({"criterion": criterion["id"], "reasoning": reason, "score": _on_scale(score, fields["scale"])})
+        score, reason = rating(fields, criterion)
+        rows.append({"criterion": criterion["id"], "reasoning": reason, "score": on_scale(score, fields["scale"])})
     return {"ratings": rows}
 
 
@@ -42,23 +42,24 @@ def _measured(output: str, source: str | None, context: str | None) -> Mapping[s
     return measure(output, source, context)
 
 
-def _rating(fields: Mapping[str, Any], criterion: Mapping[str, Any]) -> tuple[float, str]:
-    values, scale = measured(fields), fields["scale"]
+def rating(fields: Mapping[str, Any], criterion: Mapping[str, Any]) -> tuple[float, str]:
+    """Return a score by one criterion, not rounded to the scale's steps, and the measures it was read off."""
+    values, scale, task = measured(fields), fields["scale"], fields["words"]["task"]
     own = _read(criterion)
     if own:
-        scores = [reading.score(_value(reading, values), scale["low"], scale["high"]) for reading in own]
+        scores = [reading.score(_value(reading, values, task), scale["low"], scale["high"]) for reading in own]
         names = [reading.measure for reading in own]
     else:
-        names = _measures_meant(criterion, fields)
+        names = measures_meant(criterion, fields)
         scores = [_generic_score(name, values[name], fields) for name in names]
     known = [score for score in scores if score is not None]
     middle = (scale["low"] + scale["high"]) / 2
     return sum(known) / len(known) if known else middle, _reason(names, values)
 
 
-def _value(reading: Reading, values: Mapping[str, float]) -> float:
+def _value(reading: Reading, values: Mapping[str, float], task: str) -> float:
     value = values[reading.measure]
-    return usual_share(BY_NAME[reading.measure], value) if reading.usual and is_number(value) else value
+    return usual_share(BY_NAME[reading.measure], value, task) if reading.usual and is_number(value) else value
 
 
 def _read(criterion: Mapping[str, Any]) -> tuple[Reading, ...]:
@@ -72,7 +73,7 @@ def _read_cached(statement: str, levels: tuple[tuple[float, str], ...]) -> tuple
     return readings({"statement": statement, "levels": rows})
 
 
-def _measures_meant(criterion: Mapping[str, Any], fields: Mapping[str, Any]) -> list[str]:
+def measures_meant(criterion: Mapping[str, Any], fields: Mapping[str, Any]) -> list[str]:
     """Return the measures that a criterion speaks of most: its trait counts most, its levels least.
 
     Only measures whose usual direction is known can be read as good or bad; a criterion that speaks of none is read by
@@ -97,7 +98,7 @@ def _hits(trait: str, statement: str, levels: str) -> Mapping[str, float]:
 def _generic_score(name: str, value: float, fields: Mapping[str, Any]) -> float | None:
     if not is_number(value):
         return None
-    scale, share = fields["scale"], usual_share(BY_NAME[name], value)
+    scale, share = fields["scale"], usual_share(BY_NAME[name], value, fields["words"]["task"])
     good = share if directions(fields)[name] > 0 else 1 - share
     return float(scale["low"] + good * (scale["high"] - scale["low"]))
 
@@ -113,6 +114,7 @@ def _shown(value: float) -> str:
     return show(value) if is_number(value) else "undefined here"
 
 
-def _on_scale(score: float, scale: Mapping[str, Any]) -> float:
+def on_scale(score: float, scale: Mapping[str, Any]) -> float:
+    """Return the legal score nearest to `score`."""
     rounded = round(score) if scale["whole"] else round(score, 4)
     return float(min(max(rounded, scale["low"]), scale["high"]))

@@ -1,7 +1,26 @@
 """HypoEval: hypotheses about what raters reward, learned from a few labels and literature, rated one by one."""
 
-from rubriclab.methods.hypoeval.learn import Learned, learn
+from rubriclab.methods.hypoeval.estimate import learning_at_most, scoring_at_most
+from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.score import score
-from rubriclab.methods.hypoeval.settings import HypoEvalSettings, hypoeval_settings
+from rubriclab.methods.hypoeval.settings import PUBLISHED, HypoEvalSettings
+from rubriclab.methods.method import Method
 
-__all__ = ["HypoEvalSettings", "Learned", "hypoeval_settings", "learn", "score"]
+HYPOEVAL = Method(
+    name="hypoeval",
+    settings=HypoEvalSettings,
+    published=PUBLISHED,
+    prompts=(
+        "hypoeval/propose",
+        "hypoeval/refine",
+        "hypoeval/redundant",
+        "hypoeval/rate",
+        "hypoeval/rate_together",
+    ),
+    learn=learn,
+    score=score,
+    learning_at_most=learning_at_most,
+    scoring_at_most=scoring_at_most,
+)
+
+__all__ = ["HYPOEVAL", "HypoEvalSettings"]

@@ -3,53 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.price import estimated_tokens
-from rubriclab.literature import Finding
+from rubriclab.methods.estimate import Estimate, estimate_prompt
 from rubriclab.methods.hypoeval.propose import TOKENS_PER_HYPOTHESIS, Material, propose_prompt
 from rubriclab.methods.hypoeval.rate import rate_prompt, rate_together_prompt
-from rubriclab.methods.hypoeval.settings import Ask, HypoEvalSettings
-from rubriclab.prompts import Prompt, render
-from rubriclab.rubric import Criterion, Evidence, Level
+from rubriclab.methods.hypoeval.settings import HypoEvalSettings, ScoringSettings
+from rubriclab.methods.method import Lesson
+from rubriclab.prompts import render
+from rubriclab.rubric import Criterion, Evidence, Level, Part
 
 # A hypothesis as models word it: some thirty words a level.
 WORDS_PER_LEVEL = 30
 HYPOTHESIS_TOKENS = 750
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """An upper bound on what a command asks, if no reply needs a repair.
-
-    Attributes:
-        calls: prompts.
-        prompt_tokens: tokens read, estimated from the texts' length and erring upwards.
-        completion_tokens: tokens written, if every reply were as long as it may be.
-    """
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-    def __add__(self, other: Estimate) -> Estimate:
-        return Estimate(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-        )
-
-    def __mul__(self, times: int) -> Estimate:
-        return Estimate(self.calls * times, self.prompt_tokens * times, self.completion_tokens * times)
-
-
-def estimate_learning(
-    examples: Sequence[Example], assignment: Assignment, findings: Sequence[Finding], settings: HypoEvalSettings
-) -> tuple[Estimate, Estimate]:
+def learning_at_most(lesson: Lesson, settings: HypoEvalSettings) -> tuple[Estimate, Estimate]:
     """Return the most that learning asks of the judge, and of the generator."""
+    examples, assignment, findings = lesson.examples, lesson.assignment, lesson.findings
     n, used = len(examples), findings if settings.sources in ("labels and literature", "literature") else ()
     refills = max(0, n - settings.initial_examples) // settings.wrong_bank if "labels" in settings.sources else 0
     from_literature = settings.bank_size if settings.sources == "literature" else (settings.bank_size + 1) // 2
@@ -72,15 +45,16 @@ def estimate_learning(
     return judge, generator
 
 
-def estimate_scoring(example: Example, criteria: Sequence[Criterion], assignment: Assignment, ask: Ask) -> Estimate:
+def scoring_at_most(example: Example, part: Part, assignment: Assignment) -> Estimate:
     """Return the most that scoring one text asks of the judge."""
+    criteria, ask = part.criteria, ScoringSettings.model_validate(part.settings).ask
     if ask == "together" and len(criteria) > 1:
-        return _of(rate_together_prompt(example, criteria, assignment))
+        return estimate_prompt(rate_together_prompt(example, criteria, assignment))
     if ask == "concatenated":
-        return _of(rate_prompt(example, criteria, assignment))
+        return estimate_prompt(rate_prompt(example, criteria, assignment))
     total = Estimate()
     for criterion in criteria:
-        total += _of(rate_prompt(example, [criterion], assignment))
+        total += estimate_prompt(rate_prompt(example, [criterion], assignment))
     return total
 
 
@@ -94,7 +68,7 @@ def _concatenated(examples: Sequence[Example], assignment: Assignment, selected:
     """Return one overall rating of each text, by which the result is measured."""
     total = Estimate()
     for example in examples:
-        total += _of(rate_prompt(example, [_typical(assignment)] * selected, assignment))
+        total += estimate_prompt(rate_prompt(example, [_typical(assignment)] * selected, assignment))
     return total
 
 
@@ -113,9 +87,9 @@ def _average(examples: Sequence[Example], assignment: Assignment, ask: str, most
     for example in examples:
         if ask == "together":
             numbered = [typical.model_copy(update={"id": f"h{place:02d}"}) for place in range(most)]
-            total += _of(rate_together_prompt(example, numbered, assignment))
+            total += estimate_prompt(rate_together_prompt(example, numbered, assignment))
         else:
-            total += _of(rate_prompt(example, [typical], assignment))
+            total += estimate_prompt(rate_prompt(example, [typical], assignment))
     n = len(examples)
     return Estimate(1, -(-total.prompt_tokens // n), -(-total.completion_tokens // n))
 
@@ -126,7 +100,3 @@ def _typical(assignment: Assignment) -> Criterion:
     return Criterion(
         id="h00", kind="hypothesis", trait="trait", statement=words, levels=levels, evidence=Evidence(origin="labels")
     )
-
-
-def _of(prompt: Prompt[Any]) -> Estimate:
-    return Estimate(1, estimated_tokens(render(prompt)), prompt.max_tokens)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,53 +27,26 @@ from rubriclab.methods.hypoeval.propose import Material, propose, refine
 from rubriclab.methods.hypoeval.rate import rate
 from rubriclab.methods.hypoeval.ratings import RatingTable
 from rubriclab.methods.hypoeval.redundancy import redundant
-from rubriclab.methods.hypoeval.selection import correlations, hopeless, predictions, select
+from rubriclab.methods.hypoeval.selection import correlations, hopeless, predictions, reselected, select
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.method import Learned, Lesson, Progress, silent
 from rubriclab.rubric import Criterion, Part, rounded
 from rubriclab.stats.correlation import FloatArray
-
-# What is being done, and the share of the whole that is done, 0 to 1.
-Progress = Callable[[str, float], None]
 
 # The bank is rated up to these shares of the texts, in turn; after each round but the last, hopeless hypotheses leave.
 ROUNDS = (0.25, 0.5, 1.0)
 
 
-def silent(_doing: str, _share: float) -> None:
-    """Tell nobody."""
-
-
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """A part of a rubric, and the ratings it was chosen from.
-
-    Attributes:
-        part: criteria kept and dropped, with evidence.
-        examples: ids of the training texts, the rows of `matrix`.
-        candidates: ids of the criteria in the final bank, the columns of `matrix`.
-        matrix: ratings, shape (examples, candidates), NaN where missing.
-        scores: the examples' scores by the part, as scoring would give them; NaN where missing.
-    """
-
-    part: Part
-    examples: tuple[str, ...]
-    candidates: tuple[str, ...]
-    matrix: FloatArray
-    scores: FloatArray
-
-
 async def learn(
-    examples: Sequence[Example],
-    assignment: Assignment,
+    lesson: Lesson,
+    settings: HypoEvalSettings,
     *,
     judge: Judge,
     generator: Judge,
-    findings: Sequence[Finding] = (),
-    settings: HypoEvalSettings,
     seed: int,
     say: Progress = silent,
 ) -> Learned:
-    """Return what HypoEval learns from labelled `examples` (each with a score for the assignment's aspect).
+    """Return what HypoEval learns from the lesson's labelled texts and findings.
 
     The same examples in another order, with the same seed and replies, give the same result. `say` is told of progress.
 
@@ -81,6 +54,7 @@ async def learn(
         SettingsError: if hypotheses are to come from literature alone, and there are no findings.
         JudgeError: if no hypothesis, or no hypothesis with ratings of half of the texts, could be obtained.
     """
+    examples, assignment, findings = lesson.examples, lesson.assignment, lesson.findings
     if settings.sources == "literature" and not findings:
         raise SettingsError(
             f"Hypotheses from literature alone need findings, and there are none for {assignment.words.task!r}.",
@@ -175,7 +149,9 @@ class _Study:
             criteria=kept,
             dropped=self.bank.dropped(),
         )
-        return Learned(part, ids, candidates, matrix, await self._scores(kept, matrix, candidates))
+        scores = await self._scores(kept, matrix, candidates)
+        groups = [example.group for example in self.order]
+        return Learned(part, ids, candidates, matrix, scores, reselected(matrix, labels, groups, self.settings))
 
     async def _scores(self, kept: Sequence[Criterion], matrix: FloatArray, candidates: Sequence[str]) -> FloatArray:
         if self.settings.ask != "concatenated":

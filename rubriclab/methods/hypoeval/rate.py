@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.hypoeval.replies import Rating, Ratings
+from rubriclab.methods.hypoeval.replies import Ratings
 from rubriclab.methods.hypoeval.settings import Ask
+from rubriclab.methods.method import Rated
+from rubriclab.methods.replies import Rating
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, criterion_payload
 
 # The id under which a single overall rating by all criteria is reported.
 OVERALL = "overall"
-
-
-@dataclass(frozen=True, slots=True)
-class Rated:
-    """One text's rating by one criterion: a score with the judge's reason, or no score and why it is missing."""
-
-    criterion: str
-    score: float | None
-    reason: str
 
 
 async def rate(

@@ -6,25 +6,16 @@ passes as validation context.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Self
 
-from pydantic import BaseModel, BeforeValidator, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ValidationInfo, field_validator, model_validator
 
-from rubriclab.data.scale import Scale, show
+from rubriclab.data.scale import show
+from rubriclab.methods.replies import Number, OnScale
 from rubriclab.rubric import Level
 
 # What stands for "no other criterion".
 NONE = "none"
-
-
-def _no_truth_value(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise ValueError(f"a number was expected; got {value}")
-    return value
-
-
-# pydantic would take `true` for 1.
-Number = Annotated[float, BeforeValidator(_no_truth_value)]
 
 
 class LevelText(BaseModel):
@@ -76,29 +67,12 @@ class Proposal(BaseModel):
         return self
 
 
-class Rating(BaseModel):
-    """A score with its reason."""
-
-    reasoning: str
-    score: Number
-
-    @field_validator("score")
-    @classmethod
-    def _on_scale(cls, score: float, info: ValidationInfo) -> float:
-        return on_scale(score, info)
-
-
 class NamedRating(BaseModel):
     """A score with its reason, for one of several criteria."""
 
     criterion: str
     reasoning: str
-    score: Number
-
-    @field_validator("score")
-    @classmethod
-    def _on_scale(cls, score: float, info: ValidationInfo) -> float:
-        return on_scale(score, info)
+    score: OnScale
 
 
 class Ratings(BaseModel):
@@ -129,19 +103,6 @@ class Redundancy(BaseModel):
         if same_as not in known:
             raise ValueError(f"one of {', '.join(known)} was expected; got {same_as!r}")
         return same_as
-
-
-def on_scale(score: float, info: ValidationInfo) -> float:
-    """Return `score` if the prompt's scale allows it.
-
-    Raises:
-        ValueError: if it lies outside, or between whole numbers where only these are legal.
-    """
-    if info.context:
-        scale = Scale.model_validate({name: info.context["scale"][name] for name in ("low", "high", "whole")})
-        if not scale.holds(score):
-            raise ValueError(f"the score must be {scale.describe()}; got {score}")
-    return score
 
 
 def _listed(scores: list[float]) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.hypoeval.rate import OVERALL, Rated, rate
+from rubriclab.methods.hypoeval.rate import OVERALL, rate
 from rubriclab.methods.hypoeval.settings import ScoringSettings
+from rubriclab.methods.method import Rated
 from rubriclab.rubric import DIGITS, Part
 
 # A mean over less than half of the weight would be a score by another rubric.

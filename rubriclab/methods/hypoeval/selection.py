@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.method import left_out
 from rubriclab.rubric import DIGITS
 from rubriclab.stats.correlation import FloatArray, pearson
 
@@ -66,3 +67,12 @@ def predictions(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
     counts = rated.sum(axis=1)
     sums = np.where(rated, chosen, 0.0).sum(axis=1)
     return np.where(counts > 0, (sums / np.maximum(counts, 1)).round(DIGITS), np.nan)
+
+
+def reselected(matrix: FloatArray, labels: FloatArray, groups: Sequence[str], settings: HypoEvalSettings) -> FloatArray:
+    """Return each text's prediction by the criteria that the other groups' labels select; NaN if they select none."""
+
+    def predict(others: np.ndarray, inside: np.ndarray) -> FloatArray:
+        return predictions(matrix[inside], select(matrix[others], labels[others], settings))
+
+    return left_out(groups, predict)

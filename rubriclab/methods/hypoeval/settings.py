@@ -102,17 +102,3 @@ class HypoEvalSettings(BaseModel):
     drop_hopeless: bool = True
     """Whether the hypotheses that track the labels least leave while the bank is being rated: after a quarter of the
     texts all but three times, after half of them all but one and a half times as many as are selected."""
-
-
-def hypoeval_settings(values: Mapping[str, Any]) -> HypoEvalSettings:
-    """Return the settings that `values` ask for; `preset: published` sets the published code's behaviour first.
-
-    Raises:
-        pydantic.ValidationError: for unknown names or values out of bounds.
-        ValueError: for an unknown preset.
-    """
-    chosen = dict(values)
-    preset = chosen.pop("preset", None)
-    if preset not in (None, "published"):
-        raise ValueError(f"unknown preset {preset!r}; the only one is 'published'")
-    return HypoEvalSettings(**{**(PUBLISHED if preset else {}), **chosen})

@@ -4,9 +4,18 @@ They read well at 80 columns, and as plain text where no terminal is. Whatever c
 `text`, never through rich's markup, and no control character of it reaches the terminal.
 """
 
+from rubriclab.report.terminal.concordance import concordance_view
 from rubriclab.report.terminal.difference import difference_view
 from rubriclab.report.terminal.lists import log_view, names_view, problems_view
 from rubriclab.report.terminal.results import results_view
 from rubriclab.report.terminal.version import version_view
 
-__all__ = ["difference_view", "log_view", "names_view", "problems_view", "results_view", "version_view"]
+__all__ = [
+    "concordance_view",
+    "difference_view",
+    "log_view",
+    "names_view",
+    "problems_view",
+    "results_view",
+    "version_view",
+]

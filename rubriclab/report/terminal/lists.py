@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 
-from rubriclab.report import wording
+from rubriclab.report import describe, wording
 from rubriclab.report.terminal.parts import QUIET, columns, indented, pairs, text
 
 if TYPE_CHECKING:
     from rubriclab.store.verify import Problem
     from rubriclab.store.version import Version
+
+NOTE = "Spearman: with the labels given while learning; re-selected where they had a part in it, which may flatter."
 
 
 def names_view(versions: Sequence[Version]) -> RenderableType:
@@ -22,9 +24,9 @@ def names_view(versions: Sequence[Version]) -> RenderableType:
     table = columns("rubric", "aspect", "criteria", "Spearman", "tags", numeric=("criteria", "Spearman"))
     for version in versions:
         rubric = version.rubric
-        cells = (version.ref, rubric.aspect.name, str(len(rubric.criteria)), _reselected(version))
+        cells = (version.ref, rubric.aspect.name, str(len(rubric.criteria)), _spearman(version))
         table.add_row(*map(text, (*cells, ", ".join(version.tags))))
-    return Group(table, "", text("Spearman: re-selected on the training labels, which flatters.", QUIET))
+    return Group(table, "", text(NOTE, QUIET))
 
 
 def log_view(versions: Sequence[Version]) -> RenderableType:
@@ -43,22 +45,32 @@ def problems_view(problems: Sequence[Problem]) -> RenderableType:
 
 
 def _entry(version: Version) -> tuple[RenderableType, ...]:
-    made = version.provenance
-    judges = made.judge if made.judge == made.generator else f"{made.judge}, hypotheses by {made.generator}"
+    made, rubric = version.provenance, version.rubric
+    judges = made.judge if made.judge == made.generator else f"{made.judge}, generator {made.generator}"
     title = text(version.ref, "bold").append("  ").append_text(text(", ".join(version.tags), QUIET))
     title.rstrip()
-    learned = f"{wording.count(len(made.examples), 'text')} of {wording.count(len(made.groups), 'group')}"
     rows = [
         ("created", wording.moment(version.created)),
+        ("method", ", ".join(part.method for part in rubric.parts)),
         ("judge", judges),
-        ("learned from", f"{learned}, with seed {made.seed}"),
-        ("criteria", f"{len(version.rubric.criteria)}, Spearman {_reselected(version)} re-selected"),
+        (describe.labels_title(made), f"{describe.labels(made)}, with seed {made.seed}"),
+        ("criteria", f"{describe.contents(rubric.criteria)}; {_agreement(version)}"),
         ("parent", version.parent or "none"),
         ("digest", wording.short_digest(version.digest)),
     ]
     return (title, indented(pairs(rows)), "")
 
 
-def _reselected(version: Version) -> str:
+def _agreement(version: Version) -> str:
     found = version.provenance.agreement
-    return wording.estimate(found.reselected) if found else "unknown"
+    if found is None:
+        return "agreement not measured"
+    return f"Spearman {_spearman(version)}{' re-selected' if found.optimistic else ''}"
+
+
+def _spearman(version: Version) -> str:
+    """Return the least flattering figure that the version records."""
+    found = version.provenance.agreement
+    if found is None:
+        return "not measured"
+    return wording.estimate(found.reselected if found.optimistic else found.spearman)

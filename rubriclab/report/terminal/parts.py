@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 
 from rich import box
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rubriclab.report.wording import one_line
+from rubriclab.report.wording import lines, one_line
 
 HEADING = "bold"
 QUIET = "dim"
 INDENT = 2
+DEEPEST = 12
+
+# A line of a text in paragraphs, which may be an item of a list.
+_LINE = re.compile(r"(?P<indent> *)(?P<mark>(?:[-*•–]|\d{1,3}[.)])(?= ))?(?P<words>.*)", re.DOTALL)
 
 
 def text(words: str, style: str = "") -> Text:
@@ -39,6 +44,27 @@ def pairs(rows: Iterable[tuple[str, RenderableType]]) -> Table:
     table.add_column(overflow="fold")
     for name, value in rows:
         table.add_row(name, text(value) if isinstance(value, str) else value)
+    return table
+
+
+def prose(words: str) -> Group:
+    """Return words with their paragraphs and lines; items of lists hang from their mark."""
+    return Group(*map(_line, lines(words)))
+
+
+def _line(line: str) -> RenderableType:
+    found = _LINE.match(line)
+    if not (line and found):
+        return text(line)
+    indent, mark, words = found.group("indent", "mark", "words")
+    return Padding(_item(mark, words) if mark else text(words), (0, 0, 0, min(len(indent), DEEPEST)), expand=False)
+
+
+def _item(mark: str, words: str) -> Table:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(Text(mark), text(words))
     return table
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 
-from rubriclab.data.scale import show
-from rubriclab.report import wording
+from rubriclab.report import describe, wording
+from rubriclab.report.terminal.criteria import criteria_view, dropped_view
 from rubriclab.report.terminal.parts import QUIET, heading, indented, pairs, text
-from rubriclab.rubric import Criterion, Dropped, Evidence, Provenance, TrainingAgreement
+from rubriclab.rubric import Dropped, Provenance, TrainingAgreement
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 def version_view(version: Version, *, evidence: bool = False) -> RenderableType:
     """Return the rubric: what it judges, what it was learned from, how well it agrees, and its criteria one by one.
 
-    With `evidence`, also where each criterion came from, its way through the bandit, and what was dropped and why.
+    With `evidence`, also where each criterion came from, its way through the bandit or how its question was answered,
+    and what was dropped and why.
     """
     dropped = [entry for part in version.rubric.parts for entry in part.dropped]
     return Group(
         *_title(version),
         pairs(_facts(version)),
-        *_agreement(version.provenance),
+        *_agreement(version),
+        *_floor(version.provenance),
         *_criteria(version, evidence=evidence),
-        *(_dropped(dropped) if evidence else [text(_how_many(dropped), QUIET)]),
+        *(dropped_view(dropped) if evidence and dropped else [text(_how_many(dropped), QUIET)]),
     )
 
 
@@ -43,14 +45,13 @@ def _title(version: Version) -> Iterator[RenderableType]:
 
 def _facts(version: Version) -> Iterator[tuple[str, RenderableType]]:
     made = version.provenance
-    texts, groups = wording.count(len(made.examples), "text"), wording.count(len(made.groups), "group")
     yield "task", version.rubric.task
     yield "scale", version.rubric.scale.describe()
     yield "judge", made.judge
     yield "generator", made.generator
     if made.snapshots:
         yield "reported as", ", ".join(made.snapshots)
-    yield "learned from", f"{texts} of {groups}, with seed {made.seed}"
+    yield describe.labels_title(made), f"{describe.labels(made)}, with seed {made.seed}"
     yield "created", f"{wording.moment(version.created)}, by rubriclab {made.version}"
     if version.parent:
         yield "parent", version.parent
@@ -59,68 +60,46 @@ def _facts(version: Version) -> Iterator[tuple[str, RenderableType]]:
     yield f"digest, {algorithm}", digits
 
 
-def _agreement(made: Provenance) -> Iterator[RenderableType]:
-    if made.agreement:
-        yield heading("Agreement with the labels it was learned from", f"{made.agreement.n} texts")
-        yield indented(pairs(_statistics(made.agreement)))
-    yield heading("Floor")
+def _agreement(version: Version) -> Iterator[RenderableType]:
+    found = version.provenance.agreement
+    if found is None:
+        yield heading("Agreement with people")
+        yield indented(text("It was not measured when this version was made; `rubriclab evaluate` measures it."))
+        return
+    whose = "the labels it was learned from" if found.optimistic else "labels that had no part in it"
+    yield heading(f"Agreement with {whose}", wording.count(found.n, "text"))
+    yield indented(pairs(_statistics(found, describe.reselection(version.rubric))))
+
+
+def _statistics(found: TrainingAgreement, reselection: str) -> Iterator[tuple[str, RenderableType]]:
+    flattering = ", optimistic" if found.optimistic else ""
+    because = ": the same labels chose the criteria" if found.optimistic else ""
+    yield "Spearman", f"{wording.estimate(found.spearman)}{flattering}{because}"
+    yield "Pearson", f"{wording.estimate(found.pearson)}{flattering}"
+    yield "Kendall", f"{wording.estimate(found.kendall)}{flattering}"
+    if found.optimistic:
+        yield "re-selected", f"Spearman {wording.estimate(found.reselected)}, {reselection}"
+
+
+def _floor(made: Provenance) -> Iterator[RenderableType]:
     if made.floor:
+        yield heading("Floor")
         measure = text(wording.floor_measure(made.floor))
         yield indented(measure.append(f": Pearson {wording.figure(made.floor.pearson)} with the same labels"))
-    else:
+    elif made.agreement:
+        yield heading("Floor")
         yield indented(text("No surface measure varies with the labels."))
-
-
-def _statistics(found: TrainingAgreement) -> Iterator[tuple[str, RenderableType]]:
-    yield "Spearman", f"{wording.estimate(found.spearman)}, optimistic: the same labels chose the criteria"
-    yield "Pearson", f"{wording.estimate(found.pearson)}, optimistic"
-    yield "Kendall", f"{wording.estimate(found.kendall)}, optimistic"
-    yield "re-selected", f"Spearman {wording.estimate(found.reselected)}, {wording.CROSS_VALIDATED}"
 
 
 def _criteria(version: Version, *, evidence: bool) -> Iterator[RenderableType]:
     for part in version.rubric.parts:
-        yield heading(f"{wording.counted(len(part.criteria), 'criterion')}", f"method {part.method}")
-        for criterion in part.criteria:
-            yield ""
-            yield from _criterion(criterion, evidence=evidence)
+        yield heading(describe.contents(part.criteria), f"method {part.method}")
+        yield from criteria_view(part, version.rubric.aspect.definition, evidence=evidence)
     yield ""
 
 
-def _criterion(criterion: Criterion, *, evidence: bool) -> Iterator[RenderableType]:
-    yield text(criterion.id, "cyan").append("  ").append_text(text(criterion.trait, "bold"))
-    yield indented(text(f"weight {show(criterion.weight)}; {wording.training_pearson(criterion.evidence)}", QUIET))
-    yield indented(text(criterion.statement))
-    yield indented(indented(pairs((show(level.score), level.description) for level in criterion.levels)))
-    if evidence:
-        yield indented(pairs(_evidence(criterion.evidence)))
-
-
-def _evidence(found: Evidence) -> Iterator[tuple[str, RenderableType]]:
-    yield "origin", wording.origin(found)
-    if found.examples:
-        yield "texts", ", ".join(found.examples)
-    if found.findings:
-        yield "findings", ", ".join(found.findings)
-    if found.rewards:
-        line = wording.sparkline([point.utility + point.bonus for point in found.rewards])
-        yield "bandit", f"{line}  {wording.rewards(found.rewards)}"
-
-
-def _dropped(dropped: list[Dropped]) -> Iterator[RenderableType]:
-    yield heading(f"Dropped: {wording.counted(len(dropped), 'criterion')}")
-    for entry in dropped:
-        criterion = entry.criterion
-        yield ""
-        yield text(criterion.id, "cyan").append("  ").append_text(text(criterion.trait, "bold"))
-        yield indented(text(f"dropped: {entry.reason}"))
-        yield indented(text(wording.training_pearson(criterion.evidence), QUIET))
-        yield indented(text(criterion.statement))
-        yield indented(pairs(_evidence(criterion.evidence)))
-
-
-def _how_many(dropped: list[Dropped]) -> str:
+def _how_many(dropped: Sequence[Dropped]) -> str:
     if not dropped:
         return "No other criterion was considered."
-    more = wording.counted(len(dropped), "more criterion")
+    more = describe.tally([entry.criterion for entry in dropped], "more ")
     return f"{more} considered and dropped; --evidence shows them, and where each criterion came from."

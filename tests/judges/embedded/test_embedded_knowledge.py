@@ -21,7 +21,7 @@ def fields(task: str, aspect: str) -> dict:
 @given(entry=st.sampled_from(CATALOGUE), values=st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=8))
 def test_a_share_of_what_is_usual_lies_between_0_and_1_and_grows_with_the_measure(entry, values):
     low = -700.0 if entry.name == "length_to_source" else -1e6  # a logarithm of words never goes that far
-    shares = [usual_share(entry, max(value, low)) for value in sorted(values)]
+    shares = [usual_share(entry, max(value, low), "summarization") for value in sorted(values)]
     assert all(0 <= share <= 1 for share in shares)
     assert shares == sorted(shares)
 
@@ -29,11 +29,11 @@ def test_a_share_of_what_is_usual_lies_between_0_and_1_and_grows_with_the_measur
 @pytest.mark.parametrize("name", TYPICAL)
 def test_a_typical_count_is_half_way(name: str):
     assert not is_share(BY_NAME[name])
-    assert usual_share(BY_NAME[name], TYPICAL[name]) == 0.5
+    assert usual_share(BY_NAME[name], TYPICAL[name], "summarization") == 0.5
 
 
 def test_a_share_is_its_own_share():
-    assert usual_share(BY_NAME["copied_share"], 0.3) == 0.3
+    assert usual_share(BY_NAME["copied_share"], 0.3, "story") == 0.3
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,11 @@ def test_findings_are_counted_for_every_measure_they_speak_of():
 def test_a_measure_without_a_value_is_no_number():
     assert is_number(0.0)
     assert not is_number(math.nan)
+
+
+def test_what_is_usual_of_a_story_is_more_than_of_a_summary_and_of_a_reply_less():
+    words = BY_NAME["words"]
+    assert (
+        usual_share(words, 60, "story") < usual_share(words, 60, "summarization") < usual_share(words, 60, "dialogue")
+    )
+    assert usual_share(BY_NAME["word_length"], 4.5, "story") == usual_share(BY_NAME["word_length"], 4.5, "dialogue")

@@ -3,13 +3,17 @@
 from dataclasses import replace
 
 import pytest
-from hypoeval_scripts import Scripted, assignment, criterion, examples, findings, rating, scripted, words
+from hypoeval_scripts import Scripted, assignment, criterion, examples, lesson, rating, scripted, words
 
 from rubriclab.judges import FakeJudge, estimated_tokens
-from rubriclab.methods.hypoeval import HypoEvalSettings, learn
-from rubriclab.methods.hypoeval.estimate import Estimate, estimate_learning, estimate_scoring
+from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.hypoeval import HypoEvalSettings
+from rubriclab.methods.hypoeval.estimate import learning_at_most, scoring_at_most
+from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.rate import rate
+from rubriclab.methods.method import Lesson
 from rubriclab.prompts import render
+from rubriclab.rubric import Part
 
 TEXTS = examples(12)
 SMALL = {"initial_examples": 4, "initial_hypotheses": 3, "k": 4, "wrong_bank": 4, "new_hypotheses": 2, "bank_size": 8}
@@ -59,10 +63,9 @@ async def test_learning_never_asks_more_than_was_told(chosen):
     settings = HypoEvalSettings(**{**SMALL, **chosen})
     for generator in (scripted(), in_doubt(Scripted())):
         judge = scripted(rate=worst_case)
-        await learn(
-            TEXTS, assignment(), judge=judge, generator=generator, findings=findings(), settings=settings, seed=1
-        )
-        for_judge, for_generator = estimate_learning(TEXTS, assignment(), findings(), settings)
+        given = lesson(TEXTS)
+        await learn(given, settings, judge=judge, generator=generator, seed=1)
+        for_judge, for_generator = learning_at_most(given, settings)
         assert within(judge, for_judge), (spent(judge), for_judge)
         assert within(generator, for_generator), (spent(generator), for_generator)
 
@@ -70,7 +73,8 @@ async def test_learning_never_asks_more_than_was_told(chosen):
 @pytest.mark.parametrize("ask", ["separately", "together", "concatenated"])
 async def test_scoring_takes_the_calls_and_tokens_that_were_told(ask):
     criteria = [criterion(name) for name in "abcde"]
-    estimate, judge = estimate_scoring(TEXTS[0], criteria, assignment(), ask), scripted()
+    part = Part(method="hypoeval", settings={"ask": ask}, criteria=criteria)
+    estimate, judge = scoring_at_most(TEXTS[0], part, assignment()), scripted()
     await rate(TEXTS[0], criteria, assignment(), judge, ask)
     assert spent(judge) == (estimate.calls, estimate.prompt_tokens, estimate.completion_tokens)
     assert estimate.calls == (5 if ask == "separately" else 1)
@@ -78,9 +82,9 @@ async def test_scoring_takes_the_calls_and_tokens_that_were_told(ask):
 
 def test_more_texts_and_longer_texts_take_more():
     settings = HypoEvalSettings()
-    few, many = (estimate_learning(examples(n), assignment(), (), settings) for n in (15, 30))
+    few, many = (learning_at_most(Lesson(tuple(examples(n)), assignment()), settings) for n in (15, 30))
     longer = [replace(text, output=text.output * 100) for text in examples(15)]
-    long, _ = estimate_learning(longer, assignment(), (), settings)
+    long, _ = learning_at_most(Lesson(tuple(longer), assignment()), settings)
     assert few[0].calls < many[0].calls
     assert long.calls == few[0].calls
     assert long.prompt_tokens > few[0].prompt_tokens

@@ -2,7 +2,6 @@
 
 import itertools
 import random
-import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -16,6 +15,7 @@ from hypoeval_scripts import (
     example,
     examples,
     findings,
+    lesson,
     of_kind,
     proposal,
     rating,
@@ -26,8 +26,10 @@ from rubriclab.data import Example, Scale
 from rubriclab.digest import digest
 from rubriclab.errors import JudgeError, JudgeUnavailable, SettingsError
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.hypoeval import HypoEvalSettings, Learned, hypoeval_settings, learn
-from rubriclab.methods.hypoeval.learn import silent
+from rubriclab.methods.hypoeval import HypoEvalSettings
+from rubriclab.methods.hypoeval.learn import _Study, learn
+from rubriclab.methods.hypoeval.settings import PUBLISHED
+from rubriclab.methods.method import Learned, Lesson, chosen_settings, silent
 
 TEXTS = examples(14)
 SMALL = {
@@ -47,13 +49,12 @@ async def run(
 ) -> tuple[Learned, FakeJudge, FakeJudge]:
     """Learn with small settings, except for those chosen, and return the result with the two judges."""
     judge, generator = judge or scripted(), generator or scripted()
+    found = findings() if found is None else found
     learned = await learn(
-        texts,
-        assignment(scale) if scale else assignment(),
+        Lesson(tuple(texts), assignment(scale) if scale else assignment(), tuple(found)),
+        HypoEvalSettings(**{**SMALL, **chosen}),
         judge=judge,
         generator=generator,
-        findings=findings() if found is None else found,
-        settings=HypoEvalSettings(**{**SMALL, **chosen}),
         seed=seed,
         say=say,
     )
@@ -105,9 +106,7 @@ async def test_the_paper_s_settings_take_at_most_700_calls_with_unlike_hypothese
     judge, generator = scripted(seed), scripted(seed)
     texts = examples(30, seed=seed)
     settings = HypoEvalSettings()
-    learned = await learn(
-        texts, assignment(), judge=judge, generator=generator, findings=findings(), settings=settings, seed=42
-    )
+    learned = await learn(lesson(texts), settings, judge=judge, generator=generator, seed=42)
     assert len(judge.asked) + len(generator.asked) <= 700
     assert len(learned.part.criteria) == settings.selected
     assert set(questions(judge).values()) == {1}
@@ -117,15 +116,8 @@ async def test_the_published_behaviour_takes_more_calls_than_the_default():
     texts, calls = examples(30), {}
     for preset in ({}, {"preset": "published"}):
         judge, generator = scripted(), scripted()
-        await learn(
-            texts,
-            assignment(),
-            judge=judge,
-            generator=generator,
-            findings=findings(),
-            settings=hypoeval_settings(preset),
-            seed=42,
-        )
+        settings = chosen_settings(HypoEvalSettings, PUBLISHED, preset)
+        await learn(lesson(texts), settings, judge=judge, generator=generator, seed=42)
         calls[preset.get("preset")] = len(judge.asked) + len(generator.asked)
     assert calls[None] < 0.75 * calls["published"]
 
@@ -154,8 +146,7 @@ async def test_redundancy_is_looked_for_across_the_union():
 
 
 async def test_the_bank_never_holds_more_than_its_size(monkeypatch):
-    # The package's function `learn` hides the module of the same name.
-    study, sizes = sys.modules["rubriclab.methods.hypoeval.learn"]._Study, []
+    study, sizes = _Study, []
     original = study._is_hard
 
     def watched(self, text, top, step):

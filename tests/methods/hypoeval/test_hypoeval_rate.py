@@ -5,7 +5,8 @@ from hypoeval_scripts import assignment, criterion, example, of_kind, rating, sc
 
 from rubriclab.data import Scale
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
-from rubriclab.methods.hypoeval.rate import OVERALL, Rated, rate
+from rubriclab.methods.hypoeval.rate import OVERALL, rate
+from rubriclab.methods.method import Rated
 
 TEXT = example(1, 3, source="A source.")
 THREE = [criterion(name) for name in "abc"]

@@ -1,0 +1,200 @@
+"""Agreement with people, aspect by aspect and method by method, on groups of texts that learning never saw.
+
+    python experiments/agreement/agreement.py --data FOLDER --variant hypoeval --variant checkeval --variant \
+        "checkeval:filter=model" --splits 3 --output results/embedded.json
+
+A variant is a method's name, with settings of its own after a colon. Official ids where they are known, and random
+splits by group beside them. Prints a table, and writes every figure as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rubriclab.checklist import load_checklist
+from rubriclab.cli.settings import method_settings
+from rubriclab.data import Assignment, Example, find_aspect, parse_scale, read, task_words
+from rubriclab.evaluation import Evaluator, Result, evaluate, floors
+from rubriclab.judges import JudgeOptions, Ledger, connect
+from rubriclab.learning import best_measure, train
+from rubriclab.literature import load_findings
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.method import Lesson
+from rubriclab.scoring import score_text
+from rubriclab.stats.levels import Level
+
+HERE = Path(__file__).parent
+SHOTS = 30
+SEED = 42
+
+
+@dataclass(frozen=True)
+class Case:
+    """One aspect of one set, learned from one choice of texts."""
+
+    data: str
+    name: str
+    task: str
+    aspect: str
+    scale: str
+    split: str
+    judge: str
+    variants: tuple[str, ...]
+
+
+def main() -> None:
+    """Run every case and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True, help="folder with the sets of sets.toml")
+    parser.add_argument("--variant", action="append", required=True, help="METHOD or METHOD:NAME=VALUE,…")
+    parser.add_argument("--sets", default="", help="only these sets, separated by commas")
+    parser.add_argument("--splits", type=int, default=0, help="random splits by group beside the official ids")
+    parser.add_argument("--judge", default="embedded")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--output", type=Path)
+    given = parser.parse_args()
+    began = time.monotonic()
+    with ProcessPoolExecutor(given.processes) as pool:
+        rows = [row for found in pool.map(run, list(cases(given))) for row in found]
+    print(table([row for row in rows if row["split"] == "official"], given.variant))
+    print(means(rows))
+    print(f"{time.monotonic() - began:.0f} s")
+    if given.output:
+        given.output.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def cases(given: argparse.Namespace) -> Iterator[Case]:
+    """Yield the cases asked for."""
+    wanted = set(filter(None, given.sets.split(",")))
+    for name, about in tomllib.loads((HERE / "sets.toml").read_text()).items():
+        if wanted and name not in wanted:
+            continue
+        for aspect, scale in about["aspects"].items():
+            for split in ("official", *(f"random {number}" for number in range(given.splits))):
+                yield Case(given.data, name, about["task"], aspect, scale, split, given.judge, tuple(given.variant))
+
+
+def run(case: Case) -> list[dict[str, Any]]:
+    """Return the agreement of every variant and floor, one row each."""
+    learned_from, test = split(case)
+    floor = best_measure(learned_from, case.aspect)
+    evaluators = [
+        Evaluator(variant, asyncio.run(scores(case, variant, learned_from, test))) for variant in case.variants
+    ]
+    everyone = [*evaluators, *floors(test, {"best": floor} if floor else {})]
+    # Where every text answers an input of its own, there are no rivals to compare it with.
+    level: Level = "group" if len({example.group for example in test}) < len(test) else "dataset"
+    results = evaluate(test, everyone, case.aspect, levels=[level], seed=SEED)
+    return [row_of(case, result) for result in results]
+
+
+async def scores(case: Case, variant: str, learned_from: Sequence[Example], test: Sequence[Example]) -> np.ndarray:
+    """Return the scores that a variant gives the texts of the test, NaN where it gives none."""
+    name, _, chosen = variant.partition(":")
+    method = METHODS[name]  # type: ignore[index]
+    settings = method_settings(method, [f"{name}.{pair}" for pair in filter(None, chosen.split(","))])
+    aspect = find_aspect(case.task, case.aspect)
+    lesson = Lesson(
+        tuple(learned_from),
+        Assignment(task_words(case.task), aspect, parse_scale(case.scale)),
+        load_findings(case.task, case.aspect),
+        load_checklist(case.task, case.aspect) if method.needs_checklist else None,
+    )
+    judge = connect(case.judge, options=JudgeOptions(), ledger=Ledger())
+    trained = await train(method, lesson, settings, judge=judge, generator=judge, seed=SEED)
+    scored = [await score_text(trained.rubric, example, judge, variant) for example in test]
+    return np.array([np.nan if score.score is None else score.score for score in scored], dtype=float)
+
+
+def split(case: Case) -> tuple[list[Example], list[Example]]:
+    """Return the texts to learn from, and those of groups that these do not touch.
+
+    Where the official ids touch every group, the other texts of the same groups are tested; the row says so.
+    """
+    rows = load(f"{case.data}/{case.name}.jsonl.gz", case.aspect)
+    official = json.loads(Path(f"{case.data}/hypoeval_train_ids.json").read_text()).get(case.name)
+    if case.split == "official" and official:
+        ids = set(official)
+    else:
+        draw = random.Random(case.split)
+        groups = sorted({row.group for row in rows})
+        # QAGS has one text a group: half of the groups, else all learning texts would be of two or three groups.
+        drawn = set(draw.sample(groups, len(groups) // 2))
+        ids = set(draw.sample(sorted(row.id for row in rows if row.group in drawn), SHOTS))
+    learned_from = [row for row in rows if row.id in ids]
+    seen = {row.group for row in learned_from}
+    return learned_from, [row for row in rows if row.group not in seen] or [row for row in rows if row.id not in ids]
+
+
+@lru_cache(maxsize=1)
+def load(path: str, aspect: str) -> tuple[Example, ...]:
+    """Return the texts with a score for the aspect."""
+    return tuple(row for row in read(path) if isinstance(row, Example) and aspect in row.scores)
+
+
+def row_of(case: Case, result: Result) -> dict[str, Any]:
+    """Return one figure with what it is of."""
+    found = result.agreement
+    return {
+        "set": case.name,
+        "aspect": case.aspect,
+        "split": case.split,
+        "evaluator": "floor: best measure" if "best measure" in result.evaluator else result.evaluator,
+        "measure": result.evaluator.split(" ")[1] if "best measure" in result.evaluator else None,
+        "spearman": found.spearman.value,
+        "low": found.spearman.low,
+        "high": found.spearman.high,
+        "level": found.level,
+        "groups": found.groups,
+        "n": found.n,
+        "unscored": result.unscored,
+    }
+
+
+def table(rows: Sequence[dict[str, Any]], variants: Sequence[str]) -> str:
+    """Return a table with a line an aspect, for Markdown."""
+    columns = [*variants, "floor: word count", "floor: best measure"]
+    lines = [f"| aspect | groups | {' | '.join(columns)} |", "|---" * (len(columns) + 2) + "|"]
+    for key in dict.fromkeys((row["set"], row["aspect"]) for row in rows):
+        found = {row["evaluator"]: row for row in rows if (row["set"], row["aspect"]) == key}
+        figures = [shown(found[column]) if column in found else "" for column in columns]
+        lines.append(f"| {' '.join(key)} | {next(iter(found.values()))['groups']} | {' | '.join(figures)} |")
+    return "\n".join(lines)
+
+
+def shown(row: dict[str, Any]) -> str:
+    """Return a figure with its interval."""
+    if row["spearman"] is None:
+        return "undefined"
+    return f"{row['spearman']:.2f} [{row['low']:.2f}, {row['high']:.2f}] {row['measure'] or ''}".rstrip()
+
+
+def means(rows: Sequence[dict[str, Any]]) -> str:
+    """Return each evaluator's mean over the aspects, for the official ids and over the random splits."""
+    lines = []
+    for name in dict.fromkeys(row["evaluator"] for row in rows):
+        own = [row for row in rows if row["evaluator"] == name]
+        parts = []
+        for kind in ("official", "random"):
+            figures = [row["spearman"] or 0.0 for row in own if row["split"].startswith(kind)]
+            if figures:
+                parts.append(f"{kind} {np.mean(figures):.3f} (n = {len(figures)})")
+        lines.append(f"{name}: {', '.join(parts)}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

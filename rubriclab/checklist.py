@@ -1,0 +1,209 @@
+"""Checklists: an aspect taken apart into sub-dimensions with yes/no questions, written by people (CheckEval, 3.1, 3.2).
+
+A checklist is one JSON file for one task and aspect. Some ship under `stores/checklists/`, others are a user's own. The
+questions are seeds: learning makes more of them, and keeps what holds up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from rubriclab.content import content_path
+from rubriclab.data.aspect import Words
+from rubriclab.errors import ChecklistError
+from rubriclab.rubric import Frozen
+
+# A file with more faults than this is not worth listing in full.
+SHOWN = 5
+
+
+class SeedQuestion(Frozen):
+    """A yes/no question that a person wrote.
+
+    Attributes:
+        id: unique in its checklist.
+        better: the answer that speaks for quality. The paper allows "yes" alone; here a defect may be asked for too.
+    """
+
+    id: str = Field(pattern=r"^[a-z0-9-]+$")
+    text: Words
+    better: Literal["yes", "no"] = "yes"
+
+
+class SubDimension(Frozen):
+    """One component of an aspect, with the questions about it."""
+
+    name: Words
+    definition: Words
+    questions: tuple[SeedQuestion, ...] = Field(min_length=1)
+
+
+class Checklist(Frozen):
+    """An aspect of a task in sub-dimensions.
+
+    Attributes:
+        others: definitions of neighbouring aspects, which questions of this one should not be about; where empty, the
+            task's shipped aspects take their place.
+    """
+
+    format: Literal["rubriclab-checklist/1"]
+    task: Words
+    aspect: Words
+    definition: Words
+    sub_dimensions: tuple[SubDimension, ...] = Field(min_length=1)
+    others: Mapping[Words, Words] = Field(default_factory=dict)
+
+    @property
+    def questions(self) -> tuple[SeedQuestion, ...]:
+        """All questions, one sub-dimension after the other."""
+        return tuple(question for sub in self.sub_dimensions for question in sub.questions)
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Checklist:
+        for what, names in (
+            ("question id", [question.id for question in self.questions]),
+            ("sub-dimension", [sub.name for sub in self.sub_dimensions]),
+        ):
+            if twice := [name for name, times in Counter(names).items() if times > 1]:
+                raise ValueError(f"the {what} {twice[0]!r} is given twice")
+        if self.aspect in self.others:
+            raise ValueError(f"{self.aspect!r} is this checklist's own aspect and cannot be one of the others")
+        return self
+
+
+def load_checklist(task: str, aspect: str, path: Path | None = None) -> Checklist:
+    """Return the checklist in the user's file `path`, or else the one that ships for this task and aspect.
+
+    Raises:
+        ChecklistError: if nothing ships for them and no file is given, if the file cannot be read or used, or if it is
+            for another task or aspect.
+    """
+    if path is None:
+        _must_ship(task, aspect)
+        path = content_path("stores", "checklists", task, f"{aspect}.json")
+    checklist = read_checklist(path)
+    if (checklist.task, checklist.aspect) != (task, aspect):
+        raise ChecklistError(
+            f"{path} is a checklist for {checklist.task}/{checklist.aspect}, but {task}/{aspect} was asked for.",
+            "Give the file that belongs to them, or correct its fields `task` and `aspect`.",
+        )
+    return checklist
+
+
+def shipped_checklists() -> tuple[tuple[str, str], ...]:
+    """Return task and aspect of every checklist that ships, sorted."""
+    folder = content_path("stores", "checklists")
+    return tuple(sorted((file.parent.name, file.stem) for file in folder.glob("*/*.json")))
+
+
+def read_checklist(file: Path) -> Checklist:
+    """Return the checklist in `file`, whatever it is for.
+
+    Raises:
+        ChecklistError: as for `parse_checklist`, or if there is no such file.
+    """
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        hint = "Give the path of a checklist file."
+        raise ChecklistError(f"{file} cannot be read: {error.strerror}.", hint) from None
+    return parse_checklist(content, str(file))
+
+
+def parse_checklist(content: bytes, where: str) -> Checklist:
+    """Return the checklist that `content` holds as JSON; `where` is what errors call it.
+
+    Questions without an id are numbered `s01`, `s02` ... in their order, past the ids that are given.
+
+    Raises:
+        ChecklistError: if it is not JSON in UTF-8, or has fields that are missing, unknown or wrong; names each.
+    """
+    try:
+        raw = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_no_repeats)
+    except UnicodeDecodeError:
+        raise ChecklistError(f"{where} is no checklist: it is not UTF-8 text.") from None
+    except (ValueError, RecursionError) as error:
+        raise ChecklistError(f"{where} is not JSON: {error}.", "A checklist is one JSON object.") from None
+    if not isinstance(raw, dict):
+        raise ChecklistError(f"{where}: expected a JSON object, found {type(raw).__name__}.", _EXAMPLE)
+    _number(raw)
+    try:
+        return Checklist.model_validate(raw)
+    except ValidationError as error:
+        raise ChecklistError(f"{where}: {_faults(error)}", _hint(error)) from None
+
+
+_EXAMPLE = (
+    'A checklist is {"format": "rubriclab-checklist/1", "task": ..., "aspect": ..., "definition": ..., '
+    '"sub_dimensions": [{"name": ..., "definition": ..., "questions": [{"id": ..., "text": ...}, ...]}, ...]}.'
+)
+
+
+def _must_ship(task: str, aspect: str) -> None:
+    shipped = shipped_checklists()
+    if (task, aspect) in shipped:
+        return
+    own = [name for known, name in shipped if known == task]
+    has = f"For {task} there are: {', '.join(own)}." if own else f"Tasks with checklists are: {_tasks(shipped)}."
+    raise ChecklistError(
+        f"No checklist ships for {task}/{aspect}. {has}",
+        f"Write your own and give it with --checklist FILE; `rubriclab lint FILE` finds its weak questions. {_EXAMPLE}",
+    )
+
+
+def _tasks(shipped: tuple[tuple[str, str], ...]) -> str:
+    return ", ".join(dict.fromkeys(task for task, _ in shipped))
+
+
+def _number(raw: dict[str, Any]) -> None:
+    """Give every question without an id one that is free."""
+    questions = [
+        question
+        for sub in _list(raw.get("sub_dimensions"))
+        for question in _list(sub.get("questions") if isinstance(sub, dict) else None)
+        if isinstance(question, dict)
+    ]
+    given = [question["id"] for question in questions if "id" in question]
+    free = (name for name in (f"s{number:02}" for number in count(1)) if name not in given)
+    for question in questions:
+        if "id" not in question:
+            question["id"] = next(free)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object that gives a field twice, of which JSON readers keep the last in silence."""
+    if twice := [name for name, times in Counter(name for name, _ in pairs).items() if times > 1]:
+        raise ValueError(f"the field {twice[0]!r} is given twice in one object")
+    return dict(pairs)
+
+
+def _hint(error: ValidationError) -> str | None:
+    form = {"missing", "extra_forbidden"}
+    return _EXAMPLE if any(fault["type"] in form for fault in error.errors(include_url=False)) else None
+
+
+def _faults(error: ValidationError) -> str:
+    # A list whose every item is faulty is reported as empty too, which it is not.
+    faults = [fault for fault in error.errors(include_url=False) if fault["type"] != "too_short" or not fault["input"]]
+    told = [_fault(fault["loc"], fault["msg"], fault["type"], fault["input"]) for fault in faults[:SHOWN]]
+    more = f"; and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
+    return f"{'; '.join(told)}{more}."
+
+
+def _fault(place: tuple[int | str, ...], message: str, kind: str, got: Any) -> str:
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
+    said = message.removeprefix("Value error, ")
+    said = said[0].lower() + said[1:]
+    shown = "" if kind in {"missing", "value_error"} or isinstance(got, dict | list) else f", got {got!r}"
+    return f"{path}: {said}{shown}" if path else f"{said}{shown}"

@@ -1,0 +1,85 @@
+"""`geval`: evaluation steps that the model writes once and that the rubric keeps; a probability-weighted score.
+
+Liu et al. (2023, EMNLP), "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment". There the steps are frozen
+in prompt files; here they are part of the version, so that anybody can make and reproduce them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from rubriclab.data.assignment import Assignment
+from rubriclab.errors import JudgeError
+from rubriclab.judges.ask import ask
+from rubriclab.judges.judge import Judge
+from rubriclab.methods.baselines.baseline import BaselineSettings, whole_aspect
+from rubriclab.methods.estimate import Estimate, estimate_prompt
+from rubriclab.methods.method import Learned, Lesson, Method, Progress
+from rubriclab.methods.overall import Form, asked, learn_single, part_at_most, scorer, texts_at_most
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Evidence
+
+FORM = Form("geval/rate", lambda criterion: {"steps": criterion.statement})
+LONGEST = 1024
+
+
+class GEvalSettings(BaselineSettings):
+    """Everything tunable in G-Eval; the published values are the defaults (temperature: the paper's)."""
+
+    scoring: Literal["once", "weighted"] = "weighted"
+    """One answer at temperature 0; or the probability-weighted mean of the legal scores."""
+
+
+class Steps(BaseModel):
+    """The steps by which a rater gets to a score."""
+
+    steps: list[str] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _worded(self) -> Self:
+        if not all(step.strip() for step in self.steps):
+            raise ValueError("every step needs words")
+        return self
+
+
+async def learn(
+    lesson: Lesson, settings: GEvalSettings, *, judge: Judge, generator: Judge, say: Progress, **_unused: Any
+) -> Learned:
+    """Return the part with the steps that `generator` writes, measured on the labelled texts.
+
+    Raises:
+        JudgeError: if no steps could be had, or no labelled text could be scored.
+    """
+    answer = await ask(generator, steps_prompt(lesson.assignment, settings))
+    if answer.value is None:
+        raise JudgeError(f"No evaluation steps could be obtained: {answer.missing}", "Try another --generator.")
+    steps = "\n".join(f"{place}. {step.strip()}" for place, step in enumerate(answer.value.steps, 1))
+    criterion = whole_aspect(lesson.assignment, steps, Evidence(origin="prior knowledge"))
+    return await learn_single("geval", lesson, criterion, judge, form=FORM, settings=settings, say=say)
+
+
+def steps_prompt(assignment: Assignment, settings: GEvalSettings) -> Prompt[Steps]:
+    """Return the prompt for the evaluation steps, which speak of the scores as they will be asked for."""
+    return Prompt("geval/steps", asked(assignment, settings).fields(), Steps, max_tokens=LONGEST)
+
+
+def learning_at_most(lesson: Lesson, settings: GEvalSettings) -> tuple[Estimate, Estimate]:
+    """Return the most that learning asks of the judge, and of the generator."""
+    typical = whole_aspect(lesson.assignment, "word " * LONGEST)
+    steps = estimate_prompt(steps_prompt(lesson.assignment, settings))
+    return texts_at_most(lesson, typical, FORM, settings), steps
+
+
+GEVAL = Method(
+    name="geval",
+    settings=GEvalSettings,
+    published={},
+    prompts=("geval/steps", "geval/rate"),
+    learn=learn,
+    score=scorer(FORM),
+    learning_at_most=learning_at_most,
+    scoring_at_most=part_at_most(FORM),
+    needs_labels=False,
+)

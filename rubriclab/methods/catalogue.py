@@ -1,0 +1,16 @@
+"""All methods by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rubriclab.methods.baselines import ANALYZE_RATE, DIRECT, FEW_SHOT, GEVAL
+from rubriclab.methods.checkeval import CHECKEVAL
+from rubriclab.methods.hypoeval import HYPOEVAL
+from rubriclab.methods.method import Method
+from rubriclab.methods.names import MethodName
+from rubriclab.methods.seeval import SEEVAL
+
+METHODS: Mapping[MethodName, Method] = {
+    method.name: method for method in (HYPOEVAL, CHECKEVAL, SEEVAL, DIRECT, FEW_SHOT, GEVAL, ANALYZE_RATE)
+}

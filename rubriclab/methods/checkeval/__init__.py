@@ -1,0 +1,28 @@
+"""CheckEval: an aspect taken apart into yes/no questions; a text's score is the share of answers that speak for it."""
+
+from rubriclab.methods.checkeval.estimate import learning_at_most, scoring_at_most
+from rubriclab.methods.checkeval.learn import learn
+from rubriclab.methods.checkeval.score import score
+from rubriclab.methods.checkeval.settings import PUBLISHED, CheckEvalSettings
+from rubriclab.methods.method import Method
+
+CHECKEVAL = Method(
+    name="checkeval",
+    settings=CheckEvalSettings,
+    published=PUBLISHED,
+    prompts=(
+        "checkeval/diversify",
+        "checkeval/elaborate",
+        "checkeval/filter",
+        "checkeval/redundant",
+        "checkeval/answer",
+    ),
+    learn=learn,
+    score=score,
+    learning_at_most=learning_at_most,
+    scoring_at_most=scoring_at_most,
+    needs_labels=False,
+    needs_checklist=True,
+)
+
+__all__ = ["CHECKEVAL", "CheckEvalSettings"]

@@ -1,0 +1,109 @@
+"""A judge's answers to a rubric's questions about one text (CheckEval, 3.3): by question id, for each part of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.judges.ask import ask, read
+from rubriclab.judges.judge import Judge
+from rubriclab.methods.checkeval.parts import parts
+from rubriclab.methods.checkeval.questions import payload
+from rubriclab.methods.checkeval.reading import YesNo
+from rubriclab.methods.checkeval.replies import Answers, SoundAnswers, asked_ids
+from rubriclab.methods.checkeval.settings import Ask, ScoringSettings
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Criterion
+
+TOKENS_PER_ANSWER = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a judge answered to one question about one part of a text, or no answer and what went wrong."""
+
+    answer: YesNo | None
+    reason: str
+
+
+async def answers(
+    example: Example,
+    questions: Sequence[Criterion],
+    dimensions: Mapping[str, str],
+    assignment: Assignment,
+    judge: Judge,
+    *,
+    settings: ScoringSettings,
+) -> dict[str, tuple[Answered, ...]]:
+    """Return the answers to each question, by its id: one for each part of the text, in order."""
+    prompts = answer_prompts(example, questions, dimensions, assignment, settings)
+    found: dict[str, tuple[Answered, ...]] = {question.id: () for question in questions}
+    for reply in await asyncio.gather(*(_answered(prompt, judge) for prompt in prompts)):
+        for name, answered in reply.items():
+            found[name] += (answered,)
+    return found
+
+
+def answer_prompts(
+    example: Example,
+    questions: Sequence[Criterion],
+    dimensions: Mapping[str, str],
+    assignment: Assignment,
+    settings: ScoringSettings,
+) -> list[Prompt[Answers]]:
+    """Return the prompts that ask all questions about a text, one part of it after the other.
+
+    Args:
+        dimensions: what is meant by the sub-dimensions that the questions' traits name.
+    """
+    pieces = parts(example.output, settings.part_words)
+    groups = _groups(questions, settings.ask)
+    prompts = []
+    for number, piece in enumerate(pieces, 1):
+        fields = {
+            **assignment.fields(),
+            **assignment.text_fields(replace(example, output=piece)),
+            "part": {"number": number, "of": len(pieces)} if len(pieces) > 1 else None,
+        }
+        for group in groups:
+            shown = {**fields, "sub_dimensions": _sub_dimensions(group, dimensions)}
+            longest = 256 + TOKENS_PER_ANSWER * len(group)
+            prompts.append(Prompt("checkeval/answer", shown, Answers, max_tokens=longest))
+    return prompts
+
+
+async def _answered(prompt: Prompt[Answers], judge: Judge) -> dict[str, Answered]:
+    ids = asked_ids(prompt.fields)
+    answer = await ask(judge, prompt, salvage=SoundAnswers)
+    if answer.value is None:
+        return dict.fromkeys(ids, Answered(None, answer.missing or ""))
+    by_id = {each.question: Answered(each.answer, each.reason.strip()) for each in answer.value.answers}
+    if len(by_id) < len(ids) and answer.reply is not None:
+        _, complaint = read(answer.reply, prompt)
+        by_id = dict.fromkeys(ids, Answered(None, f"no usable answer, also after one repair: {complaint}")) | by_id
+    return by_id
+
+
+def _groups(questions: Sequence[Criterion], how: Ask) -> list[list[Criterion]]:
+    """Return the questions that are asked in one call each."""
+    if how == "one by one":
+        return [[question] for question in questions]
+    return [list(questions)] if how == "together" else list(by_trait(questions).values())
+
+
+def by_trait(questions: Sequence[Criterion]) -> dict[str, list[Criterion]]:
+    """Return the questions of each sub-dimension, in the order of their first ones."""
+    found: dict[str, list[Criterion]] = {}
+    for question in questions:
+        found.setdefault(question.trait, []).append(question)
+    return found
+
+
+def _sub_dimensions(group: Sequence[Criterion], dimensions: Mapping[str, str]) -> list[dict[str, object]]:
+    return [
+        {"name": name, "definition": dimensions.get(name, ""), "questions": [payload(each) for each in questions]}
+        for name, questions in by_trait(group).items()
+    ]

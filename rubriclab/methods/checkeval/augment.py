@@ -1,0 +1,171 @@
+"""More questions from the seeds (CheckEval, 3.2, "Question Augmentation"): other sides, and finer points.
+
+Both start from the seeds and neither from what the other wrote, so that every question goes back to one that a person
+asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel
+
+from rubriclab.checklist import Checklist, SeedQuestion, SubDimension
+from rubriclab.data.assignment import Assignment
+from rubriclab.errors import JudgeError
+from rubriclab.judges.ask import Answer, ask
+from rubriclab.judges.judge import Judge
+from rubriclab.methods.checkeval.questions import make_question
+from rubriclab.methods.checkeval.replies import Diversification, Elaboration, ShortElaboration
+from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Criterion
+
+R = TypeVar("R", bound=BaseModel)
+
+# Independent samples of unusable replies tried before a proposal counts as failed.
+SAMPLES = 3
+TOKENS_PER_QUESTION = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Questions, sub-dimension by sub-dimension: seeds, other sides, finer points. `failures` are requests in vain."""
+
+    questions: tuple[Criterion, ...]
+    failures: tuple[str, ...] = ()
+
+
+async def augmented(
+    checklist: Checklist, assignment: Assignment, generator: Judge, settings: CheckEvalSettings
+) -> Pool:
+    """Return the checklist's questions with those made from them.
+
+    Raises:
+        JudgeError: if questions were to be made, and not a single request for them was answered usably.
+    """
+    subs = checklist.sub_dimensions
+    sides, points = await asyncio.gather(
+        asyncio.gather(*(_diversified(sub, assignment, generator, settings) for sub in subs)),
+        asyncio.gather(*(_elaborated(sub, seed, assignment, generator, settings) for sub, seed in _seeds(subs))),
+    )
+    requests = len(sides) * bool(settings.diversified) + len(points) * bool(settings.elaborated_most)
+    failures = tuple(made for made in (*sides, *points) if isinstance(made, str))
+    if requests and len(failures) == requests:
+        raise JudgeError(
+            f"No question could be made from the seeds: {failures[-1]}",
+            "Try another --generator, or keep to the seeds with diversified=0 and elaborated_most=0.",
+        )
+    return Pool(_identified(subs, sides, dict(zip(_ids(subs), points, strict=True))), failures)
+
+
+def diversify_prompt(sub: SubDimension, assignment: Assignment, number: int) -> Prompt[Diversification]:
+    """Return the prompt for `number` questions on sides of a sub-dimension that its seeds leave out."""
+    fields = {
+        **assignment.fields(),
+        "sub_dimension": _shown(sub),
+        "questions": [_payload(seed) for seed in sub.questions],
+        "count": number,
+    }
+    return Prompt("checkeval/diversify", fields, Diversification, max_tokens=_longest(number))
+
+
+def elaborate_prompt(
+    sub: SubDimension, seed: SeedQuestion, assignment: Assignment, fewest: int, most: int
+) -> Prompt[Elaboration]:
+    """Return the prompt for `fewest` to `most` finer questions than `seed`."""
+    fields = {
+        **assignment.fields(),
+        "sub_dimension": _shown(sub),
+        "question": _payload(seed),
+        "fewest": fewest,
+        "most": most,
+    }
+    return Prompt("checkeval/elaborate", fields, Elaboration, max_tokens=_longest(most))
+
+
+# What one request brought: pairs of a seed's id and a question's text, or why it was in vain.
+_Made = Sequence[tuple[str, str]] | str
+
+
+async def _diversified(
+    sub: SubDimension, assignment: Assignment, generator: Judge, settings: CheckEvalSettings
+) -> _Made:
+    if not settings.diversified:
+        return ()
+    answer = await _first_usable(diversify_prompt(sub, assignment, settings.diversified), generator)
+    if answer.value is None:
+        return f"other sides of {sub.name!r}: {answer.missing}"
+    return [(new.seed, new.text) for new in answer.value.questions[: settings.diversified]]
+
+
+async def _elaborated(
+    sub: SubDimension, seed: SeedQuestion, assignment: Assignment, generator: Judge, settings: CheckEvalSettings
+) -> _Made:
+    if not settings.elaborated_most:
+        return ()
+    prompt = elaborate_prompt(sub, seed, assignment, settings.elaborated_fewest, settings.elaborated_most)
+    answer = await _first_usable(prompt, generator, ShortElaboration)
+    if answer.value is None:
+        return f"finer points of {seed.id}: {answer.missing}"
+    return [(seed.id, text) for text in answer.value.questions[: settings.elaborated_most]]
+
+
+async def _first_usable(prompt: Prompt[R], generator: Judge, salvage: type[R] | None = None) -> Answer[R]:
+    for sample in range(SAMPLES):
+        answer = await ask(generator, replace(prompt, sample=sample), salvage=salvage)
+        if answer.value is not None or not answer.replied:
+            break
+    return answer
+
+
+def _identified(
+    subs: Sequence[SubDimension], sides: Sequence[_Made], points: dict[str, _Made]
+) -> tuple[Criterion, ...]:
+    """Return the pool in its order, every new question under an id of its own."""
+    taken = set(_ids(subs))
+    pool: list[Criterion] = []
+    for sub, made in zip(subs, sides, strict=True):
+        pool += [make_question(seed.id, seed.text, sub, better=seed.better) for seed in sub.questions]
+        pool += _named(f"{_slug(sub.name)}-d", made, sub, "diversified", taken)
+        for seed in sub.questions:
+            pool += _named(f"{seed.id}-e", points[seed.id], sub, "elaborated", taken)
+    return tuple(pool)
+
+
+def _named(
+    prefix: str, made: _Made, sub: SubDimension, origin: Literal["diversified", "elaborated"], taken: set[str]
+) -> Iterable[Criterion]:
+    for seed, text in () if isinstance(made, str) else made:
+        name = next(name for number in count(1) if (name := f"{prefix}{number}") not in taken)
+        taken.add(name)
+        yield make_question(name, text, sub, seed, origin=origin)
+
+
+def _seeds(subs: Sequence[SubDimension]) -> list[tuple[SubDimension, SeedQuestion]]:
+    return [(sub, seed) for sub in subs for seed in sub.questions]
+
+
+def _ids(subs: Sequence[SubDimension]) -> list[str]:
+    return [seed.id for _, seed in _seeds(subs)]
+
+
+def _shown(sub: SubDimension) -> dict[str, Any]:
+    return {"name": sub.name, "definition": sub.definition}
+
+
+def _payload(seed: SeedQuestion) -> dict[str, Any]:
+    return {"id": seed.id, "text": seed.text, "better": seed.better}
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "sub-dimension"
+
+
+def _longest(number: int) -> int:
+    return 600 + TOKENS_PER_QUESTION * number

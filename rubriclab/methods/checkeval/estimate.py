@@ -1,0 +1,88 @@
+"""The most that CheckEval would ask, told before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rubriclab.checklist import Checklist, SubDimension
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.errors import ChecklistError
+from rubriclab.methods.checkeval.answer import answer_prompts
+from rubriclab.methods.checkeval.augment import diversify_prompt, elaborate_prompt
+from rubriclab.methods.checkeval.filtering import filter_prompt, other_aspects, preferred
+from rubriclab.methods.checkeval.questions import make_question
+from rubriclab.methods.checkeval.redundancy import redundant_prompt
+from rubriclab.methods.checkeval.settings import CheckEvalSettings, ScoringSettings
+from rubriclab.methods.estimate import Estimate, estimate_prompt
+from rubriclab.methods.method import Lesson
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Criterion, Part
+
+# A question as models word it, at most.
+WORDS = 25
+
+
+def learning_at_most(lesson: Lesson, settings: CheckEvalSettings) -> tuple[Estimate, Estimate]:
+    """Return the most that learning asks of the judge, and of the generator.
+
+    Raises:
+        ChecklistError: if there are no seed questions.
+    """
+    checklist, assignment = lesson.checklist, lesson.assignment
+    if checklist is None:
+        raise ChecklistError("CheckEval starts from seed questions, and there are none.")
+    pool = [question for sub in checklist.sub_dimensions for question in _typical(sub, settings)]
+    generator = _total(_augmenting(checklist, assignment, settings))
+    if settings.asks_model:
+        generator += _filtering(checklist, pool, assignment)
+    kept = preferred(pool)[: settings.most_questions]
+    dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
+    judge = Estimate()
+    for example in lesson.examples:
+        judge += _total(answer_prompts(example, kept, dimensions, assignment, settings=settings))
+    return judge, generator
+
+
+def scoring_at_most(example: Example, part: Part, assignment: Assignment) -> Estimate:
+    """Return the most that scoring one text asks of the judge."""
+    settings = ScoringSettings.model_validate(part.settings)
+    return _total(answer_prompts(example, part.criteria, part.dimensions or {}, assignment, settings=settings))
+
+
+def _augmenting(checklist: Checklist, assignment: Assignment, settings: CheckEvalSettings) -> list[Prompt[Any]]:
+    prompts: list[Prompt[Any]] = []
+    for sub in checklist.sub_dimensions:
+        if settings.diversified:
+            prompts.append(diversify_prompt(sub, assignment, settings.diversified))
+        if settings.elaborated_most:
+            fewest, most = settings.elaborated_fewest, settings.elaborated_most
+            prompts += [elaborate_prompt(sub, seed, assignment, fewest, most) for seed in sub.questions]
+    return prompts
+
+
+def _filtering(checklist: Checklist, pool: Sequence[Criterion], assignment: Assignment) -> Estimate:
+    """Return one call per sub-dimension for verdicts, and one a question that shows it beside all those before it."""
+    others = other_aspects(checklist, assignment)
+    groups = ((sub, [each for each in pool if each.trait == sub.name]) for sub in checklist.sub_dimensions)
+    verdicts = [filter_prompt(sub, group, others, assignment) for sub, group in groups]
+    comparisons = [redundant_prompt(each, pool[:place], assignment) for place, each in enumerate(pool) if place]
+    return _total([*verdicts, *comparisons])
+
+
+def _typical(sub: SubDimension, settings: CheckEvalSettings) -> list[Criterion]:
+    """Return a sub-dimension's seeds with as many more questions as may be made."""
+    words, made = "word " * WORDS, "0" * 20
+    found = [make_question(seed.id, seed.text, sub) for seed in sub.questions]
+    sides = [make_question(made, words, sub, sub.questions[0].id, origin="diversified")] * settings.diversified
+    for seed in sub.questions:
+        sides += [make_question(made, words, sub, seed.id, origin="elaborated")] * settings.elaborated_most
+    return found + sides
+
+
+def _total(prompts: Sequence[Prompt[Any]]) -> Estimate:
+    total = Estimate()
+    for prompt in prompts:
+        total += estimate_prompt(prompt)
+    return total

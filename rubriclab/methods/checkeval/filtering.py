@@ -1,0 +1,180 @@
+"""Which of the pooled questions are put to texts, before any label has spoken (CheckEval, 3.2, "Question Filtering").
+
+Filtering belongs to the writing of the checklist. It is therefore asked of the generator, as the paper has one model
+for both: it is done once, and the judge that answers for a million texts may be a smaller one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from typing import Any
+
+from rubriclab.checklist import Checklist, SubDimension
+from rubriclab.data.aspect import Aspect, shipped_aspects
+from rubriclab.data.assignment import Assignment
+from rubriclab.judges.ask import ask
+from rubriclab.judges.judge import Judge
+from rubriclab.methods.checkeval.questions import about, is_seed, payload
+from rubriclab.methods.checkeval.redundancy import redundant
+from rubriclab.methods.checkeval.replies import ELSEWHERE, SoundVerdicts, Verdict, Verdicts
+from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Criterion, Dropped
+
+# The shipped aspect that all the others of its task are sides of: nothing tells them apart.
+WHOLE = "overall"
+
+STYLES = {
+    "exaggerated": "its wording is exaggerated",
+    "trifling": "it asks for something trifling",
+    "several things": "it asks several things at once",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """Questions to put to texts, in the pool's order, and the others with the reasons.
+
+    `note` tells where the filter was overruled.
+    """
+
+    kept: tuple[Criterion, ...]
+    dropped: tuple[Dropped, ...]
+    note: str | None = None
+
+
+async def filtered(
+    pool: Sequence[Criterion],
+    checklist: Checklist,
+    assignment: Assignment,
+    generator: Judge,
+    settings: CheckEvalSettings,
+) -> Filtered:
+    """Return what the model leaves of the pool, and of that at most `most_questions`.
+
+    Seeds stay where the model would take out every question: a person stands behind them.
+    """
+    left, reasons, note = list(pool), dict[str, str](), None
+    if settings.asks_model:
+        left, reasons = await _judged(pool, checklist, assignment, generator, settings)
+        if all(question.id in reasons for question in left):
+            note = "the model would take out every question: the seeds stay"
+            reasons = {c.id: reasons[c.id] for c in left if not is_seed(c)}
+        remaining = [question for question in left if question.id not in reasons]
+        reasons |= await redundant(preferred(remaining), assignment, generator, settings)
+    remaining = [question for question in left if question.id not in reasons]
+    for question in preferred(remaining)[settings.most_questions :]:
+        reasons[question.id] = f"no place among the {settings.most_questions} questions allowed"
+    return Filtered(
+        kept=tuple(question for question in left if question.id not in reasons),
+        dropped=tuple(Dropped(criterion=c, reason=reasons[c.id]) for c in left if c.id in reasons),
+        note=note,
+    )
+
+
+def preferred(questions: Sequence[Criterion]) -> list[Criterion]:
+    """Return the questions in the order in which they are worth keeping.
+
+    Seeds come first, then what was made of them: sub-dimensions take turns, and within one the other sides of it and
+    the finer points of each seed do, so that a shorter list covers as much.
+    """
+    seeds, made = ([each for each in questions if is_seed(each) == side] for side in (True, False))
+    return [*_mixed(seeds), *_mixed(made)]
+
+
+def in_turns(lists: Sequence[Sequence[Criterion]]) -> list[Criterion]:
+    """Return the first of each list, then the second of each, and so on."""
+    return [each for each in chain.from_iterable(zip_longest(*lists)) if each is not None]
+
+
+def other_aspects(checklist: Checklist, assignment: Assignment) -> tuple[Aspect, ...]:
+    """Return what a question might be about instead: what the checklist names, or else the task's shipped aspects."""
+    if checklist.others:
+        return tuple(Aspect(name=name, definition=words) for name, words in checklist.others.items())
+    if assignment.aspect.name == WHOLE:
+        return ()
+    own = {assignment.aspect.name, WHOLE}
+    return tuple(aspect for aspect in shipped_aspects(assignment.words.task) if aspect.name not in own)
+
+
+def filter_prompt(
+    sub: SubDimension, questions: Sequence[Criterion], others: Sequence[Aspect], assignment: Assignment
+) -> Prompt[Verdicts]:
+    """Return the prompt for a verdict on each of the questions of one sub-dimension."""
+    fields: Mapping[str, Any] = {
+        **assignment.fields(),
+        "sub_dimension": {"name": sub.name, "definition": sub.definition},
+        "questions": [payload(question) for question in questions],
+        "others": [other.model_dump() for other in others],
+    }
+    return Prompt("checkeval/filter", fields, Verdicts, max_tokens=256 + 128 * len(questions))
+
+
+def _mixed(questions: Sequence[Criterion]) -> list[Criterion]:
+    families: dict[str, dict[str | None, list[Criterion]]] = {}
+    for each in questions:
+        of = about(each)
+        seed = of.seed if of.origin == "elaborated" else None
+        families.setdefault(each.trait, {}).setdefault(seed, []).append(each)
+    return in_turns([in_turns(list(family.values())) for family in families.values()])
+
+
+async def _judged(
+    pool: Sequence[Criterion],
+    checklist: Checklist,
+    assignment: Assignment,
+    generator: Judge,
+    settings: CheckEvalSettings,
+) -> tuple[list[Criterion], dict[str, str]]:
+    """Return the pool, with the polarity that the model found, and the reasons to drop some of it."""
+    others = other_aspects(checklist, assignment)
+    found = await asyncio.gather(
+        *(_verdicts(sub, pool, others, assignment, generator) for sub in checklist.sub_dimensions)
+    )
+    verdicts = dict(chain.from_iterable(found))
+    turned = [_turned(each, verdicts.get(each.id)) for each in pool]
+    reasons = {each.id: _fault(each, verdicts.get(each.id), assignment.aspect.name, settings) for each in turned}
+    return turned, {name: reason for name, reason in reasons.items() if reason}
+
+
+async def _verdicts(
+    sub: SubDimension,
+    pool: Sequence[Criterion],
+    others: Sequence[Aspect],
+    assignment: Assignment,
+    generator: Judge,
+) -> list[tuple[str, Verdict]]:
+    questions = [question for question in pool if question.trait == sub.name]
+    answer = await ask(generator, filter_prompt(sub, questions, others, assignment), salvage=SoundVerdicts)
+    return [(verdict.question, verdict) for verdict in answer.value.verdicts] if answer.value else []
+
+
+def _turned(question: Criterion, verdict: Verdict | None) -> Criterion:
+    """Return the question with "no" as its good answer, if that is what it asks.
+
+    What a person said of a seed is not overruled.
+    """
+    if verdict is None or verdict.yes_means != "worse" or is_seed(question):
+        return question
+    return question.model_copy(update={"question": about(question).model_copy(update={"better": "no"})})
+
+
+def _fault(question: Criterion, verdict: Verdict | None, aspect: str, settings: CheckEvalSettings) -> str | None:
+    """Return what speaks against a question; `None` where nothing does, or nothing is known."""
+    if verdict is None:
+        return None
+    better = about(question).better
+    if verdict.yes_means == "neither":
+        fault = 'neither "yes" nor "no" speaks for a text'
+    elif (verdict.yes_means == "better") != (better == "yes"):
+        fault = f'"{better}" is given as its good answer, but "yes" means {verdict.yes_means}'
+    elif better == "no" and settings.polarity == "yes":
+        fault = '"no" is its good answer'
+    elif verdict.about != aspect:
+        fault = "it is about something else" if verdict.about == ELSEWHERE else f"it is about {verdict.about}"
+    else:
+        fault = STYLES.get(verdict.style, "")
+    return f"{fault}: {verdict.reasoning}".removesuffix(": ") if fault else None

@@ -1,0 +1,192 @@
+"""CheckEval's learning (section 3): from the seed questions of a checklist to those that are put to texts.
+
+seeds                  -> other sides of each sub-dimension, finer points of each seed, independently of one another
+pool                   -> the model takes out what is misaligned, of another aspect, redundant or badly worded
+labelled texts, if any -> every question answered for every text, once; the labels take out and weigh questions
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rubriclab.checklist import Checklist
+from rubriclab.data.example import Example
+from rubriclab.errors import ChecklistError, JudgeError, SettingsError
+from rubriclab.judges.judge import Judge
+from rubriclab.methods.checkeval.answer import Answered, answers
+from rubriclab.methods.checkeval.augment import augmented
+from rubriclab.methods.checkeval.choose import BoolArray, Chosen, Sheet, choose
+from rubriclab.methods.checkeval.filtering import Filtered, filtered
+from rubriclab.methods.checkeval.score import rated, text_score
+from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.hypoeval.selection import correlations
+from rubriclab.methods.method import Learned, Lesson, Progress, Rated, left_out, silent
+from rubriclab.rubric import Criterion, Dropped, Part, rounded
+from rubriclab.stats.correlation import FloatArray
+
+AUGMENTED, FILTERED = 0.2, 0.4
+
+
+async def learn(
+    lesson: Lesson,
+    settings: CheckEvalSettings,
+    *,
+    judge: Judge,
+    generator: Judge,
+    say: Progress = silent,
+    **_unused: Any,
+) -> Learned:
+    """Return the questions that CheckEval keeps, with what was made of the others.
+
+    The same lesson with the same replies gives the same result, in whatever order its examples come; nothing is drawn
+    by lot. `say` is told of progress, and of what went wrong or was overruled.
+
+    Raises:
+        ChecklistError: if there are no seed questions.
+        SettingsError: if a setting needs labelled texts, and there are none.
+        JudgeError: if no question could be made, or none was answered for any labelled text.
+    """
+    checklist = _checklist(lesson, settings)
+    pool = await augmented(checklist, lesson.assignment, generator, settings)
+    say(_with(f"{len(pool.questions)} questions", pool.failures), AUGMENTED)
+    found = await filtered(pool.questions, checklist, lesson.assignment, generator, settings)
+    say(_with(f"{len(found.kept)} questions to ask", [found.note] if found.note else []), FILTERED)
+    dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
+    study = _Study(lesson, settings, found, dimensions, judge, say)
+    return await study.run()
+
+
+@dataclass
+class _Study:
+    """The questions before the labelled texts."""
+
+    lesson: Lesson
+    settings: CheckEvalSettings
+    filtered: Filtered
+    dimensions: Mapping[str, str]
+    judge: Judge
+    say: Progress
+
+    def __post_init__(self) -> None:
+        self.texts = tuple(sorted(self.lesson.examples, key=lambda example: example.id))
+        self.labels = np.array([self.lesson.labels[text.id] for text in self.texts], dtype=float)
+
+    async def run(self) -> Learned:
+        questions, settings = self.filtered.kept, self.settings
+        given = await self._answers()
+        ratings = [{each.id: rated(each, said[each.id], settings.combine) for each in questions} for said in given]
+        sheet = Sheet(*_arrays(questions, ratings), self.labels)
+        if self.texts:
+            questions = tuple(_with_evidence(each, given, ratings, self.labels) for each in questions)
+        chosen = choose(questions, sheet, settings)
+        self.say(_with(f"{len(chosen.questions)} questions kept", chosen.notes), 1.0)
+        part = Part(
+            method="checkeval",
+            settings=settings.model_dump(mode="json"),
+            criteria=chosen.questions,
+            dropped=(*self.filtered.dropped, *_left(questions, chosen)),
+            dimensions=self.dimensions,
+        )
+        ids, candidates = tuple(text.id for text in self.texts), tuple(question.id for question in questions)
+        scores = self._scores(chosen, ratings)
+        if not self.texts or not _by_labels(settings):
+            return Learned(part, ids, candidates, sheet.good, scores, scores, optimistic=False)
+        return Learned(part, ids, candidates, sheet.good, scores, self._reselected(questions, sheet, ratings))
+
+    async def _answers(self) -> list[dict[str, tuple[Answered, ...]]]:
+        """Return the answers to all questions about each text."""
+        done = 0
+
+        async def one(text: Example) -> dict[str, tuple[Answered, ...]]:
+            nonlocal done
+            found = await self._ask(text)
+            done += 1
+            self.say(f"{done} of {len(self.texts)} texts answered", FILTERED + (1 - FILTERED) * done / len(self.texts))
+            return found
+
+        found = await asyncio.gather(*(one(text) for text in self.texts))
+        given = [each for answered in found for said in answered.values() for each in said]
+        if given and all(each.answer is None for each in given):
+            reason = f"The judge gave no usable answer for any training text: {given[0].reason}"
+            raise JudgeError(reason, "Try another --judge.")
+        return found
+
+    async def _ask(self, text: Example) -> dict[str, tuple[Answered, ...]]:
+        assignment = self.lesson.assignment
+        return await answers(text, self.filtered.kept, self.dimensions, assignment, self.judge, settings=self.settings)
+
+    def _scores(self, chosen: Chosen, ratings: Sequence[Mapping[str, Rated]]) -> FloatArray:
+        """Return what scoring gives texts with these ratings; NaN where it gives none."""
+        scale, weights = self.lesson.assignment.scale, self.settings.weights
+        scores = [text_score(chosen.questions, each, weights, scale) for each in ratings]
+        return np.array([np.nan if score is None else score for score in scores], dtype=float)
+
+    def _reselected(
+        self, questions: Sequence[Criterion], sheet: Sheet, ratings: Sequence[Mapping[str, Rated]]
+    ) -> FloatArray:
+        """Return each text's score by what the other groups' labels keep and weigh."""
+
+        def predict(others: BoolArray, inside: BoolArray) -> FloatArray:
+            chosen = choose(questions, sheet.rows(others), self.settings)
+            return self._scores(chosen, [ratings[row] for row in np.flatnonzero(inside).tolist()])
+
+        return left_out([text.group for text in self.texts], predict)
+
+
+def _checklist(lesson: Lesson, settings: CheckEvalSettings) -> Checklist:
+    if lesson.checklist is None:
+        raise ChecklistError(
+            "CheckEval starts from seed questions, and there are none.", "Give a checklist with --checklist FILE."
+        )
+    if settings.needs_labels and not lesson.examples:
+        raise SettingsError(
+            f"The setting {settings.needs_labels} needs labelled texts, and there are none.",
+            "Give labelled texts, or leave the setting at its default.",
+        )
+    return lesson.checklist
+
+
+def _by_labels(settings: CheckEvalSettings) -> bool:
+    """Return whether labels have a part in what a rubric keeps or weighs."""
+    return settings.asks_labels or settings.weights == "regression" or settings.selected > 0
+
+
+def _arrays(questions: Sequence[Criterion], ratings: Sequence[Mapping[str, Rated]]) -> tuple[FloatArray, BoolArray]:
+    """Return scores, NaN where there is none, and whether each question applies; shape (texts, questions)."""
+    shape = len(ratings), len(questions)
+    rows = [[each[question.id] for question in questions] for each in ratings]
+    good = np.array([[np.nan if r.score is None else r.score for r in row] for row in rows], dtype=float).reshape(shape)
+    return good, np.array([[r.applies for r in row] for row in rows], dtype=bool).reshape(shape)
+
+
+def _with_evidence(
+    question: Criterion,
+    given: Sequence[Mapping[str, Sequence[Answered]]],
+    ratings: Sequence[Mapping[str, Rated]],
+    labels: FloatArray,
+) -> Criterion:
+    """Return the question with what the training texts say of it; answers are counted part by part."""
+    good, applies = _arrays([question], ratings)
+    counts = Counter(each.answer for answered in given for each in answered[question.id])
+    judged = int((~np.isnan(good)).sum())
+    update = {
+        "answers": {answer: counts[answer] for answer in ("yes", "no", "n/a")},
+        "pearson": rounded(float(correlations(good, labels)[0])),
+        "judged": judged,
+        "missing": int(applies.sum()) - judged,
+    }
+    return question.model_copy(update={"evidence": question.evidence.model_copy(update=update)})
+
+
+def _left(questions: Sequence[Criterion], chosen: Chosen) -> list[Dropped]:
+    return [Dropped(criterion=each, reason=chosen.left[each.id]) for each in questions if each.id in chosen.left]
+
+
+def _with(doing: str, remarks: Sequence[str]) -> str:
+    return "; ".join([doing, *remarks])

@@ -1,0 +1,105 @@
+"""Questions that ask again what another one asks, or whether it is not so.
+
+Both count one observation twice. Questions of one checklist share most of their words ("Does the summary ..."), so they
+are compared by those that carry what is asked: without grammar, without the text's own name, and with words of one
+meaning made one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rapidfuzz import fuzz
+
+from rubriclab.methods.checkeval.lint.lexicon import (
+    AUXILIARIES,
+    CONJUNCTIONS,
+    DETERMINERS,
+    PREPOSITIONS,
+    PRONOUNS,
+    RELATIVES,
+    word_set,
+)
+from rubriclab.methods.checkeval.lint.reading import Reading
+
+# Both of 100. Two questions are the same above the first, unless each has a word of its own that resembles no word of
+# the other above the second: "the first sentence" and "the last sentence" share all other words.
+SAME_ABOVE = 88.0
+ALIKE_ABOVE = 75.0
+
+_NEGATIONS = word_set(
+    "absence avoid avoided avoiding avoids devoid free lack lacks never no none not nothing refrain without"
+)
+_EMPTY = (
+    AUXILIARIES
+    | CONJUNCTIONS
+    | DETERMINERS - {"one", "two", "three", "no", "what", "which", "whose"}
+    | PREPOSITIONS - {"before", "after", "about"}
+    | PRONOUNS - {"nothing"}
+    | RELATIVES
+    | _NEGATIONS
+    | word_set(
+        ", : ; ? all also any at be been being clear email essay ever letter message output own poem reply response "
+        "story summary text there"
+    )
+)
+# Verbs that only say that something is there: what is asked differs by the thing.
+_HOLDING = word_set(
+    "ask cite contain express give given have hold include mention name present provide report say show state tell"
+)
+# One word for each meaning.
+_SYNONYMS = {
+    word: meaning
+    for meaning, words in {
+        "about": "about treat deal discuss concern",
+        "one": "one single",
+        "error": "mistake fault error",
+        "support": "back confirm support bear",
+        "contradict": "contradict conflict disagree contradiction",
+        "repeat": "repeat repetition repetitive restate duplicate",
+        "main": "main central key chief principal core important",
+        "begin": "begin start open opening beginning",
+        "end": "end close ending conclusion conclude",
+        "reader": "reader someone anyone audience",
+        "answer": "answer reply respond",
+        "understand": "understand follow grasp comprehend",
+    }.items()
+    for word in words.split()
+}
+_ENDINGS = re.compile(r"(?<=\w{3})(?:ations?|ions?|ings?|ed|es|(?<!s)s|ly)$")
+
+
+@dataclass(frozen=True)
+class Gist:
+    """What a question asks, as sorted words, and how many negations turn it round."""
+
+    words: str
+    negations: int
+
+
+def gist(question: Reading) -> Gist:
+    """Return what `question` asks."""
+    carrying = (_meaning(word) for word in question.words if word not in _EMPTY and not _holds(word))
+    return Gist(" ".join(sorted(set(carrying))), sum(word in _NEGATIONS for word in question.words))
+
+
+def same(a: Gist, b: Gist) -> str | None:
+    """Return how two questions repeat each other, if they do."""
+    if not a.words or fuzz.token_sort_ratio(a.words, b.words) < SAME_ABOVE or (_has_own(a, b) and _has_own(b, a)):
+        return None
+    return "asks the opposite of" if (a.negations - b.negations) % 2 else "asks the same as"
+
+
+def _has_own(a: Gist, b: Gist) -> bool:
+    others = b.words.split()
+    return any(all(fuzz.ratio(word, other) < ALIKE_ABOVE for other in others) for word in a.words.split())
+
+
+def _holds(word: str) -> bool:
+    return bool({word, _ENDINGS.sub("", word), _ENDINGS.sub("e", word)} & _HOLDING)
+
+
+def _meaning(word: str) -> str:
+    stem = _ENDINGS.sub("", word)
+    return _SYNONYMS.get(word) or _SYNONYMS.get(stem) or _SYNONYMS.get(stem + "e") or stem.removesuffix("e")

@@ -1,0 +1,49 @@
+"""A yes/no question as rubrics hold it, and as prompts show it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rubriclab.checklist import SubDimension
+from rubriclab.rubric import Criterion, Evidence, Question
+
+
+def make_question(
+    name: str,
+    text: str,
+    sub: SubDimension,
+    seed: str | None = None,
+    *,
+    origin: Literal["seed", "diversified", "elaborated"] = "seed",
+    better: Literal["yes", "no"] = "yes",
+) -> Criterion:
+    """Return the question with the id `name`, made from the question with the id `seed` unless it is one itself."""
+    return Criterion(
+        id=name,
+        kind="question",
+        trait=sub.name,
+        statement=text,
+        evidence=Evidence(origin="seed questions" if seed else "written by hand"),
+        question=Question(origin=origin, seed=seed, better=better),
+    )
+
+
+def about(criterion: Criterion) -> Question:
+    """Return how a question came about and how its answer counts.
+
+    Raises:
+        ValueError: if the criterion is no question.
+    """
+    if criterion.question is None:
+        raise ValueError(f"criterion {criterion.id!r}: expected a question, got a {criterion.kind}")
+    return criterion.question
+
+
+def is_seed(criterion: Criterion) -> bool:
+    """Return whether a person wrote the question."""
+    return about(criterion).origin == "seed"
+
+
+def payload(criterion: Criterion) -> dict[str, str]:
+    """Return what is shown of a question: not which answer is better, since that would suggest one."""
+    return {"id": criterion.id, "text": criterion.statement}

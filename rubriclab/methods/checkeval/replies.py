@@ -1,0 +1,220 @@
+"""The forms in which CheckEval's prompts are answered; reasoning stands before every verdict.
+
+What is asked about is known by id, never by position. Which ids these are is checked against the prompt's fields,
+which the parser passes as validation context. Each list of verdicts or answers has a second form, to which a reply is
+held that failed twice: it keeps what is sound, and what is not is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo, field_validator, model_validator
+
+from rubriclab.data.aspect import Words
+from rubriclab.methods.checkeval.reading import YesNo, read_answer
+
+# What a question is about that belongs to none of the aspects named.
+ELSEWHERE = "something else"
+
+# A model may copy an id in the brackets it is shown in, or decorate it like the beginning of a line.
+_AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:"
+_AROUND_WORD = " \t\n*_`\"'“”‘’."
+
+# The fields that tell why, not what.
+_WORDS = {"reason", "reasoning"}
+
+
+def asked_ids(fields: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the questions that a prompt's fields show, in their order."""
+    groups = fields.get("sub_dimensions", [fields])
+    return [question["id"] for group in groups for question in group["questions"]]
+
+
+def _as_asked(value: Any, info: ValidationInfo) -> Any:
+    """Return an id without what surrounds it."""
+    if not isinstance(value, str) or not info.context or value in (ids := asked_ids(info.context)):
+        return value
+    bare = value.strip(_AROUND_ID)
+    return bare if bare in ids else bare.lower()
+
+
+def _plain(value: Any) -> Any:
+    return value.strip(_AROUND_WORD).lower() if isinstance(value, str) else value
+
+
+def _readable(value: Any) -> YesNo:
+    answer = read_answer(value) if isinstance(value, str) else None
+    if answer is None:
+        raise ValueError(f"yes, no or n/a was expected; got {value!r:.60}")
+    return answer
+
+
+AskedId = Annotated[str, BeforeValidator(_as_asked)]
+
+
+class Elaboration(BaseModel):
+    """Finer questions made from one seed."""
+
+    reasoning: str
+    questions: list[Words]
+
+    @model_validator(mode="after")
+    def _enough(self, info: ValidationInfo) -> Self:
+        _must_hold(self.questions, info.context["fewest"] if info.context else 1)
+        return self
+
+
+class ShortElaboration(Elaboration):
+    """Finer questions made from one seed, be it only one."""
+
+    @model_validator(mode="after")
+    def _enough(self, _info: ValidationInfo) -> Self:
+        _must_hold(self.questions, 1)
+        return self
+
+
+class NewQuestion(BaseModel):
+    """A question about another side of a sub-dimension, and the seed that it stands closest to."""
+
+    seed: AskedId
+    text: Words
+
+    @field_validator("seed")
+    @classmethod
+    def _a_seed(cls, value: str, info: ValidationInfo) -> str:
+        if info.context and value not in (ids := asked_ids(info.context)):
+            raise ValueError(f"one of {', '.join(ids)} was expected; got {value!r:.60}")
+        return value
+
+
+class Diversification(BaseModel):
+    """Questions about other sides of a sub-dimension."""
+
+    reasoning: str
+    questions: list[NewQuestion]
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        _must_hold(self.questions, 1)
+        return self
+
+
+class Verdict(BaseModel):
+    """What a reader of the checklist makes of one question."""
+
+    question: AskedId
+    reasoning: str
+    yes_means: Annotated[Literal["better", "worse", "neither"], BeforeValidator(_plain)]
+    about: str
+    style: Annotated[Literal["fine", "exaggerated", "trifling", "several things"], BeforeValidator(_plain)]
+
+    @field_validator("about")
+    @classmethod
+    def _an_aspect(cls, value: str, info: ValidationInfo) -> str:
+        if not info.context:
+            return value
+        known = [info.context["aspect"]["name"], *(other["name"] for other in info.context["others"]), ELSEWHERE]
+        found = [name for name in known if _plain(name) == _plain(value)]
+        if not found:
+            raise ValueError(f"one of {', '.join(known)} was expected; got {value!r:.60}")
+        return str(found[0])
+
+
+class Verdicts(BaseModel):
+    """One verdict on each question, no more and no fewer."""
+
+    verdicts: list[Verdict]
+
+    @model_validator(mode="after")
+    def _whole(self, info: ValidationInfo) -> Self:
+        _must_name(self.verdicts, info)
+        return self
+
+
+class SoundVerdicts(Verdicts):
+    """The verdicts that can be used."""
+
+    @field_validator("verdicts", mode="before")
+    @classmethod
+    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[Verdict]:
+        return _sound(items, Verdict, info)
+
+    @model_validator(mode="after")
+    def _whole(self, _info: ValidationInfo) -> Self:
+        return self
+
+
+class NamedAnswer(BaseModel):
+    """The answer to one question, after its reason."""
+
+    question: AskedId
+    reason: str
+    answer: Annotated[YesNo, BeforeValidator(_readable)]
+
+
+class Answers(BaseModel):
+    """One answer to each question, no more and no fewer."""
+
+    answers: list[NamedAnswer]
+
+    @model_validator(mode="after")
+    def _whole(self, info: ValidationInfo) -> Self:
+        _must_name(self.answers, info)
+        return self
+
+
+class SoundAnswers(Answers):
+    """The answers that can be used: readable, to a question that was asked, and not contradicted by another one."""
+
+    @field_validator("answers", mode="before")
+    @classmethod
+    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[NamedAnswer]:
+        return _sound(items, NamedAnswer, info)
+
+    @model_validator(mode="after")
+    def _whole(self, _info: ValidationInfo) -> Self:
+        return self
+
+
+S = TypeVar("S", Verdict, NamedAnswer)
+
+
+def _must_hold(questions: Sequence[Any], fewest: int) -> None:
+    if len(questions) < fewest:
+        raise ValueError(f"expected at least {fewest} of them, got {len(questions)}")
+
+
+def _must_name(items: list[S], info: ValidationInfo) -> None:
+    if info.context:
+        expected, got = asked_ids(info.context), [item.question for item in items]
+        if sorted(got) != sorted(expected):
+            raise ValueError(f"one entry each needed for {', '.join(expected)}; got {', '.join(got) or 'none'}")
+
+
+def _sound(items: Any, form: type[S], info: ValidationInfo) -> list[S]:
+    """Return the usable ones of `items`, in the order asked; none for a question on which two items differ."""
+    found: dict[str, list[S | None]] = {name: [] for name in asked_ids(info.context or {"questions": []})}
+    for item in items if isinstance(items, list) else ():
+        name = _as_asked(item.get("question"), info) if isinstance(item, dict) else None
+        if isinstance(name, str) and name in found:
+            found[name].append(_read(item, form, info))
+    sound = [said[0] for said in found.values() if said and all(_agree(said[0], other) for other in said)]
+    usable = [item for item in sound if item is not None]
+    if not usable:
+        raise ValueError("nothing in it can be used")
+    return usable
+
+
+def _read(item: dict[str, Any], form: type[S], info: ValidationInfo) -> S | None:
+    # A verdict is as good without the words that should stand before it.
+    told = dict.fromkeys(_WORDS, "") | {name: value for name, value in item.items() if value is not None}
+    try:
+        return form.model_validate(told, context=info.context)
+    except ValidationError:
+        return None
+
+
+def _agree(one: BaseModel | None, other: BaseModel | None) -> bool:
+    return one is not None and other is not None and one.model_dump(exclude=_WORDS) == other.model_dump(exclude=_WORDS)

@@ -1,0 +1,51 @@
+"""The most that a command would ask, told before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rubriclab.data.example import Example
+from rubriclab.judges.price import estimated_tokens
+from rubriclab.prompts import Prompt, render
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An upper bound on what a command asks, if no reply needs a repair.
+
+    Attributes:
+        calls: prompts.
+        prompt_tokens: tokens read, estimated from the texts' length and erring upwards.
+        completion_tokens: tokens written, if every reply were as long as it may be.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: Estimate) -> Estimate:
+        return Estimate(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
+
+    def __mul__(self, times: int) -> Estimate:
+        return Estimate(self.calls * times, self.prompt_tokens * times, self.completion_tokens * times)
+
+
+def longest(examples: Iterable[Example], count: int) -> tuple[Example, ...]:
+    """Return the `count` examples that take the most tokens to show, the longest first."""
+
+    def size(example: Example) -> int:
+        parts = (example.output, example.source, example.context)
+        return sum(len((part or "").encode("utf-8", "replace")) for part in parts)
+
+    return tuple(sorted(examples, key=size, reverse=True)[:count])
+
+
+def estimate_prompt(prompt: Prompt[Any]) -> Estimate:
+    """Return the most that one prompt takes."""
+    return Estimate(1, estimated_tokens(render(prompt)), prompt.max_tokens)

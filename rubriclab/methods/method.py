@@ -1,0 +1,159 @@
+"""What every method is: settings, learning, scoring, and the most that either asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from pydantic import BaseModel
+
+from rubriclab.checklist import Checklist
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.judges.judge import Judge
+from rubriclab.literature import Finding
+from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.names import MethodName
+from rubriclab.rubric import Part
+from rubriclab.stats.correlation import FloatArray
+
+# What is being done, and the share of the whole that is done, 0 to 1.
+Progress = Callable[[str, float], None]
+
+
+def silent(_doing: str, _share: float) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What there is to learn from.
+
+    Attributes:
+        examples: labelled texts, each with a score for the assignment's aspect; may be empty for a method that needs no
+            labels.
+        assignment: task, aspect and scale.
+        findings: from literature.
+        checklist: seed questions; `None` where the method asks none.
+    """
+
+    examples: tuple[Example, ...]
+    assignment: Assignment
+    findings: tuple[Finding, ...] = ()
+    checklist: Checklist | None = None
+
+    @property
+    def labels(self) -> dict[str, float]:
+        """The human score of each example, by id."""
+        return {example.id: example.scores[self.assignment.aspect.name] for example in self.examples}
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """One text's score by one criterion with the judge's reason, or no score and why it is missing.
+
+    `applies` is false where the judge found that the criterion cannot be asked of this text: that is an answer, and no
+    failure.
+    """
+
+    criterion: str
+    score: float | None
+    reason: str
+    applies: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A part of a rubric, and the ratings it was chosen from.
+
+    Attributes:
+        part: criteria kept and dropped, with evidence.
+        examples: ids of the training texts, the rows of `matrix`.
+        candidates: ids of the criteria that were rated, the columns of `matrix`.
+        matrix: ratings, shape (examples, candidates), NaN where missing.
+        scores: the examples' scores by the part, as scoring would give them; NaN where missing.
+        reselected: the same, but each group's by what the other groups' labels alone would have chosen.
+        optimistic: whether the labels had any part in what `scores` are computed by.
+    """
+
+    part: Part
+    examples: tuple[str, ...]
+    candidates: tuple[str, ...]
+    matrix: FloatArray
+    scores: FloatArray
+    reselected: FloatArray
+    optimistic: bool = True
+
+
+class Learn(Protocol):
+    """Learns a part of a rubric; raises JudgeError if nothing could be learned."""
+
+    async def __call__(
+        self, lesson: Lesson, settings: Any, *, judge: Judge, generator: Judge, seed: int, say: Progress
+    ) -> Learned: ...
+
+
+class Score(Protocol):
+    """Scores one text by a part: a number on the rubric's scale or `None`, and every criterion's rating."""
+
+    async def __call__(
+        self, example: Example, part: Part, assignment: Assignment, judge: Judge
+    ) -> tuple[float | None, tuple[Rated, ...]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One way to evaluate, whole.
+
+    Attributes:
+        name: as users write it.
+        settings: its hyperparameters.
+        published: the settings that give the behaviour of the published code or paper where the defaults differ.
+        prompts: the templates it may ask with.
+        learn, score: the two phases.
+        learning_at_most: the most that learning asks of the judge and of the generator, if no reply needs a repair.
+        scoring_at_most: the most that scoring one text asks.
+        needs_labels: whether it can learn without a labelled text.
+        needs_checklist: whether it starts from seed questions.
+    """
+
+    name: MethodName
+    settings: type[BaseModel]
+    published: Mapping[str, Any]
+    prompts: tuple[str, ...]
+    learn: Learn
+    score: Score
+    learning_at_most: Callable[[Lesson, Any], tuple[Estimate, Estimate]]
+    scoring_at_most: Callable[[Example, Part, Assignment], Estimate]
+    needs_labels: bool = True
+    needs_checklist: bool = False
+
+
+def left_out(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:
+    """Return predictions for each group of texts by what `predict` learns from the others.
+
+    `predict(others, inside)` takes two masks over the texts and returns the numbers for those inside, NaN where it has
+    none.
+    """
+    names = np.array(groups)
+    predicted = np.full(len(groups), np.nan)
+    for group in sorted(set(groups)):
+        inside = names == group
+        predicted[inside] = predict(~inside, inside)
+    return predicted
+
+
+def chosen_settings(model: type[BaseModel], published: Mapping[str, Any], values: Mapping[str, Any]) -> BaseModel:
+    """Return the settings that `values` ask for; `preset: published` sets the published behaviour first.
+
+    Raises:
+        pydantic.ValidationError: for unknown names or values out of bounds.
+        ValueError: for an unknown preset.
+    """
+    chosen = dict(values)
+    preset = chosen.pop("preset", None)
+    if preset not in (None, "published"):
+        raise ValueError(f"unknown preset {preset!r}; the only one is 'published'")
+    return model(**{**(published if preset else {}), **chosen})

@@ -1,0 +1,270 @@
+"""One score of the whole aspect: asked once, or weighted by how probable the judge holds each score to be.
+
+What SEEval and the baselines share. Weighting follows G-Eval (Liu et al. 2023, EMNLP, "G-Eval: NLG Evaluation using
+GPT-4 with Better Human Alignment", section 2): the sum of p(s) * s over the legal scores s, from the provider's
+log-probabilities, or else estimated from samples.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.data.scale import Scale, show
+from rubriclab.errors import JudgeError
+from rubriclab.judges.ask import Answer, ask
+from rubriclab.judges.judge import Judge
+from rubriclab.judges.probabilities import score_distribution
+from rubriclab.methods.estimate import Estimate, estimate_prompt
+from rubriclab.methods.method import Learned, Lesson, Progress, Rated, Score
+from rubriclab.methods.names import MethodName
+from rubriclab.methods.replies import OnScale, Rating
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import DIGITS, Criterion, Part, rounded
+from rubriclab.stats.correlation import FloatArray, pearson
+
+# The most that providers report at each place of a reply.
+ALTERNATIVES = 20
+
+# Samples are numbered with gaps: the numbers between serve questions that are asked again after an unusable reply.
+STRIDE = 10
+
+# A mean over less than this share of the samples would be another statistic.
+LEAST_SAMPLES = 0.5
+
+
+class OverallSettings(BaseModel):
+    """How one score of the whole aspect is asked for."""
+
+    model_config = ConfigDict(frozen=True)
+
+    scoring: Literal["once", "weighted"] = "once"
+    """One answer at temperature 0; or the probability-weighted mean of the legal scores."""
+
+    samples: int = Field(20, ge=2, le=100)
+    """Answers sampled for a weighted score where the provider reports no log-probabilities."""
+
+    temperature: float = Field(1.0, gt=0, le=2)
+    """Sampling temperature of weighted scoring."""
+
+
+# Without a reason before it, so that the probability of a score does not hang on one reasoning.
+class BareScore(BaseModel):
+    """A score and nothing else."""
+
+    score: OnScale
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a method words its question: the template, what it adds to the fields, and the forms of the answer."""
+
+    template: str
+    fields: Callable[[Criterion], Mapping[str, Any]]
+    once: type[BaseModel] = Rating
+    weighted: type[BaseModel] = BareScore
+    max_tokens: int = 512
+
+
+def overall_prompt(
+    example: Example, criterion: Criterion, assignment: Assignment, form: Form, settings: OverallSettings
+) -> Prompt[Any]:
+    """Return the prompt for one score of `example`; of a weighted one the first sample."""
+    weighted = settings.scoring == "weighted"
+    fields = {
+        **asked(assignment, settings).fields(),
+        **assignment.text_fields(example),
+        **form.fields(criterion),
+        "weighted": weighted,
+    }
+    if not weighted:
+        return Prompt(form.template, fields, form.once, max_tokens=form.max_tokens)
+    bare = form.weighted is BareScore
+    return Prompt(
+        form.template,
+        fields,
+        form.weighted,
+        temperature=settings.temperature,
+        max_tokens=64 if bare else form.max_tokens,
+        alternatives=ALTERNATIVES if bare else 0,
+    )
+
+
+def asked(assignment: Assignment, settings: OverallSettings) -> Assignment:
+    """Return the assignment with the scale on which single answers are given.
+
+    Where scores are weighted that is whole steps, if the ends allow it: the weighted mean fills in what lies between,
+    and whole scores are single tokens.
+    """
+    scale = assignment.scale
+    whole = scale.low.is_integer() and scale.high.is_integer() and scale.width > 1
+    if settings.scoring != "weighted" or not whole:
+        return assignment
+    return replace(assignment, scale=Scale(low=scale.low, high=scale.high, whole=True))
+
+
+async def score_overall(
+    example: Example,
+    criterion: Criterion,
+    assignment: Assignment,
+    judge: Judge,
+    *,
+    form: Form,
+    settings: OverallSettings,
+) -> Rated:
+    """Return the text's score by one criterion of the whole aspect, rounded, with the reason."""
+    prompt = overall_prompt(example, criterion, assignment, form, settings)
+    first = await ask(judge, prompt)
+    if settings.scoring == "once":
+        return _rated(criterion.id, first)
+    found = distribution(first, prompt)
+    if found:
+        expected = sum(score * share for score, share in found.items())
+        return Rated(criterion.id, round(expected, DIGITS), f"Probability-weighted: {_shares(found)}.")
+    numbers = range(1, settings.samples)
+    later = (replace(prompt, sample=STRIDE * number, alternatives=0) for number in numbers)
+    return _mean(criterion.id, [first, *await asyncio.gather(*(ask(judge, each) for each in later))])
+
+
+def distribution(answer: Answer[Any], prompt: Prompt[Any]) -> Mapping[float, float] | None:
+    """Return the probability of each legal score as the provider reports it; `None` where it does not.
+
+    A reply that cannot be used tells nothing of them either.
+    """
+    scale = prompt.fields["scale"]
+    if answer.value is None or answer.reply is None or not prompt.alternatives or not scale["whole"]:
+        return None
+    legal = [float(score) for score in range(int(scale["low"]), int(scale["high"]) + 1)]
+    return score_distribution(answer.reply, legal)
+
+
+async def score_all(
+    lesson: Lesson, criterion: Criterion, judge: Judge, form: Form, settings: OverallSettings
+) -> dict[str, Rated]:
+    """Return each example's score by `criterion`, by id."""
+    scored = (
+        score_overall(example, criterion, lesson.assignment, judge, form=form, settings=settings)
+        for example in lesson.examples
+    )
+    return dict(zip((example.id for example in lesson.examples), await asyncio.gather(*scored), strict=True))
+
+
+def require_some(rated: Sequence[Rated]) -> None:
+    """Return if any text has a score, or if there are no texts.
+
+    Raises:
+        JudgeError: if none of them could be scored.
+    """
+    if rated and all(each.score is None for each in rated):
+        reason = rated[0].reason
+        raise JudgeError(f"The judge gave no usable score for any training text: {reason}", "Try another --judge.")
+
+
+def values(rated: Mapping[str, Rated], ids: Sequence[str]) -> FloatArray:
+    """Return the scores of the texts named, NaN where missing or not asked for."""
+    scores = (rated[name].score if name in rated else None for name in ids)
+    return np.array([np.nan if score is None else score for score in scores], dtype=float)
+
+
+def with_evidence(criterion: Criterion, scores: FloatArray, labels: FloatArray) -> Criterion:
+    """Return the criterion with its way of tracking the labels written down."""
+    judged = ~np.isnan(scores)
+    evidence = criterion.evidence.model_copy(
+        update={
+            "pearson": rounded(pearson(scores[judged], labels[judged])) if judged.sum() > 1 else None,
+            "judged": int(judged.sum()),
+            "missing": int((~judged).sum()),
+        }
+    )
+    return criterion.model_copy(update={"evidence": evidence})
+
+
+async def learn_single(
+    method: MethodName,
+    lesson: Lesson,
+    criterion: Criterion,
+    judge: Judge,
+    *,
+    form: Form,
+    settings: OverallSettings,
+    say: Progress,
+) -> Learned:
+    """Return what a method learns that has nothing to choose: its one criterion, measured on the labelled texts.
+
+    Raises:
+        JudgeError: if there are such texts, and none of them could be scored.
+    """
+    say(f"{len(lesson.examples)} texts to score", 0.1)
+    rated, labels = await score_all(lesson, criterion, judge, form, settings), lesson.labels
+    require_some(tuple(rated.values()))
+    ids = tuple(sorted(rated))
+    scores = values(rated, ids)
+    kept = with_evidence(criterion, scores, np.array([labels[name] for name in ids], dtype=float))
+    part = Part(method=method, settings=settings.model_dump(mode="json"), criteria=(kept,))
+    return Learned(part, ids, (criterion.id,), scores.reshape(-1, 1), scores, scores, optimistic=False)
+
+
+def scorer(form: Form) -> Score:
+    """Return how a part of one criterion scores a text that is asked about in `form`."""
+
+    async def score(
+        example: Example, part: Part, assignment: Assignment, judge: Judge
+    ) -> tuple[float | None, tuple[Rated, ...]]:
+        """Return the text's score, and the rating it is with its reason."""
+        settings = OverallSettings.model_validate(part.settings)
+        rated = await score_overall(example, part.criteria[0], assignment, judge, form=form, settings=settings)
+        return rated.score, (rated,)
+
+    return score
+
+
+def part_at_most(form: Form) -> Callable[[Example, Part, Assignment], Estimate]:
+    """Return what tells the most that scoring one text asks."""
+
+    def at_most(example: Example, part: Part, assignment: Assignment) -> Estimate:
+        settings = OverallSettings.model_validate(part.settings)
+        return _at_most(example, part.criteria[0], assignment, form, settings)
+
+    return at_most
+
+
+def texts_at_most(lesson: Lesson, criterion: Criterion, form: Form, settings: OverallSettings) -> Estimate:
+    """Return the most that scoring all labelled texts asks."""
+    total = Estimate()
+    for example in lesson.examples:
+        total += _at_most(example, criterion, lesson.assignment, form, settings)
+    return total
+
+
+def _at_most(
+    example: Example, criterion: Criterion, assignment: Assignment, form: Form, settings: OverallSettings
+) -> Estimate:
+    once = estimate_prompt(overall_prompt(example, criterion, assignment, form, settings))
+    return once * (settings.samples if settings.scoring == "weighted" else 1)
+
+
+def _rated(name: str, answer: Answer[Any]) -> Rated:
+    if answer.value is None:
+        return Rated(name, None, answer.missing or "")
+    return Rated(name, answer.value.score, answer.value.reasoning)
+
+
+def _mean(name: str, answers: Sequence[Answer[Any]]) -> Rated:
+    scores = [answer.value.score for answer in answers if answer.value is not None]
+    if len(scores) < LEAST_SAMPLES * len(answers):
+        reason = next(answer.missing for answer in answers if answer.value is None)
+        return Rated(name, None, f"{len(answers) - len(scores)} of {len(answers)} samples failed; the first: {reason}")
+    shares = {score: count / len(scores) for score, count in sorted(Counter(scores).items())}
+    return Rated(name, round(sum(scores) / len(scores), DIGITS), f"Mean of {len(scores)} samples: {_shares(shares)}.")
+
+
+def _shares(found: Mapping[float, float]) -> str:
+    return ", ".join(f"{show(score)}: {share:.0%}" for score, share in sorted(found.items()) if share >= 0.005)

@@ -1,0 +1,98 @@
+"""Self-explanations: elicited from the judge, and rewritten where they lead astray (SEEval, section 2.2 and 2.3)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel
+
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.errors import JudgeError
+from rubriclab.judges.ask import ask
+from rubriclab.judges.judge import Judge
+from rubriclab.methods.overall import STRIDE, asked
+from rubriclab.methods.seeval.settings import SEEvalSettings
+from rubriclab.prompts import Prompt
+
+# In tokens; a rewriting has its reasoning before it.
+LONGEST = 1536
+LONGEST_REFINED = 2 * LONGEST
+
+
+def _worded(text: str) -> str:
+    if not text.strip():
+        raise ValueError("an explanation needs words")
+    return text.strip()
+
+
+Words = Annotated[str, AfterValidator(_worded)]
+
+
+class Explanation(BaseModel):
+    """What a judge understands a task to ask of it."""
+
+    explanation: Words
+
+
+class Refined(BaseModel):
+    """A better explanation, after the reasoning that led to it."""
+
+    reasoning: str
+    explanation: Words
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A text that the judge put elsewhere than people did."""
+
+    example: Example
+    label: float
+    given: float
+
+
+async def elicit(count: int, assignment: Assignment, judge: Judge, settings: SEEvalSettings) -> tuple[str, ...]:
+    """Return up to `count` different explanations, the one at temperature 0 first.
+
+    Raises:
+        JudgeError: if none could be had.
+    """
+    prompts = (explain_prompt(number, assignment, settings) for number in range(count))
+    answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
+    found = tuple(dict.fromkeys(answer.value.explanation for answer in answers if answer.value))
+    if not found:
+        raise JudgeError(f"No explanation could be obtained: {answers[0].missing}", "Try another --judge.")
+    return found
+
+
+def explain_prompt(number: int, assignment: Assignment, settings: SEEvalSettings) -> Prompt[Explanation]:
+    """Return the prompt for the explanation of that number, counted from 0; scoring tells it again word for word."""
+    return Prompt(
+        "seeval/explain",
+        asked(assignment, settings).fields(),
+        Explanation,
+        temperature=settings.elicit_temperature if number else 0.0,
+        max_tokens=LONGEST,
+        sample=STRIDE * number,
+    )
+
+
+async def refine(explanation: str, mistakes: Sequence[Mistake], assignment: Assignment, generator: Judge) -> str | None:
+    """Return the explanation rewritten in the light of `mistakes`; `None` if no other one could be had."""
+    answer = await ask(generator, refine_prompt(explanation, mistakes, assignment))
+    if answer.value is None or answer.value.explanation == explanation:
+        return None
+    return answer.value.explanation
+
+
+def refine_prompt(explanation: str, mistakes: Sequence[Mistake], assignment: Assignment) -> Prompt[Refined]:
+    """Return the prompt that shows `mistakes` and asks for a better explanation."""
+    observations = [
+        {**assignment.text_fields(mistake.example), "score": mistake.label, "given": mistake.given}
+        for mistake in mistakes
+    ]
+    fields = {**assignment.fields(), "explanation": explanation, "observations": observations}
+    return Prompt("seeval/refine", fields, Refined, max_tokens=LONGEST_REFINED)

@@ -1,0 +1,10 @@
+"""Scoring with the explanation told again as the earlier turn of the conversation (SEEval, figure 2)."""
+
+from __future__ import annotations
+
+from rubriclab.methods.overall import Form, part_at_most, scorer
+
+FORM = Form("seeval/rate", lambda criterion: {"explanation": criterion.statement})
+
+score = scorer(FORM)
+scoring_at_most = part_at_most(FORM)

@@ -1,0 +1,152 @@
+"""What is said of a rubric and its criteria, the same in a terminal and on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rubriclab.data.scale import show
+from rubriclab.report.wording import count, counted, excerpt, figure, listed
+from rubriclab.rubric import Criterion, Evidence, Provenance, Rubric
+
+if TYPE_CHECKING:
+    from rubriclab.scoring.score import CriterionScore
+
+ANSWERS = ("yes", "no", "n/a")
+
+
+def labels_title(made: Provenance) -> str:
+    """Return what the labelled texts were to a version: what it learned from, or what it was only measured on."""
+    measured_only = made.agreement is not None and not made.agreement.optimistic
+    return "labelled texts" if measured_only else "learned from"
+
+
+def labels(made: Provenance) -> str:
+    """Return how many labelled texts there were."""
+    if not made.examples:
+        return "no labelled texts"
+    return f"{count(len(made.examples), 'text')} of {count(len(made.groups), 'group')}"
+
+
+def labels_proposed(rubric: Rubric) -> bool:
+    """Return whether whoever proposed the criteria saw labelled texts."""
+    return any(criterion.evidence.examples for criterion in rubric.criteria)
+
+
+def reselection(rubric: Rubric) -> str:
+    """Return what to keep in mind of a figure for which each group's labels were set aside in turn."""
+    if labels_proposed(rubric):
+        return "optimistic too: other groups' labels chose the criteria, but labels helped to propose them"
+    return "each group by what the other groups' labels chose"
+
+
+def tally(criteria: Sequence[Criterion], which: str = "") -> str:
+    """Return `3 questions` if they are all questions, else `3 criteria`; `which` stands before the noun."""
+    if criteria and all(criterion.kind == "question" for criterion in criteria):
+        return count(len(criteria), f"{which}question")
+    return counted(len(criteria), f"{which}criterion")
+
+
+def contents(criteria: Sequence[Criterion]) -> str:
+    """Return what a rubric consists of, such as `5 criteria` or `12 questions in 4 sub-dimensions`."""
+    kinds = [[each for each in criteria if each.kind == kind] for kind in ("hypothesis", "question", "score")]
+    hypotheses, questions, scores = kinds
+    traits = {question.trait for question in questions}
+    told = (
+        counted(len(hypotheses), "criterion"),
+        f"{count(len(questions), 'question')} in {count(len(traits), 'sub-dimension')}",
+        f"{count(len(scores), 'score')} of the whole aspect",
+    )
+    return listed(words for words, found in zip(told, kinds, strict=True) if found)
+
+
+def title(criterion: Criterion, most: int | None = None) -> str:
+    """Return what a criterion is called: a question by its words, cut after `most`, any other one by its trait."""
+    words = criterion.statement if criterion.question else criterion.trait
+    return f"{excerpt(words, most) if most else words}{polarity(criterion)}"
+
+
+def polarity(criterion: Criterion) -> str:
+    """Return the remark on a question to which "no" speaks for the text; empty for any other criterion."""
+    return " (no is better)" if criterion.question and criterion.question.better == "no" else ""
+
+
+def source(criterion: Criterion) -> str:
+    """Return how a question came about, such as `diversified from s01`; empty for any other criterion."""
+    if criterion.question is None:
+        return ""
+    made = criterion.question
+    return f"{made.origin} from {made.seed}" if made.seed else made.origin
+
+
+def remark(question: Criterion, *others: str) -> str:
+    """Return what is said beside a question: `others`, where they are not empty, and how it came about."""
+    return "; ".join(filter(None, (*others, source(question))))
+
+
+def standing(criterion: Criterion) -> str:
+    """Return the weight, where a criterion shares the score with others, and how it went with the training labels."""
+    if criterion.kind == "score":
+        return training_pearson(criterion.evidence) if criterion.evidence.judged else ""
+    return f"weight {show(criterion.weight)}; {training_pearson(criterion.evidence)}"
+
+
+def training_pearson(evidence: Evidence) -> str:
+    """Return how a criterion went with the training labels."""
+    if not evidence.judged:
+        return "not rated on the training texts"
+    missing = f", {evidence.missing} missing" if evidence.missing else ""
+    held_out = f"; {heldout(evidence)}" if evidence.heldout is not None else ""
+    return f"Pearson {figure(evidence.pearson)} on {evidence.judged} training texts{missing}{held_out}"
+
+
+def heldout(evidence: Evidence) -> str:
+    """Return how a criterion went with labels that were kept from it; empty where that is not known."""
+    return "" if evidence.heldout is None else f"held out {figure(evidence.heldout)}"
+
+
+def question_figures(evidence: Evidence) -> str:
+    """Return a question's answers on the training texts and how they go with the labels; empty if it was not asked."""
+    pearson = f"Pearson {figure(evidence.pearson)}" if evidence.judged else ""
+    return "; ".join(filter(None, (answers(evidence), pearson, heldout(evidence))))
+
+
+def answers(evidence: Evidence) -> str:
+    """Return how often each answer was given on the training texts; empty where that is not known."""
+    if evidence.answers is None:
+        return ""
+    found = evidence.answers
+    given = [f"{found.get(answer, 0)} {answer}" for answer in ANSWERS if answer != "n/a" or found.get(answer)]
+    missing = evidence.judged + evidence.missing - sum(found.values())
+    return ", ".join([*given, f"{missing} missing"] if missing > 0 else given)
+
+
+def answered(part: CriterionScore, criterion: Criterion | None) -> str:
+    """Return what the judge said of a text by one criterion: a score, or a question's `yes`, `no` or `n/a`.
+
+    Questions that were asked of a text in parts may have a score between both answers, which is shown as it is.
+    """
+    if part.score is None:
+        return "none" if part.applies else "n/a"
+    if criterion is None or criterion.question is None or part.score not in (0, 1):
+        return show(part.score)
+    better = criterion.question.better
+    return better if part.score == 1 else {"yes": "no", "no": "yes"}[better]
+
+
+def origin(evidence: Evidence) -> str:
+    """Return where a criterion came from, with how much of what the generator saw."""
+    saw = [count(len(evidence.examples), "text")] if evidence.examples else []
+    saw += [count(len(evidence.findings), "finding")] if evidence.findings else []
+    refined = f", refined {count(evidence.refined, 'time')}" if evidence.refined else ""
+    return f"{evidence.origin}{f' ({listed(saw)})' if saw else ''}{refined}"
+
+
+def carried(criterion: Criterion) -> str:
+    """Return that whoever has the rubric has the labelled texts that are shown with this criterion."""
+    texts = criterion.demonstrations
+    sources = " with their sources" if any(each.source or each.context for each in texts) else ""
+    return (
+        f"The judge is shown {count(len(texts), 'labelled text')}{sources}, in full. This rubric and every pack of it "
+        "hold them: mind that before you share it."
+    )

@@ -1,0 +1,148 @@
+"""What the tests of CheckEval share: checklists, questions, and judges that answer by script."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hypoeval_scripts import ASPECT, assignment, words  # noqa: F401
+
+from rubriclab.checklist import Checklist, SubDimension
+from rubriclab.data import Example
+from rubriclab.digest import digest
+from rubriclab.judges import FakeJudge
+from rubriclab.methods.checkeval.augment import Pool
+from rubriclab.methods.checkeval.questions import make_question
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Criterion
+
+Said = Mapping[str, Any] | str
+AnswerOf = Callable[[str, str, str], str]
+"""The answer to a question (id and text) about an output."""
+
+
+def checklist(sizes: Sequence[int] = (1, 2), **fields: Any) -> Checklist:
+    """Return a checklist for the coherence of summaries: side 1 has the seeds a1 ..., side 2 b1 ..."""
+    subs = [
+        {
+            "name": f"Side {number + 1}",
+            "definition": f"What {words(f'side {number}', 4)} means.",
+            "questions": [
+                {"id": f"{letter}{place}", "text": wording(f"{letter}{place}")} for place in range(1, size + 1)
+            ],
+        }
+        for number, (letter, size) in enumerate(zip("abcdefgh", sizes, strict=False))
+    ]
+    told = {
+        "format": "rubriclab-checklist/1",
+        "task": "summarization",
+        "aspect": ASPECT,
+        "definition": "It holds together.",
+        "sub_dimensions": subs,
+        **fields,
+    }
+    return Checklist.model_validate(told)
+
+
+def wording(name: str) -> str:
+    """Return a question unlike those of any other name."""
+    return f"{words(f'question {name}', 10)}?"
+
+
+def question(name: str, trait: str = "Side 1", seed: str | None = None, **fields: Any) -> Criterion:
+    """Return a question with the id `name`; a seed unless it names one."""
+    fields = {"origin": "elaborated", **fields} if seed else fields
+    sub = SubDimension.model_validate({"name": trait, "definition": "d", "questions": [{"id": "x", "text": "x"}]})
+    return make_question(name, fields.pop("text", wording(name)), sub, seed, **fields)
+
+
+def seeds(given: Checklist) -> tuple[Criterion, ...]:
+    """Return the checklist's own questions."""
+    return tuple(
+        make_question(each.id, each.text, sub, better=each.better)
+        for sub in given.sub_dimensions
+        for each in sub.questions
+    )
+
+
+def by_lot(name: str, _text: str, output: str, seed: int = 0) -> str:
+    """Return yes or no by lot: the same for the same question and output."""
+    return random.Random(digest([seed, name, output])).choice(["yes", "no"])
+
+
+def answers(prompt: Prompt[Any], of: AnswerOf = by_lot) -> dict[str, Any]:
+    """Return a sound reply to an answer prompt."""
+    return {
+        "answers": [
+            {"question": each["id"], "reason": "Seen.", "answer": of(each["id"], each["text"], prompt.fields["output"])}
+            for sub in prompt.fields["sub_dimensions"]
+            for each in sub["questions"]
+        ]
+    }
+
+
+def verdict(name: str, **fields: str) -> dict[str, str]:
+    """Return a verdict with nothing to find fault with, except for `fields`."""
+    sound = {"reasoning": "Fits.", "yes_means": "better", "about": ASPECT, "style": "fine"}
+    return {"question": name, **sound, **fields}
+
+
+def verdicts(prompt: Prompt[Any], **faults: Mapping[str, str]) -> dict[str, Any]:
+    """Return a reply to a filter prompt that finds `faults` by id (with `_` for `-`) and nothing else."""
+    return {
+        "verdicts": [
+            verdict(each["id"], **faults.get(each["id"].replace("-", "_"), {})) for each in prompt.fields["questions"]
+        ]
+    }
+
+
+class Scripted:
+    """The usual answers to every prompt of CheckEval; `answers` replaces single ones by the template's name.
+
+    New questions are all unlike, the filter finds no fault, and texts are answered for by lot.
+    """
+
+    def __init__(self, **replaced: Callable[[Prompt[Any]], Said]) -> None:
+        self._answers: dict[str, Callable[[Prompt[Any]], Said]] = {
+            "diversify": self._diversify,
+            "elaborate": self._elaborate,
+            "filter": verdicts,
+            "redundant": lambda _: {"reasoning": "They differ.", "same_as": "none"},
+            "answer": answers,
+            **replaced,
+        }
+
+    def __call__(self, prompt: Prompt[Any]) -> Said:
+        return self._answers[prompt.name.removeprefix("checkeval/")](prompt)
+
+    @staticmethod
+    def _diversify(prompt: Prompt[Any]) -> Said:
+        name, seed = prompt.fields["sub_dimension"]["name"], prompt.fields["questions"][-1]["id"]
+        new = [{"seed": seed, "text": wording(f"{name} side {number}")} for number in range(prompt.fields["count"])]
+        return {"reasoning": "Missed.", "questions": new}
+
+    @staticmethod
+    def _elaborate(prompt: Prompt[Any]) -> Said:
+        name, count = prompt.fields["question"]["id"], prompt.fields["fewest"]
+        return {"reasoning": "Parts.", "questions": [wording(f"{name} point {number}") for number in range(count)]}
+
+
+def scripted(**replaced: Callable[[Prompt[Any]], Said]) -> FakeJudge:
+    """Return a fake judge with the usual answers, except for those replaced."""
+    return FakeJudge(Scripted(**replaced))
+
+
+def of_kind(judge: FakeJudge, name: str) -> list[Prompt[Any]]:
+    """Return the prompts of one template that the judge was asked, repairs aside."""
+    return [prompt for prompt in judge.asked if prompt.name == f"checkeval/{name}" and prompt.repair is None]
+
+
+def text(output: str = "Some words.", **fields: Any) -> Example:
+    """Return a text to judge."""
+    return Example(id="t", output=output, group="g", **fields)
+
+
+def pool_ids(pool: Pool) -> list[str]:
+    """Return the ids of a pool's questions."""
+    return [each.id for each in pool.questions]

@@ -1,0 +1,78 @@
+"""`rubriclab evaluate --baseline`: the judges that every claim is held against, made on the spot, kept as versions."""
+
+from __future__ import annotations
+
+import pytest
+from commands import HELDOUT, LABELLED, Commands
+
+BASELINES = ("direct", "few_shot", "geval", "analyze_rate")
+ALL = [argument for name in BASELINES for argument in ("--baseline", name)]
+
+
+def test_each_baseline_is_evaluated_on_the_same_texts_and_kept_as_a_version(own: Commands) -> None:
+    done = own("evaluate", HELDOUT, "--rubric", "news@1", *ALL, "--labelled", LABELLED, "--level", "dataset", "--json")
+    rows = {row["evaluator"]: row for row in done.json["results"]}
+    refs = [f"summarization-coherence-{name}@1" for name in BASELINES]
+    assert list(rows)[:5] == ["news@1", *refs]
+    assert {(row["n"], row["groups"], row["unscored"]) for row in rows.values()} == {(72, 12, 0)}
+    assert [row["rubric"] for row in own("list", "--json").json["versions"]] == ["news@2", "relevance@1", *sorted(refs)]
+    assert all(rows[ref]["spearman"]["value"] > 0 for ref in refs)
+
+
+def test_a_baseline_that_is_there_is_used_again_and_gives_the_same_figures(own: Commands) -> None:
+    command = ("evaluate", HELDOUT, "--rubric", "news@1", "--baseline", "geval", "--level", "dataset", "--json")
+    first, again = own(*command).json, own(*command).json
+    assert first == again
+    alone = own("evaluate", HELDOUT, "--rubric", "summarization-coherence-geval", "--level", "dataset", "--json").json
+    assert alone["results"][0] == first["results"][1]
+
+
+def test_few_shot_without_texts_to_show_is_refused_before_anything_is_kept(own: Commands) -> None:
+    done = own("evaluate", HELDOUT, "--rubric", "news@1", "--baseline", "direct", "--baseline", "few_shot")
+    assert done.code == 2
+    assert "--labelled PATH" in done.error
+    assert "summarization-coherence-direct" not in own("list").out
+
+
+def test_texts_that_few_shot_shows_are_not_evaluated(own: Commands) -> None:
+    few_shot = ("--baseline", "few_shot", "--labelled", HELDOUT)
+    done = own("evaluate", HELDOUT, "--rubric", "news@1", *few_shot, "--level", "dataset", "--json")
+    assert {row["n"] for row in done.json["results"]} == {72 - 3 * 6}  # three groups of six texts
+    assert "18 of 72 texts left out" in done.err
+
+
+def test_one_rubric_given_twice_or_two_of_one_aspect_have_each_baseline_once(own: Commands) -> None:
+    rubrics = ("--rubric", "news@1", "--rubric", "news@2", "--rubric", "relevance")
+    baselines = ("--baseline", "direct", "--baseline", "direct", "--level", "dataset", "--json")
+    names = [row["evaluator"] for row in own("evaluate", HELDOUT, *rubrics, *baselines).json["results"]]
+    assert [name for name in names if "direct" in name and not name.startswith("floor")] == [
+        "summarization-coherence-direct@1",
+        "summarization-relevance-direct@1",
+    ]
+
+
+def test_a_dry_run_tells_what_baselines_would_ask_and_makes_none(own: Commands) -> None:
+    asked = own("evaluate", HELDOUT, "--rubric", "news@1", *ALL, "--labelled", LABELLED, "--dry-run", "--json").json[
+        "at_most"
+    ]
+    calls = {name: row["calls"] for name, row in asked.items()}
+    assert calls["news@1"] == 5 * 72
+    assert calls["direct beside news@1"] == calls["analyze_rate beside news@1"] == 72
+    assert calls["geval beside news@1"] == 1 + 20 * 72
+    assert calls["few_shot beside news@1"] == 72 + 3
+    assert "direct" not in own("list").out
+
+
+def test_an_unknown_baseline_is_refused(learned: Commands) -> None:
+    done = learned("evaluate", HELDOUT, "--rubric", "news@1", "--baseline", "gpt")
+    assert done.code == 2
+    assert "'direct', 'few_shot', 'geval', 'analyze_rate'" in done.err
+
+
+@pytest.mark.parametrize("content", ["", '{"output": "Unlabelled."}\n'])
+def test_texts_to_show_without_a_label_are_refused(own: Commands, content: str) -> None:
+    path = own.folder / "unlabelled.jsonl"
+    path.write_text(content)
+    done = own("evaluate", HELDOUT, "--rubric", "news@1", "--baseline", "few_shot", "--labelled", path)
+    assert done.code == 2
+    assert "unlabelled.jsonl" in done.error

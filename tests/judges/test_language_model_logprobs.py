@@ -1,0 +1,250 @@
+"""Token log-probabilities, asked for over HTTP at the local server, and how a provider's report is read."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from judge_questions import rate
+from reply_tokens import ABOVE, BELOW, CHOSEN, entry, log_probabilities
+from server import ERRORS, RunningServer
+
+from rubriclab.errors import JudgeUnavailable
+from rubriclab.judges import JudgeOptions, LanguageModel, Ledger, MemoryAnswers, connect, score_distribution
+from rubriclab.judges.logprobs import VERY_UNLIKELY, reported_tokens
+
+# The fake's address is OpenAI's own and one of litellm's generic ways in, which read replies in two different places.
+MODELS = ["openai/fake", "hosted_vllm/fake"]
+SCORES = (1.0, 2.0, 3.0, 4.0, 5.0)
+
+
+def model(name: str = "openai/fake", **given: Any) -> LanguageModel:
+    return LanguageModel(name, timeout=5, **given)
+
+
+def four(messages: Any, body: Any) -> str:
+    return '{"reasoning": "Reads well.", "score": 4}'
+
+
+def place(token: str, *likely: tuple[str, float], **changed: Any) -> dict[str, Any]:
+    others = likely or ((token, 0.9),)
+    return {**entry(token, 0.9), "top_logprobs": [entry(*other) for other in others], **changed}
+
+
+def sent(server: RunningServer) -> list[tuple[Any, Any]]:
+    return [(body.get("logprobs"), body.get("top_logprobs")) for body in server.bodies]
+
+
+@pytest.fixture(autouse=True)
+def _at_every_address(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOSTED_VLLM_API_BASE", server.url)
+    server.brain = four
+
+
+@pytest.mark.parametrize("name", MODELS)
+async def test_alternatives_come_with_the_reply(server: RunningServer, name: str) -> None:
+    reply = await model(name).reply(rate(alternatives=20))
+    assert sent(server) == [(True, 20)]
+    assert "".join(token.text for token in reply.tokens) == reply.text
+    (score,) = (token for token in reply.tokens if token.text == "4")
+    shares = {text: math.exp(logprob) for text, logprob in score.alternatives}
+    assert shares == pytest.approx({"4": CHOSEN, "5": ABOVE, "3": BELOW, " perhaps": 0.03})
+
+
+async def test_score_distribution_is_that_of_the_server(server: RunningServer) -> None:
+    reply = await model().reply(rate(alternatives=20))
+    total = CHOSEN + ABOVE + BELOW
+    assert score_distribution(reply, SCORES) == pytest.approx(
+        {1: 0, 2: 0, 3: BELOW / total, 4: CHOSEN / total, 5: ABOVE / total}
+    )
+
+
+async def test_whole_stack_carries_the_tokens(server: RunningServer) -> None:
+    judge = connect("openai/fake", options=JudgeOptions(timeout=5), ledger=Ledger(), answers=MemoryAnswers())
+    first, kept = await judge.reply(rate(alternatives=3)), await judge.reply(rate(alternatives=3))
+    assert kept.cached
+    assert kept.tokens == first.tokens != ()
+    assert sent(server) == [(True, 3)]
+
+
+async def test_nothing_is_asked_for_where_the_prompt_asks_for_nothing(server: RunningServer) -> None:
+    assert (await model().reply(rate())).tokens == ()
+    assert "logprobs" not in server.bodies[0]
+    assert "top_logprobs" not in server.bodies[0]
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("setting", ["logprobs", "top_logprobs"])
+async def test_refused_log_probabilities_are_left_out_from_then_on(
+    server: RunningServer, name: str, setting: str
+) -> None:
+    server.refuses = {setting}
+    judge = model(name)
+    for text in ("one", "two"):
+        reply = await judge.reply(rate(text, alternatives=20))
+        assert reply.text
+        assert reply.tokens == ()
+    assert sent(server) == [(True, 20), (None, None), (None, None)]
+    assert judge.dropped == ("logprobs",)
+
+
+async def test_refusal_by_a_server_error_is_learnt_from_too(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "logprobs is not supported for models created with `logits_all=False`"
+    monkeypatch.setitem(ERRORS, "no_logits", (500, said))
+    server.script.append("no_logits")
+    assert (await model().reply(rate(alternatives=20))).text
+    assert sent(server) == [(True, 20), (None, None)]
+
+
+async def test_schema_and_log_probabilities_are_refused_one_by_one(server: RunningServer) -> None:
+    server.refuses = {"response_format", "logprobs"}
+    judge = LanguageModel("gpt-4o-mini", timeout=5)
+    assert (await judge.reply(rate(alternatives=20))).text
+    assert judge.dropped == ("logprobs", "response_format")
+    assert len(server.bodies) == 3
+
+
+async def test_requests_in_flight_learn_of_the_refusal_each(server: RunningServer) -> None:
+    server.refuses, server.latency = {"logprobs"}, 0.05
+    judge = model()
+    replies = await asyncio.gather(*(judge.reply(rate(str(number), alternatives=20)) for number in range(3)))
+    assert all(reply.text for reply in replies)
+    assert sent(server) == 3 * [(True, 20)] + 3 * [(None, None)]
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("fault", ["rate_limit", "server_error", "overloaded", "cut_body"])
+async def test_passing_fault_is_no_refusal(server: RunningServer, name: str, fault: str) -> None:
+    server.script.append(fault)
+    judge = model(name)
+    with pytest.raises(JudgeUnavailable):
+        await judge.reply(rate(alternatives=20))
+    assert len(server.bodies) == 1
+    assert (await judge.reply(rate(alternatives=20))).tokens
+
+
+@pytest.mark.parametrize("name", ["o3-mini", "gpt-5-mini", "openai/gpt-5"])
+async def test_model_known_to_report_none_is_not_asked(server: RunningServer, name: str) -> None:
+    judge = model(name)
+    assert (await judge.reply(rate(alternatives=20))).text
+    assert sent(server) == [(None, None)]
+    assert "logprobs" in judge.dropped
+
+
+async def test_server_that_ignores_the_wish_leaves_no_tokens(server: RunningServer) -> None:
+    server.logprobs = None
+    judge = model()
+    for text in ("one", "two"):
+        assert (await judge.reply(rate(text, alternatives=20))).tokens == ()
+    assert sent(server) == 2 * [(True, 20)]
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "report",
+    [
+        "none",
+        [],
+        {},
+        {"content": []},
+        {"content": {"token": "4"}},
+        {"content": "4"},
+        {"content": [4]},
+        {"content": [{"token": "4"}]},
+        {"content": [place("4", logprob="high")]},
+        {"content": [place("4", top_logprobs=[{"token": "5", "logprob": None}])]},
+        {"content": [{**place("4"), "token": 4}]},
+        {"tokens": ["4"], "token_logprobs": [-0.1], "top_logprobs": [{"4": -0.1}]},
+    ],
+    ids=str,
+)
+async def test_damaged_report_leaves_the_reply_without_tokens(server: RunningServer, name: str, report: Any) -> None:
+    server.logprobs = lambda *_: report
+    reply = await model(name).reply(rate(alternatives=20))
+    assert reply.text == four(None, None)
+    assert reply.tokens == ()
+
+
+def as_objects(value: Any) -> Any:
+    if isinstance(value, dict):
+        return SimpleNamespace(**{key: as_objects(part) for key, part in value.items()})
+    return [as_objects(part) for part in value] if isinstance(value, list) else value
+
+
+def test_objects_and_dictionaries_are_read_alike() -> None:
+    report = log_probabilities("a 4", 3)
+    assert reported_tokens(as_objects(report), "a 4") == reported_tokens(report, "a 4") != ()
+
+
+def texts(report: list[dict[str, Any]], text: str) -> list[str]:
+    return [token.text for token in reported_tokens({"content": report}, text)]
+
+
+def test_thinking_before_and_end_mark_behind_are_left_out() -> None:
+    report = [place("4"), place("?"), place("</think>"), place("a"), place(" 4"), place("<|eot_id|>")]
+    assert texts(report, "a 4") == ["a", " 4"]
+    assert texts(report, "4") == []
+    assert texts(report, "a 5") == []
+    assert texts(report, "") == []
+
+
+def test_character_in_several_tokens_is_put_together_from_their_bytes() -> None:
+    fox, tail = list("🦊".encode()), [place(" 4"), place("")]
+    report = [place("\\xf0\\x9f", bytes=fox[:2]), place("\\xa6", bytes=fox[2:3]), place("\\x8a", bytes=fox[3:]), *tail]
+    assert texts(report, "🦊 4") == ["", "", "🦊", " 4"]
+
+
+def test_chosen_token_is_among_its_alternatives() -> None:
+    (token,) = reported_tokens({"content": [place("7", ("4", 0.5), logprob=-6.0)]}, "7")
+    assert token.alternatives == (("4", math.log(0.5)), ("7", -6.0))
+
+
+def test_probability_of_nothing_is_finite_and_rounding_above_one_is_one() -> None:
+    likely = [{"token": "4", "logprob": 1e-6}, {"token": "5", "logprob": -math.inf}]
+    (token,) = reported_tokens({"content": [place("4", top_logprobs=likely)]}, "4")
+    assert token.alternatives == (("4", 0.0), ("5", VERY_UNLIKELY))
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        place("4", logprob=math.nan),
+        place("4", logprob=0.5),
+        place("4", logprob="-0.1"),
+        place("4", bytes=[999]),
+        place("4", bytes="4"),
+        place("4", top_logprobs=[]),
+        place("4", top_logprobs=None),
+        place("4", top_logprobs=[{"token": "\ud83e", "logprob": -1.0}]),
+        place("4", top_logprobs={"4": -0.1}),
+    ],
+    ids=str,
+)
+def test_one_damaged_place_leaves_no_tokens(damaged: dict[str, Any]) -> None:
+    assert texts([place("a "), place("4")], "a 4") == ["a ", "4"]
+    assert texts([place("a "), damaged], "a 4") == []
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("4"),
+    lambda part: (
+        st.lists(part, max_size=3)
+        | st.dictionaries(st.sampled_from(["content", "token", "logprob", "bytes", "top_logprobs"]), part, max_size=5)
+    ),
+    max_leaves=12,
+)
+
+
+@given(ANYTHING, st.text(max_size=4))
+@settings(deadline=None, max_examples=100)
+def test_no_report_breaks_the_reading(report: Any, text: str) -> None:
+    tokens = reported_tokens(report, text)
+    assert not tokens or "".join(token.text for token in tokens) == text

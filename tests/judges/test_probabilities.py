@@ -1,0 +1,228 @@
+"""The distribution of a score over the legal ones."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rubriclab.judges import Reply, Token, score_distribution
+
+FIVE = (1.0, 2.0, 3.0, 4.0, 5.0)
+TEN = tuple(float(score) for score in range(1, 11))
+SURE = {"4": 0.6, "5": 0.3, "3": 0.05}
+
+
+def token(text: str, shares: Mapping[str, float] | None = None) -> Token:
+    likely = shares or {text: 0.9, " else": 0.05}
+    return Token(text, tuple((other, math.log(share)) for other, share in likely.items()))
+
+
+def reply(before: str, number: Token, behind: str) -> Reply:
+    tokens = (*map(token, before), number, *map(token, behind))
+    return Reply("".join(part.text for part in tokens), "m", tokens=tokens)
+
+
+def scored(shares: Mapping[str, float], chosen: str = "4", legal: Sequence[float] = FIVE) -> Any:
+    return score_distribution(reply('{"reasoning": "ok", "score": ', token(chosen, shares), "}"), legal)
+
+
+def test_probabilities_are_shared_out_among_legal_scores() -> None:
+    assert scored(SURE) == pytest.approx({1: 0, 2: 0, 3: 0.05 / 0.95, 4: 0.6 / 0.95, 5: 0.3 / 0.95})
+
+
+def test_expectation_is_the_probability_weighted_score() -> None:
+    found = scored({"4": 0.5, "5": 0.5})
+    assert sum(score * share for score, share in found.items()) == pytest.approx(4.5)
+
+
+@pytest.mark.parametrize("spelling", ["5", " 5", "  5", "\n5", '"5', '"5"', "5}", "5,", "5\n", ' "5" }', "': 5", "5.0"])
+def test_spellings_of_a_score_are_added_up(spelling: str) -> None:
+    assert scored({"4": 0.5, "5 ": 0.1, spelling: 0.3})[5] == pytest.approx(0.4 / 0.9)
+
+
+@pytest.mark.parametrize(
+    "other", ["five", "5th", "5/5", "-5", "+5", "05", "5.", "5.5", ".5", "5 5", "6", "0", "", "٥", "5e0"]
+)
+def test_what_reads_as_something_else_is_left_out(other: str) -> None:
+    assert scored({"4": 0.6, "3": 0.2, other: 0.2}) == pytest.approx({1: 0, 2: 0, 3: 0.25, 4: 0.75, 5: 0})
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.51, True), (0.49, False)])
+def test_too_little_on_legal_scores_cannot_be_told(share: float, told: bool) -> None:
+    assert (scored({"4": share, "none": 1 - share}) is not None) is told
+
+
+def test_reply_without_tokens_or_with_those_of_another_text_cannot_be_told() -> None:
+    whole = reply('{"score": ', token("4", SURE), "}")
+    assert score_distribution(whole, FIVE)
+    assert score_distribution(Reply(whole.text, "m"), FIVE) is None
+    assert score_distribution(Reply("", "m"), FIVE) is None
+    assert score_distribution(Reply(whole.text + " ", "m", tokens=whole.tokens), FIVE) is None
+    assert score_distribution(Reply(whole.text.replace("4", "5"), "m", tokens=whole.tokens), FIVE) is None
+
+
+@pytest.mark.parametrize("parts", [("4", ".", "5"), ("4", ".0"), ("1", "0"), ("-", "1"), ("-1", ".5")])
+def test_number_in_several_tokens_cannot_be_told(parts: tuple[str, ...]) -> None:
+    tokens = tuple(map(token, ('{"score": ', *parts, "}")))
+    text = "".join(part.text for part in tokens)
+    assert score_distribution(Reply(text, "m", tokens=tokens), [-1.5, -1, 1, 4, 4.5, 10]) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ('{"score": ', "}"),
+        ('{\n  "score"\n:\t', "\n}\n"),
+        ('{"score": "', '"}'),
+        ('{"score": 1, "score": ', "}"),
+        ('{"reasoning": "a \\"score\\": 1, I think", "score": ', ', "sure": 1}'),
+        ('{"parts": {"score": 1}, "list": [{"score": 2}], "score": ', "}"),
+        ('{"score": ', ', "parts": {"score": 1}}'),
+        ('Here {in short} you are:\n```json\n{"score": ', "}\n```\nscore: 1 of 5."),
+        ('{} {"other": 1} {"score": ', "}"),
+    ],
+)
+def test_value_of_the_field_is_found(before: str, behind: str) -> None:
+    assert score_distribution(reply(before, token("4", SURE), behind), FIVE) == scored(SURE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4",
+        "score: 4",
+        '{"score": 4',
+        '{"points": 4}',
+        '{"score": "four"}',
+        '{"score": true}',
+        '{"score": null}',
+        '{"score": [4]}',
+        '{"score": {"score": 4}}',
+        '{"score": 4e0}',
+        '{"score": "4/5"}',
+        '{"score": 4} {"score": 4}',
+        '[{"parts": {"score": 4}}]',
+        '{"reasoning": "\\"score\\": 4"}',
+        '{"score":' * 5000,
+    ],
+)
+def test_text_without_one_such_number_cannot_be_told(text: str) -> None:
+    before, _, behind = text.partition("4")
+    four = reply(before, token("4", SURE), behind) if "4" in text else reply(text, token(""), "")
+    assert four.text == text
+    assert score_distribution(four, FIVE) is None
+
+
+def test_another_field_can_be_asked_for() -> None:
+    answer = reply('{"score": 1, "my \\"rating\\"": ', token("4", SURE), "}")
+    assert score_distribution(answer, FIVE, 'my "rating"') == scored(SURE)
+
+
+def test_first_digit_of_a_longer_score_counts_for_neither() -> None:
+    """A tokeniser that writes 10 as "1" and "0" leaves open what a "1" would have become."""
+    assert scored({"8": 0.6, "1": 0.2, "9": 0.2}, "8", TEN)[8] == pytest.approx(0.75)
+    assert scored({"8": 0.6, "1": 0.2, "9": 0.2}, "8", TEN)[1] == 0
+    assert scored({"1": 0.9, "2": 0.1}, "1", TEN) is None
+
+
+def test_first_digit_counts_where_longer_scores_are_seen_in_one_token() -> None:
+    assert scored({"8": 0.6, "1": 0.2, "10": 0.2}, "8", TEN)[1] == pytest.approx(0.2)
+    hundred = [float(score) for score in range(101)]
+    found = scored({"85": 0.5, "8": 0.2, "90": 0.1, "10": 0.2}, "85", hundred)
+    assert found[8] == pytest.approx(0.25)  # two digits are seen, so 80 to 89 are single tokens
+    assert found[10] == 0  # three are not, so this may have become 100
+
+
+def test_scores_with_a_decimal_cannot_be_told_from_their_whole_part() -> None:
+    halves = [step / 2 for step in range(2, 11)]
+    assert scored(SURE, legal=halves) is None
+    assert scored({"4.5": 0.6, "4.0": 0.4}, "4.5", halves) == pytest.approx(
+        {**dict.fromkeys(halves, 0), 4: 0.4, 4.5: 0.6}
+    )
+
+
+def test_negative_scores_are_legal_too() -> None:
+    assert scored({"-1": 0.5, "1": 0.3, "-": 0.2}, "-1", [-1, 0, 1]) == pytest.approx({-1: 0.625, 0: 0, 1: 0.375})
+    assert scored({"-1": 0.9, "2": 0.1}, "-1", [-10, -1, 2]) is None
+    assert scored({"-1": 0.6, "1": 0.3}, "-1", [-1, 1, 10]) == {-1: 1, 1: 0, 10: 0}
+
+
+def test_probability_that_is_no_number_cannot_be_told() -> None:
+    for damaged in (math.nan, -math.inf):
+        four = Token("4", (("4", damaged), ("5", damaged)))
+        assert score_distribution(reply('{"score": ', four, "}"), FIVE) is None
+
+
+@st.composite
+def tokenised(draw: st.DrawFn, before: str, number: str, behind: str, shares: Mapping[str, float]) -> Reply:
+    """The same text, cut anywhere but within its number; the number's alternatives stand in the same surroundings."""
+    cuts = st.sets(st.integers(0, len(before)), max_size=6)
+    first = sorted({0, *draw(cuts), len(before)})
+    last = sorted({0, *draw(st.sets(st.integers(0, len(behind)), max_size=4)), len(behind)})
+    head = [before[a:b] for a, b in itertools.pairwise(first)]
+    tail = [behind[a:b] for a, b in itertools.pairwise(last)]
+    left = head.pop() if head and draw(st.booleans()) else ""
+    right = tail.pop(0) if tail and draw(st.booleans()) else ""
+    middle = token(left + number + right, {left + other + right: share for other, share in shares.items()})
+    tokens = (*map(token, head), middle, *map(token, tail))
+    return Reply(before + number + behind, "m", tokens=tokens)
+
+
+@given(st.data(), st.text(max_size=12), st.sampled_from(FIVE))
+@settings(deadline=None, max_examples=100)
+def test_cuts_outside_the_number_change_nothing(data: st.DataObject, reasoning: str, chosen: float) -> None:
+    before = f'{{"reasoning": {_quoted(reasoning)}, "score": '
+    shares = {f"{chosen:g}": 0.5, f"{chosen % 5 + 1:g}": 0.3, "none": 0.1}
+    answer = data.draw(tokenised(before, f"{chosen:g}", ', "sure": true} Done.', shares))
+    assert score_distribution(answer, FIVE) == scored(shares, f"{chosen:g}")
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "").replace('"', "'").translate(dict.fromkeys(range(32))) + '"'
+
+
+ALTERNATIVES = st.lists(
+    st.tuples(
+        st.sampled_from([*map(str, range(12)), " 4", '"5"', "4}", "0.5", "-1", "a", ""]) | st.text(), st.floats()
+    ),
+    max_size=6,
+).map(tuple)
+
+
+@given(
+    st.text("0123456789.- ", max_size=3),
+    ALTERNATIVES,
+    st.lists(st.integers(-3, 12) | st.floats(-3, 12), max_size=8),
+)
+@settings(deadline=None, max_examples=200)
+def test_distribution_is_over_the_legal_scores_and_sums_to_one(
+    number: str, alternatives: tuple[tuple[str, float], ...], legal: list[float]
+) -> None:
+    found = score_distribution(reply('{"score": ', Token(number, alternatives), "}"), legal)
+    if found is not None:
+        assert set(found) == set(legal)
+        assert all(share >= 0 for share in found.values())
+        assert math.fsum(found.values()) == pytest.approx(1)
+
+
+@given(
+    st.lists(
+        st.builds(
+            Token, st.sampled_from(['{"score"', ":", " ", "4", "}", "{", '"', ",", "[", "\\"]) | st.text(), ALTERNATIVES
+        ),
+        max_size=8,
+    ),
+    st.lists(st.floats(), max_size=4),
+    st.text(max_size=5) | st.just("score"),
+)
+@settings(deadline=None, max_examples=200)
+def test_no_reply_breaks_the_reading(tokens: list[Token], legal: list[float], field: str) -> None:
+    answer = Reply("".join(part.text for part in tokens), "m", tokens=tuple(tokens))
+    found = score_distribution(answer, legal, field)
+    assert found is None or math.fsum(found.values()) == pytest.approx(1)

@@ -1,0 +1,75 @@
+"""`analyze_rate`: the analysis comes first, and the score follows from it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypoeval_scripts import assignment, example
+from overall_scripts import overall, part, said
+
+from rubriclab.errors import JudgeUnavailable
+from rubriclab.judges import FakeJudge
+from rubriclab.judges.ask import read
+from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.judges.judge import Reply
+from rubriclab.methods.baselines.analyze_rate import Analysis
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.prompts import Prompt
+
+TEXT = example(1, 3, source="A source.")
+SCORE = METHODS["analyze_rate"].score
+
+
+async def test_the_analysis_is_asked_for_before_the_score_and_is_the_reason():
+    judge = FakeJudge(lambda _: {"analysis": "It begins well and ends badly.", "score": 2})
+    value, (found,) = await SCORE(TEXT, part("analyze_rate"), assignment(), judge)
+    (prompt,) = judge.asked
+    assert (value, found.reason) == (2, "It begins well and ends badly.")
+    assert list(prompt.reply.model_fields) == ["analysis", "score"]
+    told = said(prompt)
+    assert told.index("`analysis`") < told.index("`score`")
+
+
+@pytest.mark.parametrize(
+    "reply", [{"score": 3}, {"analysis": "Long.", "score": 9}, {"analysis": "Long."}], ids=json.dumps
+)
+async def test_a_score_without_analysis_or_off_the_scale_is_missing(reply):
+    value, (found,) = await SCORE(TEXT, part("analyze_rate"), assignment(), FakeJudge(lambda _: reply))
+    assert value is found.score is None
+    assert found.reason.startswith("unusable reply")
+
+
+async def test_a_weighted_score_is_the_mean_over_several_analyses():
+    judge = overall(lambda prompt: 1 + prompt.sample // 10)
+    value, (found,) = await SCORE(TEXT, part("analyze_rate", scoring="weighted", samples=4), assignment(), judge)
+    assert (value, found.reason) == (2.5, "Mean of 4 samples: 1: 25%, 2: 25%, 3: 25%, 4: 25%.")
+    assert [(p.alternatives, p.temperature) for p in judge.asked] == [(0, 1)] * 4
+    assert all("`analysis`" in said(prompt) for prompt in judge.asked)
+
+
+async def test_half_of_the_analyses_are_enough():
+    def script(prompt):
+        if prompt.sample >= 20:
+            raise JudgeUnavailable("busy")
+        return {"analysis": "Long.", "score": 4}
+
+    four = part("analyze_rate", scoring="weighted", samples=4)
+    assert (await SCORE(TEXT, four, assignment(), FakeJudge(script)))[0] == 4
+    five = part("analyze_rate", scoring="weighted", samples=5)
+    value, (found,) = await SCORE(TEXT, five, assignment(), FakeJudge(script))
+    assert (value, found.reason) == (None, "3 of 5 samples failed; the first: busy")
+
+
+@pytest.mark.parametrize("scoring", ["once", "weighted"])
+async def test_the_offline_judge_analyses_too(scoring):
+    chosen = part("analyze_rate", scoring=scoring, samples=3)
+    value, _ = await SCORE(TEXT, chosen, assignment(), EmbeddedJudge())
+    assert assignment().scale.holds(value)
+
+
+def test_an_analysis_is_read_off_a_reply_with_prose_around_it():
+    prompt = Prompt("analyze_rate/rate", assignment().fields(), Analysis)
+    value, complaint = read(Reply('Here: {"analysis": "Long.", "score": "4"} Done.', "m"), prompt)
+    assert (value, complaint) == (Analysis(analysis="Long.", score=4), "")
+    assert value.reasoning == "Long."

@@ -1,0 +1,171 @@
+"""`direct`: a score by the aspect's definition; and what holds for every baseline."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypoeval_scripts import ASPECT, assignment, example, examples, rating
+from overall_scripts import (
+    BASELINES,
+    WITHOUT_LABELS,
+    graded,
+    labels_of,
+    learn,
+    overall,
+    part,
+    ratings_asked,
+    said,
+    whole,
+)
+
+from rubriclab.data import Scale
+from rubriclab.errors import DataError, JudgeError
+from rubriclab.judges import FakeJudge
+from rubriclab.learning import train
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.method import Lesson
+from rubriclab.prompts import prompts_digest
+
+TEXTS = graded(12)
+LABEL = labels_of(TEXTS)
+
+
+async def test_the_criterion_is_the_aspect_s_definition():
+    (criterion,) = (await learn("direct", TEXTS)).part.criteria
+    assert (criterion.kind, criterion.trait) == ("score", ASPECT)
+    assert criterion.statement == assignment().aspect.definition
+    assert criterion.evidence.origin == "definition"
+
+
+async def test_the_definition_the_scale_and_the_text_are_shown_and_the_reasoning_asked_for_first():
+    judge = FakeJudge(lambda _: rating(3))
+    text = example(1, 2, source="A source.", context="Some facts.")
+    await METHODS["direct"].score(text, part("direct"), assignment(), judge)
+    told = said(judge.asked[0])
+    for words in (
+        assignment().aspect.definition,
+        assignment().scale.describe(),
+        text.output,
+        "A source.",
+        "Some facts.",
+    ):
+        assert words in told
+    assert list(judge.asked[0].reply.model_fields) == ["reasoning", "score"]
+
+
+async def test_a_weighted_score_is_asked_for_bare():
+    judge = overall(lambda _: 3)
+    text = example(1, 2)
+    await METHODS["direct"].score(text, part("direct", scoring="weighted", samples=2), assignment(), judge)
+    assert list(judge.asked[0].reply.model_fields) == ["score"]
+    assert "reasoning" not in said(judge.asked[0])
+
+
+# Every baseline
+
+
+@pytest.mark.parametrize("name", BASELINES)
+async def test_scoring_once_is_one_call_a_text(name):
+    judge = overall()
+    learned = await learn(name, TEXTS, judge=judge, scoring="once")
+    assert len(ratings_asked(judge)) == len(learned.examples)
+    before = len(judge.asked)
+    await METHODS[name].score(TEXTS[0], learned.part, assignment(), judge)
+    assert len(judge.asked) - before == 1
+
+
+@pytest.mark.parametrize("name", BASELINES)
+async def test_a_baseline_asks_with_its_own_templates_alone(name):
+    judge = overall()
+    await learn(name, TEXTS, judge=judge)
+    assert {prompt.name for prompt in judge.asked} == set(METHODS[name].prompts)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+async def test_what_was_learned_scores_as_it_did_when_it_was_learned(name):
+    judge = overall()
+    learned = await learn(name, TEXTS, judge=judge, scoring="once")
+    by_id = {text.id: text for text in TEXTS}
+    for ident, expected in zip(learned.examples, learned.scores, strict=True):
+        assert (await METHODS[name].score(by_id[ident], learned.part, assignment(), judge))[0] == expected
+
+
+@pytest.mark.parametrize("name", BASELINES)
+async def test_neither_order_nor_repetition_changes_what_is_learned(name):
+    first, again = await learn(name, TEXTS), await learn(name, TEXTS[::-1])
+    assert first.part == again.part
+    assert first.examples == again.examples
+    assert np.array_equal(first.scores, again.scores)
+    assert not first.optimistic
+
+
+@pytest.mark.parametrize("name", WITHOUT_LABELS)
+async def test_it_can_be_learned_without_a_labelled_text(name):
+    judge = overall()
+    learned = await learn(name, (), judge=judge)
+    assert ratings_asked(judge) == []
+    assert learned.examples == ()
+    trained = await train(
+        METHODS[name], Lesson((), assignment()), METHODS[name].settings(), judge=judge, generator=judge, seed=1
+    )
+    assert trained.rubric.parts[0] == learned.part
+    assert (trained.provenance.agreement, trained.provenance.floor, trained.provenance.examples) == (None, None, ())
+
+
+async def test_few_shot_cannot():
+    judge, method = overall(), METHODS["few_shot"]
+    with pytest.raises(DataError, match="few_shot learns from labelled texts, and there are none"):
+        await train(method, Lesson((), assignment()), method.settings(), judge=judge, generator=judge, seed=1)
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize("name", BASELINES)
+async def test_a_text_without_a_reply_is_missing_and_no_number(name):
+    gone = {TEXTS[5].output, TEXTS[6].output}
+    learned = await learn(
+        name, TEXTS, judge=overall(lambda p: None if p.fields["output"] in gone else LABEL[p.fields["output"]])
+    )
+    missing = [ident for ident, score in zip(learned.examples, learned.scores, strict=True) if np.isnan(score)]
+    assert missing == [ident for ident in ("t05", "t06") if ident in learned.examples]
+    assert learned.part.criteria[0].evidence.missing == len(missing) > 0
+
+
+@pytest.mark.parametrize("name", BASELINES)
+async def test_no_reply_for_any_text_is_an_error(name):
+    with pytest.raises(JudgeError, match=r"no usable score for any training text: .*busy"):
+        await learn(name, TEXTS, judge=overall(lambda _: None))
+
+
+@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize(
+    "scale",
+    [Scale(low=0, high=1, whole=False), Scale(low=1, high=5, whole=False), Scale(low=-3, high=3, whole=True)],
+    ids=Scale.describe,
+)
+async def test_scores_lie_on_whatever_scale_is_given(name, scale):
+    for scoring in ("once", "weighted"):
+        learned = await learn(name, examples(9, scale), scale=scale, scoring=scoring, samples=2)
+        assert all(scale.contains(score) for score in learned.scores)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+async def test_a_version_holds_its_settings_and_the_wording_of_its_prompts(name):
+    method, judge = METHODS[name], overall()
+    settings = method.settings(samples=3)
+    trained = await train(method, Lesson(TEXTS, assignment()), settings, judge=judge, generator=judge, seed=1)
+    assert trained.rubric.parts[0].method == name
+    assert trained.rubric.parts[0].settings == settings.model_dump(mode="json")
+    assert trained.provenance.settings == {name: settings.model_dump(mode="json")}
+    assert trained.provenance.prompts == prompts_digest(method.prompts)
+    assert trained.provenance.agreement.optimistic is False
+    assert trained.provenance.agreement.reselected == trained.provenance.agreement.spearman
+
+
+@pytest.mark.parametrize("name", BASELINES)
+async def test_a_judge_is_shown_no_id_and_no_evidence_of_the_criterion(name):
+    marked = whole("Words.", id="an-id", evidence={"origin": "labels", "examples": ("an-example",)})
+    judge = overall()
+    await METHODS[name].score(TEXTS[0], part(name, marked, scoring="once"), assignment(), judge)
+    told = said(judge.asked[0])
+    assert "an-id" not in told
+    assert "an-example" not in told

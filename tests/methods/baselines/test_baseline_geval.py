@@ -1,0 +1,78 @@
+"""`geval`: steps that are written once and kept, and a probability-weighted score by them."""
+
+from __future__ import annotations
+
+import pytest
+from hypoeval_scripts import assignment, example
+from overall_scripts import graded, learn, of_template, overall, part, ratings_asked, said, weighing, whole
+
+from rubriclab.data import Scale
+from rubriclab.errors import JudgeError
+from rubriclab.judges import FakeJudge
+from rubriclab.methods.baselines.geval import GEvalSettings, steps_prompt
+from rubriclab.methods.catalogue import METHODS
+
+TEXTS = graded(8)
+TEXT = example(1, 3)
+
+
+async def test_the_steps_are_written_once_by_the_generator_and_numbered():
+    judge = overall(lambda _: 3)
+    generator = overall(geval__steps=lambda _: {"steps": [" Read it.\n", "Compare.", "Settle."]})
+    learned = await learn("geval", TEXTS, judge=judge, generator=generator, samples=2)
+    (prompt,) = generator.asked
+    assert (prompt.name, prompt.temperature) == ("geval/steps", 0)
+    assert {prompt.name for prompt in judge.asked} == {"geval/rate"}
+    (criterion,) = learned.part.criteria
+    assert criterion.statement == "1. Read it.\n2. Compare.\n3. Settle."
+    assert (criterion.kind, criterion.evidence.origin) == ("score", "prior knowledge")
+
+
+async def test_every_text_is_scored_by_the_steps_that_the_version_keeps():
+    judge = overall(lambda _: 3)
+    learned = await learn("geval", TEXTS, judge=judge, scoring="once")
+    for prompt in ratings_asked(judge):
+        assert prompt.fields["steps"] == learned.part.criteria[0].statement
+        assert "1. Read it.\\n2. Settle on a score." in said(prompt)
+
+
+async def test_the_score_is_weighted_by_default_and_20_samples_stand_in_for_probabilities():
+    assert GEvalSettings().scoring == "weighted"
+    sampled = overall(lambda prompt: 1 + prompt.sample // 10 % 4)
+    assert (await METHODS["geval"].score(TEXT, part("geval"), assignment(), sampled))[0] == 2.5
+    sure = FakeJudge(lambda _: weighing({4: 0.75, 5: 0.25}))
+    assert (await METHODS["geval"].score(TEXT, part("geval"), assignment(), sure))[0] == pytest.approx(4.25)
+    assert (len(sampled.asked), len(sure.asked)) == (20, 1)
+
+
+async def test_learning_scores_each_text_by_one_call_where_there_are_probabilities():
+    judge = FakeJudge(lambda p: {"steps": ["Read."]} if p.name == "geval/steps" else weighing({2: 1.0}))
+    await learn("geval", TEXTS, judge=judge)
+    assert len(ratings_asked(judge)) == len(TEXTS)
+
+
+@pytest.mark.parametrize("steps", [[], [""], ["Read.", "  "], "Read."], ids=str)
+async def test_steps_without_words_are_asked_for_once_more_and_then_an_error(steps):
+    generator = overall(geval__steps=lambda _: {"steps": steps})
+    judge = overall()
+    with pytest.raises(JudgeError, match=r"No evaluation steps could be obtained: .*Try another --generator"):
+        await learn("geval", TEXTS, judge=judge, generator=generator)
+    assert len(of_template(generator, "geval/steps")) == 2
+    assert judge.asked == []
+
+
+def test_the_steps_are_asked_for_without_any_text_or_label():
+    prompt = steps_prompt(assignment(), GEvalSettings())
+    assert set(prompt.fields) == set(assignment().fields())
+    assert assignment().aspect.definition in said(prompt)
+
+
+def test_the_steps_speak_of_the_scores_as_they_will_be_asked_for():
+    given = assignment(Scale(low=1, high=5, whole=False))
+    assert "whole numbers only" in said(steps_prompt(given, GEvalSettings()))
+    assert "with decimals" in said(steps_prompt(given, GEvalSettings(scoring="once")))
+
+
+async def test_an_aspect_that_is_another_s_has_its_own_steps():
+    learned = await learn("geval", (), judge=overall(geval__steps=lambda _: {"steps": ["Only this."]}))
+    assert learned.part.criteria == (whole("1. Only this.", evidence={"origin": "prior knowledge"}),)

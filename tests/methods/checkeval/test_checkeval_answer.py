@@ -1,0 +1,161 @@
+"""What a judge is asked about a text, and how its answers come back."""
+
+from typing import Any
+
+import pytest
+from checkeval_scripts import answers as reply_to
+from checkeval_scripts import assignment, by_lot, question, scripted, text, wording
+
+from rubriclab.errors import BudgetReached, JudgeUnavailable
+from rubriclab.judges import FakeJudge
+from rubriclab.methods.checkeval.answer import Answered, answer_prompts, answers
+from rubriclab.methods.checkeval.settings import ScoringSettings
+from rubriclab.prompts import render
+
+QUESTIONS = (question("a1"), question("b1", "Side 2"), question("a2"), question("b2", "Side 2"))
+DIMENSIONS = {"Side 1": "What the first is.", "Side 2": "What the second is."}
+LONG = "\n\n".join(f"Paragraph {number} has exactly six words." for number in range(6))
+
+
+def prompts(example=None, **settings: Any):
+    given = example or text(source="Source.", context="Context.")
+    return answer_prompts(given, QUESTIONS, DIMENSIONS, assignment(), settings=ScoringSettings(**settings))
+
+
+async def run(judge: FakeJudge, example=None, **settings: Any) -> dict[str, tuple[Answered, ...]]:
+    given = example or text()
+    return await answers(given, QUESTIONS, DIMENSIONS, assignment(), judge, settings=ScoringSettings(**settings))
+
+
+def asked(prompt) -> list[str]:
+    return [each["id"] for sub in prompt.fields["sub_dimensions"] for each in sub["questions"]]
+
+
+@pytest.mark.parametrize(
+    ("how", "groups"),
+    [
+        ("by sub-dimension", [["a1", "a2"], ["b1", "b2"]]),
+        ("one by one", [["a1"], ["b1"], ["a2"], ["b2"]]),
+        ("together", [["a1", "a2", "b1", "b2"]]),
+    ],
+)
+async def test_questions_are_grouped_as_the_setting_says_with_one_call_each(how: Any, groups: list[list[str]]):
+    judge = scripted()
+    found = await run(judge, ask=how)
+    assert [asked(prompt) for prompt in judge.asked] == groups
+    assert {name: said[0].answer for name, said in found.items()} == {
+        each.id: by_lot(each.id, "", "Some words.") for each in QUESTIONS
+    }
+
+
+def test_fields_are_those_that_judges_know():
+    first, second = prompts()
+    assert set(first.fields) == {"words", "aspect", "scale", "source", "context", "output", "sub_dimensions", "part"}
+    assert first.fields["part"] is None
+    assert second.fields["sub_dimensions"] == [
+        {
+            "name": "Side 2",
+            "definition": "What the second is.",
+            "questions": [{"id": "b1", "text": wording("b1")}, {"id": "b2", "text": wording("b2")}],
+        }
+    ]
+
+
+def test_no_prompt_tells_which_answer_is_better():
+    turned = (question("a1", better="no"),)
+    shown = answer_prompts(text(), turned, {}, assignment(), settings=ScoringSettings())
+    same = answer_prompts(text(), (question("a1"),), {}, assignment(), settings=ScoringSettings())
+    assert [prompt.fields for prompt in shown] == [prompt.fields for prompt in same]
+
+
+def test_a_sub_dimension_without_a_definition_is_shown_by_its_name():
+    (prompt,) = answer_prompts(text(), QUESTIONS[:1], {}, assignment(), settings=ScoringSettings())
+    assert "\nSide 1\n[a1]" in render(prompt)[1]["content"]
+
+
+async def test_the_better_answer_is_no_business_of_the_reading():
+    judge = FakeJudge(lambda prompt: reply_to(prompt, lambda *_: "no"))
+    found = await answers(text(), (question("a1", better="no"),), {}, assignment(), judge, settings=ScoringSettings())
+    assert found == {"a1": (Answered("no", "Seen."),)}
+
+
+async def test_one_group_without_a_usable_reply_costs_no_other_group():
+    def script(prompt):
+        return "none" if "a1" in asked(prompt) else reply_to(prompt)
+
+    found = await run(FakeJudge(script))
+    assert found["b1"][0].answer is not None
+    for name in ("a1", "a2"):
+        assert found[name][0].answer is None
+        assert found[name][0].reason.startswith("unusable reply, also after one repair")
+
+
+async def test_what_never_came_is_missing_with_the_provider_s_words():
+    def down(_):
+        raise JudgeUnavailable("The provider is down.")
+
+    assert (await run(FakeJudge(down)))["b2"] == (Answered(None, "The provider is down."),)
+
+
+async def test_what_ends_a_command_is_not_swallowed():
+    def broke(_):
+        raise BudgetReached("Enough.")
+
+    with pytest.raises(BudgetReached):
+        await run(FakeJudge(broke))
+
+
+# Long texts
+
+
+def test_a_long_text_is_asked_about_part_by_part():
+    shown = prompts(text(LONG, source="Source."), part_words=14)
+    assert [(p.fields["part"], asked(p)) for p in shown] == [
+        ({"number": number, "of": 3}, group) for number in (1, 2, 3) for group in (["a1", "a2"], ["b1", "b2"])
+    ]
+    assert [p.fields["output"] for p in shown[::2]] == [
+        "\n\n".join(LONG.split("\n\n")[at : at + 2]) for at in (0, 2, 4)
+    ]
+    assert {p.fields["source"] for p in shown} == {"Source."}
+
+
+@pytest.mark.parametrize("words", [0, 36, 1000])
+def test_a_text_that_is_not_long_is_asked_about_whole(words: int):
+    shown = prompts(text(LONG), part_words=words)
+    assert [p.fields["part"] for p in shown] == [None, None]
+    assert {p.fields["output"] for p in shown} == {LONG}
+
+
+def test_a_judge_is_told_which_part_it_sees_and_what_lies_elsewhere():
+    first, middle, last = (render(p)[1]["content"] for p in prompts(text(LONG), part_words=14, ask="together"))
+    whole = render(prompts(text(LONG))[0])[1]["content"]
+    for number, content, elsewhere in (
+        (1, first, "one about the ending,"),
+        (2, middle, "one about the opening or the ending,"),
+        (3, last, "one about the opening,"),
+    ):
+        assert f"comes in 3 parts, of which this is part {number}" in content
+        assert elsewhere in content
+        assert "mid-sentence" not in content
+    assert "parts" not in whole
+    assert "If it stops in mid-sentence, it has no ending" in whole
+
+
+async def test_each_question_has_an_answer_for_each_part_in_order():
+    judge = scripted()
+    found = await run(judge, text(LONG), part_words=14)
+    pieces = ["\n\n".join(LONG.split("\n\n")[at : at + 2]) for at in (0, 2, 4)]
+    for each in QUESTIONS:
+        assert [said.answer for said in found[each.id]] == [by_lot(each.id, "", piece) for piece in pieces]
+    assert len(judge.asked) == 6
+
+
+async def test_a_part_without_a_usable_reply_costs_no_other_part():
+    judge = scripted(answer=lambda p: "none" if p.fields["part"]["number"] == 2 else reply_to(p, lambda *_: "yes"))
+    found = await run(judge, text(LONG), part_words=14)
+    assert [said.answer for said in found["a1"]] == ["yes", None, "yes"]
+
+
+def test_room_for_the_reply_grows_with_the_questions():
+    together, single = prompts(ask="together")[0], prompts(ask="one by one")[0]
+    assert together.max_tokens - single.max_tokens == 3 * 96

@@ -1,0 +1,249 @@
+"""What the model leaves of the pooled questions, and why the others go."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from checkeval_scripts import (
+    ASPECT,
+    Scripted,
+    assignment,
+    checklist,
+    of_kind,
+    question,
+    scripted,
+    seeds,
+    verdict,
+    verdicts,
+    wording,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rubriclab.checklist import Checklist
+from rubriclab.data import Assignment, Scale, find_aspect, task_words
+from rubriclab.errors import JudgeUnavailable
+from rubriclab.judges import FakeJudge
+from rubriclab.methods.checkeval.augment import augmented
+from rubriclab.methods.checkeval.filtering import Filtered, filtered, other_aspects, preferred
+from rubriclab.methods.checkeval.questions import about, is_seed
+from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.rubric import Criterion
+
+TWO = checklist((1, 2))
+POOL = (
+    *seeds(checklist((1,))),
+    question("d1", seed="a1", origin="diversified"),
+    question("a1-e1", seed="a1"),
+    question("a1-e2", seed="a1"),
+    *seeds(TWO)[1:],
+    question("b1-e1", trait="Side 2", seed="b1"),
+    question("b2-e1", trait="Side 2", seed="b2"),
+)
+
+
+async def run(
+    pool: tuple[Criterion, ...] = POOL, given_: Checklist = TWO, generator: FakeJudge | None = None, **chosen: Any
+) -> tuple[Filtered, FakeJudge]:
+    generator = generator or scripted()
+    return await filtered(pool, given_, assignment(), generator, CheckEvalSettings(**chosen)), generator
+
+
+def faulting(**faults: dict[str, str]) -> FakeJudge:
+    return scripted(filter=lambda prompt: verdicts(prompt, **faults))
+
+
+def ids(found: Filtered) -> list[str]:
+    return [each.id for each in found.kept]
+
+
+def reasons(found: Filtered) -> dict[str, str]:
+    return {each.criterion.id: each.reason for each in found.dropped}
+
+
+# What is asked
+
+
+async def test_one_call_per_sub_dimension_shows_all_its_questions():
+    _, generator = await run()
+    shown = [[each["id"] for each in p.fields["questions"]] for p in of_kind(generator, "filter")]
+    assert shown == [["a1", "d1", "a1-e1", "a1-e2"], ["b1", "b2", "b1-e1", "b2-e1"]]
+    assert len(generator.asked) == 2
+
+
+async def test_a_question_is_shown_without_what_was_said_of_its_polarity():
+    _, generator = await run()
+    fields = of_kind(generator, "filter")[0].fields
+    assert set(fields) == {"words", "aspect", "scale", "sub_dimension", "questions", "others"}
+    assert fields["questions"][0] == {"id": "a1", "text": wording("a1")}
+    assert fields["sub_dimension"] == {"name": "Side 1", "definition": TWO.sub_dimensions[0].definition}
+
+
+async def test_the_other_aspects_are_those_of_the_checklist_or_else_the_task_s():
+    named = checklist((1, 2), others={"rhythm": "How it sounds."})
+    assert [other.name for other in other_aspects(named, assignment())] == ["rhythm"]
+    shipped = other_aspects(TWO, assignment())
+    assert [other.name for other in shipped] == ["consistency", "fluency", "informativeness", "relevance"]
+    _, generator = await run(given_=named)
+    assert of_kind(generator, "filter")[0].fields["others"] == [{"name": "rhythm", "definition": "How it sounds."}]
+
+
+def test_quality_as_a_whole_is_no_rival_of_its_sides():
+    scale = Scale(low=1, high=5, whole=False)
+    dialogue = Assignment(task_words("dialogue"), find_aspect("dialogue", "naturalness"), scale)
+    overall = Assignment(task_words("dialogue"), find_aspect("dialogue", "overall"), scale)
+    unknown = Assignment(task_words("poem"), find_aspect("poem", "rhyme", "How it rhymes."), scale)
+    assert "overall" not in {other.name for other in other_aspects(TWO, dialogue)}
+    assert {"coherence", "engagingness"} <= {other.name for other in other_aspects(TWO, dialogue)}
+    assert other_aspects(TWO, overall) == ()
+    assert other_aspects(TWO, unknown) == ()
+
+
+# What leaves
+
+
+async def test_without_a_fault_everything_stays():
+    found, _ = await run()
+    assert found == Filtered(POOL, ())
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ({"yes_means": "neither"}, 'neither "yes" nor "no" speaks for a text: Fits.'),
+        ({"about": "fluency"}, "it is about fluency: Fits."),
+        ({"about": "something else"}, "it is about something else: Fits."),
+        ({"style": "exaggerated"}, "its wording is exaggerated: Fits."),
+        ({"style": "trifling"}, "it asks for something trifling: Fits."),
+        ({"style": "several things"}, "it asks several things at once: Fits."),
+    ],
+)
+@pytest.mark.parametrize("name", ["a1-e1", "b2"])
+async def test_a_fault_takes_a_question_out_with_its_reason(fault: dict[str, str], reason: str, name: str):
+    found, _ = await run(generator=faulting(**{name.replace("-", "_"): fault}))
+    assert reasons(found) == {name: reason}
+    assert ids(found) == [each.id for each in POOL if each.id != name]
+
+
+async def test_a_question_about_a_fault_is_kept_and_counts_the_other_way_round():
+    found, _ = await run(generator=faulting(d1={"yes_means": "worse"}))
+    assert found.dropped == ()
+    assert {each.id: about(each).better for each in found.kept if about(each).better == "no"} == {"d1": "no"}
+
+
+async def test_the_paper_keeps_no_question_about_a_fault():
+    found, _ = await run(generator=faulting(d1={"yes_means": "worse"}), polarity="yes")
+    assert reasons(found) == {"d1": '"no" is its good answer: Fits.'}
+
+
+async def test_a_seed_whose_polarity_the_model_denies_is_taken_out_and_never_turned_round():
+    pool = (question("a1"), question("a2", better="no"), question("a3", better="no"), question("a4"))
+    faults = {"a1": {"yes_means": "worse"}, "a2": {"yes_means": "worse"}}
+    found, _ = await run(pool, checklist((4,)), faulting(**faults))
+    assert reasons(found) == {
+        "a1": '"yes" is given as its good answer, but "yes" means worse: Fits.',
+        "a3": '"no" is given as its good answer, but "yes" means better: Fits.',
+    }
+    assert [(each.id, about(each).better) for each in found.kept] == [("a2", "no"), ("a4", "yes")]
+
+
+async def test_a_question_without_a_verdict_stays():
+    def partly(prompt):
+        return {"verdicts": [verdict("a1", style="trifling"), verdict("d1", style="dull")]}
+
+    found, generator = await run(generator=scripted(filter=partly))
+    assert reasons(found) == {"a1": "it asks for something trifling: Fits."}
+    assert Counter(p.repair is None for p in generator.asked) == {True: 2, False: 2}
+
+
+@pytest.mark.parametrize("said", ["no", '{"verdicts": []}', JudgeUnavailable("down.")])
+async def test_without_any_usable_reply_everything_stays(said: Any):
+    def script(_):
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    found, _ = await run(generator=scripted(filter=script, redundant=script), different_below=0)
+    assert found == Filtered(POOL, ())
+
+
+async def test_where_the_model_would_take_out_everything_the_seeds_stay_and_it_is_said():
+    every = scripted(filter=lambda p: {"verdicts": [verdict(q["id"], about="fluency") for q in p.fields["questions"]]})
+    found, _ = await run(generator=every)
+    assert ids(found) == ["a1", "b1", "b2"]
+    assert found.note == "the model would take out every question: the seeds stay"
+    assert len(found.dropped) == len(POOL) - 3
+
+
+# Redundancy within the pool
+
+
+async def test_redundancy_is_looked_for_across_sub_dimensions_and_the_seed_stays():
+    pool = tuple(each.model_copy(update={"statement": wording("b1")}) if each.id == "a1-e1" else each for each in POOL)
+    found, generator = await run(pool)
+    assert reasons(found) == {"a1-e1": "worded like b1 (100 of 100 in common)"}
+    assert of_kind(generator, "redundant") == []
+
+
+async def test_what_the_filter_took_out_makes_nothing_redundant():
+    pool = tuple(each.model_copy(update={"statement": wording("b1")}) if each.id == "b2" else each for each in POOL)
+    found, _ = await run(pool, generator=faulting(b1={"style": "trifling"}))
+    assert list(reasons(found)) == ["b1"]
+
+
+# Settings
+
+
+@pytest.mark.parametrize("chosen", ["labels", "off"])
+async def test_without_the_model_s_filter_nothing_is_asked_and_nothing_leaves(chosen: str):
+    twins = (*POOL, POOL[1].model_copy(update={"id": "twin"}))
+    found, generator = await run(twins, filter=chosen)
+    assert found == Filtered(twins, ())
+    assert generator.asked == []
+
+
+@pytest.mark.parametrize("chosen", ["model", "off"])
+@pytest.mark.parametrize("most", [1, 3, 4, 5, 6, 100])
+async def test_no_more_questions_stay_than_allowed(chosen: str, most: int):
+    found, _ = await run(filter=chosen, most_questions=most)
+    assert len(found.kept) == min(most, len(POOL))
+    assert ids(found) == [each.id for each in POOL if each.id in ids(found)]
+    if most < len(POOL):
+        assert set(reasons(found).values()) == {f"no place among the {most} questions allowed"}
+    assert (most < 3) or {"a1", "b1", "b2"} <= set(ids(found))
+
+
+async def test_every_question_is_kept_or_dropped():
+    pool = await augmented(TWO, assignment(), scripted(), CheckEvalSettings())
+    generator = faulting(a1_e2={"style": "trifling"}, b1={"about": "fluency"})
+    found, _ = await run(pool.questions, generator=generator, most_questions=9)
+    assert sorted([*ids(found), *reasons(found)]) == sorted(each.id for each in pool.questions)
+    assert len(found.kept) == 9
+
+
+# Preference
+
+
+def test_sub_dimensions_and_seeds_take_turns():
+    order = [each.id for each in preferred(POOL)]
+    assert order == ["a1", "b1", "b2", "d1", "b1-e1", "a1-e1", "b2-e1", "a1-e2"]
+
+
+@given(st.permutations(POOL))
+def test_preference_loses_nothing_and_puts_seeds_first(pool: list[Criterion]):
+    order = preferred(pool)
+    assert sorted(each.id for each in order) == sorted(each.id for each in pool)
+    assert [is_seed(each) for each in order] == sorted((is_seed(each) for each in order), reverse=True)
+
+
+@given(st.integers(1, 5))
+def test_a_shorter_list_covers_the_sub_dimensions_alike(most: int):
+    generated = [each for each in POOL if not is_seed(each)]
+    kept = Counter(each.trait for each in preferred(generated)[:most])
+    # Side 2 has two generated questions, side 1 three.
+    assert abs(kept["Side 1"] - kept["Side 2"]) <= 1
+
+
+async def test_the_scripts_of_these_tests_find_no_fault_by_themselves():
+    prompt = of_kind((await run())[1], "filter")[0]
+    assert {each["about"] for each in Scripted()(prompt)["verdicts"]} == {ASPECT}

@@ -1,0 +1,177 @@
+"""Replies as models really give them, and worse: each question's answer is read rightly or missing, never miscounted.
+
+Every reply is given twice, as the first one and after the complaint about it. What is expected stands beside it, for
+the questions s01 to s04 in turn: `y`es, `n`o, not applicable (`-`), or missing (`?`).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from checkeval_scripts import assignment, question, text
+
+from rubriclab.judges import FakeJudge
+from rubriclab.methods.checkeval.answer import answers
+from rubriclab.methods.checkeval.score import score
+from rubriclab.methods.checkeval.settings import CheckEvalSettings, ScoringSettings
+from rubriclab.rubric import Part
+
+IDS = ("s01", "s02", "s03", "s04")
+QUESTIONS = tuple(question(name) for name in IDS)
+SOUND = ("yes", "no", "yes", "n/a")
+CODES = {"y": "yes", "n": "no", "-": "n/a", "?": None}
+
+
+def entry(name: Any, answer: Any, **fields: Any) -> dict[str, Any]:
+    return {"question": name, "reason": "It shows.", "answer": answer, **fields}
+
+
+def reply(*given: Any, ids: tuple[Any, ...] = IDS) -> str:
+    """Return a reply with these answers to the questions in turn."""
+    return json.dumps({"answers": [entry(name, answer) for name, answer in zip(ids, given, strict=False)]})
+
+
+def listed(*entries: Any) -> str:
+    return json.dumps({"answers": entries})
+
+
+REPLIES = {
+    # What is as it should be, or says the same in other clothes
+    "as asked": (reply(*SOUND), "yny-"),
+    "bold": (reply("**yes**", "**no**", "__Yes__", "*n/a*"), "yny-"),
+    "upper case": (reply("YES", "NO", "Yes", "N/A"), "yny-"),
+    "punctuation": (reply("yes.", "No!", '"yes"', "(n/a)"), "yny-"),
+    "other ways to say not applicable": (reply("NA", "n.a.", "not applicable", "Not Applicable."), "----"),
+    "explained in the answer": (
+        reply("yes - because it is", "No, it is cut off", "Yes: see there", "n/a (none)"),
+        "yny-",
+    ),
+    "prose around": (f"Here is what I found.\n{reply(*SOUND)}\nI hope this helps: yes or no?", "yny-"),
+    "code fence": (f"```json\n{reply(*SOUND)}\n```", "yny-"),
+    "said twice, alike": (f"{reply(*SOUND)}\n\n{reply(*SOUND)}", "yny-"),
+    "another order": (listed(*(entry(n, a) for n, a in reversed([*zip(IDS, SOUND, strict=True)]))), "yny-"),
+    "ids in brackets": (reply(*SOUND, ids=("[s01]", "[s02]", "[s03]", "[s04]")), "yny-"),
+    "ids in bold, with colons": (reply(*SOUND, ids=("**s01**:", "s02:", "`s03`", '"s04"')), "yny-"),
+    "ids in upper case": (reply(*SOUND, ids=("S01", "S02", "S03", "S04")), "yny-"),
+    "more fields than asked for": (listed(*(entry(n, a, sure=0.4) for n, a in zip(IDS, SOUND, strict=True))), "yny-"),
+    "a remark beside the answers": (json.dumps({"score": 5, **json.loads(reply(*SOUND))}), "yny-"),
+    "words that hold a yes": (
+        listed(entry("s01", "no", reason="Yes, yes! It is notable."), *(entry(n, "no") for n in IDS[1:])),
+        "nnnn",
+    ),
+    # Answers that are none
+    "yes inside a word": (reply("yesterday", "no", "I know it is notable", "n/a"), "?n?-"),
+    "yes and no": (reply("yes and no", "yes/no", "yes or no", "yes, but no"), "????"),
+    "hedged": (reply("maybe", "yes, partly", "it depends", "yes"), "???y"),
+    "unsure": (reply("unsure", "yes?", "I don't know", "no"), "???n"),
+    "corrected": (reply("No. Yes, it does.", "yes - no", "yes", "no, n/a"), "??y?"),
+    "struck out": (reply("~~yes~~ no", "no", "yes", "yes"), "?nyy"),
+    "true and false as words": (reply("true", "false", "True.", "yes"), "???y"),
+    "true and false": (reply(True, False, "yes", "no"), "??yn"),
+    "numbers": (reply(1, 0, "1", "no"), "???n"),
+    "single letters": (reply("y", "n", "Y", "no"), "???n"),
+    "null": (reply(None, "no", None, "yes"), "?n?y"),
+    "empty": (reply("", "  ", "**", "yes"), "???y"),
+    "a list of answers": (reply(["yes"], ["yes", "no"], "yes", "no"), "??yn"),
+    "an object for an answer": (reply({"answer": "yes"}, "no", "yes", "no"), "?nyn"),
+    "numbering that begins with no": (reply("No. 5 is wrong", "no", "yes", "yes"), "?nyy"),
+    "no-one": (reply("no-one can tell", "no errors found", "yes", "yes"), "??yy"),
+    "another language": (reply("ja", "nein", "oui", "no"), "???n"),
+    "answers that are ratings": (reply("4", "5", "3", "yes"), "???y"),
+    # Not one answer to each question
+    "two answers missing": (reply("yes", "no"), "yn??"),
+    "the first missing": (reply("no", "yes", "n/a", ids=IDS[1:]), "?ny-"),
+    "no answers": (listed(), "????"),
+    "one answer too many": (listed(*json.loads(reply(*SOUND))["answers"], entry("s05", "yes")), "yny-"),
+    "an unknown id in place of one": (reply(*SOUND, ids=("s01", "s02", "s99", "s04")), "yn?-"),
+    "twice, differently": (
+        listed(entry("s01", "yes"), *json.loads(reply("no", "no", "yes", "n/a"))["answers"]),
+        "?ny-",
+    ),
+    "twice, alike": (listed(entry("s01", "yes"), *json.loads(reply(*SOUND))["answers"]), "yny-"),
+    "twice, once unreadable": (listed(entry("s01", "perhaps"), *json.loads(reply(*SOUND))["answers"]), "?ny-"),
+    "one id for all": (reply(*SOUND, ids=("s01", "s01", "s01", "s01")), "????"),
+    "renumbered from 1": (reply(*SOUND, ids=("1", "2", "3", "4")), "????"),
+    "renumbered as numbers": (reply(*SOUND, ids=(1, 2, 3, 4)), "????"),
+    "renumbered as Q1": (reply(*SOUND, ids=("Q1", "Q2", "Q3", "Q4")), "????"),
+    "the question's words for its id": (reply(*SOUND, ids=("Is it?", "s02", "s03", "s04")), "?ny-"),
+    "ids cut short": (reply(*SOUND, ids=("s1", "s2", "s3", "s04")), "???-"),
+    "two ids in one": (reply("yes", "n/a", ids=("s01, s02, s03", "s04")), "???-"),
+    "an id that is a list": (reply(*SOUND, ids=(["s01"], "s02", "s03", "s04")), "?ny-"),
+    "an entry that is a string": (
+        listed("s01: yes", entry("s02", "no"), entry("s03", "yes"), entry("s04", "no")),
+        "?nyn",
+    ),
+    "an entry without an id": (listed({"reason": "", "answer": "yes"}, entry("s02", "no")), "?n??"),
+    "an entry without an answer": (listed({"question": "s01", "reason": "Yes."}, entry("s02", "no")), "?n??"),
+    "reasons left out": (listed(*({"question": n, "answer": a} for n, a in zip(IDS, SOUND, strict=True))), "yny-"),
+    "reasons that are null": (listed(*(entry(n, a, reason=None) for n, a in zip(IDS, SOUND, strict=True))), "yny-"),
+    # Another form altogether
+    "the paper's format": ("Q1: Yes\nQ2: No\nQ3: Yes\nQ4: Yes", "????"),
+    "ids with answers, no JSON": ("s01: yes\ns02: no\ns03: yes\ns04: n/a", "????"),
+    "an object by id": (json.dumps(dict(zip(IDS, SOUND, strict=True))), "????"),
+    "answers by id": (json.dumps({"answers": dict(zip(IDS, SOUND, strict=True))}), "????"),
+    "answers as one string": (json.dumps({"answers": "yes no yes n/a"}), "????"),
+    "a list without an object": (json.dumps(json.loads(reply(*SOUND))["answers"]), "????"),
+    "two replies that differ": (f"{reply(*SOUND)} or {reply('no', 'no', 'no', 'no')}", "????"),
+    "one key twice": (reply(*SOUND).replace('"answer": "yes"', '"answer": "yes", "answer": "no"'), "????"),
+    "cut off": (reply(*SOUND)[:-30], "????"),
+    "prose alone": ("Yes, I would say that all four hold. No doubt about it.", "????"),
+    "a refusal": ("I cannot judge this.", "????"),
+    "nothing": ("", "????"),
+    "the text's own reply": ('{"answers": "forged by the text"} ' + reply("no", "no", "no", "no"), "nnnn"),
+}
+
+
+def test_the_table_is_long_enough():
+    assert len(REPLIES) >= 40
+
+
+@pytest.mark.parametrize(("given", "expected"), REPLIES.values(), ids=REPLIES)
+async def test_a_hostile_reply_is_read_rightly_or_left_missing(given: str, expected: str):
+    judge = FakeJudge(lambda _: given)
+    found = await answers(text(), QUESTIONS, {}, assignment(), judge, settings=ScoringSettings())
+    read = [said.answer for name in IDS for said in found[name]]
+    assert read == [CODES[code] for code in expected]
+    assert len(judge.asked) <= 2
+
+
+@pytest.mark.parametrize(("given", "expected"), REPLIES.values(), ids=REPLIES)
+async def test_what_is_missing_says_why_and_counts_for_nothing(given: str, expected: str):
+    part = Part(method="checkeval", settings=CheckEvalSettings().model_dump(mode="json"), criteria=QUESTIONS)
+    value, ratings = await score(text(), part, assignment(), FakeJudge(lambda _: given))
+    for rated, code in zip(ratings, expected, strict=True):
+        assert rated.score == {"y": 1.0, "n": 0.0}.get(code)
+        assert rated.applies == (code != "-")
+        assert "after one repair" in rated.reason or code != "?"
+    asked = expected.replace("-", "")
+    if not asked or asked.count("?") >= len(asked) / 2:
+        assert value is None
+    else:
+        assert value == pytest.approx(1 + 4 * asked.count("y") / (len(asked) - asked.count("?")), abs=1e-5)
+
+
+@pytest.mark.parametrize(("given", "expected"), REPLIES.values(), ids=REPLIES)
+async def test_a_repair_in_good_form_mends_everything(given: str, expected: str):
+    judge = FakeJudge(lambda prompt: reply(*SOUND) if prompt.repair else given)
+    found = await answers(text(), QUESTIONS, {}, assignment(), judge, settings=ScoringSettings())
+    read = tuple(said.answer for name in IDS for said in found[name])
+    assert read == (SOUND if len(judge.asked) == 2 else tuple(CODES[code] for code in expected))
+
+
+async def test_what_was_wrong_is_told_in_the_repair_and_with_what_stays_missing():
+    judge = FakeJudge(lambda _: reply("yes", "no", "maybe", "yes"))
+    found = await answers(text(), QUESTIONS, {}, assignment(), judge, settings=ScoringSettings())
+    told = "yes, no or n/a was expected; got 'maybe'"
+    assert told in judge.asked[1].repair.complaint
+    assert told in found["s03"][0].reason
+    assert found["s01"][0].reason == "It shows."
+
+
+async def test_ids_that_are_numbers_are_ids_and_no_positions():
+    questions = tuple(question(name) for name in ("2", "1"))
+    judge = FakeJudge(lambda _: reply("yes", "no", ids=("1", "2")))
+    found = await answers(text(), questions, {}, assignment(), judge, settings=ScoringSettings())
+    assert {name: said[0].answer for name, said in found.items()} == {"1": "yes", "2": "no"}

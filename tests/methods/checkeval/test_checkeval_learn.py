@@ -1,0 +1,436 @@
+"""Learning as a whole, against judges that answer by script."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from checkeval_scripts import (
+    ASPECT,
+    Scripted,
+    answers,
+    assignment,
+    by_lot,
+    checklist,
+    of_kind,
+    scripted,
+    verdicts,
+)
+from hypoeval_scripts import examples
+
+from rubriclab.checklist import Checklist
+from rubriclab.data import Scale
+from rubriclab.digest import digest
+from rubriclab.errors import ChecklistError, JudgeError, JudgeUnavailable, SettingsError
+from rubriclab.judges import FakeJudge
+from rubriclab.learning import train
+from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
+from rubriclab.methods.checkeval.learn import learn
+from rubriclab.methods.checkeval.questions import about
+from rubriclab.methods.checkeval.settings import PUBLISHED
+from rubriclab.methods.method import Learned, Lesson, chosen_settings, silent
+from rubriclab.rubric import Criterion
+
+TEXTS = examples(24, groups=8)
+TWO = checklist((1, 2))
+SMALL = {"diversified": 2, "elaborated_fewest": 2, "elaborated_most": 2}
+LABELS = {text.output: text.scores[ASPECT] for text in TEXTS}
+
+
+class Told(list[str]):
+    """What was said of progress."""
+
+    def __call__(self, doing: str, share: float) -> None:
+        assert 0 <= share <= 1
+        self.append(doing)
+
+
+async def run(
+    texts=TEXTS,
+    *,
+    judge: FakeJudge | None = None,
+    generator: FakeJudge | None = None,
+    given: Checklist | None = TWO,
+    scale: Scale | None = None,
+    say: Any = silent,
+    **chosen: Any,
+) -> tuple[Learned, FakeJudge, FakeJudge]:
+    """Learn with small settings, except for those chosen, and return the result with the two judges."""
+    judge, generator = judge or scripted(), generator or scripted()
+    learned = await learn(
+        Lesson(tuple(texts), assignment(scale) if scale else assignment(), checklist=given),
+        CheckEvalSettings(**{**SMALL, **chosen}),
+        judge=judge,
+        generator=generator,
+        seed=1,
+        say=say,
+    )
+    return learned, judge, generator
+
+
+def tracking(share: float = 1.0) -> FakeJudge:
+    """Return a judge of whose answers about each text a `share` follows the label; the rest are by lot."""
+
+    def of(name: str, words: str, output: str) -> str:
+        follows = random.Random(digest([name, output])).random() < share
+        return ("yes" if LABELS[output] >= 3 else "no") if follows else by_lot(name, words, output)
+
+    return scripted(answer=lambda prompt: answers(prompt, of))
+
+
+def everybody(learned: Learned) -> list[Criterion]:
+    return [*learned.part.criteria, *(dropped.criterion for dropped in learned.part.dropped)]
+
+
+def reasons(learned: Learned) -> dict[str, str]:
+    return {dropped.criterion.id: dropped.reason for dropped in learned.part.dropped}
+
+
+# What is asked, of whom, and how often
+
+
+async def test_the_generator_writes_and_filters_and_the_judge_answers():
+    _, judge, generator = await run()
+    assert {p.name for p in judge.asked} == {"checkeval/answer"}
+    assert {p.name for p in generator.asked} == {"checkeval/diversify", "checkeval/elaborate", "checkeval/filter"}
+
+
+async def test_one_call_per_sub_dimension_and_text_and_none_twice():
+    _, judge, generator = await run()
+    assert len(judge.asked) == 2 * len(TEXTS)
+    sent = Counter(digest([p.name, dict(p.fields), p.sample]) for p in (*judge.asked, *generator.asked))
+    assert max(sent.values()) == 1
+
+
+async def test_all_texts_are_answered_for_at_once():
+    open_, most = 0, 0
+
+    class Slow(FakeJudge):
+        async def reply(self, prompt):
+            nonlocal open_, most
+            import asyncio
+
+            open_ += 1
+            most = max(most, open_)
+            await asyncio.sleep(0)
+            open_ -= 1
+            return await super().reply(prompt)
+
+    await run(judge=Slow(Scripted()))
+    assert most == 2 * len(TEXTS)
+
+
+async def test_the_judge_never_sees_a_label():
+    first, judge, generator = await run()
+    others = [replace(text, scores={ASPECT: 6 - text.scores[ASPECT]}) for text in TEXTS]
+    _, other_judge, other_generator = await run(others)
+    assert [p.fields for p in judge.asked] == [p.fields for p in other_judge.asked]
+    assert [p.fields for p in generator.asked] == [p.fields for p in other_generator.asked]
+    assert first.examples == tuple(sorted(text.id for text in TEXTS))
+
+
+# What comes of it
+
+
+async def test_the_part_holds_every_question_once_with_its_sub_dimension():
+    learned, _, _ = await run()
+    assert len({each.id for each in everybody(learned)}) == len(everybody(learned)) == 3 + 2 * 2 + 3 * 2
+    assert learned.part.dimensions == {sub.name: sub.definition for sub in TWO.sub_dimensions}
+    assert {each.trait for each in everybody(learned)} <= set(learned.part.dimensions)
+    assert learned.part.method == "checkeval"
+    assert learned.part.settings == CheckEvalSettings(**SMALL).model_dump(mode="json")
+
+
+async def test_every_question_put_to_texts_carries_its_evidence():
+    learned, judge, _ = await run()
+    labels = np.array([text.scores[ASPECT] for text in sorted(TEXTS, key=lambda text: text.id)])
+    by_id = {each.id: each for each in everybody(learned)}
+    assert set(learned.candidates) == set(by_id)
+    for at, name in enumerate(learned.candidates):
+        evidence, good = by_id[name].evidence, learned.matrix[:, at]
+        assert evidence.answers == {"yes": int(good.sum()), "no": int((1 - good).sum()), "n/a": 0}
+        assert (evidence.judged, evidence.missing) == (len(TEXTS), 0)
+        assert evidence.pearson == pytest.approx(np.corrcoef(good, labels)[0, 1], abs=1e-6)
+    assert len(of_kind(judge, "answer")) == 2 * len(TEXTS)
+
+
+async def test_answers_that_fail_or_do_not_apply_are_counted_as_such():
+    def of(name: str, words: str, output: str) -> str:
+        number = int(output.rsplit(maxsplit=1)[-1].strip("."))
+        return (
+            "perhaps"
+            if name == "a1" and number < 3
+            else "n/a"
+            if name == "a1" and number < 8
+            else by_lot(name, words, output)
+        )
+
+    learned, _, _ = await run(judge=scripted(answer=lambda p: answers(p, of)), against=0)
+    evidence = next(each.evidence for each in everybody(learned) if each.id == "a1")
+    assert (evidence.judged, evidence.missing, evidence.answers["n/a"]) == (16, 3, 5)
+    column = learned.candidates.index("a1")
+    assert np.isnan(learned.matrix[:, column]).sum() == 8
+
+
+async def test_a_question_about_a_fault_counts_in_the_matrix_by_what_is_good():
+    generator = scripted(filter=lambda p: verdicts(p, a1_e1={"yes_means": "worse"}))
+    judge = scripted(answer=lambda p: answers(p, lambda name, *_: "yes" if name == "a1-e1" else "no"))
+    learned, _, _ = await run(judge=judge, generator=generator, filter="model")
+    column = learned.matrix[:, learned.candidates.index("a1-e1")]
+    turned = next(each for each in everybody(learned) if each.id == "a1-e1")
+    assert (set(column), about(turned).better, turned.evidence.answers["yes"]) == ({0.0}, "no", len(TEXTS))
+
+
+async def test_what_the_labels_speak_against_leaves_with_its_evidence():
+    def of(name: str, words: str, output: str) -> str:
+        high = LABELS[output] >= 3
+        told = {"a1": True, "b1": not high, "b2": high, "a1-e1": high}
+        return "yes" if told.get(name, by_lot(name, words, output) == "yes") else "no"
+
+    learned, _, _ = await run(judge=scripted(answer=lambda p: answers(p, of)))
+    left = reasons(learned)
+    assert left["a1"] == "the same answer for all 24 training texts that it was asked of"
+    assert left["b1"].startswith("runs against the labels: correlation -0.")
+    assert left["a1-e1"] == "answers as b2 does (correlation 1.00 over 24 texts)"
+    assert "b2" not in left
+    dropped = {each.criterion.id: each.criterion for each in learned.part.dropped}
+    assert dropped["b1"].evidence.pearson < -0.5
+    assert dropped["a1"].evidence.answers == {"yes": 24, "no": 0, "n/a": 0}
+
+
+async def test_the_model_s_reasons_stand_beside_those_of_the_labels():
+    generator = scripted(filter=lambda p: verdicts(p, a1_e1={"style": "trifling"}))
+    judge = scripted(answer=lambda p: answers(p, lambda name, w, o: "yes" if name == "a1" else by_lot(name, w, o)))
+    learned, _, _ = await run(judge=judge, generator=generator)
+    assert reasons(learned)["a1-e1"].startswith("it asks for something trifling")
+    assert reasons(learned)["a1"].startswith("the same answer")
+    assert "a1-e1" not in learned.candidates
+    never = next(each.criterion for each in learned.part.dropped if each.criterion.id == "a1-e1")
+    assert never.evidence.answers is None
+
+
+async def test_where_the_labels_speak_against_all_the_best_stay_and_it_is_said():
+    told = Told()
+    learned, _, _ = await run(judge=scripted(answer=lambda p: answers(p, lambda *_: "yes")), say=told)
+    assert [each.trait for each in learned.part.criteria] == ["Side 1", "Side 2"]
+    assert any("the labels speak against every question" in doing for doing in told)
+
+
+async def test_what_went_wrong_is_told():
+    told = Told()
+    failing = scripted(elaborate=lambda p: "no" if p.fields["question"]["id"] == "b1" else Scripted()(p))
+    await run(generator=failing, say=told)
+    assert told[0].startswith("11 questions; finer points of b1: unusable reply")
+    assert told[-1].endswith("questions kept")
+
+
+# Scores
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {},
+        {"filter": "model"},
+        {"weights": "sub-dimensions"},
+        {"weights": "regression"},
+        {"selected": 3},
+        {"ask": "together"},
+        {"part_words": 2, "combine": "all"},
+    ],
+    ids=str,
+)
+async def test_scores_are_those_that_scoring_gives(chosen: dict[str, Any]):
+    judge = tracking(0.6)
+    learned, _, _ = await run(judge=judge, **chosen) if "part_words" not in chosen else await run(**chosen)
+    judge = judge if "part_words" not in chosen else scripted()
+    by_id = {text.id: text for text in TEXTS}
+    for at, name in enumerate(learned.examples):
+        value, ratings = await CHECKEVAL.score(by_id[name], learned.part, assignment(), judge)
+        assert value == learned.scores[at] or (value is None and np.isnan(learned.scores[at]))
+        for each in ratings:
+            kept = learned.matrix[at, learned.candidates.index(each.criterion)]
+            assert each.score == kept or (each.score is None and np.isnan(kept))
+
+
+async def test_scores_lie_on_the_declared_scale():
+    scale = Scale(low=0, high=1, whole=False)
+    texts = [replace(text, scores={ASPECT: (text.scores[ASPECT] - 1) / 4}) for text in TEXTS]
+    learned, _, _ = await run(texts, judge=tracking(), scale=scale)
+    assert np.nanmin(learned.scores) >= 0
+    assert np.nanmax(learned.scores) <= 1
+
+
+async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
+    learned, _, _ = await run(judge=tracking(0.3), against=0.5, weights="regression")
+    group = TEXTS[0].group
+    inside = [name in {text.id for text in TEXTS if text.group == group} for name in learned.examples]
+    relabelled = [replace(t, scores={ASPECT: 6 - t.scores[ASPECT]}) if t.group == group else t for t in TEXTS]
+    again, _, _ = await run(relabelled, judge=tracking(0.3), against=0.5, weights="regression")
+    np.testing.assert_array_equal(learned.reselected[inside], again.reselected[inside])
+    assert not np.array_equal(learned.reselected[~np.array(inside)], again.reselected[~np.array(inside)])
+    assert learned.optimistic
+
+
+@pytest.mark.parametrize(
+    "chosen", [{"filter": "model"}, {"filter": "off"}, {"filter": "model", "weights": "sub-dimensions"}]
+)
+async def test_what_labels_had_no_part_in_is_not_optimistic(chosen: dict[str, Any]):
+    learned, _, _ = await run(**chosen)
+    assert not learned.optimistic
+    np.testing.assert_array_equal(learned.reselected, learned.scores)
+    assert all(each.evidence.pearson is not None for each in learned.part.criteria)
+
+
+@pytest.mark.parametrize("chosen", [{}, {"filter": "model", "weights": "regression"}, {"filter": "off", "selected": 2}])
+async def test_what_labels_had_a_part_in_is_optimistic(chosen: dict[str, Any]):
+    assert (await run(**chosen))[0].optimistic
+
+
+async def test_learning_from_labels_beats_not_learning_where_questions_mislead():
+    def of(name: str, words: str, output: str) -> str:
+        wrong = name in {"a1-e1", "b1", "b2-e1", "side-1-d1"}
+        follows = random.Random(digest([name, output])).random() < 0.7
+        return ("yes" if (LABELS[output] >= 3) != wrong else "no") if follows else by_lot(name, words, output)
+
+    agreement = {}
+    for chosen in ("model", "model and labels"):
+        learned, _, _ = await run(judge=scripted(answer=lambda p: answers(p, of)), filter=chosen)
+        labels = [LABELS[text.output] for text in sorted(TEXTS, key=lambda text: text.id)]
+        agreement[chosen] = np.corrcoef(learned.reselected, labels)[0, 1]
+    assert agreement["model and labels"] > agreement["model"] + 0.05
+
+
+# Without labels
+
+
+@pytest.mark.parametrize(
+    "chosen", [{}, {"filter": "model"}, {"filter": "off"}, {"weights": "sub-dimensions"}, PUBLISHED]
+)
+async def test_without_labels_the_paper_s_way_works(chosen: dict[str, Any]):
+    learned, judge, _ = await run((), **chosen)
+    assert judge.asked == []
+    assert len(learned.part.criteria) == 13
+    assert (learned.examples, len(learned.candidates)) == ((), 13)
+    assert learned.matrix.shape == (0, 13)
+    assert learned.scores.shape == learned.reselected.shape == (0,)
+    assert not learned.optimistic
+    assert all(each.evidence.answers is None for each in learned.part.criteria)
+
+
+async def test_a_rubric_learned_without_labels_scores():
+    learned, _, _ = await run(())
+    value, ratings = await CHECKEVAL.score(TEXTS[0], learned.part, assignment(), scripted())
+    assert value is not None
+    assert len(ratings) == 13
+
+
+@pytest.mark.parametrize(
+    ("chosen", "told"),
+    [
+        ({"filter": "labels"}, "filter = 'labels' needs labelled texts"),
+        ({"weights": "regression"}, "weights = 'regression' needs labelled texts"),
+        ({"selected": 4}, "selected = 4 needs labelled texts"),
+    ],
+)
+async def test_a_setting_that_needs_labels_says_so(chosen: dict[str, Any], told: str):
+    with pytest.raises(SettingsError, match=told):
+        await run((), **chosen)
+
+
+async def test_without_seed_questions_there_is_nothing_to_start_from():
+    with pytest.raises(ChecklistError, match="--checklist FILE"):
+        await run(given=None)
+
+
+async def test_the_published_preset_learns():
+    settings = chosen_settings(CheckEvalSettings, PUBLISHED, {"preset": "published", **SMALL})
+    lesson = Lesson(TEXTS, assignment(), checklist=TWO)
+    generator = scripted()
+    learned = await learn(lesson, settings, judge=scripted(), generator=generator)
+    assert len(of_kind(generator, "redundant")) == 12
+    assert len(learned.part.criteria) == 13
+
+
+# Failures
+
+
+async def test_a_judge_without_any_usable_answer_is_an_error():
+    with pytest.raises(JudgeError, match="no usable answer for any training text: unusable reply"):
+        await run(judge=scripted(answer=lambda _: "none"))
+
+
+async def test_a_text_without_answers_is_left_out_and_the_rest_is_learned_from():
+    lost = TEXTS[5]
+
+    def script(prompt):
+        if prompt.fields["output"] == lost.output:
+            raise JudgeUnavailable("down.")
+        return answers(prompt)
+
+    learned, _, _ = await run(judge=scripted(answer=script))
+    at = learned.examples.index(lost.id)
+    assert np.isnan(learned.scores[at])
+    assert np.isnan(learned.matrix[at]).all()
+    assert np.isfinite(np.delete(learned.scores, at)).all()
+    assert {each.evidence.missing for each in learned.part.criteria} == {1}
+
+
+# Determinism
+
+
+@pytest.mark.parametrize("chosen", [{}, {"weights": "regression", "against": 0.5}], ids=str)
+async def test_the_same_examples_in_another_order_give_the_same_result(chosen: dict[str, Any]):
+    first, *_ = await run(judge=tracking(0.4), **chosen)
+    for seed in range(2):
+        shuffled = list(TEXTS)
+        random.Random(seed).shuffle(shuffled)
+        again, *_ = await run(shuffled, judge=tracking(0.4), **chosen)
+        assert digest(again.part.model_dump(mode="json")) == digest(first.part.model_dump(mode="json"))
+        assert (again.examples, again.candidates) == (first.examples, first.candidates)
+        np.testing.assert_array_equal(again.scores, first.scores)
+        np.testing.assert_array_equal(again.reselected, first.reselected)
+
+
+async def test_no_seed_changes_anything():
+    lesson = Lesson(TEXTS, assignment(), checklist=TWO)
+    parts = [
+        (await learn(lesson, CheckEvalSettings(**SMALL), judge=scripted(), generator=scripted(), seed=seed)).part
+        for seed in (1, 2)
+    ]
+    assert parts[0] == parts[1]
+
+
+async def test_only_the_labels_of_the_aspect_are_looked_at():
+    others = [replace(text, scores={**text.scores, "fluency": 1.0}, annotations={ASPECT: (1.0, 5.0)}) for text in TEXTS]
+    assert (await run(others))[0].part == (await run())[0].part
+
+
+# As a method
+
+
+async def test_it_is_trained_as_every_method_is():
+    trained = await train(
+        CHECKEVAL,
+        Lesson(TEXTS, assignment(), checklist=TWO),
+        CheckEvalSettings(**SMALL),
+        judge=tracking(0.6),
+        generator=scripted(),
+        seed=1,
+    )
+    assert trained.provenance.agreement.n == len(TEXTS)
+    assert trained.provenance.agreement.optimistic
+    assert trained.rubric.parts[0].method == "checkeval"
+
+
+async def test_it_is_trained_without_labels_too():
+    lesson = Lesson((), assignment(), checklist=TWO)
+    trained = await train(CHECKEVAL, lesson, CheckEvalSettings(**SMALL), judge=scripted(), generator=scripted(), seed=1)
+    assert trained.provenance.agreement is None
+    assert len(trained.rubric.criteria) == 13
+
+
+def test_it_needs_seeds_and_no_labels():
+    assert (CHECKEVAL.name, CHECKEVAL.needs_checklist, CHECKEVAL.needs_labels) == ("checkeval", True, False)

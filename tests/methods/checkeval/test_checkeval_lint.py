@@ -1,0 +1,187 @@
+"""The linter finds each planted fault by its kind, and nothing in sound questions or in what ships."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import pytest
+from checkeval_questions import FAULTY, SOUND, TWINS, Asked
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rubriclab.checklist import Checklist, SeedQuestion, SubDimension, load_checklist, shipped_checklists
+from rubriclab.methods.checkeval.lint import Fault, lint
+
+PLANTED = [pytest.param(kind, asked, id=f"{kind}: {asked.text}") for kind in FAULTY for asked in FAULTY[kind]]
+
+
+def checklist(*questions: tuple[str, Literal["yes", "no"]], aspect: str = "coherence") -> Checklist:
+    asked = tuple(SeedQuestion(id=f"q{i}", text=text, better=better) for i, (text, better) in enumerate(questions))
+    sub = SubDimension(name="only", definition="All questions.", questions=asked)
+    return Checklist(
+        format="rubriclab-checklist/1", task="task", aspect=aspect, definition="Whatever.", sub_dimensions=(sub,)
+    )
+
+
+def faults_of(asked: Asked) -> tuple[Fault, ...]:
+    return lint(checklist((asked.text, asked.better), aspect=asked.aspect))
+
+
+def kinds(faults: Sequence[Fault]) -> list[str]:
+    return [fault.kind for fault in faults]
+
+
+def test_many_questions_are_planted_of_every_kind() -> None:
+    assert sum(map(len, FAULTY.values())) >= 30
+    assert all(len({asked.text for asked in faulty}) >= 3 for faulty in FAULTY.values())
+    assert len(SOUND) >= 40
+    assert sum(" and " in asked.text for asked in SOUND) >= 15
+    assert sum(asked.better == "no" for asked in SOUND) >= 5
+
+
+@pytest.mark.parametrize(("kind", "asked"), PLANTED)
+def test_a_planted_fault_is_found_by_its_kind(kind: str, asked: Asked) -> None:
+    faults = faults_of(asked)
+    assert kind in kinds(faults)
+    assert all((fault.question, fault.sub_dimension) == ("q0", "only") for fault in faults)
+    assert all(": " in fault.message for fault in faults), "what is wrong, and after the colon how to mend it"
+
+
+@pytest.mark.parametrize("asked", SOUND, ids=[asked.text for asked in SOUND])
+def test_a_sound_question_passes(asked: Asked) -> None:
+    assert faults_of(asked) == ()
+
+
+@pytest.mark.parametrize(("task", "aspect"), shipped_checklists())
+def test_nothing_is_found_in_what_ships(task: str, aspect: str) -> None:
+    assert lint(load_checklist(task, aspect)) == ()
+
+
+@pytest.mark.parametrize(("first", "second"), TWINS)
+def test_the_second_of_two_twins_is_a_duplicate(first: str, second: str) -> None:
+    found = [fault for fault in lint(checklist((first, "yes"), (second, "yes"))) if fault.kind == "duplicate"]
+    assert [fault.question for fault in found] == ["q1"]
+    assert "'q0'" in found[0].message
+
+
+def test_a_question_and_its_contrary_are_told_to_be_so() -> None:
+    twins = checklist(("Does the summary contain errors?", "no"), ("Is the summary free of errors?", "yes"))
+    assert [fault.message for fault in lint(twins)] == ["it asks the opposite of 'q0': keep one of them"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Does the summary name the place of the event?", "Does the summary name the time of the event?"),
+        ("Is the first sentence about the main event?", "Is the last sentence about the main event?"),
+        ("Does the summary name the main event?", "Does the summary name the cause of the main event?"),
+        ("Do all names stand in the source text?", "Do all numbers stand in the source text?"),
+        ("Does the story show the hero's fear?", "Does the story show the hero's joy?"),
+    ],
+)
+def test_questions_about_different_things_are_no_duplicates(first: str, second: str) -> None:
+    assert lint(checklist((first, "yes"), (second, "yes"))) == ()
+
+
+def test_sound_questions_of_one_checklist_are_no_duplicates_of_each_other() -> None:
+    texts = dict.fromkeys((asked.text, asked.better) for asked in SOUND)
+    assert "duplicate" not in kinds(lint(checklist(*texts, aspect="x")))
+
+
+@pytest.mark.parametrize(
+    ("text", "yes", "no"),
+    [
+        ("Does the summary contain errors?", 1, 0),
+        ("Does the summary avoid errors?", 0, 1),
+        ("Is the summary free of contradictions?", 0, 1),
+        ("Does any sentence contradict another?", 1, 0),
+        ("Does no sentence contradict another?", 0, 1),
+        ("Is every claim backed by the source text?", 0, 1),
+        ("Does the summary name the date of the trial?", 0, 0),
+    ],
+)
+def test_which_answer_is_wrong_follows_from_what_is_asked(text: str, yes: int, no: int) -> None:
+    found = {better: kinds(lint(checklist((text, better)))) for better in ("yes", "no")}  # type: ignore[arg-type]
+    assert (found["yes"].count("wrong-polarity"), found["no"].count("wrong-polarity")) == (yes, no)
+
+
+@pytest.mark.parametrize(
+    ("aspect", "word"),
+    [
+        ("coherence", "coherent"),
+        ("consistency", "inconsistently"),
+        ("fluency", "fluent"),
+        ("informativeness", "informative"),
+        ("relevance", "relevant"),
+        ("empathy", "empathetic"),
+        ("surprise", "surprising"),
+        ("engagement", "engaging"),
+        ("complexity", "complex"),
+        ("grammaticality", "grammatical"),
+        ("cohesiveness", "cohesive"),
+        ("understandability", "understandable"),
+        ("naturalness", "natural"),
+        ("engagingness", "engaging"),
+        ("groundedness", "grounded"),
+        ("factual consistency", "consistent"),
+    ],
+)
+def test_a_question_that_repeats_its_aspect_is_vague(aspect: str, word: str) -> None:
+    (fault,) = (fault for fault in lint(checklist((f"Is a word {word} here?", "yes"), aspect=aspect)))
+    assert fault.kind == "vague"
+    assert f"{word.removeprefix('in')}" in fault.message
+    assert lint(checklist(("Does the summary consist of one sentence?", "yes"), aspect=aspect)) == ()
+
+
+@pytest.mark.parametrize("aspect", ["tone", "length", "grammar", "tense", "plot"])
+def test_an_aspect_that_names_a_thing_may_be_asked_about_by_name(aspect: str) -> None:
+    assert lint(checklist((f"Does the {aspect} change after the first scene?", "yes"), aspect=aspect)) == ()
+
+
+def test_quoted_words_and_examples_are_no_part_of_what_is_asked() -> None:
+    quoted = 'Is there a noun for every "he", "she" and "it" (or "very good")?'
+    example = "Does the story use a device, such as a lie and a good joke, to delay its end?"
+    assert lint(checklist((quoted, "yes"), (example, "yes"))) == ()
+
+
+def test_a_long_question_is_a_matter_of_style() -> None:
+    text = f"Does the summary {'again and ' * 17}again name the date?"
+    assert kinds(lint(checklist((text, "yes")))) == ["style"]
+
+
+def test_faults_come_in_the_order_of_the_file_with_their_sub_dimension() -> None:
+    subs = tuple(
+        SubDimension(name=name, definition=definition, questions=(SeedQuestion(id=name, text=text),))
+        for name, definition, text in [
+            ("one", "The same.", "Is it good?"),
+            ("two", "the same.", "Does it name the winner"),
+            ("three", "Another.", "What is it?"),
+        ]
+    )
+    found = lint(checklist(("?", "yes")).model_copy(update={"sub_dimensions": subs}))
+    assert [(fault.sub_dimension, fault.question, fault.kind) for fault in found] == [
+        ("one", "one", "vague"),
+        ("two", None, "duplicate"),
+        ("two", "two", "style"),
+        ("three", "three", "unanswerable"),
+    ]
+
+
+PIECES = (
+    "does is can the a summary and or but , ? ; : / it not no error clear who what that in of by with if then there"
+    " contain avoid repeat named and/or every at least plus & ( ) \" ' é"
+)
+pieces = st.sampled_from(PIECES.split())
+
+
+@given(
+    text=st.lists(pieces, min_size=1, max_size=12).map(" ".join) | st.text(min_size=1, max_size=40),
+    better=st.sampled_from(["yes", "no"]),
+    aspect=st.sampled_from(["coherence", "x", "(ness)", "überlänge"]),
+)
+def test_whatever_stands_there_the_linter_answers_and_answers_alike(text: str, better: Any, aspect: str) -> None:
+    if not text.strip():
+        return
+    asked = checklist((text, better), aspect=aspect)
+    assert lint(asked) == lint(asked)

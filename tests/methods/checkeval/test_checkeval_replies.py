@@ -1,0 +1,157 @@
+"""Reply forms: what is checked against the question, and what is kept of a reply that failed."""
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from checkeval_scripts import ASPECT, verdict
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from rubriclab.methods.checkeval.replies import (
+    Answers,
+    Diversification,
+    Elaboration,
+    ShortElaboration,
+    SoundAnswers,
+    SoundVerdicts,
+    Verdict,
+    Verdicts,
+    asked_ids,
+)
+
+ASKED = {"sub_dimensions": [{"questions": [{"id": "a1"}, {"id": "a2"}]}, {"questions": [{"id": "b1"}]}]}
+FILTER = {"questions": [{"id": "a1"}, {"id": "a2"}], "aspect": {"name": ASPECT}, "others": [{"name": "Fluency"}]}
+
+
+def answer(name: str, given: Any) -> dict[str, Any]:
+    return {"question": name, "reason": "r", "answer": given}
+
+
+def test_ids_are_found_across_sub_dimensions_and_in_a_single_list():
+    assert asked_ids(ASKED) == ["a1", "a2", "b1"]
+    assert asked_ids(FILTER) == ["a1", "a2"]
+
+
+@pytest.mark.parametrize("form", [Answers, Verdicts, Diversification, Elaboration])
+def test_reasons_are_asked_for_before_verdicts(form):
+    schema = form.model_json_schema()
+    inner = [each for each in schema.get("$defs", {}).values() if "properties" in each]
+    for fields in (list(each["properties"]) for each in (schema, *inner)):
+        reasons = [place for place, name in enumerate(fields) if name in {"reason", "reasoning"}]
+        told = [
+            place for place, name in enumerate(fields) if name in {"answer", "yes_means", "about", "style", "questions"}
+        ]
+        assert not reasons or not told or max(reasons) < min(told)
+
+
+def test_an_answer_s_schema_offers_just_three():
+    assert Answers.model_json_schema()["$defs"]["NamedAnswer"]["properties"]["answer"]["enum"] == ["yes", "no", "n/a"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "told"),
+    [
+        (["a1", "a2"], "one entry each needed for a1, a2, b1; got a1, a2"),
+        (["a1", "a2", "b1", "b1"], "got a1, a2, b1, b1"),
+        (["a1", "a2", "b1", "c1"], "got a1, a2, b1, c1"),
+        ([], "got none"),
+    ],
+)
+def test_one_answer_for_each_question_is_demanded(ids: list[str], told: str):
+    with pytest.raises(ValidationError, match=told):
+        Answers.model_validate({"answers": [answer(name, "yes") for name in ids]}, context=ASKED)
+
+
+def test_sound_answers_come_in_the_order_asked():
+    given = {"answers": [answer("b1", "No."), answer("zz", "yes"), answer("a1", "yes")]}
+    found = SoundAnswers.model_validate(given, context=ASKED)
+    assert [(each.question, each.answer) for each in found.answers] == [("a1", "yes"), ("b1", "no")]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a1", "a2", "b1", "c1", "[a1]", "1", ""]), st.sampled_from(["yes", "no", "n/a", "?", ""])
+        )
+    )
+)
+def test_a_sound_answer_is_one_that_nothing_in_the_reply_contradicts(given):
+    try:
+        found = SoundAnswers.model_validate({"answers": [answer(*each) for each in given]}, context=ASKED).answers
+    except ValidationError:
+        found = []
+    said = {name: {a for n, a in given if n.strip("[]") == name} for name in ("a1", "a2", "b1")}
+    expected = {
+        name: next(iter(all_)) for name, all_ in said.items() if len(all_) == 1 and all_ <= {"yes", "no", "n/a"}
+    }
+    assert {each.question: each.answer for each in found} == expected
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda each: (
+            st.lists(each) | st.dictionaries(st.sampled_from(["answers", "question", "answer", "reason"]), each)
+        ),
+        max_leaves=12,
+    )
+)
+def test_no_reply_breaks_the_salvage(given):
+    for form, context in ((SoundAnswers, ASKED), (SoundVerdicts, FILTER)):
+        for reply in ({"answers": given, "verdicts": given}, {"answers": [given], "verdicts": [given]}):
+            with suppress(ValidationError):
+                assert form.model_validate(reply, context=context)
+
+
+def test_fewer_finer_questions_than_asked_for_are_refused_and_kept_if_nothing_else_comes():
+    given, context = {"reasoning": "r", "questions": ["One?", " Two? "]}, {"fewest": 3}
+    with pytest.raises(ValidationError, match="expected at least 3 of them, got 2"):
+        Elaboration.model_validate(given, context=context)
+    assert ShortElaboration.model_validate(given, context=context).questions == ["One?", "Two?"]
+    with pytest.raises(ValidationError, match="expected at least 1"):
+        ShortElaboration.model_validate({"reasoning": "r", "questions": []}, context=context)
+
+
+@pytest.mark.parametrize("form", [Elaboration, ShortElaboration])
+def test_a_question_needs_words(form):
+    with pytest.raises(ValidationError, match="questions"):
+        form.model_validate({"reasoning": "r", "questions": ["One?", "  "]}, context={"fewest": 1})
+
+
+def test_a_new_question_goes_back_to_one_of_the_seeds_shown():
+    context = {"questions": [{"id": "a1"}]}
+    for seed in ("a1", "[a1]", "A1."):
+        given = {"reasoning": "r", "questions": [{"seed": seed, "text": "Is it?"}]}
+        assert Diversification.model_validate(given, context=context).questions[0].seed == "a1"
+    given = {"reasoning": "r", "questions": [{"seed": "b1", "text": "Is it?"}]}
+    with pytest.raises(ValidationError, match="one of a1 was expected; got 'b1'"):
+        Diversification.model_validate(given, context=context)
+    with pytest.raises(ValidationError, match="at least 1"):
+        Diversification.model_validate({"reasoning": "r", "questions": []}, context=context)
+
+
+def test_a_verdict_s_words_may_be_decorated():
+    given = verdict("[a1]", yes_means="**Worse**", about="fluency.", style="Several things")
+    found = Verdict.model_validate(given, context=FILTER)
+    assert (found.question, found.yes_means, found.about, found.style) == ("a1", "worse", "Fluency", "several things")
+
+
+@pytest.mark.parametrize(("name", "value"), [("yes_means", "good"), ("style", "ugly"), ("about", "consistency")])
+def test_a_verdict_that_was_not_offered_is_refused(name: str, value: str):
+    with pytest.raises(ValidationError, match=name):
+        Verdict.model_validate(verdict("a1", **{name: value}), context=FILTER)
+
+
+def test_a_question_may_be_about_nothing_that_is_named():
+    assert Verdict.model_validate(verdict("a1", about="Something else"), context=FILTER).about == "something else"
+
+
+def test_verdicts_are_demanded_for_all_and_kept_where_they_are_sound():
+    given = {"verdicts": [verdict("a1"), verdict("a2", style="ugly")]}
+    with pytest.raises(ValidationError, match="style"):
+        Verdicts.model_validate(given, context=FILTER)
+    assert [each.question for each in SoundVerdicts.model_validate(given, context=FILTER).verdicts] == ["a1"]
+    twice = {"verdicts": [verdict("a1"), verdict("a1", yes_means="worse"), verdict("a2")]}
+    assert [each.question for each in SoundVerdicts.model_validate(twice, context=FILTER).verdicts] == ["a2"]

@@ -1,0 +1,106 @@
+"""Explanations: elicited in one or several ways, and rewritten from the texts on which they err."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypoeval_scripts import assignment, example
+from overall_scripts import of_template, overall, said
+
+from rubriclab.data import Assignment, Scale, find_aspect, task_words
+from rubriclab.errors import JudgeError, JudgeRefused
+from rubriclab.judges import FakeJudge, request_digest
+from rubriclab.methods.seeval import SEEvalSettings
+from rubriclab.methods.seeval.explain import Explanation, Mistake, elicit, explain_prompt, refine, refine_prompt
+from rubriclab.prompts import render
+
+SETTINGS = SEEvalSettings()
+TEXT = example(1, 2, source="A source.", context="Some facts.")
+MISTAKES = [Mistake(TEXT, 2, 4.25), Mistake(example(2, 2 / 3), 2 / 3, 3)]
+
+
+def explaining(*explanations: str) -> FakeJudge:
+    return FakeJudge(lambda prompt: {"explanation": explanations[prompt.sample // 10]})
+
+
+async def test_explanations_come_in_order_without_space_around_them():
+    assert await elicit(3, assignment(), explaining("One.\n", "  Two.", "Three."), SETTINGS) == (
+        "One.",
+        "Two.",
+        "Three.",
+    )
+
+
+async def test_an_explanation_that_comes_again_is_the_same_one():
+    assert await elicit(4, assignment(), explaining("One.", "Two.", " One.", "Two."), SETTINGS) == ("One.", "Two.")
+
+
+async def test_explanations_without_words_are_left_out():
+    assert await elicit(3, assignment(), explaining("", "Two.", "\n"), SETTINGS) == ("Two.",)
+
+
+async def test_no_explanation_is_an_error_that_says_why():
+    with pytest.raises(JudgeError, match="No explanation could be obtained: unusable reply, also after one repair"):
+        await elicit(2, assignment(), explaining("", " "), SETTINGS)
+    with pytest.raises(JudgeRefused):
+        await elicit(2, assignment(), FakeJudge(_refused), SETTINGS)
+
+
+def _refused(_prompt):
+    raise JudgeRefused("wrong key")
+
+
+def test_each_explanation_is_a_request_of_its_own():
+    prompts = [explain_prompt(number, assignment(), SETTINGS) for number in range(20)]
+    assert len({request_digest({"model": "fake"}, prompt) for prompt in prompts}) == 20
+    # Questions asked again after an unusable reply take the numbers between.
+    assert all(b.sample - a.sample >= 10 for a, b in itertools.pairwise(prompts))
+
+
+@pytest.mark.parametrize(("task", "aspect"), [("summarization", "coherence"), ("dialogue", "naturalness")])
+def test_the_task_is_put_in_the_words_of_its_kind_of_text(task, aspect):
+    given = Assignment(task_words(task), find_aspect(task, aspect), Scale(low=1, high=3, whole=True))
+    told = said(explain_prompt(0, given, SETTINGS))
+    assert given.aspect.name in told
+    assert given.aspect.definition in told
+    assert given.scale.describe() in told
+    for word in (given.words.output, given.words.source, given.words.context):
+        assert word in told
+    assert f"{given.words.output}s " not in told
+
+
+def test_no_text_is_shown_before_the_explanation():
+    assert set(explain_prompt(0, assignment(), SETTINGS).fields) == set(assignment().fields())
+
+
+def test_the_explanation_speaks_of_the_scores_as_they_will_be_asked_for():
+    given = assignment(Scale(low=1, high=5, whole=False))
+    assert "with decimals" in said(explain_prompt(0, given, SETTINGS))
+    assert "whole numbers only" in said(explain_prompt(0, given, SEEvalSettings(scoring="weighted")))
+
+
+async def test_a_rewriting_is_asked_for_once_at_temperature_0():
+    generator = overall()
+    text = await refine("Mine.", MISTAKES, assignment(), generator)
+    (prompt,) = of_template(generator, "seeval/refine")
+    assert text == f"Rewritten from: {TEXT.output} {MISTAKES[1].example.output}"
+    assert (prompt.temperature, prompt.sample) == (0, 0)
+
+
+@pytest.mark.parametrize("explanation", ["", " \n", "Mine.", " Mine. "])
+async def test_no_other_explanation_is_none(explanation):
+    generator = FakeJudge(lambda _: {"reasoning": "", "explanation": explanation})
+    assert await refine("Mine.", MISTAKES, assignment(), generator) is None
+
+
+def test_the_generator_is_shown_both_scores_of_each_text_as_a_person_writes_them():
+    told = render(refine_prompt("Mine.", MISTAKES, assignment()))[1]["content"]
+    assert "The people's score: 2. The rater's score: 4.25\n" in told
+    assert "The people's score: 0.667. The rater's score: 3\n" in told
+    assert "Mine." in told
+
+
+def test_the_generator_is_asked_for_the_reasoning_first():
+    assert list(refine_prompt("Mine.", MISTAKES, assignment()).reply.model_fields) == ["reasoning", "explanation"]
+    assert list(Explanation.model_fields) == ["explanation"]

@@ -1,0 +1,480 @@
+"""SEEval's learning: which explanation is kept, by which texts, and what a rewriting may see."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypoeval_scripts import ASPECT, assignment, example
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from overall_scripts import by_lot, graded, labels_of, learn, of_template, overall, ratings_asked, said
+
+from rubriclab.errors import BudgetReached, JudgeError, JudgeUnavailable
+from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.methods.method import chosen_settings
+from rubriclab.methods.seeval import SEEvalSettings
+from rubriclab.methods.seeval.learn import FEWEST_IN_HALF, _correlation
+from rubriclab.methods.seeval.settings import PUBLISHED
+
+TEXTS = graded(20, groups=10)
+LABEL = labels_of(TEXTS)
+GROUP = {text.output: text.group for text in TEXTS}
+FIRST = "Explanation number 0."
+
+
+def wrong(label: float) -> float:
+    """Return a score that has nothing to do with the label's place on the scale of 1 to 5."""
+    return {1: 3, 2: 1, 3: 5, 4: 2, 5: 4}[label]
+
+
+def judge(before=wrong, after=lambda label: label, **answers):
+    """Score by the label: before a rewriting by one rule, and after it by another; None is no reply."""
+
+    def score(prompt):
+        rule = after if prompt.fields["explanation"].startswith("Rewritten") else before
+        return rule(LABEL[prompt.fields["output"]])
+
+    return overall(score, **answers)
+
+
+def by_explanation(**rules):
+    """Score by the number of the explanation: e0, e10, e20; others by lot."""
+
+    def score(prompt):
+        name = "e" + prompt.fields["explanation"].removeprefix("Explanation number ").rstrip(".")
+        return rules[name](LABEL[prompt.fields["output"]]) if name in rules else by_lot(prompt)
+
+    return overall(score)
+
+
+def seen(prompt) -> list[str]:
+    return [item["output"] for item in prompt.fields["observations"]]
+
+
+def reasons(learned) -> dict[str, str]:
+    return {dropped.criterion.id: dropped.reason for dropped in learned.part.dropped}
+
+
+# Elicitation and choice
+
+
+async def test_the_first_explanation_is_asked_for_at_temperature_0_and_the_others_are_sampled():
+    fake = judge()
+    await learn("seeval", TEXTS, judge=fake, explanations=4, elicit_temperature=0.7)
+    prompts = of_template(fake, "seeval/explain")
+    assert [prompt.temperature for prompt in prompts] == [0, 0.7, 0.7, 0.7]
+    assert len({prompt.sample for prompt in prompts}) == 4
+
+
+async def test_the_published_behaviour_is_one_explanation_at_temperature_0_as_it_comes():
+    fake = judge(after=lambda label: label)
+    chosen = chosen_settings(SEEvalSettings, PUBLISHED, {"preset": "published"}).model_dump()
+    learned = await learn("seeval", TEXTS, judge=fake, **chosen)
+    assert Counter(prompt.name for prompt in fake.asked) == {"seeval/explain": 1, "seeval/rate": len(TEXTS)}
+    assert {prompt.temperature for prompt in fake.asked} == {0}
+    assert [criterion.statement for criterion in learned.part.criteria] == [FIRST]
+    assert learned.part.dropped == ()
+    assert not learned.optimistic
+
+
+async def test_the_explanation_that_tracks_the_labels_best_is_kept_and_the_others_with_the_reason():
+    fake = by_explanation(e0=wrong, e10=lambda label: label, e20=lambda label: 6 - label)
+    learned = await learn("seeval", TEXTS, judge=fake, refine=False)
+    (kept,) = learned.part.criteria
+    assert (kept.id, kept.statement, kept.kind, kept.trait) == ("e2", "Explanation number 10.", "score", ASPECT)
+    assert reasons(learned) == {"e1": "e2 tracks the labels better", "e3": "e2 tracks the labels better"}
+    assert [d.criterion.evidence.pearson for d in learned.part.dropped] == pytest.approx([0.3, -1])
+    assert (kept.evidence.pearson, kept.evidence.heldout, kept.evidence.judged) == (1, None, 20)
+    assert kept.evidence.origin == "prior knowledge"
+    assert learned.optimistic
+
+
+async def test_of_equal_explanations_the_first_is_kept():
+    fake = by_explanation(e0=lambda label: label, e10=lambda label: label, e20=wrong)
+    assert (await learn("seeval", TEXTS, judge=fake, refine=False)).part.criteria[0].id == "e1"
+
+
+async def test_equal_explanations_are_one_and_scored_once():
+    fake = judge(seeval__explain=lambda _: {"explanation": " The same. "})
+    learned = await learn("seeval", TEXTS, judge=fake, refine=False)
+    assert (learned.candidates, learned.part.criteria[0].statement) == (("e1",), "The same.")
+    assert len(ratings_asked(fake)) == len(TEXTS)
+
+
+async def test_no_text_is_scored_twice_by_one_explanation():
+    fake = judge()
+    await learn("seeval", TEXTS, judge=fake)
+    asked = Counter((p.fields["explanation"], p.fields["output"]) for p in ratings_asked(fake))
+    assert set(asked.values()) == {1}
+
+
+async def test_the_scores_of_every_explanation_are_kept_side_by_side():
+    fake = by_explanation(e0=wrong, e10=lambda label: label)
+    learned = await learn("seeval", TEXTS, judge=fake, refine=False, explanations=2)
+    labels = [LABEL[text.output] for text in TEXTS]
+    assert learned.candidates == ("e1", "e2")
+    assert learned.matrix.tolist() == [[wrong(label), label] for label in labels]
+    assert learned.scores.tolist() == labels
+
+
+async def test_each_group_is_predicted_by_the_explanation_that_the_other_groups_choose():
+    texts = tuple(replace(text, group="a" if place < 10 else "b") for place, text in enumerate(TEXTS))
+    half = {text.output: place < 10 for place, text in enumerate(TEXTS)}
+
+    def score(prompt):
+        output = prompt.fields["output"]
+        right = half[output] == (prompt.fields["explanation"] == FIRST)
+        return LABEL[output] if right else wrong(LABEL[output])
+
+    learned = await learn("seeval", texts, judge=overall(score), explanations=2, refine=False)
+    # The first is right about group a and would be chosen by it; group b is then predicted by it, wrongly.
+    assert learned.reselected.tolist() == [wrong(LABEL[text.output]) for text in texts]
+
+
+# Without labels, and with faults
+
+
+async def test_without_examples_one_explanation_is_elicited_and_nothing_else():
+    fake = judge()
+    learned = await learn("seeval", (), judge=fake)
+    (prompt,) = fake.asked
+    assert (prompt.name, prompt.temperature) == ("seeval/explain", 0)
+    assert [criterion.statement for criterion in learned.part.criteria] == [FIRST]
+    assert (learned.examples, learned.scores.shape, learned.matrix.shape) == ((), (0,), (0, 1))
+    assert not learned.optimistic
+
+
+async def test_an_explanation_that_cannot_be_used_is_one_fewer():
+    fake = judge(seeval__explain=lambda p: {"explanation": "  "} if p.sample == 0 else {"explanation": str(p.sample)})
+    learned = await learn("seeval", TEXTS, judge=fake, refine=False)
+    assert learned.candidates == ("e1", "e2")
+    assert {c.statement for c in (*learned.part.criteria, *(d.criterion for d in learned.part.dropped))} == {"10", "20"}
+
+
+async def test_no_explanation_at_all_is_an_error():
+    with pytest.raises(JudgeError, match=r"No explanation could be obtained: .*needs words"):
+        await learn("seeval", TEXTS, judge=judge(seeval__explain=lambda _: {"explanation": ""}))
+
+
+async def test_texts_without_a_reply_are_missing_and_the_run_goes_on():
+    gone = {TEXTS[4].output, TEXTS[11].output}
+
+    def score(prompt):
+        output = prompt.fields["output"]
+        return None if output in gone else LABEL[output]
+
+    learned = await learn("seeval", TEXTS, judge=overall(score))
+    assert [text for text, row in zip(TEXTS, learned.matrix, strict=True) if np.isnan(row).all()] == [
+        TEXTS[4],
+        TEXTS[11],
+    ]
+    evidence = learned.part.criteria[0].evidence
+    assert (evidence.judged, evidence.missing) == (18, 2)
+
+
+async def test_no_score_for_any_text_is_an_error():
+    with pytest.raises(JudgeError, match="no usable score for any training text: busy with"):
+        await learn("seeval", TEXTS, judge=overall(lambda _: None))
+
+
+async def test_an_explanation_by_which_hardly_a_text_is_scored_is_not_chosen():
+    few = {text.output for text in TEXTS[:4]}
+
+    def score(prompt):
+        label = LABEL[prompt.fields["output"]]
+        if prompt.fields["explanation"] == FIRST:
+            return label if prompt.fields["output"] in few else None
+        return 6 - wrong(label)
+
+    learned = await learn("seeval", TEXTS, judge=overall(score), refine=False, explanations=2)
+    assert learned.part.criteria[0].id == "e2"
+    assert learned.part.dropped[0].criterion.evidence.missing == 16
+
+
+async def test_what_concerns_every_prompt_ends_the_run():
+    def reached(_prompt):
+        raise BudgetReached("no more calls")
+
+    with pytest.raises(BudgetReached):
+        await learn("seeval", TEXTS, judge=judge(seeval__refine=reached))
+
+
+# Rewriting
+
+
+async def test_rewriting_is_kept_where_it_gains_on_texts_that_it_has_not_seen():
+    fake = judge()
+    learned = await learn("seeval", TEXTS, judge=fake)
+    (kept,) = learned.part.criteria
+    assert kept.id == "r"
+    assert kept.statement.startswith("Rewritten from: ")
+    assert (kept.evidence.origin, kept.evidence.refined, kept.evidence.heldout) == ("labels", 1, 1)
+    told = reasons(learned)
+    assert set(told) == {"e1", "e2", "e3", "r1", "r2"}
+    base = next(name for name in ("e1", "e2", "e3") if told[name].startswith("rewriting changed"))
+    assert told["r1"] == told["r2"] == f"a trial rewriting, from one half of the texts; {told[base]}"
+    assert "by +" in told[base]
+    assert learned.optimistic
+    assert learned.candidates == ("e1", "e2", "e3", "r")
+
+
+@pytest.mark.parametrize("after", [wrong, lambda label: 6 - label, lambda _: 3], ids=["same", "worse", "constant"])
+async def test_rewriting_that_gains_nothing_is_dropped_with_the_reason(after):
+    fake = judge(after=after)
+    learned = await learn("seeval", TEXTS, judge=fake, explanations=1)
+    assert learned.part.criteria[0].statement == FIRST
+    assert set(reasons(learned)) == {"r1", "r2"}
+    assert len(of_template(fake, "seeval/refine")) == 2
+    assert learned.optimistic
+
+
+async def test_a_rewriting_knows_its_correlation_on_the_half_it_has_not_seen():
+    learned = await learn("seeval", TEXTS, judge=judge(after=lambda label: 6 - label), explanations=1)
+    for dropped in learned.part.dropped:
+        evidence = dropped.criterion.evidence
+        assert evidence.heldout == pytest.approx(-1)
+        assert evidence.judged == 10
+        assert set(evidence.examples) <= {text.id for text in TEXTS}
+
+
+async def test_trial_rewritings_are_made_from_one_half_and_scored_on_the_other():
+    fake = judge()
+    await learn("seeval", TEXTS, judge=fake, explanations=1, shown=4)
+    first, second, final = of_template(fake, "seeval/refine")
+    scored = {}
+    for prompt in ratings_asked(fake):
+        scored.setdefault(prompt.fields["explanation"], set()).add(prompt.fields["output"])
+    halves = [scored[f"Rewritten from: {' '.join(seen(prompt))}"] for prompt in (first, second)]
+    assert set(seen(first)) <= halves[1]
+    assert set(seen(second)) <= halves[0]
+    assert not halves[0] & halves[1]
+    assert halves[0] | halves[1] == set(LABEL)
+    assert not {GROUP[text] for text in halves[0]} & {GROUP[text] for text in halves[1]}
+    assert scored[f"Rewritten from: {' '.join(seen(final))}"] == set(LABEL)
+    assert [len(seen(prompt)) for prompt in (first, second, final)] == [4, 4, 4]
+
+
+@settings(deadline=None, max_examples=12)
+@given(seed=st.integers(0, 99), data=st.data())
+def test_a_rewriting_never_sees_the_other_half_s_labels_or_texts(seed, data):
+    def refining(texts, rules):
+        # Scores that hang on the text alone: the labels reach a prompt by the mistakes shown, or not at all.
+        fake = overall(lambda prompt: rules[prompt.fields["output"]])
+        asyncio.run(learn("seeval", texts, judge=fake, explanations=1, seed=seed))
+        return fake, of_template(fake, "seeval/refine")[0]
+
+    rules = {text.output: wrong(text.scores[ASPECT]) for text in TEXTS}
+    fake, first = refining(TEXTS, rules)
+    unseen = {p.fields["output"] for p in ratings_asked(fake) if p.fields["explanation"] == said_by(first)}
+    changed, other_rules = [], dict(rules)
+    for text in TEXTS:
+        if text.output not in unseen:
+            changed.append(text)
+            continue
+        output = f"Another {text.output}"
+        other_rules[output] = data.draw(st.integers(1, 5))
+        changed.append(replace(text, output=output, source="x", scores={ASPECT: data.draw(st.integers(1, 5))}))
+    _, again = refining(changed, other_rules)
+    assert len(unseen) == 10
+    assert said(again) == said(first)
+
+
+def said_by(prompt) -> str:
+    return f"Rewritten from: {' '.join(seen(prompt))}"
+
+
+async def test_each_half_is_predicted_by_the_rewriting_that_has_not_seen_it():
+    def score(prompt):
+        label, explanation = LABEL[prompt.fields["output"]], prompt.fields["explanation"]
+        if not explanation.startswith("Rewritten"):
+            return wrong(label)
+        # By the final rewriting all texts score alike, except for the highest.
+        return label if explanation in trials else max(label, 3)
+
+    trials: set[str] = set()
+    fake = overall(score, seeval__refine=lambda p: _remember(trials, p))
+    learned = await learn("seeval", TEXTS, judge=fake, explanations=1)
+    assert learned.reselected.tolist() == [LABEL[text.output] for text in TEXTS]
+    assert learned.scores.tolist() == [max(LABEL[text.output], 3) for text in TEXTS]
+    assert learned.part.criteria[0].evidence.heldout == 1
+
+
+def _remember(trials, prompt):
+    if len(trials) < 2:
+        trials.add(said_by(prompt))
+    return {"reasoning": "Compared.", "explanation": said_by(prompt)}
+
+
+async def test_the_texts_shown_lie_furthest_from_the_line_and_not_from_the_label():
+    # A judge that is two points more lenient than people, and wrong about two texts of each half.
+    texts = tuple(example(i, 1 + i % 3, "a" if i < 10 else "b") for i in range(20))
+    odd = {texts[i].output: 5 - texts[i].scores[ASPECT] // 2 * 2 for i in (3, 8, 12, 14)}
+    label = labels_of(texts)
+    fake = overall(lambda prompt: odd.get(prompt.fields["output"], label[prompt.fields["output"]] + 2))
+    await learn("seeval", texts, judge=fake, explanations=1, shown=2)
+    prompts = of_template(fake, "seeval/refine")[:2]
+    shown = sorted(sorted(seen(prompt)) for prompt in prompts)
+    assert shown == sorted(sorted(texts[i].output for i in pair) for pair in ((3, 8), (12, 14)))
+    for item in (item for prompt in prompts for item in prompt.fields["observations"]):
+        assert (item["score"], item["given"]) == (label[item["output"]], odd[item["output"]])
+
+
+@pytest.mark.parametrize(("shown", "above", "below"), [(2, 1, 1), (5, 3, 2), (30, 4, 8)])
+async def test_the_texts_shown_lie_above_the_line_and_below_it_as_far_as_there_are_any(shown, above, below):
+    # People give 5 to every third text, and 1 or 2 to the others; the judge gives all of them 3.
+    texts = tuple(example(i, (5, 1, 2)[i % 3], "a" if i < 12 else "b") for i in range(24))
+    fake = overall(lambda _: 3)
+    await learn("seeval", texts, judge=fake, explanations=1, shown=shown)
+    for prompt in of_template(fake, "seeval/refine")[:2]:
+        labels = [item["score"] for item in prompt.fields["observations"]]
+        assert (labels.count(5), len(labels) - labels.count(5)) == (above, below)
+        assert labels[0] == 5  # the furthest off comes first
+
+
+async def test_where_no_text_lies_off_the_line_there_is_nothing_to_rewrite_from():
+    fake = judge(before=lambda label: label)
+    learned = await learn("seeval", TEXTS, judge=fake, explanations=1)
+    assert of_template(fake, "seeval/refine") == []
+    assert (learned.part.criteria[0].statement, learned.optimistic) == (FIRST, False)
+
+
+async def test_a_judge_that_runs_against_the_labels_is_shown_where():
+    fake = judge(before=lambda label: 6 - label, after=lambda label: label)
+    await learn("seeval", TEXTS, judge=fake, explanations=1, shown=3)
+    prompts = of_template(fake, "seeval/refine")
+    assert len(prompts) == 3
+    for prompt in prompts:
+        assert {item["score"] for item in prompt.fields["observations"]} <= {1, 5}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        graded(2 * FEWEST_IN_HALF - 1, groups=9),
+        tuple(replace(text, group="all") for text in TEXTS),
+        tuple(replace(text, group="most" if place > 3 else text.group) for place, text in enumerate(TEXTS)),
+    ],
+    ids=["few texts", "one group", "one group of nearly all"],
+)
+async def test_too_few_texts_to_hold_out_are_not_rewritten_from(texts):
+    fake = judge()
+    learned = await learn("seeval", texts, judge=fake, explanations=1)
+    assert of_template(fake, "seeval/refine") == []
+    assert learned.part.criteria[0].statement == FIRST
+    assert not learned.optimistic
+
+
+async def test_the_generator_rewrites_and_the_judge_explains_and_scores():
+    fake, generator = judge(), judge()
+    await learn("seeval", TEXTS, judge=fake, generator=generator)
+    assert {prompt.name for prompt in generator.asked} == {"seeval/refine"}
+    assert {prompt.name for prompt in fake.asked} == {"seeval/explain", "seeval/rate"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda _: {"reasoning": "", "explanation": " "},
+        lambda p: {"reasoning": "It is fine.", "explanation": p.fields["explanation"]},
+        lambda _: "I would rather not.",
+    ],
+    ids=["blank", "unchanged", "prose"],
+)
+async def test_where_no_rewriting_can_be_had_the_explanation_stays(answer):
+    learned = await learn("seeval", TEXTS, judge=judge(seeval__refine=answer), explanations=1)
+    assert learned.part.criteria[0].statement == FIRST
+    assert learned.part.dropped == ()
+
+
+async def test_where_only_the_last_rewriting_fails_the_explanation_stays_with_its_trials_as_evidence():
+    asked = []
+
+    def refine(prompt):
+        asked.append(prompt)
+        if len(asked) > 2:
+            raise JudgeUnavailable("busy")
+        return {"reasoning": "Compared.", "explanation": said_by(prompt)}
+
+    learned = await learn("seeval", TEXTS, judge=judge(seeval__refine=refine), explanations=1)
+    assert learned.part.criteria[0].statement == FIRST
+    assert set(reasons(learned)) == {"r1", "r2"}
+
+
+@pytest.mark.parametrize("before", [wrong, lambda label: 6 - label], ids=["astray", "against"])
+async def test_a_rewriting_by_which_nothing_can_be_scored_is_not_kept(before):
+    learned = await learn("seeval", TEXTS, judge=judge(before=before, after=lambda _: None), explanations=1)
+    assert learned.part.criteria[0].statement == FIRST
+    assert learned.part.dropped == ()
+
+
+async def test_a_last_rewriting_by_which_hardly_a_text_is_scored_is_not_kept():
+    trials: set[str] = set()
+
+    def score(prompt):
+        label, explanation = LABEL[prompt.fields["output"]], prompt.fields["explanation"]
+        if not explanation.startswith("Rewritten"):
+            return wrong(label)
+        return label if explanation in trials or label == 5 else None
+
+    fake = overall(score, seeval__refine=lambda p: _remember(trials, p))
+    learned = await learn("seeval", TEXTS, judge=fake, explanations=1)
+    assert learned.part.criteria[0].statement == FIRST
+    assert set(reasons(learned)) == {"r1", "r2"}
+    assert not np.isnan(learned.scores).any()
+
+
+# Repeatable
+
+
+@settings(deadline=None, max_examples=10)
+@given(shuffled=st.permutations(TEXTS), seed=st.integers(0, 3))
+def test_the_order_of_the_examples_does_not_matter(shuffled, seed):
+    first, again = (asyncio.run(learn("seeval", texts, judge=judge(), seed=seed)) for texts in (TEXTS, shuffled))
+    assert again.part == first.part
+    assert again.examples == first.examples
+    assert np.array_equal(again.matrix, first.matrix)
+    assert np.array_equal(again.reselected, first.reselected)
+
+
+async def test_the_seed_decides_the_halves():
+    found = set()
+    for seed in range(4):
+        fake = judge()
+        await learn("seeval", TEXTS, judge=fake, explanations=1, seed=seed)
+        found.add(said_by(of_template(fake, "seeval/refine")[0]))
+    assert len(found) > 1
+
+
+async def test_progress_is_told_from_the_first_explanation_to_the_choice():
+    told = []
+    await learn("seeval", TEXTS, judge=judge(), say=lambda doing, share: told.append((share, doing)))
+    assert told[0] == (0.1, "3 explanations elicited")
+    assert told[-1] == (1.0, "explanation chosen")
+    assert [share for share, _ in told] == sorted(share for share, _ in told)
+
+
+async def test_the_settings_in_force_are_kept_with_the_part():
+    learned = await learn("seeval", TEXTS, judge=judge(), shown=4)
+    assert learned.part.settings == SEEvalSettings(shown=4).model_dump(mode="json")
+
+
+def test_a_correlation_of_less_than_half_of_the_texts_is_none():
+    labels = np.array([1.0, 2, 3, 4])
+    assert np.isnan(_correlation(np.array([1, np.nan, np.nan, np.nan]), labels))
+    assert _correlation(np.array([1, 2, np.nan, np.nan]), labels) == 0
+    assert _correlation(np.array([2.0, 2, 2, 2]), labels) == 0
+    assert _correlation(labels * 2, labels) == pytest.approx(1)
+
+
+async def test_the_offline_judge_learns_explains_and_rewrites():
+    texts = [
+        replace(text, output=" ".join(["word"] * int(3 + 9 * text.scores[ASPECT])) + f" number {i}.", source=None)
+        for i, text in enumerate(TEXTS)
+    ]
+    learned = await learn("seeval", texts, judge=EmbeddedJudge())
+    assert (learned.part.criteria[0].evidence.pearson or 0) > 0.9
+    assert assignment().scale.contains(float(np.nanmax(learned.scores)))

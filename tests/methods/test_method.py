@@ -1,0 +1,159 @@
+"""What every method has in common: its settings, its prompts, and how texts are left out by groups."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypoeval_scripts import ASPECT, assignment, example
+from hypothesis import given
+from hypothesis import settings as tries
+from hypothesis import strategies as st
+from overall_scripts import BASELINES, WITHOUT_LABELS
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from rubriclab.judges.embedded.judge import ANSWERS
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.method import Lesson, chosen_settings, left_out
+from rubriclab.methods.names import BASELINE_NAMES, METHOD_NAMES
+from rubriclab.prompts.render import FOLDER
+
+NAMES = tuple(METHODS)
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    k: int = Field(10, ge=1)
+    bonus: str = "fresh"
+
+
+PUBLISHED = {"bonus": "stale"}
+
+
+# The catalogue
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_method_is_found_by_its_own_name(name):
+    assert METHODS[name].name == name
+    assert name in METHOD_NAMES
+
+
+def test_baselines_are_methods_by_the_same_names():
+    assert set(BASELINE_NAMES) == set(BASELINES) <= set(METHODS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_prompts_are_templates_that_the_offline_judge_can_answer(name):
+    assert METHODS[name].prompts
+    for prompt in METHODS[name].prompts:
+        assert (FOLDER / f"{prompt}.md").is_file()
+        assert prompt.startswith(f"{name}/")
+        assert prompt in ANSWERS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_settings_are_frozen_strict_and_survive_json(name):
+    model = METHODS[name].settings
+    settings = model()
+    assert model.model_validate(json.loads(json.dumps(settings.model_dump(mode="json")))) == settings
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(settings, next(iter(model.model_fields)), None)
+    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+        model(unheard_of=1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_published_behaviour_is_a_change_of_settings_that_it_has(name):
+    method = METHODS[name]
+    published = chosen_settings(method.settings, method.published, {"preset": "published"})
+    assert {field: getattr(published, field) for field in method.published} == dict(method.published)
+    defaults = method.settings()
+    assert all(getattr(defaults, field) != value for field, value in method.published.items())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_setting_is_documented_under_its_field(name):
+    for model in METHODS[name].settings.__mro__:
+        if model.__module__.startswith("rubriclab.") and issubclass(model, BaseModel):
+            source = Path(__import__(model.__module__, fromlist=["_"]).__file__).read_text("utf-8")
+            body = source.split(f"class {model.__name__}(", 1)[1].split("\nclass ", 1)[0]
+            for field in model.__annotations__:
+                line, after = body.split(f"    {field}: ", 1)[1].split("\n", 1)
+                assert after.lstrip().startswith('"""'), f"{model.__name__}.{field}: {line}"
+
+
+def test_the_methods_that_need_no_labels_are_known():
+    assert tuple(name for name in NAMES if name in WITHOUT_LABELS) == tuple(
+        name for name in NAMES if not METHODS[name].needs_labels and not METHODS[name].needs_checklist
+    )
+
+
+# Lessons
+
+
+def test_a_lesson_knows_its_labels_by_id():
+    texts = (example(1, 2), replace(example(2, 4.5), scores={ASPECT: 4.5, "fluency": 1}))
+    assert Lesson(texts, assignment()).labels == {"t01": 2, "t02": 4.5}
+    assert Lesson((), assignment()).labels == {}
+
+
+# Settings
+
+
+def test_values_are_set_and_the_rest_stays_as_it_is():
+    assert chosen_settings(Settings, PUBLISHED, {}) == Settings()
+    assert chosen_settings(Settings, PUBLISHED, {"k": 3}) == Settings(k=3)
+    assert chosen_settings(Settings, PUBLISHED, {"preset": None}) == Settings()
+
+
+def test_the_published_preset_comes_first_and_single_values_after_it():
+    assert chosen_settings(Settings, PUBLISHED, {"preset": "published"}) == Settings(bonus="stale")
+    assert chosen_settings(Settings, PUBLISHED, {"bonus": "mine", "preset": "published"}) == Settings(bonus="mine")
+
+
+@pytest.mark.parametrize("preset", ["", "mine", 1, True, ["published"]])
+def test_another_preset_is_unknown(preset):
+    with pytest.raises(ValueError, match=r"unknown preset .*; the only one is 'published'"):
+        chosen_settings(Settings, PUBLISHED, {"preset": preset})
+
+
+def test_choosing_changes_neither_the_values_nor_the_published_ones():
+    given_, published = {"preset": "published", "k": 2}, dict(PUBLISHED)
+    chosen_settings(Settings, published, given_)
+    assert (given_, published) == ({"preset": "published", "k": 2}, PUBLISHED)
+
+
+@pytest.mark.parametrize("values", [{"kk": 1}, {"k": 0}, {"k": "many"}])
+def test_an_unknown_name_or_a_value_out_of_bounds_is_refused(values):
+    with pytest.raises(ValidationError):
+        chosen_settings(Settings, PUBLISHED, values)
+
+
+# Leaving groups out
+
+
+@tries(deadline=None, max_examples=60)
+@given(groups=st.lists(st.sampled_from("abcd"), max_size=12))
+def test_each_text_is_predicted_once_from_exactly_the_texts_of_other_groups(groups):
+    names, calls = np.array(groups, dtype=str), []
+
+    def predict(others, inside):
+        calls.append(inside)
+        assert not (others & inside).any()
+        assert (others | inside).all()
+        assert len(set(names[inside])) == 1
+        assert not set(names[inside]) & set(names[others])
+        return np.flatnonzero(inside).astype(float)
+
+    assert left_out(groups, predict).tolist() == list(range(len(groups)))
+    assert len(calls) == len(set(groups))
+
+
+def test_what_cannot_be_predicted_is_missing():
+    predicted = left_out(["a", "b", "a"], lambda _others, inside: np.where(inside[inside], np.nan, 0))
+    assert np.isnan(predicted).all()

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import pytest
+from kinds_samples import QUESTIONS, checklist, demonstration, explained, overall, question, shown, unlabelled
+from report_samples import criterion, version
+
+from rubriclab.report import describe
+from rubriclab.rubric import Criterion, Evidence
+from rubriclab.scoring.score import CriterionScore
+
+
+def test_a_rubric_says_what_it_consists_of() -> None:
+    assert describe.contents([criterion()]) == "1 criterion"
+    assert describe.contents([criterion("h1"), criterion("h2")]) == "2 criteria"
+    assert describe.contents(QUESTIONS) == "4 questions in 2 sub-dimensions"
+    assert describe.contents([question("a")]) == "1 question in 1 sub-dimension"
+    assert describe.contents([overall("Why.")]) == "1 score of the whole aspect"
+    assert describe.contents([overall("Why."), criterion()]) == "1 criterion and 1 score of the whole aspect"
+
+
+def test_questions_are_called_so_and_a_mixture_is_not() -> None:
+    assert describe.tally(QUESTIONS, "more ") == "4 more questions"
+    assert describe.tally([*QUESTIONS, criterion()]) == "5 criteria"
+    assert describe.tally([]) == "0 criteria"
+
+
+def test_a_question_goes_by_its_words_and_says_where_no_is_better() -> None:
+    bad = question("a", statement="Does it contradict itself in any place at all?", better="no")
+    assert describe.title(bad) == "Does it contradict itself in any place at all? (no is better)"
+    assert describe.title(bad, 20) == "Does it contradict … (no is better)"
+    assert describe.title(question("a", statement="Is it clear?")) == "Is it clear?"
+    assert describe.title(criterion(trait="a clear end"), 5) == "a …"
+
+
+def test_a_question_says_which_seed_it_was_made_from() -> None:
+    assert [describe.source(one) for one in QUESTIONS] == [
+        "seed",
+        "diversified from s01",
+        "seed",
+        "elaborated from s02",
+    ]
+    assert describe.remark(QUESTIONS[1], "", "weight 2") == "weight 2; diversified from s01"
+    assert describe.source(criterion()) == ""
+
+
+@pytest.mark.parametrize(
+    ("judged", "missing", "answers", "said"),
+    [
+        (30, 0, {"yes": 30}, "30 yes, 0 no"),
+        (29, 1, {"n/a": 4, "no": 5, "yes": 20}, "20 yes, 5 no, 4 n/a, 1 missing"),
+        # Where a text that cannot be asked about has no rating, it is still an answer and nothing that is missing.
+        (25, 5, {"n/a": 4, "no": 5, "yes": 20}, "20 yes, 5 no, 4 n/a, 1 missing"),
+        (0, 0, None, ""),
+    ],
+)
+def test_answers_are_counted_with_those_that_are_missing(
+    judged: int, missing: int, answers: dict[str, int] | None, said: str
+) -> None:
+    found = Evidence(origin="seed questions", judged=judged, missing=missing, answers=answers)
+    assert describe.answers(found) == said
+
+
+def test_a_questions_figures_leave_out_what_is_not_known() -> None:
+    assert describe.question_figures(Evidence(origin="seed questions")) == ""
+    assert describe.question_figures(Evidence(origin="seed questions", judged=3)) == "Pearson undefined"
+    full = Evidence(origin="seed questions", judged=3, pearson=0.5, answers={"yes": 1, "no": 2}, heldout=-0.1)
+    assert describe.question_figures(full) == "1 yes, 2 no; Pearson 0.50; held out -0.10"
+
+
+def test_a_criterion_that_was_never_rated_has_no_figure() -> None:
+    assert describe.training_pearson(Evidence(origin="literature")) == "not rated on the training texts"
+    assert describe.standing(overall("Why.", evidence=Evidence(origin="definition"))) == ""
+
+
+def test_a_held_out_figure_stands_behind_the_one_of_the_training_texts() -> None:
+    assert describe.standing(overall("Why.")) == "Pearson 0.45 on 30 training texts; held out 0.52"
+
+
+@pytest.mark.parametrize(
+    ("asked", "score", "applies", "said"),
+    [
+        (question("a"), 1.0, True, "yes"),
+        (question("a"), 0.0, True, "no"),
+        (question("a", better="no"), 1.0, True, "no"),
+        (question("a", better="no"), 0.0, True, "yes"),
+        (question("a"), None, False, "n/a"),
+        (question("a"), None, True, "none"),
+        (question("a"), 0.5, True, "0.5"),
+        (criterion(), 1.0, True, "1"),
+        (criterion(), None, True, "none"),
+        (None, 0.0, True, "0"),
+    ],
+)
+def test_an_answer_is_shown_as_it_was_given(
+    asked: Criterion | None, score: float | None, applies: bool, said: str
+) -> None:
+    assert describe.answered(CriterionScore("a", score, "", applies), asked) == said
+
+
+def test_labelled_texts_are_what_was_learned_from_unless_they_had_no_part() -> None:
+    made = [one.provenance for one in (version(), explained(), unlabelled())]
+    assert [(describe.labels_title(one), describe.labels(one)) for one in made] == [
+        ("learned from", "3 texts of 2 groups"),
+        ("labelled texts", "3 texts of 2 groups"),
+        ("learned from", "no labelled texts"),
+    ]
+
+
+def test_a_figure_with_labels_set_aside_flatters_only_where_labels_helped_to_propose() -> None:
+    assert describe.reselection(version().rubric).startswith("optimistic too: ")
+    assert "optimistic" not in describe.reselection(checklist().rubric)
+
+
+def test_texts_that_a_rubric_carries_are_named_with_their_sources() -> None:
+    (criterion,) = shown().rubric.criteria
+    assert describe.carried(criterion).startswith("The judge is shown 2 labelled texts with their sources, in full.")
+    (bare,) = shown(demonstration("a", source=None)).rubric.criteria
+    assert describe.carried(bare).startswith("The judge is shown 1 labelled text, in full.")

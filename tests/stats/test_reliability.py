@@ -1,0 +1,308 @@
+"""Alpha and kappa: published worked examples, scikit-learn, the textbook's formulas written out, symmetries."""
+
+import dataclasses
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from rubriclab.stats.bootstrap import Estimate, resample_counts
+from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha, weighted_kappa
+
+METRICS = ["nominal", "ordinal", "interval"]
+WEIGHTS = ["linear", "quadratic"]
+NONE = np.nan
+NOTHING = Estimate(None, None, None)
+
+# Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability": examples A (binary), B (nominal) and C (missing).
+JON_AND_MEG = [[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]]
+BEN_AND_GERRY = [[ord(answer) for answer in answers] for answers in ("aabbdcccedda", "babbbccceddd")]
+FOUR_OBSERVERS = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, NONE, NONE, NONE],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NONE, 3],
+    [NONE, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NONE],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NONE],
+]
+# Fleiss 1971, table 1: thirty patients, six psychiatrists each, how many chose each of five diagnoses.
+DIAGNOSES = (
+    "00060 03003 01401 00006 03030 20400 00402 20310 20040 00006 10050 11040 03300 10050 02031 "
+    "00501 30012 51000 02040 10203 00006 01050 02013 20040 10041 05010 40002 02040 10500 00006"
+)
+# Agresti 1990, table 2.12 (Hout, Duncan and Sobel 1987): 91 couples' answers to one question, husbands by wives.
+COUPLES = [[7, 7, 2, 3], [2, 8, 3, 7], [1, 5, 4, 9], [2, 8, 9, 14]]
+
+answers = st.lists(
+    st.lists(st.sampled_from([1.0, 2.0, 3.0, 5.0, NONE]), min_size=3, max_size=3), min_size=2, max_size=12
+).map(lambda units: np.array(units).T)
+
+
+def quick(examples=60):
+    return settings(max_examples=examples, deadline=None)
+
+
+def raters_of(counts):
+    """Return raters x units answers with `counts[unit][category]` answers each."""
+    return np.array([np.repeat(np.arange(len(row)), row) for row in counts]).T
+
+
+def pair_of(table):
+    """Return the two rows of answers that a contingency table counts."""
+    first, second = np.indices(np.shape(table))
+    return np.array([np.repeat(which.ravel(), np.ravel(table)) for which in (first, second)])
+
+
+def simulated(raters=4, units=40, levels=5, missing=0.15, seed=0):
+    rng = np.random.default_rng(seed)
+    table = np.clip(np.round(rng.normal(3, 1, units) + rng.normal(0, 0.8, (raters, units))), 1, levels)
+    table[rng.random(table.shape) < missing] = np.nan
+    return table
+
+
+def all_figures(table, clusters=None, **bootstrap):
+    bootstrap = {"resamples": 0, **bootstrap}
+    return {
+        **{metric: krippendorff_alpha(table, metric, clusters, **bootstrap) for metric in METRICS},
+        "fleiss": fleiss_kappa(table, clusters, **bootstrap),
+        **{weights: weighted_kappa(table, weights, clusters, **bootstrap) for weights in WEIGHTS},
+    }
+
+
+def values(table):
+    return np.array([np.nan if found.value is None else found.value for found in all_figures(table).values()])
+
+
+def textbook_alpha(table, metric):
+    """Alpha from the matrix of coincidences, term by term as Krippendorff 2011 writes it; nan where undefined."""
+    categories = sorted(set(table[~np.isnan(table)]))
+    coincidences = np.zeros((len(categories), len(categories)))
+    for unit in table.T:
+        given = [categories.index(answer) for answer in unit if not np.isnan(answer)]
+        for c, k in permutations(given, 2):
+            coincidences[c, k] += 1 / (len(given) - 1)
+    totals = coincidences.sum(axis=0)
+    observed = expected = 0.0
+    for c, k in permutations(range(len(categories)), 2):
+        distance = {
+            "nominal": 1.0,
+            "interval": (categories[c] - categories[k]) ** 2,
+            "ordinal": (sum(totals[min(c, k) : max(c, k) + 1]) - (totals[c] + totals[k]) / 2) ** 2,
+        }[metric]
+        observed += coincidences[c, k] * distance
+        expected += totals[c] * totals[k] * distance / (totals.sum() - 1)
+    return 1 - observed / expected if expected else np.nan
+
+
+def test_krippendorff_s_worked_examples():
+    assert krippendorff_alpha(JON_AND_MEG, "nominal").value == pytest.approx(0.095, abs=5e-4)
+    assert krippendorff_alpha(BEN_AND_GERRY, "nominal").value == pytest.approx(0.692, abs=5e-4)
+    for metric, published in zip(METRICS, (0.743, 0.815, 0.849), strict=True):
+        assert krippendorff_alpha(FOUR_OBSERVERS, metric).value == pytest.approx(published, abs=5e-4)
+
+
+def test_fleiss_worked_example():
+    counts = [[int(count) for count in row] for row in DIAGNOSES.split()]
+    assert np.sum(counts, axis=0).tolist() == [26, 26, 30, 55, 43]
+    assert fleiss_kappa(raters_of(counts)).value == pytest.approx(0.430, abs=5e-4)
+
+
+def test_fleiss_kappa_with_missing_answers_is_gwet_s():
+    # Gwet's own package, irrCAC 1.0, prints 0.76117 for these data, with 0.8181818 observed and 0.2387153 by chance.
+    assert fleiss_kappa(FOUR_OBSERVERS).value == pytest.approx((0.8181818 - 0.2387153) / (1 - 0.2387153), abs=1e-6)
+
+
+def test_weighted_kappa_worked_examples():
+    # As printed by R's vcd and by SAS (the example of its kappa page with three categories).
+    assert weighted_kappa(pair_of(COUPLES), "linear").value == pytest.approx(0.2374, abs=5e-5)
+    assert weighted_kappa(pair_of([[0, 4, 1], [0, 8, 0], [0, 1, 5]]), "linear").value == pytest.approx(0.4701, abs=5e-5)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_with_two_categories_every_weighting_is_the_unweighted_kappa(weights):
+    agreed, chance = 76 / 100, (52 * 48 + 48 * 52) / 100**2
+    expected = (agreed - chance) / (1 - chance)
+    assert weighted_kappa(pair_of([[38, 14], [10, 38]]), weights).value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("seed", range(4))
+def test_alpha_is_the_textbook_s_on_ragged_data(metric, seed):
+    table = simulated(seed=seed, missing=0.3)
+    assert krippendorff_alpha(table, metric, resamples=0).value == pytest.approx(textbook_alpha(table, metric))
+    table += np.random.default_rng(seed).normal(0, 0.1, table.shape)
+    assert krippendorff_alpha(table, metric, resamples=0).value == pytest.approx(textbook_alpha(table, metric))
+
+
+@quick()
+@given(answers)
+def test_alpha_is_the_textbook_s_wherever_both_are_defined(table):
+    paired = (~np.isnan(table)).sum(axis=0) >= 2
+    for metric in METRICS:
+        found, expected = krippendorff_alpha(table, metric, resamples=0).value, textbook_alpha(table, metric)
+        if paired.sum() < 2 or np.isnan(expected):
+            assert found is None
+        else:
+            assert found == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("seed", range(3))
+def test_weighted_kappa_is_scikit_learn_s_averaged_over_the_pairs(weights, seed):
+    table = simulated(seed=seed, levels=6)
+    each = []
+    for first, second in combinations(table, 2):
+        both = ~np.isnan(first) & ~np.isnan(second)
+        each.append(cohen_kappa_score(first[both], second[both], labels=range(1, 7), weights=weights))
+    assert weighted_kappa(table, weights, resamples=0).value == pytest.approx(np.mean(each))
+
+
+def test_a_category_that_nobody_used_keeps_its_place():
+    table = np.array([[1, 2, 5, 5, 1], [1, 5, 5, 2, 1]])
+    expected = cohen_kappa_score(*table, labels=range(1, 6), weights="linear")
+    assert weighted_kappa(table, "linear").value == pytest.approx(expected)
+    assert expected != pytest.approx(cohen_kappa_score(*table, weights="linear"))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_on_complete_nominal_data_alpha_exceeds_fleiss_kappa_by_a_share_of_its_distance_from_1(seed):
+    table = simulated(missing=0, seed=seed)
+    kappa = fleiss_kappa(table, resamples=0).value
+    assert krippendorff_alpha(table, "nominal", resamples=0).value == pytest.approx(kappa + (1 - kappa) / table.size)
+
+
+def test_of_two_raters_fleiss_kappa_is_scott_s_pi():
+    first, second = JON_AND_MEG
+    yes = np.mean([first, second])
+    chance = yes**2 + (1 - yes) ** 2
+    expected = (np.mean(np.equal(first, second)) - chance) / (1 - chance)
+    assert fleiss_kappa(JON_AND_MEG).value == pytest.approx(expected)
+
+
+@quick()
+@given(answers, st.randoms(use_true_random=False))
+def test_the_order_of_raters_and_of_units_does_not_matter(table, random):
+    raters, units = (random.sample(range(size), size) for size in table.shape)
+    np.testing.assert_allclose(values(table[raters][:, units]), values(table), atol=1e-9)
+
+
+@quick()
+@given(answers, st.permutations([0.0, 4.0, 9.0, -3.0]))
+def test_nominal_figures_do_not_depend_on_what_the_categories_are_called(table, names):
+    renamed = table.copy()
+    for old, new in zip([1.0, 2.0, 3.0, 5.0], names, strict=True):
+        renamed[table == old] = new
+    np.testing.assert_allclose(values(renamed)[[0, 3]], values(table)[[0, 3]], atol=1e-9)
+
+
+@quick()
+@given(answers, st.floats(-50, 50), st.floats(0.01, 100), st.sampled_from([-1, 1]))
+def test_nothing_depends_on_the_unit_and_the_origin_of_the_scale(table, origin, unit, sign):
+    np.testing.assert_allclose(values(origin + sign * unit * table), values(table), atol=1e-6)
+
+
+@quick()
+@given(answers)
+def test_ordinal_alpha_depends_on_the_order_of_the_answers_only(table):
+    ordinal = krippendorff_alpha(table, "ordinal", resamples=0).value
+    assert krippendorff_alpha(np.exp(table), "ordinal", resamples=0).value == pytest.approx(ordinal)
+
+
+@quick()
+@given(answers)
+def test_figures_lie_between_minus_1_and_1_or_are_undefined(table):
+    found = values(table)
+    found = found[~np.isnan(found)]
+    assert np.all(found <= 1)
+    assert np.all(found >= -1 - 1e-12)
+
+
+@quick(30)
+@given(st.lists(st.sampled_from([0.1, 0.7, 2.3, 1e6]), min_size=2, max_size=9), st.integers(2, 5))
+def test_raters_who_agree_on_everything_reach_1_exactly_if_there_is_anything_to_tell_apart(row, raters):
+    expected = 1.0 if len(set(row)) > 1 else np.nan
+    np.testing.assert_array_equal(values(np.array([row] * raters)), expected)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        np.empty((0, 0)),
+        np.empty((3, 0)),
+        [[1, 2, 3, 4]],
+        [[NONE, NONE], [NONE, NONE]],
+        [[1, NONE, 2], [NONE, 2, NONE]],
+        [[1, 2, NONE], [2, NONE, 3]],
+        [[4, 4, 4], [4, 4, 4]],
+        [[4, 4, NONE], [4, 4, NONE], [NONE, NONE, 5]],
+    ],
+    ids=["no raters", "no units", "one rater", "no answers", "no pairs", "one pair", "no variation", "none in pairs"],
+)
+def test_what_cannot_be_corrected_for_chance_is_undefined(table):
+    found = all_figures(np.array(table, dtype=float), resamples=50)
+    assert set(found.values()) == {NOTHING}
+
+
+def test_a_rater_who_never_varies_brings_kappa_to_0_and_alpha_below():
+    found = all_figures(np.array([[1, 2, 3, 4], [3, 3, 3, 3]]))
+    assert found["linear"].value == pytest.approx(0, abs=1e-12)
+    assert found["quadratic"].value == pytest.approx(0, abs=1e-12)
+    assert found["nominal"].value < 0.25
+    assert found["interval"].value < 0.25
+
+
+def test_pairs_without_variation_are_left_out_of_the_mean():
+    table = np.array([[1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 2], [1, 1, 1, 2]])
+    # Of six pairs one is constant, four pair a constant rater with a varying one (0), one agrees (1).
+    assert weighted_kappa(table, "linear").value == pytest.approx(1 / 5)
+
+
+def written_out(table, cluster, counts):
+    """The data in which each cluster stands as often as `counts` says."""
+    units = np.concatenate([np.repeat(np.flatnonzero(cluster == c), int(n)) for c, n in enumerate(counts)])
+    return table[:, units]
+
+
+@pytest.mark.parametrize("clustered", [False, True], ids=["units", "clusters"])
+def test_intervals_are_those_of_resamples_written_out_in_full(clustered):
+    table = simulated(seed=5, units=24, missing=0.2)
+    cluster = np.arange(24) // 4 if clustered else np.arange(24)
+    found = all_figures(table, cluster if clustered else None, resamples=120, seed=3)
+    draws = resample_counts(np.random.default_rng(3), 120, int(cluster.max()) + 1)
+    drawn = np.array([values(written_out(table, cluster, counts)) for counts in draws])
+    for column, estimate in zip(drawn.T, found.values(), strict=True):
+        np.testing.assert_allclose(dataclasses.astuple(estimate)[1:], np.quantile(column, [0.025, 0.975]), atol=1e-9)
+
+
+def test_batches_change_nothing(monkeypatch):
+    table = simulated(seed=2)
+    whole = all_figures(table, resamples=70)
+    monkeypatch.setattr("rubriclab.stats.reliability.BATCH_ELEMENTS", 7 * table.size)
+    for name, found in all_figures(table, resamples=70).items():
+        assert dataclasses.astuple(found) == pytest.approx(dataclasses.astuple(whole[name]))
+
+
+def test_more_confidence_gives_wider_intervals():
+    table = simulated(seed=2)
+    narrow, wide = (krippendorff_alpha(table, "ordinal", confidence=share) for share in (0.5, 0.99))
+    assert wide.low < narrow.low < narrow.value < narrow.high < wide.high
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        (lambda: krippendorff_alpha([1, 2], "nominal"), r"ratings: expected a matrix .* got shape \(2,\)"),
+        (lambda: krippendorff_alpha([[1, np.inf], [1, 2]], "nominal"), "ratings: expected finite answers"),
+        (lambda: krippendorff_alpha([[1, 2], [1, 2]], "ratio"), "metric: expected one of nominal, .* got 'ratio'"),
+        (lambda: weighted_kappa([[1, 2], [1, 2]], "none"), "weights: expected one of linear, quadratic, got 'none'"),
+        (lambda: fleiss_kappa([[1, 2], [1, 2]], [0]), "clusters: expected 2 whole numbers"),
+        (lambda: fleiss_kappa([[1, 2], [1, 2]], [0, -1]), "clusters: expected 2 whole numbers"),
+        (lambda: fleiss_kappa([[1, 2], [1, 2]], [0.0, 1.0]), "clusters: expected 2 whole numbers"),
+        (lambda: fleiss_kappa([[1, 2], [1, 2]], resamples=-1), "resamples: expected at least 0"),
+        (lambda: fleiss_kappa([[1, 2], [1, 2]], confidence=95), "confidence: expected a share"),
+    ],
+)
+def test_wrong_input_is_refused(wrong, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        wrong()

@@ -1,0 +1,226 @@
+"""Checklists: what ships is sound, what users bring is checked, and errors name the file and the field."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from rubriclab.checklist import Checklist, load_checklist, parse_checklist, read_checklist, shipped_checklists
+from rubriclab.content import content_path
+from rubriclab.errors import ChecklistError
+
+ASPECTS = json.loads(content_path("stores", "aspects.json").read_text("utf-8"))
+SHIPPED = [(task, aspect) for task in ASPECTS for aspect in ASPECTS[task]["aspects"]]
+
+
+def question(**changes: Any) -> dict[str, Any]:
+    return {"id": "name", "text": "Is the reader addressed by name?", **changes}
+
+
+def sub_dimension(**changes: Any) -> dict[str, Any]:
+    return {"name": "address", "definition": "The reader is a person.", "questions": [question()], **changes}
+
+
+def checklist(**changes: Any) -> dict[str, Any]:
+    return {
+        "format": "rubriclab-checklist/1",
+        "task": "email",
+        "aspect": "politeness",
+        "definition": "How considerate it is.",
+        "sub_dimensions": [sub_dimension()],
+        **changes,
+    }
+
+
+def write(folder: Path, content: Any) -> Path:
+    file = folder / "own.json"
+    file.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    return file
+
+
+# What ships
+
+
+def test_every_aspect_with_a_definition_has_a_checklist() -> None:
+    assert shipped_checklists() == tuple(sorted(SHIPPED))
+
+
+@pytest.mark.parametrize(("task", "aspect"), SHIPPED)
+def test_a_shipped_checklist_defines_its_aspect_as_the_aspect_is_defined(task: str, aspect: str) -> None:
+    assert load_checklist(task, aspect).definition == ASPECTS[task]["aspects"][aspect]
+
+
+@pytest.mark.parametrize(("task", "aspect"), SHIPPED)
+def test_a_shipped_checklist_has_3_to_5_sub_dimensions_and_4_to_8_questions(task: str, aspect: str) -> None:
+    shipped = load_checklist(task, aspect)
+    assert 3 <= len(shipped.sub_dimensions) <= 5
+    assert 4 <= len(shipped.questions) <= 8
+    for sub in shipped.sub_dimensions:
+        assert re.fullmatch(r"[A-Z][^.]+\.", sub.definition)
+    for asked in shipped.questions:
+        assert re.fullmatch(r"[A-Z][^?]+\?", asked.text)
+        assert not re.fullmatch(r"s\d+", asked.id), "shipped questions have speaking ids"
+
+
+def test_a_shipped_question_seldom_counts_no_as_better() -> None:
+    asked = [asked for names in SHIPPED for asked in load_checklist(*names).questions]
+    assert sum(one.better == "no" for one in asked) < len(asked) / 5
+    assert len({one.text for one in asked}) == len(asked)
+
+
+def test_the_readme_shows_a_checklist_that_can_be_loaded() -> None:
+    readme = content_path("stores", "README.md").read_text("utf-8")
+    shown = re.search(r"```json\n(.*?)```", readme, re.DOTALL)
+    assert shown
+    assert parse_checklist(shown[1].encode(), "README").aspect == "politeness"
+    for task, aspect in SHIPPED:
+        assert re.search(rf"\*\*{task}\*\*[^*]*\b{aspect}\b", readme), f"{task}/{aspect} is not named"
+
+
+@pytest.mark.parametrize(
+    ("task", "aspect", "message"),
+    [
+        (
+            "dialogue",
+            "rhythm",
+            "No checklist ships for dialogue/rhythm. For dialogue there are: coherence, engagingness",
+        ),
+        ("poem", "rhythm", "No checklist ships for poem/rhythm. Tasks with checklists are: dialogue, story, summariz"),
+        ("..", "aspects", r"No checklist ships for \.\./aspects"),
+    ],
+)
+def test_nothing_shipped_is_said_with_what_ships_and_what_to_do(task: str, aspect: str, message: str) -> None:
+    with pytest.raises(ChecklistError, match=message) as raised:
+        load_checklist(task, aspect)
+    assert "--checklist FILE" in str(raised.value)
+    assert "rubriclab lint FILE" in str(raised.value)
+    assert '"sub_dimensions": [' in str(raised.value)
+
+
+# A user's own
+
+
+def test_a_file_of_the_users_own_is_read_as_it_is_written(tmp_path: Path) -> None:
+    others = {"clarity": "Whether one learns what is asked."}
+    asked = [question(), question(id="blame", text="Does it blame the reader?", better="no")]
+    file = write(tmp_path, checklist(others=others, sub_dimensions=[sub_dimension(questions=asked)]))
+    loaded = load_checklist("email", "politeness", file)
+    assert [(one.id, one.better) for one in loaded.questions] == [("name", "yes"), ("blame", "no")]
+    assert loaded.others == others
+    assert read_checklist(file) == loaded
+
+
+def test_a_users_file_may_begin_with_a_byte_order_mark() -> None:
+    assert parse_checklist(b"\xef\xbb\xbf" + json.dumps(checklist()).encode(), "own").aspect == "politeness"
+
+
+def test_questions_without_ids_are_numbered_past_those_that_are_given() -> None:
+    first = sub_dimension(questions=[{"text": "A?"}, question(id="s01"), {"text": "B?"}])
+    second = sub_dimension(name="tone", questions=[{"text": "C?"}])
+    read = parse_checklist(json.dumps(checklist(sub_dimensions=[first, second])).encode(), "own")
+    assert [one.id for one in read.questions] == ["s02", "s01", "s03", "s04"]
+
+
+def test_a_checklist_for_something_else_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path, checklist())
+    with pytest.raises(ChecklistError, match="is a checklist for email/politeness, but email/clarity was asked for"):
+        load_checklist("email", "clarity", file)
+    with pytest.raises(ChecklistError, match="is a checklist for email/politeness, but letter/politeness was asked"):
+        load_checklist("letter", "politeness", file)
+
+
+def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(ChecklistError, match=r"none\.json cannot be read: No such file"):
+        load_checklist("email", "politeness", tmp_path / "none.json")
+    with pytest.raises(ChecklistError, match="cannot be read: Is a directory"):
+        read_checklist(tmp_path)
+
+
+def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
+    file = tmp_path / "own.json"
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(ChecklistError, match="it is not UTF-8 text"):
+        read_checklist(file)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", r"own\.json is not JSON: .*A checklist is one JSON object"),
+        ('{"task": "a", "task": "b"}', "the field 'task' is given twice in one object"),
+        ("[" * 100_000, "is not JSON"),
+        ([], "expected a JSON object, found list"),
+        (
+            checklist(format="rubriclab-checklist/2"),
+            "format: input should be 'rubriclab-checklist/1', got 'rubriclab-ch",
+        ),
+        ({"format": "rubriclab-checklist/1"}, "task: field required; aspect: field required; .*A checklist is {"),
+        (checklist(version=3), r"version: extra inputs are not permitted, got 3"),
+        (checklist(definition="  "), "definition: string should have at least 1 character, got '  '"),
+        (checklist(sub_dimensions=[]), "sub_dimensions: tuple should have at least 1 item"),
+        (checklist(sub_dimensions=[sub_dimension(questions=[])]), r"sub_dimensions\[0\]\.questions: tuple should"),
+        (checklist(sub_dimensions=["tone"]), r"sub_dimensions\[0\]: input should be .*, got 'tone'"),
+        (checklist(sub_dimensions={"tone": 1}), r"sub_dimensions: input should be a valid tuple"),
+        (checklist(sub_dimensions=[sub_dimension(questions=["A?"])]), r"sub_dimensions\[0\]\.questions\[0\]: .*'A\?'"),
+        (
+            checklist(sub_dimensions=[sub_dimension(questions=[question(), question(id="b", better="maybe")])]),
+            r"sub_dimensions\[0\]\.questions\[1\]\.better: input should be 'yes' or 'no', got 'maybe'",
+        ),
+        (
+            checklist(sub_dimensions=[sub_dimension(questions=[question(id="No Spaces")])]),
+            r"questions\[0\]\.id: string should match pattern .*, got 'No Spaces'",
+        ),
+        (checklist(sub_dimensions=[sub_dimension(questions=[question(id=None)])]), r"questions\[0\]\.id: .*got None"),
+        (
+            checklist(sub_dimensions=[sub_dimension(), sub_dimension(name="tone")]),
+            "the question id 'name' is given twice",
+        ),
+        (
+            checklist(sub_dimensions=[sub_dimension(), sub_dimension(questions=[question(id="b")])]),
+            "the sub-dimension 'address' is given twice",
+        ),
+        (checklist(others={"politeness": "x"}), "'politeness' is this checklist's own aspect"),
+        (checklist(others={"clarity": ""}), "others.clarity: string should have at least 1 character"),
+    ],
+)
+def test_a_faulty_file_is_refused_with_the_path_to_its_fault(tmp_path: Path, content: Any, message: str) -> None:
+    file = write(tmp_path, content)
+    with pytest.raises(ChecklistError, match=message) as raised:
+        read_checklist(file)
+    assert str(raised.value).startswith(str(file))
+
+
+def test_a_file_of_many_faults_is_not_listed_in_full(tmp_path: Path) -> None:
+    many = [question(id=f"q{i}", text="") for i in range(9)]
+    with pytest.raises(ChecklistError, match="; and 4 more") as raised:
+        read_checklist(write(tmp_path, checklist(sub_dimensions=[sub_dimension(questions=many)])))
+    assert str(raised.value).count("at least 1 character") == 5
+
+
+def test_a_loaded_checklist_cannot_be_changed() -> None:
+    loaded = parse_checklist(json.dumps(checklist()).encode(), "own")
+    with pytest.raises(ValidationError, match="frozen"):
+        loaded.aspect = "other"  # type: ignore[misc]
+
+
+names = st.from_regex(r"[a-z0-9-]{1,12}", fullmatch=True)
+words = st.text(min_size=1, max_size=20).map(str.strip).filter(bool)
+
+
+@given(ids=st.lists(names, unique=True, min_size=1, max_size=6), texts=st.data())
+def test_what_is_written_is_read_back(ids: list[str], texts: st.DataObject) -> None:
+    asked = [
+        {"id": name, "text": texts.draw(words), "better": texts.draw(st.sampled_from(["yes", "no"]))} for name in ids
+    ]
+    content = checklist(sub_dimensions=[sub_dimension(questions=asked)])
+    read = parse_checklist(json.dumps(content).encode(), "own")
+    assert read == Checklist.model_validate(content)
+    assert [one.model_dump() for one in read.questions] == asked
+    assert parse_checklist(read.model_dump_json().encode(), "own") == read
