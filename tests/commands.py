@@ -40,6 +40,7 @@ PRELOADED = (
     "rubriclab.evaluation",
     "rubriclab.judges.embedded",
     "rubriclab.learning",
+    "rubriclab.methods.checkeval.lint",
     "rubriclab.report.html",
     "rubriclab.report.terminal",
     "alembic.config",

@@ -21,6 +21,7 @@ from rubriclab.cli.options import (
 from rubriclab.methods.names import METHOD_NAMES
 
 if TYPE_CHECKING:
+    from rubriclab.checklist import Checklist
     from rubriclab.methods.method import Lesson, Method
     from rubriclab.rubric import Rubric, TrainingAgreement
     from rubriclab.store import Version
@@ -117,15 +118,14 @@ def _lesson(labelled: str, method: Method, given: Mapping[str, Any]) -> Lesson:
     from rubriclab.data import Assignment, find_aspect, parse_mapping, read, task_words, training_examples
     from rubriclab.data.mapping import NATIVE
     from rubriclab.literature import load_findings
-    from rubriclab.methods.checkeval.lint import lint
     from rubriclab.methods.method import Lesson
 
     task, own = given["task"], given["checklist"]
     if own and not method.needs_checklist:
         note(f"--checklist is left out: {method.name} asks no questions of a checklist")
     checklist = load_checklist(task, given["aspect"], Path(own) if own else None) if method.needs_checklist else None
-    if own and checklist and (faults := lint(checklist)):
-        note(f"{len(faults)} faults were found in the questions of {own}; `rubriclab lint {own}` says which")
+    if own and checklist:
+        _say_faults(checklist, own)
     definition = given["definition"] or (checklist.definition if own and checklist else None)
     aspect = find_aspect(task, given["aspect"], definition)
     mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
@@ -135,6 +135,15 @@ def _lesson(labelled: str, method: Method, given: Mapping[str, Any]) -> Lesson:
     path = Path(given["literature"]) if given["literature"] else None
     findings = () if given["no_literature"] else load_findings(task, aspect.name, path)
     return Lesson(training.examples, Assignment(task_words(task), aspect, training.scale), findings, checklist)
+
+
+def _say_faults(checklist: Checklist, path: str) -> None:
+    """Say before anything is paid for that a checklist of the user's own has faults."""
+    from rubriclab.cli.session import note
+    from rubriclab.methods.checkeval.lint import lint
+
+    if faults := lint(checklist):
+        note(f"{len(faults)} faults were found in the questions of {path}; `rubriclab lint {path}` says which")
 
 
 def _report(version: Version, effort: Any, place: str, *, as_json: bool) -> None:

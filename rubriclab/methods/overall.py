@@ -34,6 +34,9 @@ from rubriclab.stats.correlation import FloatArray, pearson
 # The most that providers report at each place of a reply.
 ALTERNATIVES = 20
 
+# On a scale of more whole scores than this, those that are reported are no distribution over all of them.
+MOST_SCORES = 100
+
 # Samples are numbered with gaps: the numbers between serve questions that are asked again after an unusable reply.
 STRIDE = 10
 
@@ -141,6 +144,8 @@ def distribution(answer: Answer[Any], prompt: Prompt[Any]) -> Mapping[float, flo
     """
     scale = prompt.fields["scale"]
     if answer.value is None or answer.reply is None or not prompt.alternatives or not scale["whole"]:
+        return None
+    if scale["high"] - scale["low"] > MOST_SCORES:
         return None
     legal = [float(score) for score in range(int(scale["low"]), int(scale["high"]) + 1)]
     return score_distribution(answer.reply, legal)

@@ -1,12 +1,15 @@
-"""What the reply forms of several methods share: scores that are numbers on the prompt's scale."""
+"""What the reply forms of several methods share: scores on the prompt's scale, and sameness told by id."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationInfo
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationInfo, field_validator
 
 from rubriclab.data.scale import Scale
+
+# What stands for "no other criterion".
+NONE = "none"
 
 
 def _no_truth_value(value: Any) -> Any:
@@ -35,3 +38,18 @@ class Rating(BaseModel):
 
     reasoning: str
     score: OnScale
+
+
+class Redundancy(BaseModel):
+    """The id of the criterion that measures the same thing as the candidate, or `none`."""
+
+    reasoning: str
+    same_as: str
+
+    @field_validator("same_as")
+    @classmethod
+    def _one_of_them(cls, same_as: str, info: ValidationInfo) -> str:
+        known = [NONE, *(other["id"] for other in info.context["others"])] if info.context else [same_as]
+        if same_as not in known:
+            raise ValueError(f"one of {', '.join(known)} was expected; got {same_as!r}")
+        return same_as

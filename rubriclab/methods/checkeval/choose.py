@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rubriclab.methods.checkeval.answer import by_trait
 from rubriclab.methods.checkeval.questions import is_seed
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.hypoeval.selection import correlations
+from rubriclab.methods.tracking import correlations
 from rubriclab.rubric import DIGITS, Criterion
 from rubriclab.stats.correlation import FloatArray
 

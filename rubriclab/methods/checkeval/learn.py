@@ -25,8 +25,8 @@ from rubriclab.methods.checkeval.choose import BoolArray, Chosen, Sheet, choose
 from rubriclab.methods.checkeval.filtering import Filtered, filtered
 from rubriclab.methods.checkeval.score import rated, text_score
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.hypoeval.selection import correlations
 from rubriclab.methods.method import Learned, Lesson, Progress, Rated, left_out, silent
+from rubriclab.methods.tracking import correlations
 from rubriclab.rubric import Criterion, Dropped, Part, rounded
 from rubriclab.stats.correlation import FloatArray
 

@@ -13,7 +13,7 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.questions import payload
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.hypoeval.replies import NONE, Redundancy
+from rubriclab.methods.replies import NONE, Redundancy
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
 

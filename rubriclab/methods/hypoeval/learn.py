@@ -27,9 +27,10 @@ from rubriclab.methods.hypoeval.propose import Material, propose, refine
 from rubriclab.methods.hypoeval.rate import rate
 from rubriclab.methods.hypoeval.ratings import RatingTable
 from rubriclab.methods.hypoeval.redundancy import redundant
-from rubriclab.methods.hypoeval.selection import correlations, hopeless, predictions, reselected, select
+from rubriclab.methods.hypoeval.selection import hopeless, predictions, reselected, select
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.method import Learned, Lesson, Progress, silent
+from rubriclab.methods.tracking import correlations
 from rubriclab.rubric import Criterion, Part, rounded
 from rubriclab.stats.correlation import FloatArray
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from rubriclab.data.assignment import Assignment
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.hypoeval.replies import NONE, Redundancy
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.replies import NONE, Redundancy
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, criterion_payload
 

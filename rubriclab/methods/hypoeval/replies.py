@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import BaseModel, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ValidationInfo, model_validator
 
 from rubriclab.data.scale import show
 from rubriclab.methods.replies import Number, OnScale
 from rubriclab.rubric import Level
-
-# What stands for "no other criterion".
-NONE = "none"
 
 
 class LevelText(BaseModel):
@@ -88,21 +85,6 @@ class Ratings(BaseModel):
             if sorted(got) != sorted(expected):
                 raise ValueError(f"one rating each needed for {', '.join(expected)}; got {', '.join(got) or 'none'}")
         return self
-
-
-class Redundancy(BaseModel):
-    """The id of the criterion that measures the same thing as the candidate, or `none`."""
-
-    reasoning: str
-    same_as: str
-
-    @field_validator("same_as")
-    @classmethod
-    def _one_of_them(cls, same_as: str, info: ValidationInfo) -> str:
-        known = [NONE, *(other["id"] for other in info.context["others"])] if info.context else [same_as]
-        if same_as not in known:
-            raise ValueError(f"one of {', '.join(known)} was expected; got {same_as!r}")
-        return same_as
 
 
 def _listed(scores: list[float]) -> str:

@@ -9,28 +9,9 @@ import numpy as np
 
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.method import left_out
+from rubriclab.methods.tracking import correlations
 from rubriclab.rubric import DIGITS
-from rubriclab.stats.correlation import FloatArray, pearson
-
-# With fewer ratings than this a correlation says nothing, and Fisher's interval is not defined below four.
-FEWEST_RATINGS = 5
-
-
-def correlations(matrix: FloatArray, labels: FloatArray) -> FloatArray:
-    """Return each criterion's Pearson correlation with the labels over the texts it has a rating for.
-
-    Args:
-        matrix: ratings, shape (texts, criteria), NaN where missing.
-        labels: human scores, shape (texts,).
-
-    NaN where there are fewer than five ratings, or where ratings or labels do not vary.
-    """
-    columns = []
-    for column in matrix.T:
-        rated = ~np.isnan(column)
-        enough = rated.sum() >= FEWEST_RATINGS
-        columns.append(pearson(column[rated], labels[rated]) if enough else math.nan)
-    return np.array(columns, dtype=float)
+from rubriclab.stats.correlation import FloatArray
 
 
 def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:

@@ -18,7 +18,7 @@ from rubriclab.methods.method import Lesson, silent
 TEXTS = tuple(
     replace(
         text,
-        output=f"{text.output} {'長い ' * (i % 5)}{'word ' * (30 - i)}",
+        output=f"{text.output} {'長い ' * (i % 5)}{'word ' * (i * i)}",
         source="A source. " * (i % 7),
         context="Facts. " * (i % 3) or None,
         scores={ASPECT: text.scores[ASPECT] if i % 2 else 3 + 1 / 3},

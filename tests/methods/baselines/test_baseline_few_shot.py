@@ -142,7 +142,15 @@ async def test_ids_and_other_scores_are_not_shown():
     texts = [replace(text, id=f"secret-{text.id}", scores={**text.scores, "fluency": 4.125}) for text in TEXTS]
     judge = overall()
     await learn("few_shot", texts, judge=judge)
-    assert not any("secret" in said(prompt) or "4.125" in said(prompt) for prompt in judge.asked)
+    for prompt in judge.asked:
+        assert {name for item in prompt.fields["demonstrations"] for name in item} == {
+            "output",
+            "source",
+            "context",
+            "score",
+        }
+        assert "secret" not in said(prompt)
+        assert "4.125" not in said(prompt)
 
 
 async def test_a_version_shows_the_same_texts_wherever_it_scores():

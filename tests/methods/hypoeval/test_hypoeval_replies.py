@@ -7,8 +7,8 @@ from hypoeval_scripts import assignment, hypothesis, proposal, rating
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.data import Scale
-from rubriclab.methods.hypoeval.replies import Hypothesis, Proposal, Ratings, Redundancy
-from rubriclab.methods.replies import Rating
+from rubriclab.methods.hypoeval.replies import Hypothesis, Proposal, Ratings
+from rubriclab.methods.replies import Rating, Redundancy
 
 CONTEXT = assignment().fields()
 SCALES = [Scale(low=0, high=1, whole=True), Scale(low=1, high=3, whole=True), Scale(low=1, high=5, whole=False)]

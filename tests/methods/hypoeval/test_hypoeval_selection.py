@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import pearsonr
 
-from rubriclab.methods.hypoeval.selection import correlations, hopeless, predictions, select
+from rubriclab.methods.hypoeval.selection import hopeless, predictions, select
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.tracking import correlations
 
 NAN = np.nan
 FIVE = HypoEvalSettings()

@@ -1,0 +1,169 @@
+"""CheckEval, SEEval and each baseline from labels to figures, through the command line and a server that counts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import Commands
+from flow_server import MODEL
+from method_flows import LEARNED_FROM, PER_TEXT, RECORDING, SCORED, Run, every_method, learning, some_texts
+from methods_brain import HINT
+from server import SNAPSHOT, RunningServer
+
+from rubriclab.stats.correlation import spearman
+
+LEARNING = {
+    # Other sides and verdicts for two sub-dimensions, finer points for three seeds, and what is left doubtful.
+    "checkeval": lambda asked: 2 + 3 + 2 < asked - 2 * LEARNED_FROM <= 2 + 3 + 2 + 15,
+    # Two explanations and all texts by each; two rewritings, each with the other half's texts; a last one, with all.
+    "seeval": lambda asked: asked == 2 * (1 + LEARNED_FROM) + 2 * (1 + LEARNED_FROM // 2) + 1 + LEARNED_FROM,
+    "direct": lambda asked: asked == LEARNED_FROM,
+    "few_shot": lambda asked: asked == LEARNED_FROM - 3,
+    "geval": lambda asked: asked == 1 + LEARNED_FROM,
+    "analyze_rate": lambda asked: asked == LEARNED_FROM,
+}
+SHOWN = {
+    "checkeval": "questions in 2 sub-dimensions",
+    "seeval": HINT,
+    "direct": "How well the summary works as one piece",
+    "few_shot": "ferry::",
+    "geval": f"2. Consider {HINT}.",
+    "analyze_rate": "How well the summary works as one piece",
+}
+
+
+@every_method
+def test_learning_asks_what_the_method_takes_and_nothing_twice(run: Run) -> None:
+    assert LEARNING[run.method](run.learning)
+    assert run.repeated == 0
+    assert (run.result["calls"]["asked"], run.result["calls"]["failed"]) == (run.learning, 0)
+    assert (run.result["rubric"], run.result["new"]) == ("news@1", True)
+    assert run.result["agreement"]["spearman"]["value"] > 0
+
+
+@every_method
+def test_learning_never_exceeds_what_a_dry_run_says(run: Run, provider: RunningServer, asking: Commands) -> None:
+    most = asking(*learning(asking, run.method, "--dry-run")).json["at_most"].values()
+    assert sum(row["calls"] for row in most) >= run.learning
+    for kind in ("prompt", "completion"):
+        assert sum(row["tokens"][kind] for row in most) >= run.result["tokens"][kind]
+    assert provider.requests.total() == 0
+
+
+@every_method
+def test_the_rubric_is_shown_with_what_its_judge_is_given(run: Run, learned: Commands) -> None:
+    shown = " ".join(learned("show", "news", "--evidence").out.split())
+    for text in (f"method {run.method}", f"judge {MODEL}", f"reported as {SNAPSHOT}", SHOWN[run.method]):
+        assert text in shown
+    for criterion in run.criteria:
+        assert " ".join(criterion["statement"].split()) in shown
+
+
+@every_method
+def test_scoring_asks_once_a_text_and_checkeval_once_a_sub_dimension(run: Run) -> None:
+    assert run.scoring == SCORED * PER_TEXT[run.method]
+    assert len({criterion["trait"] for criterion in run.criteria}) == PER_TEXT[run.method]
+    assert [row["judge"] for row in run.scores] == [MODEL] * SCORED
+    assert all(row["unscored"] is None and 1 <= row["score"] <= 5 for row in run.scores)
+    assert len({row["score"] for row in run.scores}) > 1
+    names = [criterion["id"] for criterion in run.criteria]
+    assert all([criterion["id"] for criterion in row["criteria"]] == names for row in run.scores)
+
+
+@every_method
+def test_evaluation_asks_nothing_about_texts_that_are_scored(
+    run: Run, provider: RunningServer, learned: Commands
+) -> None:
+    done = learned("evaluate", "-", "--rubric", "news", "--level", "dataset", "--json", stdin=some_texts())
+    ours, *floors = done.json["results"]
+    assert (ours["evaluator"], ours["n"], ours["unscored"]) == ("news@1", SCORED, 0)
+    labels = [json.loads(line)["scores"]["coherence"] for line in some_texts().splitlines()]
+    scores = [row["score"] for row in run.scores]
+    assert ours["spearman"]["value"] == pytest.approx(spearman(np.array(scores), np.array(labels)))
+    assert floors
+    assert provider.requests.total() == 0
+
+
+@every_method
+def test_learning_again_from_the_texts_in_another_order_asks_nothing_and_makes_no_new_version(
+    run: Run, provider: RunningServer, learned: Commands
+) -> None:
+    command = learning(learned, run.method)
+    file = learned.folder / str(command[1])
+    file.write_bytes(b"".join(reversed(file.read_bytes().splitlines(keepends=True))))
+    again = learned(*command).json
+    assert (again["rubric"], again["new"], again["digest"]) == ("news@1", False, run.digest)
+    assert provider.requests.total() == 0
+
+
+@every_method
+def test_a_recording_replays_learning_and_scoring_without_server_and_key(run: Run, rubriclab: Commands) -> None:
+    shutil.copy(run.folder / RECORDING, rubriclab.folder)
+    replay = ("--judge", f"recorded:{RECORDING}")
+    assert rubriclab(*learning(rubriclab, run.method, *replay)).json["digest"] == run.digest
+    scored = rubriclab("score", "-", "--rubric", "news", *replay, stdin=some_texts()).rows
+    assert scored == [{**row, "judge": f"recorded:{RECORDING}"} for row in run.scores]
+
+
+@every_method
+def test_an_exported_rubric_scores_alike_where_it_is_imported(run: Run, rubriclab: Commands) -> None:
+    shutil.copy(run.folder / RECORDING, rubriclab.folder)
+    assert rubriclab("import", "-", stdin=run.pack.encode()).code == 0
+    scored = rubriclab("score", "-", "--rubric", "news", "--judge", f"recorded:{RECORDING}", stdin=some_texts()).rows
+    assert [row["criteria"] for row in scored] == [row["criteria"] for row in run.scores]
+    assert [row["score"] for row in scored] == [row["score"] for row in run.scores]
+
+
+class Sampler:
+    """A brain whose bare scores run through the scale, one step with every request for the same."""
+
+    def __init__(self) -> None:
+        self.asked = Counter[str]()
+
+    def __call__(self, messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
+        question = messages[-1]["content"]
+        self.asked[question] += 1
+        return json.dumps({"score": 1 + self.asked[question] % 5})
+
+
+@pytest.mark.parametrize("method", ["geval", "seeval"])
+def test_weighted_scores_take_one_request_with_log_probabilities_and_twenty_without(
+    method: str, provider: RunningServer, asking: Commands
+) -> None:
+    alone = ("--set=seeval.explanations=1", "--set=seeval.refine=false") if method == "seeval" else ()
+    command = learning(asking, method, f"--set={method}.scoring=weighted", *alone)
+    assert asking(*command).json["calls"]["asked"] == provider.requests.total() == 1 + LEARNED_FROM
+
+    def scored(after: int) -> tuple[int, list[Any]]:
+        before = provider.requests.total()
+        rows = asking("score", "-", "--rubric", "news", stdin=some_texts(3, after)).rows
+        return provider.requests.total() - before, [(row["score"], row["criteria"][0]["reason"]) for row in rows]
+
+    asked, rows = scored(after=0)
+    assert asked == 3
+    assert all(reason.startswith("Probability-weighted: ") and score % 1 for score, reason in rows)
+    assert provider.repeated == 0
+    provider.logprobs = None
+    provider.brain = Sampler()
+    asked, rows = scored(after=3)
+    assert asked == 3 * 20
+    assert rows == [(3, "Mean of 20 samples: 1: 20%, 2: 20%, 3: 20%, 4: 20%, 5: 20%.")] * 3
+    # Only the first one asks for log-probabilities; the others are told apart by nothing that a provider sees.
+    assert sorted(provider.requests.values())[-3:] == [19, 19, 19]
+    asked, again = scored(after=3)
+    assert (asked, again) == (0, rows)
+
+
+def test_explanations_that_are_worded_alike_are_scored_with_once(provider: RunningServer, asking: Commands) -> None:
+    # The server gives both sampled explanations in the same words.
+    more = ("--set=seeval.explanations=3", "--set=seeval.refine=false")
+    done = asking(*learning(asking, "seeval", *more)).json
+    assert done["calls"]["asked"] == provider.requests.total() == 3 + 2 * LEARNED_FROM
+    part = asking("show", "news", "--json").json["rubric"]["parts"][0]
+    (kept,), (dropped,) = (part[name] for name in ("criteria", "dropped"))
+    assert kept["statement"] != dropped["criterion"]["statement"]

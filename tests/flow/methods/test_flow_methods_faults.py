@@ -1,0 +1,184 @@
+"""Faulty replies to each method: mended where a retry or a repair can help, else missing, and never a number."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import statistics
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import methods_brain
+import pytest
+from commands import Commands
+from method_flows import LEARNED_FROM, METHODS, Run, every_method, learning, some_texts
+from server import RunningServer
+
+FAULTS = ("rate_limit", "empty", "server_error", "off_scale", "timeout", "prose", "cut_body")
+# The other faults come as replies, usable or not.
+WITHOUT_REPLY = ("rate_limit", "server_error", "timeout", "cut_body")
+# How many texts a criterion may be put to, where that is not all: a rewriting on trial to those that it has not seen.
+PUT_TO = {"seeval": {LEARNED_FROM, LEARNED_FROM // 2}, "few_shot": {LEARNED_FROM - 3}}
+
+Turns = list[dict[str, str]]
+
+
+def considered(shown: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield every criterion of a rubric, kept or dropped, that was put to texts."""
+    part = shown["rubric"]["parts"][0]
+    for criterion in (*part["criteria"], *(dropped["criterion"] for dropped in part["dropped"])):
+        if criterion["evidence"]["judged"] + criterion["evidence"]["missing"] or "answers" in criterion["evidence"]:
+            yield criterion
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "geval"])
+def test_with_a_fifth_of_the_replies_faulty_it_ends_and_says_what_is_missing(
+    run: Run, provider: RunningServer, asking: Commands
+) -> None:
+    faults = itertools.cycle(FAULTS)
+    provider.script = deque(next(faults) if number % 5 == 3 else None for number in range(1000))
+    provider.hang = 0
+    done = asking(*learning(asking, run.method, "--attempts", 1))
+    assert done.code == 0, done.err
+    calls = done.json["calls"]
+    assert calls["failed"] >= sum(provider.faulty[fault] for fault in WITHOUT_REPLY) > 0
+    assert calls["asked"] == provider.answered.total()
+    shown = asking("show", "news", "--json").json
+    assert shown["effort"]["failed"] == calls["failed"]
+    evidence = [criterion["evidence"] for criterion in considered(shown)]
+    assert sum(each["missing"] for each in evidence) > 0
+    for each in evidence:
+        inapplicable = (each.get("answers") or {}).get("n/a", 0)
+        assert each["judged"] + each["missing"] + inapplicable in PUT_TO.get(run.method, {LEARNED_FROM})
+
+
+@pytest.mark.parametrize("method", ["geval"])
+def test_a_weighted_score_whose_first_reply_is_lost_is_the_mean_of_the_samples(
+    run: Run, provider: RunningServer, asking: Commands
+) -> None:
+    provider.script = deque([None, None, "server_error"])
+    done = asking(*learning(asking, run.method, "--attempts", 1)).json
+    assert done["calls"] == {"asked": run.learning - 1 + 19, "answered_from_cache": 0, "failed": 1}
+    (criterion,) = considered(asking("show", "news", "--json").json)
+    assert (criterion["evidence"]["judged"], criterion["evidence"]["missing"]) == (LEARNED_FROM, 0)
+    provider.script = deque(itertools.repeat("server_error", 19))
+    (lost,) = asking("score", "-", "--rubric", "news", "--attempts", 1, stdin=some_texts(1)).rows
+    assert lost["score"] is None
+    assert "19 of 20 samples failed; the first: no reply after 1 attempts" in lost["unscored"]
+
+
+def test_a_missing_answer_is_counted_as_no_answer(
+    runs: Callable[[str], Run], provider: RunningServer, asking: Commands
+) -> None:
+    undisturbed = considered(json.loads(runs("checkeval").pack))
+    whole = {criterion["statement"]: criterion["evidence"]["answers"] for criterion in undisturbed}
+
+    def sometimes(messages: Turns, body: dict[str, Any]) -> str:
+        said = methods_brain.reply(messages, body)
+        # Half of the answers about texts, so that a quarter is lost after the repair as well.
+        lost = '"answers"' in said and random.Random(str(messages)).random() < 0.5
+        return "" if lost else said
+
+    provider.brain = sometimes
+    assert asking(*learning(asking, "checkeval")).code == 0
+    missing = 0
+    for criterion in considered(asking("show", "news", "--json").json):
+        counts, full = criterion["evidence"]["answers"], whole[criterion["statement"]]
+        assert all(counts[answer] <= full[answer] for answer in ("yes", "no", "n/a"))
+        assert sum(full.values()) - sum(counts.values()) == criterion["evidence"]["missing"]
+        missing += criterion["evidence"]["missing"]
+    assert missing > 0
+
+
+def unusable_at_first(messages: Turns, body: dict[str, Any]) -> str:
+    """Answer the repair only; what comes first is spoilt in one of several ways."""
+    said = methods_brain.reply(messages, body)
+    if methods_brain.is_repair(messages):
+        return said
+    return random.Random(said).choice(["", "I would rather not.", said[: len(said) // 2], "{}"])
+
+
+@every_method
+def test_replies_that_one_repair_mends_leave_no_trace_in_the_rubric(
+    run: Run, provider: RunningServer, asking: Commands
+) -> None:
+    provider.brain = unusable_at_first
+    done = asking(*learning(asking, run.method)).json
+    assert done["digest"] == run.digest
+    assert done["calls"] == {"asked": 2 * run.learning, "answered_from_cache": 0, "failed": 0}
+    assert (provider.requests.total(), provider.repeated) == (2 * run.learning, 0)
+
+
+@pytest.mark.parametrize("method", ["checkeval", "seeval"])
+def test_failures_that_a_retry_mends_leave_no_trace_in_the_rubric(
+    run: Run, provider: RunningServer, asking: Commands
+) -> None:
+    provider.script = deque(["server_error", None, "prose", "cut_body"])
+    done = asking(*learning(asking, run.method)).json
+    assert done["digest"] == run.digest
+    assert done["calls"] == {"asked": run.learning, "answered_from_cache": 0, "failed": 0}
+    assert provider.requests.total() == run.learning + 2
+
+
+@every_method
+def test_faulty_replies_leave_a_text_unscored_with_the_reason(
+    run: Run, provider: RunningServer, asking: Commands
+) -> None:
+    hard = json.loads(some_texts(1))["output"]
+
+    def mostly(messages: Turns, body: dict[str, Any]) -> str:
+        shown = " ".join(turn["content"] for turn in messages)
+        return "I would rather not." if hard in shown else methods_brain.reply(messages, body)
+
+    provider.brain = mostly
+    assert asking("import", "-", stdin=run.pack.encode()).code == 0
+    done = asking("score", "-", "--rubric", "news", stdin=some_texts())
+    assert done.code == 0
+    unscored, *others = done.rows
+    assert others == run.scores[1:]
+    number = len(unscored["criteria"])
+    assert (unscored["score"], [criterion["score"] for criterion in unscored["criteria"]]) == (None, [None] * number)
+    why = f"{number} of {number} criteria without a usable rating; the first: "
+    assert unscored["unscored"].startswith(why)
+    assert "unusable reply, also after one repair" in unscored["unscored"]
+
+
+@pytest.mark.parametrize("method", ["checkeval"])
+def test_a_score_is_the_share_of_good_answers_among_those_that_were_given(
+    run: Run, provider: RunningServer, asking: Commands
+) -> None:
+    def share(row: dict[str, Any]) -> float:
+        given = [each["score"] for each in row["criteria"] if each["score"] is not None]
+        return 1 + 4 * statistics.fmean(given)
+
+    inapplicable = sum(not each["applies"] for row in run.scores for each in row["criteria"])
+    assert inapplicable > 0
+    assert [row["score"] for row in run.scores] == pytest.approx([share(row) for row in run.scores])
+    lost = run.scores[0]["criteria"][0]["id"]
+
+    def lossy(messages: Turns, body: dict[str, Any]) -> str:
+        said = json.loads(methods_brain.reply(messages, body))
+        return json.dumps({"answers": [each for each in said["answers"] if each["question"] != lost]})
+
+    provider.brain = lossy
+    assert asking("import", "-", stdin=run.pack.encode()).code == 0
+    rows = asking("score", "-", "--rubric", "news", stdin=some_texts()).rows
+    for row, whole in zip(rows, run.scores, strict=True):
+        first, *others = row["criteria"]
+        assert (first["id"], first["score"], first["applies"]) == (lost, None, True)
+        assert first["reason"].startswith("no usable answer, also after one repair: ")
+        assert others == whole["criteria"][1:]
+        assert row["score"] == pytest.approx(share(row))
+
+
+@pytest.mark.parametrize("method", ["checkeval", "seeval", "geval"])
+def test_a_refusal_ends_the_command_with_one_line_after_one_request(
+    run: Run, provider: RunningServer, asking: Commands
+) -> None:
+    provider.script = deque(itertools.repeat("unauthorized", 1000))
+    done = asking(*learning(asking, run.method, "--concurrency", 1))
+    assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
+    assert "Check the key in OPENAI_API_KEY" in done.error
+    assert provider.requests.total() == 1
