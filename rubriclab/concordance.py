@@ -9,6 +9,8 @@ says which were binned, or how. Here therefore stand side by side:
 
 - the answers to each criterion, and those to all of a kind pooled, each pair of text and criterion a unit. Pooling also
   rewards judges for knowing which criteria most texts meet, so pooled figures tend to lie above the single ones;
+- among the questions, those whose answers are not all yes or no, by alpha for interval data: where a text is judged in
+  parts, an answer can be the share of parts with the good one;
 - the scores as they are, by alpha for interval and ordinal data; nominal figures on them would ask whether decimals
   coincide;
 - the scores binned: bins of equal width from one end of the rubric's scale to the other, by default as many as the
@@ -25,7 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -49,7 +51,7 @@ Figure = Literal[
     "linear_kappa",
     "quadratic_kappa",
 ]
-Kind = Literal["yes/no", "graded"]
+Kind = Literal["yes/no", "part-by-part", "graded"]
 Figures = Mapping[Figure, Estimate]
 
 COMPUTED: Mapping[Figure, Callable[..., Estimate]] = {
@@ -64,6 +66,7 @@ COMPUTED: Mapping[Figure, Callable[..., Estimate]] = {
 UNBINNED: tuple[Figure, ...] = ("alpha_interval", "alpha_ordinal")
 BINNED: tuple[Figure, ...] = (*UNBINNED, "alpha_nominal", "fleiss_kappa", "linear_kappa", "quadratic_kappa")
 YES_NO: tuple[Figure, ...] = ("alpha_nominal", "fleiss_kappa", "cohen_kappa")
+PART_BY_PART: tuple[Figure, ...] = ("alpha_interval", "linear_kappa", "quadratic_kappa")
 GRADED: tuple[Figure, ...] = ("fleiss_kappa", "linear_kappa", "quadratic_kappa")
 
 # Bins are told apart at this many decimals: the mean of five ratings may miss a border by the last bits of its sum.
@@ -173,7 +176,7 @@ def concordance(
     drawing = _Drawing.of(examples, resamples, seed)
     scores = {judge: _values(rows) for judge, rows in scored.items()}
     answers = _answers(rubric, scored)
-    kinds = [[answer for answer in answers if answer.kind == kind] for kind in ("yes/no", "graded")]
+    kinds = [[answer for answer in answers if answer.kind == kind] for kind in get_args(Kind)]
     return Concordance(
         aspect=rubric.aspect.name,
         scale=rubric.scale,
@@ -246,16 +249,19 @@ def _answers(rubric: Rubric, scored: Mapping[str, Sequence[Score]]) -> list[_Ans
     found = []
     for name in sorted(ids, key=lambda name: order.get(name, len(order))):
         ratings = [[row.get(name) for row in rows] for rows in rated]
-        values = [[np.nan if r is None or r.score is None else r.score for r in rows] for rows in ratings]
+        given = [[np.nan if r is None or r.score is None else r.score for r in rows] for rows in ratings]
+        values = np.array(given, dtype=float)
         inapplicable = sum(r is not None and not r.applies for rows in ratings for r in rows)
         criterion = known.get(name)
         trait = criterion.trait if criterion else "all criteria as one"
-        found.append(_Answers(name, trait, _kind(criterion), 1, np.array(values, dtype=float), inapplicable))
+        found.append(_Answers(name, trait, _kind(criterion, values), 1, values, inapplicable))
     return found
 
 
-def _kind(criterion: Criterion | None) -> Kind:
-    return "yes/no" if criterion and criterion.kind == "question" else "graded"
+def _kind(criterion: Criterion | None, values: FloatArray) -> Kind:
+    if criterion is None or criterion.kind != "question":
+        return "graded"
+    return "yes/no" if np.isin(values[~np.isnan(values)], (0, 1)).all() else "part-by-part"
 
 
 def _pooled(answers: Sequence[_Answers]) -> _Answers:
@@ -273,6 +279,8 @@ def _criterion(answers: _Answers, scale: Scale, bins: int, drawing: _Drawing) ->
     values = answers.values
     if answers.kind == "yes/no":
         figures = drawing.figures(YES_NO, values)
+    elif answers.kind == "part-by-part":
+        figures = drawing.figures(PART_BY_PART, values)
     else:
         figures = drawing.figures(["alpha_ordinal"], values) | drawing.figures(GRADED, binned(values, scale, bins))
     return CriterionAgreement(

@@ -24,10 +24,15 @@ WORD_COUNT_FLOOR = "floor: word count"
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """Somebody who scores texts: `scores` has one number a text, NaN where it gave none."""
+    """Somebody who scores texts: `scores` has one number a text, NaN where it gave none.
+
+    Of the `answers` to single criteria that the scores are made of, `answers_missing` are not there.
+    """
 
     name: str
     scores: FloatArray
+    answers_missing: int = 0
+    answers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,8 @@ class Result:
     aspect: str
     unscored: int
     agreement: Agreement
+    answers_missing: int = 0
+    answers: int = 0
 
     def to_row(self) -> dict[str, Any]:
         """Return the result as one JSON object."""
@@ -51,6 +58,8 @@ class Result:
             "constant_groups": found.constant_groups,
             "constant_rule": found.constant,
             "unscored": self.unscored,
+            "answers_missing": self.answers_missing,
+            "answers": self.answers,
             "spearman": _row(found.spearman),
             "pearson": _row(found.pearson),
             "kendall": _row(found.kendall),
@@ -88,7 +97,7 @@ def evaluate(
     """Return the agreement of each evaluator with the scores that `examples` carry for `aspect`, level by level.
 
     The system level is left out where a text does not name its system. `unscored` counts the texts without a number
-    from that evaluator, which its figures leave out.
+    from that evaluator, which its figures leave out; missing answers to criteria are counted as the evaluator says.
     """
     human = np.array([example.scores[aspect] for example in examples], dtype=float)
     groups = [example.group for example in examples]
@@ -101,6 +110,8 @@ def evaluate(
             aspect,
             int(np.isnan(evaluator.scores).sum()),
             agreement(evaluator.scores, human, groups, named, level=level, constant=constant, seed=seed),
+            evaluator.answers_missing,
+            evaluator.answers,
         )
         for evaluator in evaluators
         for level in levels

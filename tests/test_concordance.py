@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from rubriclab.concordance import BINNED, GRADED, UNBINNED, YES_NO, Concordance, binned, concordance
+from rubriclab.concordance import BINNED, GRADED, PART_BY_PART, UNBINNED, YES_NO, Concordance, binned, concordance
 from rubriclab.data import Aspect, Example, Scale
 from rubriclab.rubric import Criterion, Evidence, Level, Part, Question, Rubric
 from rubriclab.scoring import CriterionScore, Score
@@ -171,6 +171,22 @@ def test_yes_no_questions_are_compared_as_nominal_and_pooled_over_texts_and_ques
     assert pooled.figures["alpha_nominal"] == krippendorff_alpha(every, "nominal", np.tile(groups(), 3))
     alpha, kappa = (pooled.figures[name].value for name in ("alpha_nominal", "fleiss_kappa"))
     assert alpha - kappa == pytest.approx((1 - kappa) / every.size)
+
+
+def test_questions_answered_in_shares_of_parts_are_compared_as_intervals():
+    shares = RNG.integers(0, 7, (2, 2, len(TEXTS))) / 6
+    whole = (RNG.random((2, len(TEXTS))) < 0.5).astype(float)
+    scored = {
+        f"j{n}": scores_of(whole[n], {"q1": whole[n], "q2": shares[n, 0], "q3": shares[n, 1] if n else whole[0]})
+        for n in range(2)
+    }
+    found = concordance(CHECKLIST, TEXTS, scored)
+    assert [row.kind for row in found.criteria] == ["yes/no", "part-by-part", "part-by-part"]
+    row = found.criteria[1]
+    assert row.figures.keys() == set(PART_BY_PART)
+    assert row.figures["alpha_interval"] == krippendorff_alpha(shares[:, 0], "interval", groups())
+    assert row.figures["quadratic_kappa"] == weighted_kappa(shares[:, 0], "quadratic", groups())
+    assert [(pooled.id, pooled.criteria) for pooled in found.pooled] == [("part-by-part", 2)]
 
 
 def test_graded_criteria_are_compared_as_ordinal_and_their_kappas_in_bins():

@@ -98,6 +98,15 @@ def test_an_evaluator_that_scored_nothing_has_no_figure_and_says_how_much_is_mis
     assert result.to_row()["spearman"] == {"value": None, "low": None, "high": None}
 
 
+def test_missing_answers_are_counted_beside_every_result_and_floors_have_none():
+    gappy = replace(OURS, answers_missing=7, answers=150)
+    rows = [result.to_row() for result in evaluate(TEXTS, [gappy, *floors(TEXTS, {})], "coherence")]
+    assert {(row["evaluator"], row["answers_missing"], row["answers"]) for row in rows} == {
+        ("ours", 7, 150),
+        (WORD_COUNT_FLOOR, 0, 0),
+    }
+
+
 def test_constant_groups_are_skipped_and_counted_or_treated_as_the_papers_do():
     level = [replace(t, scores={"coherence": 4.0}) if t.group == "g0" else t for t in TEXTS]
     skipped, papers = (by_level(OURS, level, constant=rule)["group"].agreement for rule in ("skip", "papers"))
@@ -131,6 +140,8 @@ def test_a_row_is_json_with_the_documented_names():
         "constant_groups",
         "constant_rule",
         "unscored",
+        "answers_missing",
+        "answers",
         "spearman",
         "pearson",
         "kendall",

@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel
+
 from rubriclab.cli.learn import default_name
+from rubriclab.cli.session import note
+from rubriclab.cli.settings import method_settings
 from rubriclab.data import Example, labelled, parse_mapping, read
 from rubriclab.data.mapping import NATIVE
 from rubriclab.errors import DataError, SettingsError
@@ -34,6 +38,7 @@ class Wanted:
     like: Version
     choice: Choice
     shown: tuple[Example, ...]
+    settings: BaseModel
 
     @property
     def lesson(self) -> Lesson:
@@ -44,16 +49,16 @@ class Wanted:
         """Return the most that making it and scoring `texts` asks."""
         method = METHODS[self.name]
         lesson = Lesson((*texts, *self.shown), self.lesson.assignment)
-        judge, generator = method.learning_at_most(lesson, method.settings())
+        judge, generator = method.learning_at_most(lesson, self.settings)
         return judge + generator
 
     async def make(self, work: Session) -> Version:
-        """Return its version, asking for what it writes down once, and keep it in the store."""
+        """Return its version, asking for what it writes down once; the one that the store holds, or else a new one."""
         method, judge = METHODS[self.name], work.judge(self.choice)
         trained = await train(
             method,
             self.lesson,
-            method.settings(),
+            self.settings,
             judge=judge,
             generator=judge,
             seed=SEED,
@@ -61,7 +66,9 @@ class Wanted:
         )
         rubric = self.like.rubric
         name = default_name(rubric.task, rubric.aspect.name, self.name)
-        return work.store.save(name, trained.rubric, trained.provenance, work.effort())
+        known = work.store.log(name) if name in work.store.names() else ()
+        same = [version for version in known if version.digest == trained.rubric.digest]
+        return same[0] if same else work.store.save(name, trained.rubric, trained.provenance, work.effort())
 
 
 def wanted_baselines(
@@ -70,24 +77,40 @@ def wanted_baselines(
     """Return the baselines asked for, once for each aspect and scale that the versions judge.
 
     Raises:
-        SettingsError: if demonstrations are needed and no labelled texts are named.
+        SettingsError: if demonstrations are needed and no labelled texts are named, or a setting is for another method.
         DataError: if there are none with a score for the aspect.
     """
     found: list[Wanted] = []
-    known: set[str] = set()
+    settings = _settings(given)
+    first: dict[str, Version] = {}
     for version in versions:
         rubric = version.rubric
-        key = f"{rubric.task} {rubric.aspect} {rubric.scale}"
-        if key in known:
-            continue
-        known.add(key)
-        for name in dict.fromkeys(given["baselines"]):
-            shown = _shown(version, given) if name == "few_shot" else ()
-            found.append(Wanted(name, version, choices[version.ref], shown))
+        like = first.setdefault(f"{rubric.task} {rubric.aspect} {rubric.scale}", version)
+        if like is version:
+            for name, chosen in settings.items():
+                shown = _shown(version, given, chosen) if name == "few_shot" else ()
+                found.append(Wanted(name, version, choices[version.ref], shown, chosen))
+        elif settings and choices[like.ref] != choices[version.ref]:
+            note(
+                f"the baselines are asked of {choices[like.ref].spec}, the judge of {like.ref} and not of {version.ref}"
+            )
     return found
 
 
-def _shown(version: Version, given: Mapping[str, Any]) -> tuple[Example, ...]:
+def _settings(given: Mapping[str, Any]) -> dict[BaselineName, BaseModel]:
+    """Return the settings of each baseline asked for, from the command line and the configuration."""
+    names: list[BaselineName] = list(dict.fromkeys(given["baselines"]))
+    pairs: dict[str, list[str]] = {name: [] for name in names}
+    for pair in given["settings"]:
+        method = pair.partition(".")[0].strip()
+        if method not in pairs:
+            wanted = ", ".join(names) or "none"
+            raise SettingsError(f"--set {pair!r} is for no baseline that is evaluated ({wanted}).")
+        pairs[method].append(pair)
+    return {name: method_settings(METHODS[name], pairs[name], given["configured"]) for name in names}
+
+
+def _shown(version: Version, given: Mapping[str, Any], settings: BaseModel) -> tuple[Example, ...]:
     """Return the labelled texts that few_shot shows."""
     if not given["labelled"]:
         raise SettingsError(
@@ -100,5 +123,5 @@ def _shown(version: Version, given: Mapping[str, Any]) -> tuple[Example, ...]:
     inside = [example for example in usable if version.rubric.scale.contains(example.scores[aspect])]
     if not inside:
         raise DataError(f"{given['labelled']}: no usable row has a score for {aspect!r} on the rubric's scale.")
-    chosen = {each.example for each in demonstrations(inside, aspect, FewShotSettings().k, SEED)}
+    chosen = {each.example for each in demonstrations(inside, aspect, FewShotSettings.model_validate(settings).k, SEED)}
     return tuple(example for example in inside if example.id in chosen)

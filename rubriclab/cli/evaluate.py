@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.options import dry_run_option, json_option, judge_options, map_option, option, store_option
+from rubriclab.cli.options import (
+    dry_run_option,
+    json_option,
+    judge_options,
+    map_option,
+    option,
+    settings_option,
+    store_option,
+)
 from rubriclab.methods.names import BASELINE_NAMES
 
 if TYPE_CHECKING:
@@ -58,6 +66,7 @@ if TYPE_CHECKING:
 @option("--include-training", is_flag=True, help="Do not leave out the groups that a rubric has learned from.")
 @option("--report", metavar="PATH", help="Also write a report as one HTML file.")
 @judge_options
+@settings_option
 @map_option
 @store_option
 @dry_run_option
@@ -83,9 +92,10 @@ def evaluate(heldout: str, **given: Any) -> None:
             return
         for baseline in wanted:
             made = finish(partial(baseline.make, work))
-            versions.append(made)
-            choices[made.ref] = baseline.choice
-            examples = _unseen(examples, [made], given)
+            if made.ref not in choices:
+                versions.append(made)
+                choices[made.ref] = baseline.choice
+                examples = _unseen(examples, [made], given)
         texts = _texts(examples, versions)
         _check(texts, versions, given)
         scored = finish(lambda: _score(versions, texts, {ref: work.judge(c) for ref, c in choices.items()}, work))
@@ -150,8 +160,10 @@ def _results(
         rows = texts[chosen[0].ref]
         evaluators = []
         for version in chosen:
-            values = [math.nan if score.score is None else score.score for score in scored[version.ref]]
-            evaluators.append(Evaluator(version.ref, np.array(values, dtype=float)))
+            own = scored[version.ref]
+            values = np.array([math.nan if score.score is None else score.score for score in own], dtype=float)
+            missing, answers = sum(score.answers_missing for score in own), sum(score.answers for score in own)
+            evaluators.append(Evaluator(version.ref, values, missing, answers))
         known = {version.ref: version.provenance.floor for version in chosen}
         by_aspect[aspect] = floors(rows, {ref: floor for ref, floor in known.items() if floor})
         levels = given["levels"] or LEVELS

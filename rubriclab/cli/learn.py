@@ -63,7 +63,7 @@ def learn(labelled: str, **given: Any) -> None:
     LABELLED is a .jsonl, .csv (both also .gz) or .parquet file of texts with human scores, or - for standard input.
     Killed or stopped by a cap, the same command goes on where it was: answers are kept as they come.
     """
-    from rubriclab.cli.session import Choice, finish, judge_named, session
+    from rubriclab.cli.session import Choice, finish, judge_named, note, session
     from rubriclab.cli.settings import method_settings
     from rubriclab.methods.catalogue import METHODS
     from rubriclab.store.version import check_name
@@ -102,6 +102,8 @@ def learn(labelled: str, **given: Any) -> None:
                 )
             )
         version = work.store.save(name, trained.rubric, trained.provenance, work.effort(), given["parent"])
+        for line in trained.notes:
+            note(line)
         _report(version, work.effort(), work.store.place, as_json=given["as_json"])
 
 
@@ -129,7 +131,8 @@ def _lesson(labelled: str, method: Method, given: Mapping[str, Any]) -> Lesson:
     definition = given["definition"] or (checklist.definition if own and checklist else None)
     aspect = find_aspect(task, given["aspect"], definition)
     mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
-    training = training_examples(read(labelled, mapping), aspect.name, given["scale"])
+    rows = read(labelled, mapping)
+    training = training_examples(rows, aspect.name, given["scale"], labels_needed=method.needs_labels)
     for line in training.notes:
         note(line)
     path = Path(given["literature"]) if given["literature"] else None
@@ -143,7 +146,8 @@ def _say_faults(checklist: Checklist, path: str) -> None:
     from rubriclab.methods.checkeval.lint import lint
 
     if faults := lint(checklist):
-        note(f"{len(faults)} faults were found in the questions of {path}; `rubriclab lint {path}` says which")
+        found = "1 fault was" if len(faults) == 1 else f"{len(faults)} faults were"
+        note(f"{found} found in the questions of {path}; `rubriclab lint {path}` says which")
 
 
 def _report(version: Version, effort: Any, place: str, *, as_json: bool) -> None:

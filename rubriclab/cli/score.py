@@ -73,10 +73,12 @@ def _check_output(texts: str, given: dict[str, Any]) -> None:
 
 @dataclass
 class _Count:
-    """Rows written, those among them without a score, and the latest reason that a judged text has none."""
+    """Rows written and those without a score, answers and those missing, the latest reason for a judged text's."""
 
     rows: int = 0
     unscored: int = 0
+    answers: int = 0
+    answers_missing: int = 0
     reason: str | None = None
 
 
@@ -103,6 +105,8 @@ def _score(rows: Rows, version: Version, judge: Judge, work: Session, given: dic
                 opened[0].write(orjson.dumps(row.to_row(), option=orjson.OPT_APPEND_NEWLINE))
                 count.rows += 1
                 count.unscored += row.score is None
+                count.answers += row.answers
+                count.answers_missing += row.answers_missing
                 count.reason = row.unscored if row.criteria else count.reason
                 advance(f"{count.rows:,} texts", count.rows / whole if whole else -1.0)
 
@@ -122,13 +126,16 @@ def _score(rows: Rows, version: Version, judge: Judge, work: Session, given: dic
 def _summary(version: Version, count: _Count, work: Session, given: dict[str, Any]) -> None:
     from rubriclab.cli.printing import effort_row, print_json
     from rubriclab.cli.session import note
+    from rubriclab.report.wording import missing_answers
 
     if given["as_json"]:
-        row = {"rubric": version.ref, "rows": count.rows, "unscored": count.unscored, "output": given["output"]}
-        print_json({**row, **effort_row(work.effort())})
+        row = {"rubric": version.ref, "rows": count.rows, "unscored": count.unscored}
+        answers = {"answers_missing": count.answers_missing, "answers": count.answers}
+        print_json({**row, **answers, "output": given["output"], **effort_row(work.effort())})
         return
     place = "" if given["output"] == "-" else f" to {given['output']}"
-    note(f"{count.rows - count.unscored:,} texts scored by {version.ref}{place}, {count.unscored:,} unscored")
+    missing = f"; {missing_answers(count.answers_missing, count.answers)}" if count.answers_missing else ""
+    note(f"{count.rows - count.unscored:,} texts scored by {version.ref}{place}, {count.unscored:,} unscored{missing}")
 
 
 def _opened(output: str) -> AbstractContextManager[IO[bytes]]:

@@ -41,7 +41,10 @@ def settings_from(method: Method, values: Mapping[str, Any]) -> BaseModel:
         known = ", ".join(sorted(method.settings.model_fields))
         hint = f"Known are: preset, {known}." if first["type"] == "extra_forbidden" else None
         where = ".".join(map(str, (method.name, *first["loc"])))
-        raise SettingsError(f"{where}: {first['msg']}; got {first['input']!r}.", hint) from None
+        # Our own complaints say what came; pydantic puts their kind before them.
+        own = first["type"] == "value_error"
+        told = first["msg"].removeprefix("Value error, ") if own else f"{first['msg']}; got {first['input']!r}"
+        raise SettingsError(f"{where}: {told}.", hint) from None
     except ValueError as error:
         raise SettingsError(f"{method.name}.preset: {error}.") from None
 

@@ -11,7 +11,7 @@ from rubriclab.data.example import Example, labelled
 from rubriclab.data.readers import Rows
 from rubriclab.data.row import Fault, describe
 from rubriclab.data.scale import Scale, parse_scale, scale_of, show
-from rubriclab.errors import DataError
+from rubriclab.errors import DataError, SettingsError
 
 FEWEST_LABELS = 10
 FAULTS_SHOWN = 20
@@ -38,15 +38,18 @@ class _Placed:
         return Fault(self.where, self.line, field, came, expected, self.example.id)
 
 
-def training_examples(rows: Iterable[Example | Fault], aspect: str, scale: Scale | str | None = None) -> Training:
+def training_examples(
+    rows: Iterable[Example | Fault], aspect: str, scale: Scale | str | None = None, *, labels_needed: bool = True
+) -> Training:
     """Return the rows that have a label for `aspect`, with the scale that was given or else is taken from the labels.
 
-    `scale` may be written as `parse_scale` reads it. Rows without a label are set aside, which a note says.
+    `scale` may be written as `parse_scale` reads it. Rows without a label are set aside, which a note says. Unless
+    `labels_needed`, labels that are too few or all the same are left out instead, which a note says too.
 
     Raises:
         DataError: if any row is faulty, an id stands twice, or a label lies outside of the scale (`faults` names each);
             if no row has a label for `aspect`, fewer than ten have one, or all labels are the same.
-        SettingsError: if `scale` is not understood.
+        SettingsError: if `scale` is not understood, or there is neither a scale nor a label to take it from.
     """
     placed, faults = _sorted_out(rows)
     labels = [row.example.scores[aspect] for row in placed if aspect in row.example.scores]
@@ -56,6 +59,8 @@ def training_examples(rows: Iterable[Example | Fault], aspect: str, scale: Scale
     _stop_at(faults)
     examples = tuple(row.example for row in placed)
     chosen = labelled(examples, aspect)
+    if not labels_needed and (len(labels) < FEWEST_LABELS or len(set(labels)) == 1):
+        return _without_labels(labels, given, aspect)
     _check_labels(examples, labels, aspect)
     taken = given or scale_of(labels, [score for e in chosen for score in e.annotations.get(aspect, ())])
     notes = (*_set_aside(examples, chosen, aspect), *_scale_taken(given, taken), *_grouping(chosen))
@@ -112,6 +117,17 @@ def _stop_at(faults: list[Fault]) -> None:
     what = "1 fault" if len(named) == 1 else f"{len(named)} faults"
     start = f"{what} in the training rows; mend or remove each, since learning uses all of them or none:"
     raise DataError("\n  ".join([start, *shown]), faults=named)
+
+
+def _without_labels(labels: list[float], given: Scale | None, aspect: str) -> Training:
+    if given is None and not labels:
+        raise SettingsError(
+            f"No row has a score for {aspect!r} that the scale could be taken from.", "Give it: --scale LOW:HIGH."
+        )
+    why = "that are all the same" if labels and len(set(labels)) == 1 else f"where {FEWEST_LABELS} are needed"
+    note = f"made without labels: there are {len(labels)} scores for {aspect!r}, {why}"
+    taken = given or scale_of(labels)
+    return Training((), taken, (note, *_scale_taken(given, taken)))
 
 
 def _check_labels(examples: tuple[Example, ...], labels: list[float], aspect: str) -> None:

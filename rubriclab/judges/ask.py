@@ -125,7 +125,7 @@ def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _complaint(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False)[0]
     where = ".".join(str(part) for part in first["loc"]) or "the object"
-    return f"{where}: {first['msg']}."
+    return f"{where}: {first['msg'].removeprefix('Value error, ')}."
 
 
 # Not strict: a model that writes paragraphs may leave the line breaks in its strings as they are.

@@ -22,10 +22,11 @@ from rubriclab.stats.bootstrap import Estimate
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What learning produced: the rubric and where it came from."""
+    """What learning produced: the rubric, where it came from, and what the user should be told about it."""
 
     rubric: Rubric
     provenance: Provenance
+    notes: tuple[str, ...] = ()
 
 
 async def train(
@@ -71,7 +72,7 @@ async def train(
         floor=best_measure(ordered, assignment.aspect.name) if ordered else None,
         version=__version__,
     )
-    return Trained(rubric, provenance)
+    return Trained(rubric, provenance, learned.notes)
 
 
 def _training_agreement(learned: Learned, ordered: Sequence[Example], aspect: str) -> TrainingAgreement:

@@ -76,6 +76,7 @@ class Learned:
         scores: the examples' scores by the part, as scoring would give them; NaN where missing.
         reselected: the same, but each group's by what the other groups' labels alone would have chosen.
         optimistic: whether the labels had any part in what `scores` are computed by.
+        notes: what the user should be told: requests in vain, and what was overruled.
     """
 
     part: Part
@@ -85,6 +86,7 @@ class Learned:
     scores: FloatArray
     reselected: FloatArray
     optimistic: bool = True
+    notes: tuple[str, ...] = ()
 
 
 class Learn(Protocol):
@@ -135,11 +137,11 @@ def left_out(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], 
     """Return predictions for each group of texts by what `predict` learns from the others.
 
     `predict(others, inside)` takes two masks over the texts and returns the numbers for those inside, NaN where it has
-    none.
+    none. Where there is one group only, nothing can be left out, and all are NaN.
     """
     names = np.array(groups)
     predicted = np.full(len(groups), np.nan)
-    for group in sorted(set(groups)):
+    for group in sorted(set(groups)) if len(set(groups)) > 1 else ():
         inside = names == group
         predicted[inside] = predict(~inside, inside)
     return predicted

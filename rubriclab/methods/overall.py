@@ -26,7 +26,7 @@ from rubriclab.judges.probabilities import score_distribution
 from rubriclab.methods.estimate import Estimate, estimate_prompt
 from rubriclab.methods.method import Learned, Lesson, Progress, Rated, Score
 from rubriclab.methods.names import MethodName
-from rubriclab.methods.replies import OnScale, Rating
+from rubriclab.methods.replies import Number, OnScale, Rating, Whole
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import DIGITS, Criterion, Part, rounded
 from rubriclab.stats.correlation import FloatArray, pearson
@@ -52,10 +52,10 @@ class OverallSettings(BaseModel):
     scoring: Literal["once", "weighted"] = "once"
     """One answer at temperature 0; or the probability-weighted mean of the legal scores."""
 
-    samples: int = Field(20, ge=2, le=100)
+    samples: Whole = Field(20, ge=2, le=100)
     """Answers sampled for a weighted score where the provider reports no log-probabilities."""
 
-    temperature: float = Field(1.0, gt=0, le=2)
+    temperature: Number = Field(1.0, gt=0, le=2)
     """Sampling temperature of weighted scoring."""
 
 

@@ -28,6 +28,7 @@ def _on_scale(score: float, info: ValidationInfo) -> float:
 
 # pydantic would take `true` for 1.
 Number = Annotated[float, BeforeValidator(_no_truth_value)]
+Whole = Annotated[int, BeforeValidator(_no_truth_value)]
 
 # A number that the prompt's scale allows: inside it, and whole where only whole numbers are legal.
 OnScale = Annotated[Number, AfterValidator(_on_scale)]

@@ -1,4 +1,4 @@
-"""What was found, in words: which rubric agrees best, and whether it beats the floor on the same texts."""
+"""What was found, in words: which rubric agrees best, and whether it beats floor and baselines on the same texts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from rubriclab.evaluation import Evaluator, Result
+from rubriclab.methods.names import BASELINE_NAMES
 from rubriclab.report import wording
 from rubriclab.report.texts import Judged, human_scores, rubric_scores
 from rubriclab.stats import Estimate, difference
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 # The level that the summary speaks of: the first at which a correlation is defined.
 PREFERRED: tuple[Level, ...] = ("group", "dataset", "system")
+# Methods that never see a label: a version's labelled groups are then those that it was measured on.
+UNTAUGHT = frozenset(BASELINE_NAMES) - {"few_shot"}
 
 Verdict = Literal["above", "below", "overlaps", "not comparable with"]
 
@@ -42,32 +45,37 @@ class Contest:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How one rubric did.
+    """How one rubric or baseline did.
 
     Attributes:
         floor: against the best floor; `None` if no floor was evaluated.
-        best: against the best rubric; `None` for the best itself.
-        seen: texts of groups that the rubric has learned from.
+        best: against the first of its ranking; `None` for the first itself and for baselines beside rubrics.
+        seen: texts of groups that it has learned from.
     """
 
     result: Result
     floor: Contest | None
     best: Contest | None
     seen: int
+    baseline: bool
 
     @property
     def ref(self) -> str:
-        """`NAME@NUMBER` of the rubric."""
+        """`NAME@NUMBER` of the version."""
         return self.result.evaluator
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The rubrics of one aspect, best first, at the first level with a defined correlation."""
+    """The rubrics of one aspect, best first, then its baselines, at the first level with a defined correlation.
+
+    `baselines` holds the best rubric against each baseline; without any rubric the baselines are ranked instead.
+    """
 
     aspect: str
     level: Level
     standings: tuple[Standing, ...]
+    baselines: tuple[Contest, ...]
 
 
 def summarize(
@@ -87,9 +95,12 @@ def summarize(
         return None
     level, rows = chosen
     scores = {_key(floor.name): floor.scores for floor in floors} | {ref: rubric_scores(texts[ref]) for ref in refs}
-    rubrics = _best_first([row for row in rows if row.evaluator in refs])
+    ours = _best_first([row for row in rows if row.evaluator in refs])
+    baselines = [row for row in ours if _is_baseline(refs[row.evaluator])]
+    ranked = [row for row in ours if row not in baselines] or baselines
+    beside = [row for row in baselines if row not in ranked]
     rivals = _best_first([row for row in rows if wording.is_floor(row.evaluator)])
-    known = texts[rubrics[0].evaluator]
+    known = texts[ranked[0].evaluator]
 
     def contest(row: Result, other: Result | None) -> Contest | None:
         return None if other is None or other is row else Contest(other, _difference(row, other, scores, known))
@@ -98,26 +109,30 @@ def summarize(
         Standing(
             row,
             contest(row, rivals[0] if rivals else None),
-            contest(row, rubrics[0]),
+            contest(row, None if row in beside else ranked[0]),
             _seen(refs[row.evaluator], known),
+            row in baselines,
         )
-        for row in rubrics
+        for row in (*ranked, *beside)
     )
-    return Summary(aspect, level, standings)
+    against = tuple(Contest(row, _difference(ranked[0], row, scores, known)) for row in beside)
+    return Summary(aspect, level, standings, against)
 
 
 def sentences(summary: Summary) -> Iterator[str]:
-    """Yield the summary in words: the best rubric, its floor, the other rubrics, and what to keep in mind."""
-    best, *others = summary.standings
+    """Yield the summary in words: the best rubric, its floor, the others, the baselines, and what to keep in mind."""
+    best = summary.standings[0]
+    others = [(standing, standing.best) for standing in summary.standings if standing.best]
     place = wording.LEVELS[summary.level]
     found = best.result.agreement
-    among = f"Of {len(summary.standings)} rubrics, {best.ref} has the highest" if others else f"{best.ref} has a"
     yield (
-        f"{among} Spearman correlation with the labels of {summary.aspect}: {wording.estimate(found.spearman)} "
-        f"{place}, on {wording.count(found.n, 'text')} in {wording.count(found.groups, 'group')}."
+        f"{_among(best, len(others))} Spearman correlation with the labels of {summary.aspect}: "
+        f"{wording.estimate(found.spearman)} {place}, on {wording.count(found.n, 'text')} in "
+        f"{wording.count(found.groups, 'group')}."
     )
     yield _against_floor(best)
-    yield from (_against_best(other, other.best) for other in others if other.best)
+    yield from (_against_best(other, contest) for other, contest in others)
+    yield from (_against_baseline(best, contest) for contest in summary.baselines)
     if others:
         yield "The best of several, picked on the texts that it is shown on, looks somewhat better than it is."
     for standing in summary.standings:
@@ -126,6 +141,12 @@ def sentences(summary: Summary) -> Iterator[str]:
                 f"{wording.count(standing.seen, 'text')} are of groups that {standing.ref} has learned from, "
                 "so its figures flatter."
             )
+
+
+def _among(best: Standing, others: int) -> str:
+    if others:
+        return f"Of {others + 1} {'baselines' if best.baseline else 'rubrics'}, {best.ref} has the highest"
+    return f"The baseline {best.ref} has a" if best.baseline else f"{best.ref} has a"
 
 
 def _against_floor(standing: Standing) -> str:
@@ -153,6 +174,18 @@ def _against_best(standing: Standing, contest: Contest) -> str:
     if contest.verdict == "below":
         return f"{figures}, below {best}: the difference is {apart}, an interval below 0."
     return f"{figures}; these texts do not tell it apart from {best} (difference {apart})."
+
+
+def _against_baseline(best: Standing, contest: Contest) -> str:
+    baseline = f"the baseline {contest.other.evaluator}"
+    figures = f"{baseline}, which reaches {wording.estimate(contest.other.agreement.spearman)}"
+    apart = wording.estimate(contest.difference)
+    match contest.verdict:
+        case "above" | "below" as side:
+            return f"{best.ref} is {side} {figures}: the difference is {apart}, an interval {side} 0."
+        case "overlaps":
+            return f"These texts do not tell {best.ref} apart from {figures} (difference {apart})."
+    return f"{best.ref} cannot be compared with {figures}, on the same texts."
 
 
 def _headline(results: Sequence[Result], refs: Mapping[str, Version]) -> tuple[Level, list[Result]] | None:
@@ -187,6 +220,14 @@ def _key(evaluator: str) -> str:
     return wording.FLOOR + wording.evaluator_parts(evaluator)[0] if wording.is_floor(evaluator) else evaluator
 
 
+def _is_baseline(version: Version) -> bool:
+    """Return whether all that a version does is what a baseline does; several parts are a rubric."""
+    parts = version.rubric.parts
+    return len(parts) == 1 and parts[0].method in BASELINE_NAMES
+
+
 def _seen(version: Version, texts: Sequence[Judged]) -> int:
+    if all(part.method in UNTAUGHT for part in version.rubric.parts):
+        return 0
     groups = frozenset(version.provenance.groups)
     return sum(text.example.group in groups for text in texts)

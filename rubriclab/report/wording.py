@@ -97,6 +97,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun.removesuffix('on')}a"
 
 
+def missing_answers(missing: int, answers: int) -> str:
+    """Return `864 of 1,872 answers missing`."""
+    return f"{missing:,} of {count(answers, 'answer')} missing"
+
+
 def listed(names: Iterable[str]) -> str:
     """Return `a, b and c`."""
     *before, last = names
@@ -178,7 +183,7 @@ def sparkline(values: Sequence[float], width: int = 24) -> str:
 
 
 def basis(result: Result) -> str:
-    """Return what a result rests on: texts, groups, constant groups and what they count for, unscored texts."""
+    """Return what a result rests on: texts, groups, constant groups and their part, unscored texts, missing answers."""
     found = result.agreement
     parts = [f"{count(found.n, 'text')} in {count(found.groups, 'group')}"]
     if found.level == "group":
@@ -188,6 +193,8 @@ def basis(result: Result) -> str:
         if found.single_groups:
             parts.append(f"{count(found.single_groups, 'group')} of one text left out")
     parts.append(f"{count(result.unscored, 'text')} unscored" if result.unscored else "none unscored")
+    if result.answers_missing:
+        parts.append(f"{missing_answers(result.answers_missing, result.answers)}; scores rest on the others")
     return "; ".join(parts)
 
 

@@ -42,6 +42,16 @@ class Score:
     rubric: str
     judge: str
 
+    @property
+    def answers(self) -> int:
+        """How many criteria can be asked of the text, answered or not."""
+        return sum(criterion.applies for criterion in self.criteria)
+
+    @property
+    def answers_missing(self) -> int:
+        """How many of these criteria have no usable answer."""
+        return sum(criterion.applies and criterion.score is None for criterion in self.criteria)
+
     def to_row(self) -> dict[str, Any]:
         """Return the score as one JSON object."""
         return asdict(self)

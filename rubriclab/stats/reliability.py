@@ -85,17 +85,20 @@ def fleiss_kappa(
 ) -> Estimate:
     """Fleiss' kappa of raters x units answers, with a bootstrap interval over the units.
 
-    Fleiss 1971, "Measuring nominal scale agreement among many raters", generalised to units with differing numbers of
-    answers as by Gwet 2014, "Handbook of Inter-Rater Reliability", chapter 2: observed agreement is the mean over the
-    units with two answers or more of the share of agreeing pairs; a category's chance is the mean over all units with
-    an answer of the share of answers in it. So every unit counts once, however many answers it has.
+    Fleiss 1971, "Measuring nominal scale agreement among many raters", on the units with two answers or more: observed
+    agreement is the mean over them of the share of agreeing pairs, a category's chance the mean over them of the share
+    of answers in it. So each of these units counts once, however many answers it has.
+
+    Gwet 2014, "Handbook of Inter-Rater Reliability", chapter 2, takes chance from the units with a single answer too.
+    Where these differ from the others, as those that one rater alone could answer may, the two sides would speak of
+    different units, and kappa could be anything; alpha leaves them out as well.
     Arguments and errors as for `krippendorff_alpha`.
     """
     table, cluster = _table(ratings), _clusters(ratings, clusters)
-    given = (~np.isnan(table)).sum(axis=0)
-    if (given >= 2).sum() < 2:
+    paired = (~np.isnan(table)).sum(axis=0) >= 2
+    if paired.sum() < 2:
         return NOTHING
-    answers = _answers(table[:, given >= 1], cluster[given >= 1])
+    answers = _answers(table[:, paired], cluster[paired])
     return _estimate(_fleiss(answers), cluster, table.size, resamples=resamples, confidence=confidence, seed=seed)
 
 
@@ -235,17 +238,15 @@ def _alpha(answers: _Answers, metric: Metric) -> Statistic:
 
 
 def _fleiss(answers: _Answers) -> Statistic:
-    several = answers.sizes >= 2
-    apart = answers.unequal / np.maximum(answers.sizes * (answers.sizes - 1), 1)
+    apart = answers.unequal / (answers.sizes * (answers.sizes - 1))
 
     def statistic(counts: FloatArray) -> FloatArray:
         drawn = answers.drawn(counts)
+        units = drawn.sum(axis=1)
         shares = answers.totals(drawn / answers.sizes)
-        among = 1 - np.square(shares / np.maximum(drawn.sum(axis=1), 1)[:, np.newaxis]).sum(axis=1)
-        paired = drawn * several
-        units = paired.sum(axis=1)
-        disagreement = _ratio(paired @ apart, units, units > 0)
-        return 1 - _ratio(disagreement, among, _varied(answers.totals(paired)))
+        among = 1 - np.square(shares / np.maximum(units, 1)[:, np.newaxis]).sum(axis=1)
+        disagreement = _ratio(drawn @ apart, units, units > 0)
+        return 1 - _ratio(disagreement, among, _varied(answers.totals(drawn)))
 
     return statistic
 

@@ -76,3 +76,35 @@ def test_texts_to_show_without_a_label_are_refused(own: Commands, content: str) 
     done = own("evaluate", HELDOUT, "--rubric", "news@1", "--baseline", "few_shot", "--labelled", path)
     assert done.code == 2
     assert "unlabelled.jsonl" in done.error
+
+
+def test_a_baseline_has_the_settings_of_the_command_line_and_the_configuration(own: Commands) -> None:
+    command = ("evaluate", HELDOUT, "--rubric", "news@1", "--baseline", "direct", "--level", "dataset", "--json")
+    plain = own(*command).json["results"][1]
+    given = own(*command, "--set", "direct.scoring=weighted").json["results"][1]
+    (own.folder / "rubriclab.toml").write_text('[direct]\nscoring = "weighted"\n')
+    configured = own(*command).json["results"][1]
+    assert given == configured != plain
+    assert (plain["evaluator"], given["evaluator"]) == ("summarization-coherence-direct@1", given["evaluator"])
+    assert given["evaluator"] == "summarization-coherence-direct@2"
+
+
+def test_a_setting_for_a_baseline_that_is_not_evaluated_is_refused(own: Commands) -> None:
+    done = own("evaluate", HELDOUT, "--rubric", "news@1", "--baseline", "direct", "--set", "geval.samples=5")
+    assert done.code == 2
+    assert "is for no baseline that is evaluated (direct)" in done.error
+
+
+def test_a_baseline_that_the_store_holds_under_an_older_number_is_used_and_not_set_against_itself(
+    own: Commands,
+) -> None:
+    command = ("evaluate", HELDOUT, "--rubric", "news@1", "--baseline", "direct", "--level", "dataset", "--json")
+    assert own(*command).code == 0
+    learned = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
+    assert own(*learned, "--method", "direct", "--json").json["rubric"] == "summarization-coherence-direct@2"
+    assert own(*command).json["results"][1]["evaluator"] == "summarization-coherence-direct@1"
+    itself = (*command[:3], "summarization-coherence-direct@1", *command[4:])
+    names = [row["evaluator"] for row in own(*itself).json["results"]]
+    assert [name for name in names if "direct@" in name and not name.startswith("floor")] == [
+        "summarization-coherence-direct@1"
+    ]

@@ -83,6 +83,7 @@ def test_scores_are_written_to_a_file_with_a_summary_as_json(own: Commands, scor
     done = own("score", "-", "--rubric", "news@1", "-o", "scores.jsonl", "--json", stdin=b"".join(TEXTS))
     summary = done.json
     assert (summary["rubric"], summary["rows"], summary["unscored"]) == ("news@1", 12, 0)
+    assert (summary["answers_missing"], summary["answers"]) == (0, 60)
     assert summary["calls"] == {"asked": 60, "answered_from_cache": 0, "failed": 0}
     assert [json.loads(line) for line in (own.folder / "scores.jsonl").read_text().splitlines()] == scores
 

@@ -107,6 +107,7 @@ def test_a_fault_in_another_method_s_table_does_no_harm():
         ("seeval.scoring=twice", "seeval.scoring: Input should be 'once' or 'weighted'; got 'twice'."),
         ("seeval.preset=mine", "seeval.preset: unknown preset 'mine'; the only one is 'published'."),
         ("seeval.k=3", "seeval.k: Extra inputs are not permitted; got 3. Known are: preset, elicit_temperature"),
+        ("seeval.samples=true", "seeval.samples: a number was expected; got True."),
         ("seeval.=3", "seeval.: Extra inputs are not permitted; got 3."),
     ],
 )
@@ -130,6 +131,19 @@ def test_a_single_value_comes_before_the_preset_wherever_it_stands():
     ):
         found = method_settings(SEEVAL, pairs)
         assert (found.explanations, found.refine) == (4, False)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "complaint"),
+    [
+        ("diversified", True, "checkeval.diversified: a number was expected; got True."),
+        ("part_words", 1, "checkeval.part_words: expected 0 or at least 50, got 1."),
+    ],
+)
+def test_a_complaint_of_our_own_is_told_once_and_without_its_kind(field, value, complaint):
+    with pytest.raises(SettingsError) as refusal:
+        settings_from(METHODS["checkeval"], {field: value})
+    assert str(refusal.value) == complaint
 
 
 def test_settings_are_made_from_values_too():

@@ -154,3 +154,31 @@ def test_examples_made_by_hand_are_held_to_the_same(changed, field, scale):
     with pytest.raises(DataError) as error:
         training_examples([*good, bad], "coherence", scale)
     assert f"rows:12: field '{field}'" in error.value.faults[-1]
+
+
+# Methods that need no labels
+
+
+def unneeded(some, scale=None):
+    return training_examples(from_rows(some, "labels"), "coherence", scale, labels_needed=False)
+
+
+def test_labels_that_are_too_few_or_all_the_same_are_left_out_where_none_are_needed():
+    few = unneeded(rows(5), "1:5")
+    same = unneeded(rows(scores={"coherence": 3}), "1:5")
+    for found, why in (
+        (few, "there are 5 scores for 'coherence', where 10 are needed"),
+        (same, "that are all the same"),
+    ):
+        assert found.examples == ()
+        assert (found.scale.low, found.scale.high) == (1, 5)
+        assert why in found.notes[0]
+
+
+def test_enough_labels_are_used_also_where_none_are_needed():
+    assert unneeded(rows()) == learnable(rows())
+
+
+def test_without_labels_or_a_scale_nothing_can_be_made():
+    with pytest.raises(SettingsError, match="--scale LOW:HIGH"):
+        unneeded(rows(scores={}))

@@ -150,7 +150,12 @@ def results_of(
 ) -> list[Result]:
     """Return what `rubriclab evaluate` computes: the rubrics of one aspect and their floors, at every level."""
     rubrics = [
-        Evaluator(ref, np.array([math.nan if score.score is None else score.score for score in scores], dtype=float))
+        Evaluator(
+            ref,
+            np.array([math.nan if score.score is None else score.score for score in scores], dtype=float),
+            sum(score.answers_missing for score in scores),
+            sum(score.answers for score in scores),
+        )
         for ref, scores in scored.items()
     ]
     known = {one.ref: one.provenance.floor for one in versions if one.provenance.floor}

@@ -129,7 +129,10 @@ def test_every_evaluator_stands_at_every_level_with_its_interval(usual: Page) ->
         assert title in usual.reading
     assert [row.get("class") for row in usual.having("tr")].count("floor") == 2 * 3
     assert usual.reading.count("-words: best measure for news@1, news@2.") == 3
-    assert "news@1: 23 texts in 6 groups; no group with constant labels; 1 text unscored." in usual.reading
+    assert (
+        "news@1: 23 texts in 6 groups; no group with constant labels; 1 text unscored; 2 of 48 answers missing; "
+        "scores rest on the others." in usual.reading
+    )
 
 
 def test_criteria_stand_with_levels_weight_and_evidence(usual: Page) -> None:

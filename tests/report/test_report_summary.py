@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from kinds_samples import answers_of, checklist
+from kinds_samples import answers_of, checklist, shown, unlabelled
 from report_samples import examples, results_of, scores_of, version
 
 from rubriclab.data.example import Example
@@ -156,6 +157,77 @@ def test_texts_that_were_learned_from_are_counted() -> None:
         summary_of([like_people], groups=("g0", "g5", "elsewhere"))
     )
     assert "learned from" not in words(summary_of([like_people]))
+
+
+TRAINING = ("g0", "g5", "elsewhere")
+
+
+def beside(*rates: tuple[Version, Rate]) -> Summary | None:
+    """Return the summary of versions of any kind, each scoring by its rate."""
+    texts, versions = examples(), [one for one, _ in rates]
+    scored = {one.ref: scores_of(one, texts, rate) for one, rate in rates}
+    judged = {one.ref: judged_texts(texts, scored[one.ref], one.ref, "coherence") for one in versions}
+    return summarize("coherence", versions, results_of(versions, scored, texts), judged, _floors(versions, texts))
+
+
+def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> None:
+    found = beside((unlabelled(), at_random), (shown(), like_people), (version(), like_people))
+    assert found
+    assert [(one.ref, one.baseline) for one in found.standings] == [
+        ("news@1", False),
+        ("shown@1", True),
+        ("plain@1", True),
+    ]
+    assert [contest.verdict for contest in found.baselines] == ["overlaps", "above"]
+    said = words(found)
+    assert said.startswith("news@1 has a Spearman correlation")
+    assert (
+        "These texts do not tell news@1 apart from the baseline shown@1, which reaches 1.00 [1.00, 1.00] (difference "
+        "0.00 [0.00, 0.00])." in said
+    )
+    assert re.search(
+        r"news@1 is above the baseline plain@1, which reaches -?0\.\d\d \[.*?\]: the difference is \d\.\d\d \[0\.\d\d, "
+        r"\d\.\d\d\], an interval above 0\.",
+        said,
+    )
+    assert "The best of several" not in said
+
+
+def test_rubrics_are_ranked_among_themselves_even_below_a_baseline() -> None:
+    said = words(beside((version(1), against_people), (unlabelled(), like_people), (version(2), at_random)))
+    assert said.startswith("Of 2 rubrics, news@2 has the highest")
+    assert "news@2 is below the baseline plain@1, which reaches 1.00 [1.00, 1.00]: the difference is -" in said
+
+
+def test_baselines_alone_are_ranked_as_baselines() -> None:
+    assert words(beside((unlabelled(), like_people))).startswith("The baseline plain@1 has a Spearman correlation")
+    found = beside((unlabelled(), at_random), (shown(), like_people))
+    assert found
+    assert found.baselines == ()
+    assert words(found).startswith("Of 2 baselines, shown@1 has the highest Spearman correlation")
+    assert ", below shown@1: the difference is -" in words(found)
+
+
+def test_a_rubric_of_several_parts_is_no_baseline() -> None:
+    plain = unlabelled().rubric.parts[0]
+    (score,) = plain.criteria
+    again = plain.model_copy(update={"criteria": (score.model_copy(update={"id": "e2"}),)})
+    found = beside((unlabelled(parts=(plain, again)), like_people))
+    assert found
+    assert not found.standings[0].baseline
+
+
+def test_only_what_saw_labels_has_learned_from_them() -> None:
+    said = words(
+        beside(
+            (version(groups=TRAINING), like_people),
+            (shown(groups=TRAINING), like_people),
+            (unlabelled(groups=TRAINING), like_people),
+        )
+    )
+    assert "that news@1 has learned from" in said
+    assert "that shown@1 has learned from" in said
+    assert "that plain@1 has learned from" not in said
 
 
 @pytest.mark.parametrize("level", ["group", "dataset", "system"])

@@ -35,6 +35,7 @@ BINNED: tuple[Figure, ...] = (
 )
 FIGURES: dict[Kind, tuple[Figure, ...]] = {
     "yes/no": ("alpha_nominal", "fleiss_kappa", "cohen_kappa"),
+    "part-by-part": ("alpha_interval", "linear_kappa", "quadratic_kappa"),
     "graded": ("alpha_ordinal", "fleiss_kappa", "linear_kappa", "quadratic_kappa"),
 }
 
@@ -106,6 +107,12 @@ def test_judges_pairs_scores_and_criteria_are_shown_with_every_figure() -> None:
         assert part in shown
 
 
+def test_questions_asked_part_by_part_say_so() -> None:
+    shown = words_of(concordance_view("news@2", found(criteria=(criterion("q1", "part-by-part", 0.5),), pooled=())))
+    assert "Questions asked part by part shares of parts with the good answer; alpha: interval" in shown
+    assert "q1 linked sentences 0.50 0.51 0.52 0" in shown
+
+
 def test_it_fits_into_80_columns() -> None:
     wide = {name: Estimate(-0.123, -0.456, -0.012) for name in BINNED}
     scores = ScoreAgreement(59, 1, wide, wide)
@@ -163,6 +170,13 @@ def test_severity_the_extremes_and_what_is_missing_are_said() -> None:
     assert "Alpha is undefined for 1 of the 3 yes/no criteria" in words
     assert "graded criteria" not in words
     assert words.endswith("1 score and 2 answers are missing; the figures rest on the others.")
+
+
+@pytest.mark.parametrize("values", [(1.0, 1.0), (0.4, 0.401)])
+def test_criteria_that_look_equally_agreed_on_have_no_extremes(values: tuple[float, ...]) -> None:
+    equal = tuple(criterion(f"q{place}", "yes/no", value) for place, value in enumerate(values))
+    assert "agree most" not in said(criteria=equal)
+    assert "agree most" in said(criteria=(*equal, criterion("q9", "yes/no", 0.1)))
 
 
 def test_of_several_pairs_the_mean_correlation_is_said() -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import dataclasses
 import unicodedata
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds_samples import answers_of, checklist
 from report_samples import examples, interval, results_of, scores_of, version
 
 from rubriclab.evaluation import WORD_COUNT_FLOOR, floors
@@ -98,13 +100,26 @@ def test_a_basis_counts_what_is_left_out() -> None:
     scored = {news.ref: scores_of(news, texts, lambda number, text: None if number < 3 else text.scores["coherence"])}
     results = results_of([news], scored, texts, levels=["group"])
     assert wording.basis(results[0]) == (
-        "20 texts in 5 groups; no group with constant labels; 1 group of one text left out; 3 texts unscored"
+        "20 texts in 5 groups; no group with constant labels; 1 group of one text left out; 3 texts unscored; "
+        "6 of 48 answers missing; scores rest on the others"
     )
     # 24 texts of 6 groups, of which the rubric scored a single one in the first.
     assert wording.bases(results) == [
         f"news@1: {wording.basis(results[0])}.",
         "word count and -words: 24 texts in 6 groups; no group with constant labels; none unscored.",
     ]
+
+
+def test_a_basis_counts_missing_answers_even_if_every_text_has_a_score() -> None:
+    checks, texts = checklist(), examples()
+    scored = {checks.ref: answers_of(checks, texts)}
+    assert all(score.score is not None for score in scored[checks.ref])
+    ours, *floors = results_of([checks], scored, texts, levels=["dataset"])
+    # Four questions on 24 texts; four answers say that a question cannot be asked, one is missing.
+    assert wording.basis(ours).endswith("none unscored; 1 of 92 answers missing; scores rest on the others")
+    assert all(wording.basis(floor).endswith("none unscored") for floor in floors)
+    many = dataclasses.replace(ours, answers_missing=864, answers=1872)
+    assert "; 864 of 1,872 answers missing; " in wording.basis(many)
 
 
 @pytest.mark.parametrize(("rule", "said"), [("skip", "left out"), ("papers", "counted as 1")])

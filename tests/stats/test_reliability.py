@@ -108,9 +108,25 @@ def test_fleiss_worked_example():
     assert fleiss_kappa(raters_of(counts)).value == pytest.approx(0.430, abs=5e-4)
 
 
-def test_fleiss_kappa_with_missing_answers_is_gwet_s():
-    # Gwet's own package, irrCAC 1.0, prints 0.76117 for these data, with 0.8181818 observed and 0.2387153 by chance.
-    assert fleiss_kappa(FOUR_OBSERVERS).value == pytest.approx((0.8181818 - 0.2387153) / (1 - 0.2387153), abs=1e-6)
+def test_units_that_one_rater_alone_answered_count_neither_as_agreement_nor_as_chance():
+    pairs = np.ones((2, 100))
+    pairs[0, :6] = pairs[1, 6:12] = 0
+    alone = np.array([[1.0] * 86, [NONE] * 86])
+    table = np.hstack([pairs, alone])
+    assert fleiss_kappa(table, resamples=0) == fleiss_kappa(pairs, resamples=0)
+    assert fleiss_kappa(table).value == pytest.approx(1 - 0.12 / (2 * 0.06 * 0.94))
+    assert fleiss_kappa(table).value == pytest.approx(-0.064, abs=5e-4)
+    assert krippendorff_alpha(table, "nominal").value == pytest.approx(-0.059, abs=5e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_with_missing_answers_each_unit_of_two_or_more_counts_once(seed):
+    table = simulated(seed=seed, missing=0.4)
+    units = [unit[~np.isnan(unit)] for unit in table.T]
+    units = [unit for unit in units if len(unit) >= 2]
+    agreed = np.mean([np.mean([a == b for a, b in permutations(unit, 2)]) for unit in units])
+    chance = sum(np.mean([np.mean(unit == answer) for unit in units]) ** 2 for answer in range(1, 6))
+    assert fleiss_kappa(table, resamples=0).value == pytest.approx((agreed - chance) / (1 - chance))
 
 
 def test_weighted_kappa_worked_examples():

@@ -41,7 +41,10 @@ async def learn(
     criterion = _criterion(lesson, settings, seed)
     shown = {each.example for each in criterion.demonstrations}
     others = replace(lesson, examples=tuple(each for each in lesson.examples if each.id not in shown))
-    return await learn_single("few_shot", others, criterion, judge, form=FORM, settings=settings, say=say)
+    learned = await learn_single("few_shot", others, criterion, judge, form=FORM, settings=settings, say=say)
+    if others.examples or not lesson.examples:
+        return learned
+    return replace(learned, notes=(f"all {len(shown)} labelled texts are shown, so that none is left to measure on",))
 
 
 def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: int) -> tuple[Demonstration, ...]:

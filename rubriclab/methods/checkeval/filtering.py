@@ -38,12 +38,12 @@ STYLES = {
 class Filtered:
     """Questions to put to texts, in the pool's order, and the others with the reasons.
 
-    `note` tells where the filter was overruled.
+    `notes` tell where the filter was overruled, and of which questions there is no verdict.
     """
 
     kept: tuple[Criterion, ...]
     dropped: tuple[Dropped, ...]
-    note: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 async def filtered(
@@ -57,11 +57,13 @@ async def filtered(
 
     Seeds stay where the model would take out every question: a person stands behind them.
     """
-    left, reasons, note = list(pool), dict[str, str](), None
+    left, reasons, notes = list(pool), dict[str, str](), list[str]()
     if settings.asks_model:
-        left, reasons = await _judged(pool, checklist, assignment, generator, settings)
+        left, reasons, unjudged = await _judged(pool, checklist, assignment, generator, settings)
+        if unjudged:
+            notes.append(f"the filter gave no usable verdict on {unjudged} of {len(pool)} questions; they stay")
         if all(question.id in reasons for question in left):
-            note = "the model would take out every question: the seeds stay"
+            notes.append("the model would take out every question: the seeds stay")
             reasons = {c.id: reasons[c.id] for c in left if not is_seed(c)}
         remaining = [question for question in left if question.id not in reasons]
         reasons |= await redundant(preferred(remaining), assignment, generator, settings)
@@ -71,7 +73,7 @@ async def filtered(
     return Filtered(
         kept=tuple(question for question in left if question.id not in reasons),
         dropped=tuple(Dropped(criterion=c, reason=reasons[c.id]) for c in left if c.id in reasons),
-        note=note,
+        notes=tuple(notes),
     )
 
 
@@ -128,8 +130,9 @@ async def _judged(
     assignment: Assignment,
     generator: Judge,
     settings: CheckEvalSettings,
-) -> tuple[list[Criterion], dict[str, str]]:
-    """Return the pool, with the polarity that the model found, and the reasons to drop some of it."""
+) -> tuple[list[Criterion], dict[str, str], int]:
+    """Return the pool, with the polarity that the model found, the reasons to drop some of it, and how many questions
+    there is no verdict on."""
     others = other_aspects(checklist, assignment)
     found = await asyncio.gather(
         *(_verdicts(sub, pool, others, assignment, generator) for sub in checklist.sub_dimensions)
@@ -137,7 +140,8 @@ async def _judged(
     verdicts = dict(chain.from_iterable(found))
     turned = [_turned(each, verdicts.get(each.id)) for each in pool]
     reasons = {each.id: _fault(each, verdicts.get(each.id), assignment.aspect.name, settings) for each in turned}
-    return turned, {name: reason for name, reason in reasons.items() if reason}
+    unjudged = sum(question.id not in verdicts for question in pool)
+    return turned, {name: reason for name, reason in reasons.items() if reason}, unjudged
 
 
 async def _verdicts(

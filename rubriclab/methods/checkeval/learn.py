@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ async def learn(
     """Return the questions that CheckEval keeps, with what was made of the others.
 
     The same lesson with the same replies gives the same result, in whatever order its examples come; nothing is drawn
-    by lot. `say` is told of progress, and of what went wrong or was overruled.
+    by lot. `say` is told of progress; the result's notes tell what went wrong or was overruled.
 
     Raises:
         ChecklistError: if there are no seed questions.
@@ -54,12 +54,12 @@ async def learn(
     """
     checklist = _checklist(lesson, settings)
     pool = await augmented(checklist, lesson.assignment, generator, settings)
-    say(_with(f"{len(pool.questions)} questions", pool.failures), AUGMENTED)
+    say(f"{len(pool.questions)} questions", AUGMENTED)
     found = await filtered(pool.questions, checklist, lesson.assignment, generator, settings)
-    say(_with(f"{len(found.kept)} questions to ask", [found.note] if found.note else []), FILTERED)
+    say(f"{len(found.kept)} questions to ask", FILTERED)
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
-    study = _Study(lesson, settings, found, dimensions, judge, say)
-    return await study.run()
+    learned = await _Study(lesson, settings, found, dimensions, judge, say).run()
+    return replace(learned, notes=(*pool.failures, *found.notes, *learned.notes))
 
 
 @dataclass
@@ -85,7 +85,7 @@ class _Study:
         if self.texts:
             questions = tuple(_with_evidence(each, given, ratings, self.labels) for each in questions)
         chosen = choose(questions, sheet, settings)
-        self.say(_with(f"{len(chosen.questions)} questions kept", chosen.notes), 1.0)
+        self.say(f"{len(chosen.questions)} questions kept", 1.0)
         part = Part(
             method="checkeval",
             settings=settings.model_dump(mode="json"),
@@ -96,8 +96,9 @@ class _Study:
         ids, candidates = tuple(text.id for text in self.texts), tuple(question.id for question in questions)
         scores = self._scores(chosen, ratings)
         if not self.texts or not _by_labels(settings):
-            return Learned(part, ids, candidates, sheet.good, scores, scores, optimistic=False)
-        return Learned(part, ids, candidates, sheet.good, scores, self._reselected(questions, sheet, ratings))
+            return Learned(part, ids, candidates, sheet.good, scores, scores, optimistic=False, notes=chosen.notes)
+        reselected = self._reselected(questions, sheet, ratings)
+        return Learned(part, ids, candidates, sheet.good, scores, reselected, notes=chosen.notes)
 
     async def _answers(self) -> list[dict[str, tuple[Answered, ...]]]:
         """Return the answers to all questions about each text."""
@@ -186,7 +187,3 @@ def _with_evidence(
 
 def _left(questions: Sequence[Criterion], chosen: Chosen) -> list[Dropped]:
     return [Dropped(criterion=each, reason=chosen.left[each.id]) for each in questions if each.id in chosen.left]
-
-
-def _with(doing: str, remarks: Sequence[str]) -> str:
-    return "; ".join([doing, *remarks])

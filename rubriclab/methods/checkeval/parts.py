@@ -12,7 +12,10 @@ from collections.abc import Iterator
 
 from rubriclab.measures.text import split_sentences
 
-_WORD = re.compile(r"\S+")
+# Chinese and Japanese put no spaces between words: each character counts as one, with the punctuation around it.
+_CHARACTER = r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_OPENING = r"「『（〈《【〔“‘(\["
+_WORD = re.compile(rf"[{_OPENING}]*[{_CHARACTER}][^\s\w{_OPENING}]*|[^\s{_CHARACTER}]+")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 
 # How far a cut may lie from the point that would make all parts equal, as a share of a part's length: no farther than
@@ -23,9 +26,9 @@ SLACK = 0.25
 def parts(text: str, length: int) -> tuple[str, ...]:
     """Return `text` in as many near-equal parts as it takes for each to have about `length` words; none is empty.
 
-    A text of at most `length` words, or any if `length` is 0, is returned as it is. Otherwise the parts hold the same
-    words in the same order. A cut lies between paragraphs where there are some near the point of equal parts, else
-    between sentences, else between words.
+    A text of at most `length` words, or any if `length` is 0, is returned as it is. Each Chinese or Japanese character
+    is a word. Otherwise the parts hold the same words in the same order. A cut lies between paragraphs where there are
+    some near the point of equal parts, else between sentences, else between words.
     """
     words = list(_WORD.finditer(text))
     if not length or len(words) <= length:

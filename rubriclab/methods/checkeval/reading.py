@@ -7,7 +7,18 @@ said, or its beginning up to a mark that sets off an explanation; whatever could
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Literal
+
+from rubriclab.methods.checkeval.lint.lexicon import (
+    AUXILIARIES,
+    CONJUNCTIONS,
+    DETERMINERS,
+    PREPOSITIONS,
+    PRONOUNS,
+    RELATIVES,
+    word_set,
+)
 
 YesNo = Literal["yes", "no", "n/a"]
 
@@ -23,16 +34,42 @@ _ANSWER_OR_HEDGE = re.compile(
     r"\b(?:yes|no|n\s?/\s?a|na|n\.a|not[ -]applicable|maybe|perhaps|unsure|not sure|part(?:ly|ially)|depends)\b"
 )
 
+# A sentence of the explanation that begins with "no" before a noun, or "there is no", denies that noun, not the
+# question. After these words, and adverbs, "no" would be an answer.
+_NO_NOUNS = (
+    AUXILIARIES
+    | CONJUNCTIONS
+    | DETERMINERS - {"one", "two", "three", "other", "such"}
+    | PREPOSITIONS
+    | PRONOUNS - {"one"}
+    | RELATIVES
+    | word_set("again because chance either even here how idea indeed instead just longer more not now perhaps please")
+    | word_set(
+        "rather since so sorry still sure thank thanks then though too wait way well what when where why yes yet you"
+    )
+)
+_DENIAL = re.compile(
+    r"[.!\n]\s*(?:there (?:is|are|was|were) )?no (?!(?:" + "|".join(sorted(_NO_NOUNS, key=len)) + r")\b)"
+    r"(?!\w*ly\b)(?=[a-z]{3})"
+)
+
 
 def read_answer(text: str) -> YesNo | None:
     """Return what `text` answers to a yes/no question, or `None` where that cannot be told.
 
-    Letter case, markdown, quotes, brackets around it and closing punctuation do not matter; "NA" and "not applicable"
-    are "n/a". An explanation may follow after punctuation, unless another answer or a hedge occurs in it: then the
-    reply speaks twice. "True" and "false" are none: they may speak of the text instead of the question.
+    Letter case, markdown, quotes, brackets around it, closing punctuation, full-width letters and characters that
+    cannot be seen do not matter; "NA" and "not applicable" are "n/a". An explanation may follow after punctuation,
+    unless another answer or a hedge occurs in it: then the reply speaks twice. "No errors were found." as a sentence
+    of its own is no other answer. "True" and "false" are none: they may speak of the text instead of the question.
     """
-    said = text.translate(_DECORATION).strip(_ENCLOSING).casefold()
+    said = _plain(text).translate(_DECORATION).strip(_ENCLOSING).casefold()
     match = _ANSWER.fullmatch(said)
-    if match is None or set(_ANSWER_OR_HEDGE.findall(said)) != {match["answer"]}:
+    if match is None or set(_ANSWER_OR_HEDGE.findall(_DENIAL.sub(". ", said))) != {match["answer"]}:
         return None
     return "yes" if match["answer"] == "yes" else "no" if match["answer"] == "no" else "n/a"
+
+
+def _plain(text: str) -> str:
+    """Return `text` in ordinary letters, full-width ones too, and without characters that cannot be seen."""
+    ordinary = unicodedata.normalize("NFKC", text.replace("№", "#"))  # which would become "No"
+    return "".join(character for character in ordinary if unicodedata.category(character) != "Cf")

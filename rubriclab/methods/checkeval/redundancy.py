@@ -1,11 +1,14 @@
 """Which questions ask what another one already asks (CheckEval, 3.2, "redundancy removal").
 
 Wording alone tells most pairs apart. Only the doubtful ones are worth a call, all those of one question in one call,
-and a question that is already out needs no further comparison.
+and a question that is already out needs no further comparison. Whether two questions may be the same is looked for
+whatever the order of their words; that they are is taken for granted only of the same words and symbols in the same
+order, since "Does the cause come before the effect?" asks the contrary the other way round.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rubriclab.data.assignment import Assignment
@@ -16,6 +19,11 @@ from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.replies import NONE, Redundancy
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
+
+_QUOTES = str.maketrans({**dict.fromkeys("“”„«»", '"'), **dict.fromkeys("‘’", "'")})
+_QUOTED = re.compile(r"([\"'])(.*)\1")
+# One mark only: the others may be what is asked about.
+_CLOSING = re.compile(r"\s*[.?!]$")
 
 
 async def redundant(
@@ -44,6 +52,19 @@ def similarity(a: str, b: str) -> float:
     return fuzz.token_sort_ratio(a, b, processor=utils.default_process)
 
 
+def sameness(a: str, b: str) -> float:
+    """Return how alike two questions are as they stand, 0 to 100: only case, spaces and what encloses them aside."""
+    from rapidfuzz import fuzz
+
+    return fuzz.ratio(a, b, processor=_plain)
+
+
+def _plain(text: str) -> str:
+    plain = " ".join(text.translate(_QUOTES).casefold().split())
+    quoted = _QUOTED.fullmatch(plain)
+    return _CLOSING.sub("", quoted[2] if quoted else plain)
+
+
 def redundant_prompt(candidate: Criterion, others: Sequence[Criterion], assignment: Assignment) -> Prompt[Redundancy]:
     """Return the prompt for whether `candidate` asks what one of `others` does."""
     fields = {
@@ -61,11 +82,11 @@ async def _same_as_any(
     generator: Judge,
     settings: CheckEvalSettings,
 ) -> str | None:
-    alike = {other.id: similarity(other.statement, candidate.statement) for other in kept}
     for other in kept:
-        if alike[other.id] >= settings.same_above:
-            return f"worded like {other.id} ({alike[other.id]:.0f} of 100 in common)"
-    doubtful = [other for other in kept if alike[other.id] >= settings.different_below]
+        alike = sameness(other.statement, candidate.statement)
+        if alike >= settings.same_above:
+            return f"worded like {other.id} ({alike:.0f} of 100 in common)"
+    doubtful = [o for o in kept if similarity(o.statement, candidate.statement) >= settings.different_below]
     if not doubtful:
         return None
     answer = await ask(generator, redundant_prompt(candidate, doubtful, assignment))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from rubriclab.methods.replies import Number, Whole
 
 # What the paper does where it differs from what is better founded here: it has no labels, keeps no question of defect
 # polarity, leaves all redundancy to the model, and sets no upper bound on the checklist.
@@ -15,6 +17,9 @@ PUBLISHED: Mapping[str, Any] = {
     "different_below": 0,
     "most_questions": 200,
 }
+
+# Every part is asked about as if it were a text.
+FEWEST_PART_WORDS = 50
 
 Ask = Literal["by sub-dimension", "one by one", "together"]
 Weights = Literal["equal", "sub-dimensions", "regression"]
@@ -34,8 +39,9 @@ class ScoringSettings(BaseModel):
     """What a text's score is: the share of good answers among all questions (paper); the mean of these shares by
     sub-dimension, however many questions each has; or a share weighted by regression on the labels (appendix C.2)."""
 
-    part_words: int = Field(0, ge=0, le=100_000)
-    """Length in words beyond which a text is judged in parts of about this length; 0 never divides."""
+    part_words: Whole = Field(0, ge=0, le=100_000)
+    """Length in words beyond which a text is judged in parts of about this length, each at a text's price: at least 50,
+    or 0, which never divides. A Chinese or Japanese character is a word."""
 
     combine: Combine = "share"
     """What a question's answers about the parts of one text come to: the share of good ones, or a good one only if
@@ -47,14 +53,14 @@ class CheckEvalSettings(ScoringSettings):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    diversified: int = Field(3, ge=0, le=20)
+    diversified: Whole = Field(3, ge=0, le=20)
     """New questions asked for per sub-dimension, on sides that its seeds leave out; 0 asks for none. The paper's lists
     hold 5 to 12 per dimension of 3 to 5 sub-dimensions (tables 12 and 13)."""
 
-    elaborated_fewest: int = Field(3, ge=1, le=30)
+    elaborated_fewest: Whole = Field(3, ge=1, le=30)
     """Fewest finer questions per seed."""
 
-    elaborated_most: int = Field(10, ge=0, le=30)
+    elaborated_most: Whole = Field(10, ge=0, le=30)
     """Most finer questions per seed; 0 asks for none."""
 
     filter: Literal["model and labels", "model", "labels", "off"] = "model and labels"
@@ -65,35 +71,43 @@ class CheckEvalSettings(ScoringSettings):
     """Whether the model's filter keeps a question whose "no" is the good answer, and counts it that way round, or takes
     it out (paper)."""
 
-    same_above: float = Field(100, ge=0, le=100)
-    """Similarity of wording (0 to 100) from which on two questions are the same without asking. At 100 they have the
-    same words; one exchanged word or number can leave 99, and another meaning."""
+    same_above: Number = Field(100, ge=0, le=100)
+    """Similarity (0 to 100) from which on two questions are the same without asking, with words in their order and
+    symbols counted. At 100 they are the same but for case, spaces and enclosing quotes; one exchanged word, number or
+    sign can leave 99, and another meaning."""
 
-    different_below: float = Field(55, ge=0, le=100)
-    """Similarity of wording below which two questions differ without asking: 97 % of the pairs in three lists of
-    unlike questions lie there."""
+    different_below: Number = Field(55, ge=0, le=100)
+    """Similarity of wording (0 to 100), whatever the order of the words, below which two questions differ without
+    asking: 97 % of the pairs in three lists of unlike questions lie there."""
 
-    most_questions: int = Field(35, ge=1, le=200)
+    most_questions: Whole = Field(35, ge=1, le=200)
     """Most questions that are put to texts; the paper's final lists have 20 to 35."""
 
-    fewest_answers: int = Field(10, ge=3, le=1000)
+    fewest_answers: Whole = Field(10, ge=3, le=1000)
     """Answers on the training texts from which on these may speak against a question."""
 
-    against: float = Field(0.2, ge=0, le=0.5)
+    against: Number = Field(0.2, ge=0, le=0.5)
     """A question leaves where chance alone would give a correlation with the labels as far below zero in fewer cases
     than this: 0 lets every question stay, 0.5 none of negative correlation. On 30 labels, 0.2 cost nothing where all
     questions were sound (Spearman 0.65 on other texts with and without it), and brought 0.53 to 0.59 where of 24 four
     were turned round and six answered by lot."""
 
-    repeated: float = Field(0.95, gt=0, le=1)
+    repeated: Number = Field(0.95, gt=0, le=1)
     """Correlation of two questions' answers from which on the later one adds nothing."""
 
-    selected: int = Field(0, ge=0, le=200)
+    selected: Whole = Field(0, ge=0, le=200)
     """Most questions kept, by correlation with the labels; 0 keeps all that are left."""
 
-    penalty: float = Field(30, ge=0.01, le=10_000)
+    penalty: Number = Field(30, ge=0.01, le=10_000)
     """Ridge penalty of weights by regression. On 30 labels a light one (1) overfits: Spearman 0.61 on other texts, 0.63
     with 30, 0.65 with equal weights, as the paper too finds no gain in regression."""
+
+    @field_validator("part_words")
+    @classmethod
+    def _worth_a_call(cls, words: int) -> int:
+        if 0 < words < FEWEST_PART_WORDS:
+            raise ValueError(f"expected 0 or at least {FEWEST_PART_WORDS}, got {words}")
+        return words
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

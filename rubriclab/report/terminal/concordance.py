@@ -29,6 +29,11 @@ TITLES: Mapping[Figure, str] = {
 # What the tables of criteria show, and under which titles; of two weightings of kappa the one in wider use.
 SHOWN: Mapping[Kind, Mapping[Figure, str]] = {
     "yes/no": {"alpha_nominal": "alpha", "fleiss_kappa": "Fleiss' kappa", "cohen_kappa": "Cohen's kappa"},
+    "part-by-part": {
+        "alpha_interval": "alpha",
+        "linear_kappa": "kappa, linear",
+        "quadratic_kappa": "kappa, quadratic",
+    },
     "graded": {"alpha_ordinal": "alpha", "fleiss_kappa": "Fleiss' kappa", "quadratic_kappa": "weighted kappa"},
 }
 # Krippendorff 2004, "Reliability in content analysis", Human Communication Research 30(3).
@@ -42,8 +47,7 @@ def concordance_view(ref: str, found: Concordance) -> RenderableType:
         *_judges(found),
         *_pairs(found),
         *_scores(found),
-        *_criteria(found, "yes/no"),
-        *_criteria(found, "graded"),
+        *(row for kind in SHOWN for row in _criteria(found, kind)),
         "",
         text(" ".join(sentences(found))),
     )
@@ -113,8 +117,12 @@ def _criteria(found: Concordance, kind: Kind) -> Iterator[RenderableType]:
     rows = [criterion for criterion in found.criteria if criterion.kind == kind]
     if not rows:
         return
-    graded = f"alpha: ordinal; kappas: in {found.bins} bins, with quadratic weights"
-    yield heading(*(("Yes/no questions", "alpha: nominal") if kind == "yes/no" else ("Graded criteria", graded)))
+    headings: Mapping[Kind, tuple[str, str]] = {
+        "yes/no": ("Yes/no questions", "alpha: nominal"),
+        "part-by-part": ("Questions asked part by part", "shares of parts with the good answer; alpha: interval"),
+        "graded": ("Graded criteria", f"alpha: ordinal; kappas: in {found.bins} bins, with quadratic weights"),
+    }
+    yield heading(*headings[kind])
     inapplicable = any(row.inapplicable for row in rows)
     numeric = [*SHOWN[kind].values(), *(["missing", "n/a"] if inapplicable else ["missing"])]
     table = columns("", *numeric, numeric=numeric)
@@ -188,7 +196,7 @@ def _extremes(criteria: Sequence[CriterionAgreement], kind: Kind) -> Iterator[st
     figure = next(iter(SHOWN[kind]))
     defined = [(row.figures[figure].value, row.id) for row in criteria if row.figures[figure].value is not None]
     ranked = sorted((value, name) for value, name in defined if value is not None)
-    if len(ranked) > 1:
+    if ranked and wording.figure(ranked[0][0]) != wording.figure(ranked[-1][0]):
         (worst, least), (best, most) = ranked[0], ranked[-1]
         yield (
             f"Of the {len(criteria)} {kind} criteria, the judges agree most on {most} (alpha {wording.figure(best)}) "

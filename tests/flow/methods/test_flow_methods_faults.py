@@ -164,7 +164,13 @@ def test_a_score_is_the_share_of_good_answers_among_those_that_were_given(
 
     provider.brain = lossy
     assert asking("import", "-", stdin=run.pack.encode()).code == 0
-    rows = asking("score", "-", "--rubric", "news", stdin=some_texts()).rows
+    done = asking("score", "-", "--rubric", "news", stdin=some_texts())
+    rows = done.rows
+    answers = sum(each["applies"] for row in rows for each in row["criteria"])
+    missing = f"{len(rows)} of {answers} answers missing"
+    assert done.err.splitlines()[-1].endswith(f" 0 unscored; {missing}")
+    evaluated = asking("evaluate", "-", "--rubric", "news", "--level", "dataset", stdin=some_texts())
+    assert f"none unscored; {missing}; scores rest on the others." in " ".join(evaluated.out.split())
     for row, whole in zip(rows, run.scores, strict=True):
         first, *others = row["criteria"]
         assert (first["id"], first["score"], first["applies"]) == (lost, None, True)

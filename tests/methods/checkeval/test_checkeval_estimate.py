@@ -1,5 +1,6 @@
 """The estimate told before anything is asked: never less than what is then asked."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,13 +18,13 @@ from rubriclab.methods.method import Lesson
 from rubriclab.prompts import render
 from rubriclab.rubric import Part
 
-TEXTS = examples(6)
+TEXTS = tuple(replace(each, output=f"{each.output} " * 40) for each in examples(6))
 TWO = checklist((1, 3, 2))
 CHOICES: list[dict[str, Any]] = [
     {},
     {"ask": "together"},
     {"ask": "one by one"},
-    {"part_words": 2},
+    {"part_words": 50},
     {"filter": "labels"},
     {"filter": "off", "most_questions": 200},
     {"diversified": 0},
@@ -91,7 +92,7 @@ def test_without_seed_questions_there_is_nothing_to_estimate():
 
 @pytest.mark.parametrize(
     ("chosen", "calls"),
-    [({}, 3), ({"ask": "together"}, 1), ({"ask": "one by one"}, 6), ({"part_words": 10}, 9), ({"part_words": 30}, 3)],
+    [({}, 3), ({"ask": "together"}, 1), ({"ask": "one by one"}, 6), ({"part_words": 50}, 9), ({"part_words": 150}, 3)],
     ids=str,
 )
 async def test_scoring_asks_what_was_told(chosen: dict[str, Any], calls: int):
@@ -101,7 +102,7 @@ async def test_scoring_asks_what_was_told(chosen: dict[str, Any], calls: int):
         criteria=seeds(TWO),
         dimensions={sub.name: sub.definition for sub in TWO.sub_dimensions},
     )
-    example, judge = text("One two three four five. " * 6), scripted()
+    example, judge = text("One two three four five. " * 30), scripted()
     await CHECKEVAL.score(example, part, assignment(), judge)
     told = scoring_at_most(example, part, assignment())
     assert told.calls == calls

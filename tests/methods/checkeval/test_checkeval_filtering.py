@@ -164,14 +164,15 @@ async def test_without_any_usable_reply_everything_stays(said: Any):
         return said
 
     found, _ = await run(generator=scripted(filter=script, redundant=script), different_below=0)
-    assert found == Filtered(POOL, ())
+    note = f"the filter gave no usable verdict on {len(POOL)} of {len(POOL)} questions; they stay"
+    assert found == Filtered(POOL, (), (note,))
 
 
 async def test_where_the_model_would_take_out_everything_the_seeds_stay_and_it_is_said():
     every = scripted(filter=lambda p: {"verdicts": [verdict(q["id"], about="fluency") for q in p.fields["questions"]]})
     found, _ = await run(generator=every)
     assert ids(found) == ["a1", "b1", "b2"]
-    assert found.note == "the model would take out every question: the seeds stay"
+    assert found.notes == ("the model would take out every question: the seeds stay",)
     assert len(found.dropped) == len(POOL) - 3
 
 

@@ -41,6 +41,13 @@ REPLIES = {
     # What is as it should be, or says the same in other clothes
     "as asked": (reply(*SOUND), "yny-"),
     "bold": (reply("**yes**", "**no**", "__Yes__", "*n/a*"), "yny-"),
+    "full width": (reply("ｙｅｓ", "Ｎｏ", "Ｙｅｓ．", "ｎ／ａ"), "yny-"),
+    "characters that cannot be seen": (reply("Yes\u200b", "\ufeffno", "\u2066yes\u2069", "n/a\u200d"), "yny-"),
+    "nothing found": (
+        reply("Yes. No errors were found.", "No. No names occur.", "Yes. There is no end.", "n/a"),
+        "yny-",
+    ),
+    "an answer taken back": (reply("Yes. No.", "Yes, no", "yes and no", "Yes. No, it is cut off."), "????"),
     "upper case": (reply("YES", "NO", "Yes", "N/A"), "yny-"),
     "punctuation": (reply("yes.", "No!", '"yes"', "(n/a)"), "yny-"),
     "other ways to say not applicable": (reply("NA", "n.a.", "not applicable", "Not Applicable."), "----"),

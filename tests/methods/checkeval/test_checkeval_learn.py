@@ -212,18 +212,17 @@ async def test_the_model_s_reasons_stand_beside_those_of_the_labels():
 
 
 async def test_where_the_labels_speak_against_all_the_best_stay_and_it_is_said():
-    told = Told()
-    learned, _, _ = await run(judge=scripted(answer=lambda p: answers(p, lambda *_: "yes")), say=told)
+    learned, _, _ = await run(judge=scripted(answer=lambda p: answers(p, lambda *_: "yes")))
     assert [each.trait for each in learned.part.criteria] == ["Side 1", "Side 2"]
-    assert any("the labels speak against every question" in doing for doing in told)
+    assert any("the labels speak against every question" in note for note in learned.notes)
 
 
 async def test_what_went_wrong_is_told():
     told = Told()
     failing = scripted(elaborate=lambda p: "no" if p.fields["question"]["id"] == "b1" else Scripted()(p))
-    await run(generator=failing, say=told)
-    assert told[0].startswith("11 questions; finer points of b1: unusable reply")
-    assert told[-1].endswith("questions kept")
+    learned, _, _ = await run(generator=failing, say=told)
+    assert learned.notes[0].startswith("finer points of b1: unusable reply")
+    assert (told[0], told[-1].split(" ", 1)[1]) == ("11 questions", "questions kept")
 
 
 # Scores
@@ -238,15 +237,17 @@ async def test_what_went_wrong_is_told():
         {"weights": "regression"},
         {"selected": 3},
         {"ask": "together"},
-        {"part_words": 2, "combine": "all"},
+        {"part_words": 50, "combine": "all"},
     ],
     ids=str,
 )
 async def test_scores_are_those_that_scoring_gives(chosen: dict[str, Any]):
     judge = tracking(0.6)
-    learned, _, _ = await run(judge=judge, **chosen) if "part_words" not in chosen else await run(**chosen)
-    judge = judge if "part_words" not in chosen else scripted()
-    by_id = {text.id: text for text in TEXTS}
+    in_parts = "part_words" in chosen
+    judge = scripted() if in_parts else judge
+    texts = [replace(text, output=f"{text.output} " * 40) for text in TEXTS] if in_parts else TEXTS
+    learned, _, _ = await run(texts, judge=judge, **chosen)
+    by_id = {text.id: text for text in texts}
     for at, name in enumerate(learned.examples):
         value, ratings = await CHECKEVAL.score(by_id[name], learned.part, assignment(), judge)
         assert value == learned.scores[at] or (value is None and np.isnan(learned.scores[at]))

@@ -65,6 +65,18 @@ def test_the_second_of_two_twins_is_a_duplicate(first: str, second: str) -> None
     assert "'q0'" in found[0].message
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Does the summary contradict the source text?", "Does the source text contradict the summary?"),
+        ("Is every claim backed by the source text?", "Does the source text back every claim?"),
+        ("Before the end, does the story name the cause?", "Does the story name the cause before the end?"),
+    ],
+)
+def test_another_order_that_turns_nothing_round_is_a_duplicate(first: str, second: str) -> None:
+    assert "duplicate" in kinds(lint(checklist((first, "yes"), (second, "yes"))))
+
+
 def test_a_question_and_its_contrary_are_told_to_be_so() -> None:
     twins = checklist(("Does the summary contain errors?", "no"), ("Is the summary free of errors?", "yes"))
     assert [fault.message for fault in lint(twins)] == ["it asks the opposite of 'q0': keep one of them"]
@@ -78,6 +90,14 @@ def test_a_question_and_its_contrary_are_told_to_be_so() -> None:
         ("Does the summary name the main event?", "Does the summary name the cause of the main event?"),
         ("Do all names stand in the source text?", "Do all numbers stand in the source text?"),
         ("Does the story show the hero's fear?", "Does the story show the hero's joy?"),
+        ("Does A follow B?", "Does B follow A?"),
+        ("Is A followed by B?", "Is B followed by A?"),
+        ("Does the cause come before the effect?", "Does the effect come before the cause?"),
+        ("Does the summary follow the source text?", "Does the source text follow the summary?"),
+        (
+            "Does the summary use a longer title than the report?",
+            "Does the report use a longer title than the summary?",
+        ),
     ],
 )
 def test_questions_about_different_things_are_no_duplicates(first: str, second: str) -> None:

@@ -61,6 +61,24 @@ def test_a_text_without_any_end_is_cut_between_words():
     assert [len(part.split()) for part in parts(text, 30)] == [25, 25, 25, 25]
 
 
+@pytest.mark.parametrize("text", ["今天天气很好。我们去「公园」散步。" * 20, "きょうはいいてんきです。" * 20])
+def test_where_words_are_not_spaced_each_character_counts(text: str):
+    found = parts(text, 60)
+    assert len(found) > 3
+    assert "".join(found) == text
+    assert all(part.endswith("。") for part in found)
+
+
+def test_a_cut_leaves_brackets_with_what_they_enclose():
+    found = parts("「天」（地）" * 30, 20)
+    assert all(part[0] in "「（" and part[-1] in "」）" for part in found)
+
+
+def test_words_of_both_kinds_count_together():
+    assert len(parts("the GPT模型 works", 4)) == 2
+    assert len(parts("the GPT模型 works", 5)) == 1
+
+
 @pytest.mark.parametrize(("words", "length", "number"), [(30, 30, 1), (31, 30, 2), (60, 30, 2), (61, 30, 3), (5, 1, 5)])
 def test_there_are_as_many_parts_as_it_takes(words: int, length: int, number: int):
     assert len(parts("word " * words, length)) == number

@@ -43,10 +43,11 @@ def turned(given):
 def real() -> dict[str, list[Prompt]]:
     """Return the prompts of whole runs of learning, by template."""
     found: dict[str, list[Prompt]] = {}
-    texts = [replace(each, context="Some facts.") if i % 2 else each for i, each in enumerate(examples(4))]
+    long = [replace(each, output=f"{each.output} " * 40) for each in examples(4)]
+    texts = [replace(each, context="Some facts.") if i % 2 else each for i, each in enumerate(long)]
     for given, chosen in (
         (checklist((1, 2)), {"different_below": 0}),
-        (turned(checklist((1,), others={"rhythm": "How it sounds."})), {"part_words": 2, "diversified": 1}),
+        (turned(checklist((1,), others={"rhythm": "How it sounds."})), {"part_words": 50, "diversified": 1}),
         (checklist((1, 1)), {"ask": "together", "elaborated_fewest": 2, "elaborated_most": 2}),
     ):
         judge = scripted()

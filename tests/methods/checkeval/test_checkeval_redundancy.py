@@ -6,7 +6,7 @@ import pytest
 from checkeval_scripts import assignment, of_kind, question, scripted, wording
 
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.redundancy import redundant, similarity
+from rubriclab.methods.checkeval.redundancy import redundant, sameness, similarity
 from rubriclab.methods.checkeval.settings import PUBLISHED, CheckEvalSettings
 
 BASE = "Are the names of the people involved spelled as in the source?"
@@ -38,8 +38,26 @@ def test_similarity_ignores_case_punctuation_and_order():
 
 
 @pytest.mark.parametrize(
+    "same",
+    [
+        "IS  the Order\nclear",
+        "“Is the order clear?”",
+        "'Is the order clear'",
+        "Is the order clear.",
+        "is the order clear ?",
+    ],
+)
+def test_case_spaces_closing_marks_and_enclosing_quotes_leave_a_question_the_same(same: str):
+    assert sameness("Is the order clear?", same) == 100
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("Does the cause come before the effect?", "Does the effect come before the cause?"),
+        ("Is it > 50 %?", "Is it < 50 %?"),
+        ("Does it say -5?", "Does it say 5?"),
+        ("Does it end with '!'?", "Does it end with '?'?"),
         ("Are all numbers in the summary correct?", "Are all names in the summary correct?"),
         ("Is the opening sentence clear?", "Is the closing sentence clear?"),
         (BASE, ALIKE),
@@ -49,7 +67,7 @@ def test_similarity_ignores_case_punctuation_and_order():
         ),
     ],
 )
-async def test_one_exchanged_word_is_a_doubt_and_no_repetition(one: str, other: str):
+async def test_one_exchanged_word_or_sign_or_another_order_is_a_doubt_and_no_repetition(one: str, other: str):
     out, generator = await run({"q1": one, "q2": other})
     assert out == {}
     assert len(of_kind(generator, "redundant")) == 1

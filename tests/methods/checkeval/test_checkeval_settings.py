@@ -54,6 +54,10 @@ def test_a_setting_given_beside_the_preset_wins():
         ("penalty", 0),
         ("ask", "separately"),
         ("part_words", -1),
+        ("part_words", 1),
+        ("part_words", 49),
+        ("diversified", True),
+        ("same_above", True),
         ("combine", "most"),
         ("temperature", 1),
     ],
@@ -73,6 +77,11 @@ def test_what_is_out_of_bounds_or_unknown_is_refused(name: str, value: Any):
 def test_bounds_in_the_wrong_order_are_refused(given: dict[str, Any], told: str):
     with pytest.raises(ValidationError, match=told):
         CheckEvalSettings(**given)
+
+
+@pytest.mark.parametrize("words", [0, 50, 400])
+def test_parts_are_worth_a_call_or_none_are_made(words: int):
+    assert CheckEvalSettings(part_words=words).part_words == words
 
 
 def test_no_finer_questions_at_all_may_be_asked_for():

@@ -2,12 +2,14 @@
 
 Both count one observation twice. Questions of one checklist share most of their words ("Does the summary ..."), so they
 are compared by those that carry what is asked: without grammar, without the text's own name, and with words of one
-meaning made one.
+meaning made one. Their order does not matter ("is each claim backed by a source" is "does a source back each claim"),
+unless what stands before and after the same verb has changed places: "does the cause precede the effect?".
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rapidfuzz import fuzz
@@ -67,28 +69,63 @@ _SYNONYMS = {
     }.items()
     for word in words.split()
 }
+# What is said of two things by these is said of them the other way round as well.
+_MUTUAL = frozenset({"agree", "contradict", "differ", "match", "resemble"})
+_GRAMMAR = AUXILIARIES | CONJUNCTIONS | DETERMINERS | PREPOSITIONS
+# Besides the verb, what things change places around.
+_RELATING = frozenset({"after", "before", "by", "than"})
 _ENDINGS = re.compile(r"(?<=\w{3})(?:ations?|ions?|ings?|ed|es|(?<!s)s|ly)$")
 
 
 @dataclass(frozen=True)
 class Gist:
-    """What a question asks, as sorted words, and how many negations turn it round."""
+    """What a question asks, as sorted words, and how many negations turn it round.
+
+    `sides` are the words before and after its verb, and whatever else relates two things.
+    """
 
     words: str
     negations: int
+    sides: Mapping[str, tuple[frozenset[str], frozenset[str]]]
 
 
 def gist(question: Reading) -> Gist:
     """Return what `question` asks."""
-    carrying = (_meaning(word) for word in question.words if word not in _EMPTY and not _holds(word))
-    return Gist(" ".join(sorted(set(carrying))), sum(word in _NEGATIONS for word in question.words))
+    negations = sum(word in _NEGATIONS for word in question.words)
+    return Gist(" ".join(sorted(_carrying(question.words))), negations, _sides(question))
 
 
 def same(a: Gist, b: Gist) -> str | None:
     """Return how two questions repeat each other, if they do."""
     if not a.words or fuzz.token_sort_ratio(a.words, b.words) < SAME_ABOVE or (_has_own(a, b) and _has_own(b, a)):
         return None
+    if _turned(a, b):
+        return None
     return "asks the opposite of" if (a.negations - b.negations) % 2 else "asks the same as"
+
+
+def _carrying(words: Sequence[str]) -> frozenset[str]:
+    return frozenset(_meaning(word) for word in words if word not in _EMPTY and not _holds(word))
+
+
+def _sides(question: Reading) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
+    words = question.words
+    verb = question.main_verb()
+    places = [i for i, word in enumerate(words) if i == verb or word in _RELATING]
+    start = (question.auxiliary or 0) + 1
+    return {
+        words[i]: (_side(words[start:i]), _side(words[i + 1 :])) for i in places if _meaning(words[i]) not in _MUTUAL
+    }
+
+
+def _side(words: Sequence[str]) -> frozenset[str]:
+    """Return what is named, the text itself too: "is the summary longer than the source?"."""
+    return frozenset(_meaning(word) for word in words if word not in _GRAMMAR and word[0].isalnum())
+
+
+def _turned(a: Gist, b: Gist) -> bool:
+    shared = ((a.sides[word], b.sides[word]) for word in a.sides.keys() & b.sides.keys())
+    return any(mine[0] & theirs[1] and mine[1] & theirs[0] for mine, theirs in shared)
 
 
 def _has_own(a: Gist, b: Gist) -> bool:

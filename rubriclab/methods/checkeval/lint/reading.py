@@ -28,6 +28,8 @@ _QUOTED = re.compile(r"[\"“”„][^\"“”„]*[\"“”„]")
 _ILLUSTRATION = re.compile(
     r"\([^)]*\)|,? (?:such as|for example|for instance|e\.g\.) .*?(?=,? (?:and|or) (?:is|are|does|do|can)\b|\?|$)"
 )
+# "Does B follow A?" speaks of A; as an article it would neither stand in capitals nor before the verb.
+_LETTER = re.compile(r"(?<=[\w,] )A\b(?! [A-Z])")
 _TOKEN = re.compile(r"[^\W_][\w'-]*|[/&?,;:]")
 
 
@@ -76,7 +78,7 @@ class Reading:
 
 def read(text: str) -> Reading:
     """Return `text` as the rules read it."""
-    plain = " ".join(text.replace("’", "'").lower().split())
+    plain = " ".join(_LETTER.sub("a'", " ".join(text.replace("’", "'").split())).lower().split())
     plain = plain.replace("can't", "can not").replace("won't", "will not").replace("cannot", "can not")
     plain = plain.replace("n't ", " not ")
     plain = _ILLUSTRATION.sub("", _QUOTED.sub("x", plain))
