@@ -5,15 +5,14 @@ A failed reply is missing with its reason, never a number.
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.errors import JudgeUnavailable, PromptRejected
+from rubriclab.judges.json_objects import json_objects
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.prompts import Prompt
 
@@ -78,7 +77,7 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
         return None, "it was empty."
     found: list[R] = []
     complaints: list[str] = []
-    for candidate in _objects(reply.text):
+    for _, candidate in json_objects(reply.text):
         try:
             value = prompt.reply.model_validate(candidate, context=prompt.fields)
         except ValidationError as error:
@@ -93,40 +92,7 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     return None, complaints[0] if complaints else "it held no complete JSON object."
 
 
-def _objects(text: str) -> Iterator[Any]:
-    """Yield the outermost JSON objects in `text`, left to right."""
-    at = text.find("{")
-    while at >= 0:
-        try:
-            value, end = _DECODER.raw_decode(text, at)
-        except ValueError:
-            end = at + 1
-        except RecursionError:  # thousands of levels deep is no answer, and trying each level would take seconds
-            return
-        else:
-            yield value
-        at = text.find("{", end)
-
-
-def _finite(number: str) -> float:
-    value = float(number)
-    if not math.isfinite(value):
-        raise ValueError(f"{number} is not a number to reckon with")
-    return value
-
-
-def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if any(values[key] != value for key, value in pairs):
-        raise ValueError("one key with two values")
-    return values
-
-
 def _complaint(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False)[0]
     where = ".".join(str(part) for part in first["loc"]) or "the object"
     return f"{where}: {first['msg'].removeprefix('Value error, ')}."
-
-
-# Not strict: a model that writes paragraphs may leave the line breaks in its strings as they are.
-_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite, object_pairs_hook=_unambiguous, strict=False)

@@ -10,12 +10,14 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from rubriclab.judges.json_objects import json_objects
 from rubriclab.judges.judge import Reply, Token
 
 # Below this share the judge was about to write something else than a legal score, or the probabilities are cut off.
 LEAST_SHARE = 0.5
 
-_DECODER = json.JSONDecoder()
+# Only finds where things stand; whether a reply can be used has been decided by then.
+_PLACES = json.JSONDecoder(strict=False)
 _GAP = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 # What may stand around a number within its token: the end of its key, quotes, what opens and closes JSON.
@@ -58,23 +60,16 @@ def _number(text: str, field: str) -> tuple[int, int] | None:
 
 def _objects(text: str) -> Iterator[dict[str, tuple[int, int]]]:
     """Yield for each outermost JSON object in `text`, left to right, where the value of each of its keys stands."""
-    at = text.find("{")
-    while at >= 0:
-        try:
-            value, end = _DECODER.raw_decode(text, at)
-        except ValueError:
-            end = at + 1
-        else:
-            yield dict(_members(text, at)) if value else {}
-        at = text.find("{", end)
+    for at, value in json_objects(text, _PLACES):
+        yield dict(_members(text, at)) if value else {}
 
 
 def _members(text: str, at: int) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield the keys and the places of the values in the object, valid and not empty, that opens at `at`."""
     while text[at] != "}":
-        key, at = _DECODER.raw_decode(text, _after_gap(text, at + 1))
+        key, at = _PLACES.raw_decode(text, _after_gap(text, at + 1))
         begin = _after_gap(text, _after_gap(text, at) + 1)
-        _, end = _DECODER.raw_decode(text, begin)
+        _, end = _PLACES.raw_decode(text, begin)
         yield key, (begin, end)
         at = _after_gap(text, end)
 

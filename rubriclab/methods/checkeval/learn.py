@@ -75,7 +75,8 @@ class _Study:
 
     def __post_init__(self) -> None:
         self.texts = tuple(sorted(self.lesson.examples, key=lambda example: example.id))
-        self.labels = np.array([self.lesson.labels[text.id] for text in self.texts], dtype=float)
+        labels = self.lesson.labels
+        self.labels = np.array([labels[text.id] for text in self.texts], dtype=float)
 
     async def run(self) -> Learned:
         questions, settings = self.filtered.kept, self.settings

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Literal
 
-from rubriclab.methods.checkeval.lint.lexicon import (
+from rubriclab.methods.checkeval.lexicon import (
     AUXILIARIES,
     CONJUNCTIONS,
     DETERMINERS,

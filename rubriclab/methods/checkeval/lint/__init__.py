@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rubriclab.checklist import Checklist, SeedQuestion, SubDimension
+from rubriclab.methods.checkeval.lexicon import phrases
 from rubriclab.methods.checkeval.lint.double_barrelled import asks_two_things
 from rubriclab.methods.checkeval.lint.duplicate import Gist, gist, same
-from rubriclab.methods.checkeval.lint.lexicon import phrases
 from rubriclab.methods.checkeval.lint.polarity import counted_wrongly
 from rubriclab.methods.checkeval.lint.reading import read
 from rubriclab.methods.checkeval.lint.unanswerable import asks_beyond, is_no_question

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from rubriclab.methods.checkeval.lint.lexicon import (
+from rubriclab.methods.checkeval.lexicon import (
     AUXILIARIES,
     CONJUNCTIONS,
     DETERMINERS,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from rapidfuzz import fuzz
 
-from rubriclab.methods.checkeval.lint.lexicon import (
+from rubriclab.methods.checkeval.lexicon import (
     AUXILIARIES,
     CONJUNCTIONS,
     DETERMINERS,

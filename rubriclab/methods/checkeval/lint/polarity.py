@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from rubriclab.methods.checkeval.lint.lexicon import (
+from rubriclab.methods.checkeval.lexicon import (
     CONJUNCTIONS,
     OPEN_WORDS,
     PREPOSITIONS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rubriclab.methods.checkeval.lint.lexicon import OPEN_WORDS, PREPOSITIONS, phrases
+from rubriclab.methods.checkeval.lexicon import OPEN_WORDS, PREPOSITIONS, phrases
 from rubriclab.methods.checkeval.lint.reading import Reading
 
 _WRITER = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rubriclab.methods.checkeval.lint.lexicon import phrases, word_set
+from rubriclab.methods.checkeval.lexicon import phrases, word_set
 from rubriclab.methods.checkeval.lint.reading import Reading
 
 # Praise and blame: they say that something should be, not what it is.
