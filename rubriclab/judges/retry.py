@@ -95,7 +95,8 @@ class Retried:
         self._failed_in_a_row += 1
         if self._failed_in_a_row < self._breaker:
             return JudgeUnavailable(f"no reply after {self._attempts} attempts: {error.message}")
+        # Those that were in flight when the limit was reached fail after it; whichever is heard of first says the same.
         return ProviderDown(
-            f"{self._failed_in_a_row} prompts in a row got no reply from {self.name}; the last one: {error.message}",
+            f"{self._breaker} prompts in a row got no reply from {self.name}; the last one: {error.message}",
             "Run the same command again when the provider is back: answers so far are kept.",
         )
