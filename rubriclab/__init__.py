@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from rubriclab.errors import RubriclabError
     from rubriclab.evaluation import Evaluator, evaluate, floors
+    from rubriclab.improving import Improvement, ImproveSettings, improve_stream, improve_text
     from rubriclab.judges import FakeJudge, JudgeOptions, Ledger, connect
     from rubriclab.learning import train
     from rubriclab.literature import load_findings
@@ -52,6 +53,7 @@ _HOMES = {
     ),
     "errors": ("RubriclabError",),
     "evaluation": ("Evaluator", "evaluate", "floors"),
+    "improving": ("ImproveSettings", "Improvement", "improve_stream", "improve_text"),
     "judges": ("FakeJudge", "JudgeOptions", "Ledger", "connect"),
     "learning": ("train",),
     "literature": ("load_findings",),

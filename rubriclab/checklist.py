@@ -1,7 +1,8 @@
 """Checklists: an aspect taken apart into sub-dimensions with yes/no questions, written by people (CheckEval, 3.1, 3.2).
 
-A checklist is one JSON file for one task and aspect. Some ship under `stores/checklists/`, others are a user's own. The
-questions are seeds: learning makes more of them, and keeps what holds up.
+A checklist is one JSON file for one task and aspect. Some ship under `stores/`, others are a user's own. The questions
+of `stores/checklists/` are seeds: learning makes more of them, and keeps what holds up. Those of `stores/units/` are
+asked of the pieces of a text (SEAL, table 2), those of `stores/comparisons/` of its sentences beside one text (DCR, 3).
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from pydantic import Field, ValidationError, model_validator
 from rubriclab.content import content_path
 from rubriclab.data.aspect import Words
 from rubriclab.errors import ChecklistError
-from rubriclab.rubric import Frozen
+from rubriclab.frozen import Frozen
+from rubriclab.units import Material, Units
 
 # A file with more faults than this is not worth listing in full.
 SHOWN = 5
@@ -30,11 +32,13 @@ class SeedQuestion(Frozen):
     Attributes:
         id: unique in its checklist.
         better: the answer that speaks for quality. The paper allows "yes" alone; here a defect may be asked for too.
+        support: whose facts must bear out a unit for the answer to be yes, where units are facts (SEAL).
     """
 
     id: str = Field(pattern=r"^[a-z0-9-]+$")
     text: Words
     better: Literal["yes", "no"] = "yes"
+    support: Material | None = None
 
 
 class SubDimension(Frozen):
@@ -51,6 +55,7 @@ class Checklist(Frozen):
     Attributes:
         others: definitions of neighbouring aspects, which questions of this one should not be about; where empty, the
             task's shipped aspects take their place.
+        units: the pieces of a text that the questions are asked of one by one; `None` asks them of the whole.
     """
 
     format: Literal["rubriclab-checklist/1"]
@@ -59,6 +64,7 @@ class Checklist(Frozen):
     definition: Words
     sub_dimensions: tuple[SubDimension, ...] = Field(min_length=1)
     others: Mapping[Words, Words] = Field(default_factory=dict)
+    units: Units | None = None
 
     @property
     def questions(self) -> tuple[SeedQuestion, ...]:
@@ -77,30 +83,78 @@ class Checklist(Frozen):
             raise ValueError(f"{self.aspect!r} is this checklist's own aspect and cannot be one of the others")
         return self
 
+    @model_validator(mode="after")
+    def _units_have_what_they_need(self) -> Checklist:
+        beside = self.units.beside if self.units else ()
+        if twice := [name for name, times in Counter(beside).items() if times > 1]:
+            raise ValueError(f"units.beside names the {twice[0]} twice")
+        if self.units and self.units.kind == "triple" and not {"source", "reference"} <= set(beside):
+            raise ValueError('a triple is a text with its source and reference: "beside" must name both')
+        for question in self.questions:
+            if fault := self._support_fault(question):
+                raise ValueError(f"the question {question.id!r} {fault}")
+        return self
 
-def load_checklist(task: str, aspect: str, path: Path | None = None) -> Checklist:
-    """Return the checklist in the user's file `path`, or else the one that ships for this task and aspect.
+    def _support_fault(self, question: SeedQuestion) -> str | None:
+        """Return what is wrong with asking `question` for support, if anything is."""
+        if question.support is None:
+            return None
+        if self.units is None or self.units.kind != "fact":
+            return 'asks for support, which only facts have: leave "support" out, or let units be of the kind "fact"'
+        if question.support not in self.units.beside:
+            return f'asks for support by the {question.support}: name it in "beside" too'
+        if question.better == "no":
+            return 'asks for support, which is found by naming facts: "better" can only be "yes"'
+        return None
+
+
+# The folders of `stores/`, by what is asked: of whole texts, of their units, of each sentence beside a reference.
+Folder = Literal["checklists", "units", "comparisons"]
+
+
+def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Folder = "checklists") -> Checklist:
+    """Return the checklist in the user's file `path`, or else the one in `folder` that ships for this task and aspect.
 
     Raises:
         ChecklistError: if nothing ships for them and no file is given, if the file cannot be read or used, or if it is
-            for another task or aspect.
+            for another task or aspect, or for units where whole texts are asked about.
     """
     if path is None:
-        _must_ship(task, aspect)
-        path = content_path("stores", "checklists", task, f"{aspect}.json")
+        _must_ship(task, aspect, folder)
+        path = content_path("stores", folder, task, f"{aspect}.json")
     checklist = read_checklist(path)
     if (checklist.task, checklist.aspect) != (task, aspect):
         raise ChecklistError(
             f"{path} is a checklist for {checklist.task}/{checklist.aspect}, but {task}/{aspect} was asked for.",
             "Give the file that belongs to them, or correct its fields `task` and `aspect`.",
         )
+    if folder == "checklists" and checklist.units:
+        raise ChecklistError(
+            f"{path} asks about each {checklist.units.kind} of a text, but questions about whole texts were asked for.",
+            "Leave `units` out of it, or give it to a method that takes texts apart: seal or dcr.",
+        )
     return checklist
 
 
-def shipped_checklists() -> tuple[tuple[str, str], ...]:
-    """Return task and aspect of every checklist that ships, sorted."""
-    folder = content_path("stores", "checklists")
-    return tuple(sorted((file.parent.name, file.stem) for file in folder.glob("*/*.json")))
+def seed_questions(
+    folder: Folder | None, task: str, aspect: str, path: Path | None = None, *, needed: bool = True
+) -> Checklist | None:
+    """Return the checklist that a method starts from whose questions lie in `folder`; `None` where it asks none.
+
+    One that is not `needed` is `None` too where the user gives no file and none ships.
+
+    Raises:
+        ChecklistError: as for `load_checklist`.
+    """
+    if folder is None or (path is None and not needed and (task, aspect) not in shipped_checklists(folder)):
+        return None
+    return load_checklist(task, aspect, path, folder)
+
+
+def shipped_checklists(folder: Folder = "checklists") -> tuple[tuple[str, str], ...]:
+    """Return task and aspect of every checklist in `folder` that ships, sorted."""
+    files = content_path("stores", folder).glob("*/*.json")
+    return tuple(sorted((file.parent.name, file.stem) for file in files))
 
 
 def read_checklist(file: Path) -> Checklist:
@@ -146,8 +200,8 @@ _EXAMPLE = (
 )
 
 
-def _must_ship(task: str, aspect: str) -> None:
-    shipped = shipped_checklists()
+def _must_ship(task: str, aspect: str, folder: Folder) -> None:
+    shipped = shipped_checklists(folder)
     if (task, aspect) in shipped:
         return
     own = [name for known, name in shipped if known == task]

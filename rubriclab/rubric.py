@@ -5,49 +5,21 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, JsonValue, model_validator
 
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
 from rubriclab.digest import digest
+from rubriclab.frozen import Extended, Frozen
 from rubriclab.methods.names import MethodName
+from rubriclab.units import Material, Units
 
 FORMAT: Literal[1] = 1
 
 # Evidence is rounded when it is written down, so that a digest does not hang on the last bits of a sum.
 DIGITS = 6
-
-
-class Frozen(BaseModel):
-    """Base of everything that is stored: immutable, and strict about names it does not know."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Extended(Frozen):
-    """Base of what has gained fields since versions were first stored.
-
-    The fields named in `added` are left out of the JSON while they have their default: content that does not use them
-    is written as it was before they came, and keeps its digest.
-    """
-
-    added: ClassVar[frozenset[str]] = frozenset()
-
-    @model_serializer(mode="wrap")
-    def _without_unused(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields = type(self).model_fields
-        unused = {name for name in self.added if getattr(self, name) == fields[name].default}
-        return {name: value for name, value in write(self).items() if name not in unused}
 
 
 class Level(Frozen):
@@ -113,18 +85,23 @@ class Evidence(Extended):
     heldout: float | None = None
 
 
-class Question(Frozen):
+class Question(Extended):
     """How a yes/no question came about, and how its answer counts.
 
     Attributes:
-        origin: written by hand, or made from a seed: another side of its sub-dimension, or a finer point of it.
-        seed: the id of the question it was made from; `None` for a seed.
+        origin: written by hand (`seed`); made from a seed, as another side of its sub-dimension or a finer point of it;
+            or `proposed` with its sub-dimension.
+        seed: the id of the question it was made from; `None` for one that was made from none.
         better: the answer that speaks for the text.
+        support: whose facts must be named for the answer to be yes; `None` where the judge simply says yes or no.
     """
 
-    origin: Literal["seed", "diversified", "elaborated"]
+    added = frozenset({"support"})
+
+    origin: Literal["seed", "diversified", "elaborated", "proposed"]
     seed: str | None = None
     better: Literal["yes", "no"] = "yes"
+    support: Material | None = None
 
 
 class Demonstration(Frozen):
@@ -179,15 +156,17 @@ class Part(Extended):
 
     Attributes:
         dimensions: what is meant by each sub-dimension that the criteria's traits name, where there are any.
+        units: what a text is taken apart into, for a method that judges it piece by piece.
     """
 
-    added = frozenset({"dimensions"})
+    added = frozenset({"dimensions", "units"})
 
     method: MethodName
     settings: Mapping[str, JsonValue]
     criteria: tuple[Criterion, ...] = Field(min_length=1)
     dropped: tuple[Dropped, ...] = ()
     dimensions: Mapping[str, str] | None = None
+    units: Units | None = None
 
 
 class Rubric(Frozen):

@@ -12,12 +12,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from rubriclab.checklist import Checklist, load_checklist, parse_checklist, read_checklist, shipped_checklists
+from rubriclab.checklist import Checklist, Folder, load_checklist, parse_checklist, read_checklist, shipped_checklists
 from rubriclab.content import content_path
+from rubriclab.data.aspect import task_words
 from rubriclab.errors import ChecklistError
+from rubriclab.methods.checkeval.lint import lint
 
 ASPECTS = json.loads(content_path("stores", "aspects.json").read_text("utf-8"))
-SHIPPED = [(task, aspect) for task in ASPECTS for aspect in ASPECTS[task]["aspects"]]
+DEFINED = [(task, aspect) for task in ASPECTS for aspect in ASPECTS[task]["aspects"]]
+# Equivalence is judged beside a reference, which no method that asks about whole texts is shown.
+SHIPPED = [each for each in DEFINED if each != ("paraphrase", "equivalence")]
+FOLDERS: tuple[Folder, ...] = ("checklists", "units", "comparisons")
+EVERY = [(folder, task, aspect) for folder in FOLDERS for task, aspect in shipped_checklists(folder)]
+
+# SEAL's table 2: how many sub-dimensions its paper names for each aspect, and what a unit is judged beside.
+UNITS = {
+    ("summarization", "coherence"): (1, "sentence pair", ()),
+    ("summarization", "fluency"): (1, "sentence", ()),
+    ("summarization", "consistency"): (1, "fact", ("source",)),
+    ("summarization", "relevance"): (1, "fact", ("reference", "source")),
+    ("dialogue", "naturalness"): (5, "response", ("source", "context")),
+    ("dialogue", "coherence"): (6, "response", ("source", "context")),
+    ("dialogue", "engagingness"): (5, "response", ("source", "context")),
+    ("dialogue", "groundedness"): (5, "response", ("source", "context")),
+    ("factuality", "consistency"): (5, "triple", ("source", "reference")),
+}
+COMPARED = {
+    ("summarization", "consistency"): "source",
+    ("factuality", "consistency"): "source",
+    ("paraphrase", "equivalence"): "reference",
+    ("dialogue", "groundedness"): "context",
+}
 
 
 def question(**changes: Any) -> dict[str, Any]:
@@ -39,6 +64,11 @@ def checklist(**changes: Any) -> dict[str, Any]:
     }
 
 
+def supported(units: Any, **changes: Any) -> dict[str, Any]:
+    """Return a checklist with a question that asks for support by the source."""
+    return checklist(units=units, sub_dimensions=[sub_dimension(questions=[question(support="source", **changes)])])
+
+
 def write(folder: Path, content: Any) -> Path:
     file = folder / "own.json"
     file.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
@@ -48,13 +78,47 @@ def write(folder: Path, content: Any) -> Path:
 # What ships
 
 
-def test_every_aspect_with_a_definition_has_a_checklist() -> None:
+def test_every_aspect_that_can_be_told_without_a_reference_has_a_checklist_and_the_others_a_comparison() -> None:
     assert shipped_checklists() == tuple(sorted(SHIPPED))
+    assert set(DEFINED) - set(SHIPPED) <= set(shipped_checklists("comparisons"))
 
 
-@pytest.mark.parametrize(("task", "aspect"), SHIPPED)
-def test_a_shipped_checklist_defines_its_aspect_as_the_aspect_is_defined(task: str, aspect: str) -> None:
-    assert load_checklist(task, aspect).definition == ASPECTS[task]["aspects"][aspect]
+@pytest.mark.parametrize(("folder", "task", "aspect"), EVERY)
+def test_a_shipped_checklist_defines_its_aspect_as_the_aspect_is_defined(
+    folder: Folder, task: str, aspect: str
+) -> None:
+    assert load_checklist(task, aspect, folder=folder).definition == ASPECTS[task]["aspects"][aspect]
+
+
+@pytest.mark.parametrize(("folder", "task", "aspect"), EVERY)
+def test_lint_finds_nothing_in_what_ships(folder: Folder, task: str, aspect: str) -> None:
+    assert lint(load_checklist(task, aspect, folder=folder)) == ()
+
+
+def test_unit_packs_take_texts_apart_as_the_paper_does() -> None:
+    assert shipped_checklists("units") == tuple(sorted(UNITS))
+    for (task, aspect), (dimensions, kind, beside) in UNITS.items():
+        pack = load_checklist(task, aspect, folder="units")
+        assert pack.units
+        assert (len(pack.sub_dimensions), pack.units.kind, pack.units.beside) == (dimensions, kind, beside)
+        assert pack.units.weights == ("equal" if task == "summarization" else "judge")
+        assert [one.support for one in pack.questions if one.support] == (["source"] if beside == ("source",) else [])
+
+
+def test_comparisons_hold_sentences_against_one_text_by_questions_whose_good_answer_is_yes() -> None:
+    assert shipped_checklists("comparisons") == tuple(sorted(COMPARED))
+    for (task, aspect), material in COMPARED.items():
+        pack = load_checklist(task, aspect, folder="comparisons")
+        assert pack.units
+        assert (pack.units.kind, pack.units.beside, pack.units.weights) == ("sentence", (material,), "equal")
+        called = material if material == "reference" else getattr(task_words(task), material)
+        assert all(one.better == "yes" and "sentence" in one.text for one in pack.questions)
+        assert all(called in one.text for one in pack.questions)
+
+
+def test_no_two_shipped_questions_about_units_are_worded_alike() -> None:
+    asked = [one.text for task, aspect in UNITS for one in load_checklist(task, aspect, folder="units").questions]
+    assert len(set(asked)) == len(asked)
 
 
 @pytest.mark.parametrize(("task", "aspect"), SHIPPED)
@@ -77,11 +141,14 @@ def test_a_shipped_question_seldom_counts_no_as_better() -> None:
 
 def test_the_readme_shows_a_checklist_that_can_be_loaded() -> None:
     readme = content_path("stores", "README.md").read_text("utf-8")
-    shown = re.search(r"```json\n(.*?)```", readme, re.DOTALL)
-    assert shown
-    assert parse_checklist(shown[1].encode(), "README").aspect == "politeness"
+    shown = [parse_checklist(text.encode(), "README") for text in re.findall(r"```json\n(.*?)```", readme, re.DOTALL)]
+    assert [one.aspect for one in shown] == ["politeness", "fidelity"]
+    assert [one.units is None for one in shown] == [True, False]
+    assert not any(map(lint, shown))
     for task, aspect in SHIPPED:
         assert re.search(rf"\*\*{task}\*\*[^*]*\b{aspect}\b", readme), f"{task}/{aspect} is not named"
+    for task, aspect in (*UNITS, *COMPARED):
+        assert re.search(rf"`{task}/.*`{aspect}`|`{task}/{aspect}`", readme), f"{task}/{aspect} is not named"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +159,11 @@ def test_the_readme_shows_a_checklist_that_can_be_loaded() -> None:
             "rhythm",
             "No checklist ships for dialogue/rhythm. For dialogue there are: coherence, engagingness",
         ),
-        ("poem", "rhythm", "No checklist ships for poem/rhythm. Tasks with checklists are: dialogue, story, summariz"),
+        (
+            "poem",
+            "rhythm",
+            "No checklist ships for poem/rhythm. Tasks with checklists are: dialogue, factuality, story, summ",
+        ),
         ("..", "aspects", r"No checklist ships for \.\./aspects"),
     ],
 )
@@ -134,6 +205,13 @@ def test_a_checklist_for_something_else_is_refused(tmp_path: Path) -> None:
         load_checklist("email", "clarity", file)
     with pytest.raises(ChecklistError, match="is a checklist for email/politeness, but letter/politeness was asked"):
         load_checklist("letter", "politeness", file)
+
+
+def test_questions_about_units_are_not_asked_of_whole_texts(tmp_path: Path) -> None:
+    file = write(tmp_path, checklist(units={"kind": "sentence pair"}))
+    assert load_checklist("email", "politeness", file, "units").units
+    with pytest.raises(ChecklistError, match=r"own\.json asks about each sentence pair of a text.*seal or dcr"):
+        load_checklist("email", "politeness", file)
 
 
 def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
@@ -187,6 +265,14 @@ def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
             "the sub-dimension 'address' is given twice",
         ),
         (checklist(others={"politeness": "x"}), "'politeness' is this checklist's own aspect"),
+        (checklist(units={"kind": "word"}), r"units\.kind: input should be 'sentence', .*, got 'word'"),
+        (checklist(units={"kind": "fact", "beside": ["output"]}), r"units\.beside\[0\]: .*, got 'output'"),
+        (checklist(units={"kind": "fact", "beside": ["source", "source"]}), r"units\.beside names the source twice"),
+        (checklist(units={"kind": "triple", "beside": ["source"]}), '"beside" must name both'),
+        (supported(None), "the question 'name' asks for support, which only facts have"),
+        (supported({"kind": "sentence", "beside": ["source"]}), "asks for support, which only facts have"),
+        (supported({"kind": "fact", "beside": ["context"]}), 'support by the source: name it in "beside" too'),
+        (supported({"kind": "fact", "beside": ["source"]}, better="no"), '"better" can only be "yes"'),
         (checklist(others={"clarity": ""}), "others.clarity: string should have at least 1 character"),
     ],
 )
@@ -217,9 +303,21 @@ words = st.text(min_size=1, max_size=20).map(str.strip).filter(bool)
 @given(ids=st.lists(names, unique=True, min_size=1, max_size=6), texts=st.data())
 def test_what_is_written_is_read_back(ids: list[str], texts: st.DataObject) -> None:
     asked = [
-        {"id": name, "text": texts.draw(words), "better": texts.draw(st.sampled_from(["yes", "no"]))} for name in ids
+        {
+            "id": name,
+            "text": texts.draw(words),
+            "better": texts.draw(st.sampled_from(["yes", "no"])),
+            "support": None,
+        }
+        for name in ids
     ]
-    content = checklist(sub_dimensions=[sub_dimension(questions=asked)])
+    asked[0] |= {"better": "yes", "support": texts.draw(st.sampled_from(["source", "context"]))}
+    units = {
+        "kind": "fact",
+        "beside": ["context", "source"],
+        "weights": texts.draw(st.sampled_from(["judge", "equal"])),
+    }
+    content = checklist(sub_dimensions=[sub_dimension(questions=asked)], units=units)
     read = parse_checklist(json.dumps(content).encode(), "own")
     assert read == Checklist.model_validate(content)
     assert [one.model_dump() for one in read.questions] == asked

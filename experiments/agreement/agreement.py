@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.checklist import load_checklist
+from rubriclab.checklist import seed_questions, shipped_checklists
 from rubriclab.cli.settings import method_settings
 from rubriclab.data import Assignment, Example, find_aspect, parse_scale, read, task_words
 from rubriclab.evaluation import Evaluator, Result, evaluate, floors
@@ -47,6 +47,7 @@ class Case:
 
     data: str
     name: str
+    file: str
     task: str
     aspect: str
     scale: str
@@ -84,21 +85,38 @@ def cases(given: argparse.Namespace) -> Iterator[Case]:
             continue
         for aspect, scale in about["aspects"].items():
             for split in ("official", *(f"random {number}" for number in range(given.splits))):
-                yield Case(given.data, name, about["task"], aspect, scale, split, given.judge, tuple(given.variant))
+                yield Case(
+                    data=given.data,
+                    name=name,
+                    file=about.get("file", name),
+                    task=about["task"],
+                    aspect=aspect,
+                    scale=scale,
+                    split=split,
+                    judge=given.judge,
+                    variants=tuple(given.variant),
+                )
 
 
 def run(case: Case) -> list[dict[str, Any]]:
     """Return the agreement of every variant and floor, one row each."""
     learned_from, test = split(case)
     floor = best_measure(learned_from, case.aspect)
-    evaluators = [
-        Evaluator(variant, asyncio.run(scores(case, variant, learned_from, test))) for variant in case.variants
-    ]
+    variants = [variant for variant in case.variants if applicable(case, variant)]
+    evaluators = [Evaluator(variant, asyncio.run(scores(case, variant, learned_from, test))) for variant in variants]
     everyone = [*evaluators, *floors(test, {"best": floor} if floor else {})]
     # Where every text answers an input of its own, there are no rivals to compare it with.
     level: Level = "group" if len({example.group for example in test}) < len(test) else "dataset"
     results = evaluate(test, everyone, case.aspect, levels=[level], seed=SEED)
     return [row_of(case, result) for result in results]
+
+
+def applicable(case: Case, variant: str) -> bool:
+    """Return whether a variant's method has the questions that it cannot do without."""
+    method = METHODS[variant.partition(":")[0]]  # type: ignore[index]
+    return not (method.needs_checklist and method.checklists) or (
+        (case.task, case.aspect) in shipped_checklists(method.checklists)
+    )
 
 
 async def scores(case: Case, variant: str, learned_from: Sequence[Example], test: Sequence[Example]) -> np.ndarray:
@@ -111,7 +129,7 @@ async def scores(case: Case, variant: str, learned_from: Sequence[Example], test
         tuple(learned_from),
         Assignment(task_words(case.task), aspect, parse_scale(case.scale)),
         load_findings(case.task, case.aspect),
-        load_checklist(case.task, case.aspect) if method.needs_checklist else None,
+        seed_questions(method.checklists, case.task, case.aspect, needed=method.needs_checklist),
     )
     judge = connect(case.judge, options=JudgeOptions(), ledger=Ledger())
     trained = await train(method, lesson, settings, judge=judge, generator=judge, seed=SEED)
@@ -124,8 +142,8 @@ def split(case: Case) -> tuple[list[Example], list[Example]]:
 
     Where the official ids touch every group, the other texts of the same groups are tested; the row says so.
     """
-    rows = load(f"{case.data}/{case.name}.jsonl.gz", case.aspect)
-    official = json.loads(Path(f"{case.data}/hypoeval_train_ids.json").read_text()).get(case.name)
+    rows = load(f"{case.data}/{case.file}.jsonl.gz", case.aspect)
+    official = json.loads(Path(f"{case.data}/hypoeval_train_ids.json").read_text()).get(case.file)
     if case.split == "official" and official:
         ids = set(official)
     else:

@@ -49,7 +49,11 @@ if TYPE_CHECKING:
 @option("--generator", metavar="JUDGE", help="Who proposes criteria and refines them.  [default: the judge]")
 @option("--literature", metavar="PATH", help="Findings of your own, a file or a folder.  [default: those that ship]")
 @option("--no-literature", is_flag=True, help="Learn without findings.")
-@option("--checklist", metavar="PATH", help="Seed questions of your own, for checkeval.  [default: those that ship]")
+@option(
+    "--checklist",
+    metavar="PATH",
+    help="Questions of your own, for checkeval, seal and dcr.  [default: those that ship]",
+)
 @option("--parent", metavar="REF", help="The version that this one continues.  [default: the newest of the name]")
 @judge_options
 @settings_option
@@ -115,20 +119,23 @@ def default_name(task: str, aspect: str, method: str | None = None) -> str:
 
 def _lesson(labelled: str, method: Method, given: Mapping[str, Any]) -> Lesson:
     """Return what the options name to learn from, and say what was made of the labelled texts."""
-    from rubriclab.checklist import load_checklist
+    from rubriclab.checklist import seed_questions
     from rubriclab.cli.session import note
     from rubriclab.data import Assignment, find_aspect, parse_mapping, read, task_words, training_examples
+    from rubriclab.data.aspect import shipped_aspects
     from rubriclab.data.mapping import NATIVE
     from rubriclab.literature import load_findings
     from rubriclab.methods.method import Lesson
 
     task, own = given["task"], given["checklist"]
-    if own and not method.needs_checklist:
+    if own and not method.checklists:
         note(f"--checklist is left out: {method.name} asks no questions of a checklist")
-    checklist = load_checklist(task, given["aspect"], Path(own) if own else None) if method.needs_checklist else None
+    file = Path(own) if own else None
+    checklist = seed_questions(method.checklists, task, given["aspect"], file, needed=method.needs_checklist)
     if own and checklist:
         _say_faults(checklist, own)
-    definition = given["definition"] or (checklist.definition if own and checklist else None)
+    shipped = given["aspect"] in (aspect.name for aspect in shipped_aspects(task))
+    definition = given["definition"] or (checklist.definition if checklist and (own or not shipped) else None)
     aspect = find_aspect(task, given["aspect"], definition)
     mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
     rows = read(labelled, mapping)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from rubriclab import __version__
-from rubriclab.cli import agree, evaluate, learn, lint, score, show, versions
+from rubriclab.cli import agree, evaluate, improve, learn, lint, score, show, versions
 from rubriclab.cli.config import CONFIG_NAME, defaults_from
 from rubriclab.errors import RubriclabError
 
@@ -34,6 +34,7 @@ def cli(context: click.Context, config: Path | None) -> None:
     rubriclab show news-coherence
     rubriclab score texts.jsonl --rubric news-coherence -o scores.jsonl
     rubriclab evaluate heldout.jsonl --rubric news-coherence
+    rubriclab improve texts.jsonl --rubric news-coherence -o improved.jsonl
 
     Every option can also be set by the environment variable RUBRICLAB_OPTION (as RUBRICLAB_JUDGE) or in rubriclab.toml.
     Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result fails what was
@@ -43,7 +44,16 @@ def cli(context: click.Context, config: Path | None) -> None:
     context.default_map = defaults_from(config, commands)
 
 
-for command in (learn.learn, show.show, score.score, evaluate.evaluate, agree.agree, lint.lint, *versions.COMMANDS):
+for command in (
+    learn.learn,
+    show.show,
+    score.score,
+    evaluate.evaluate,
+    improve.improve,
+    agree.agree,
+    lint.lint,
+    *versions.COMMANDS,
+):
     cli.add_command(command)
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -58,6 +57,7 @@ def score(texts: str, **given: Any) -> None:
 
 
 def _check_output(texts: str, given: dict[str, Any]) -> None:
+    from rubriclab.cli.files import check_place
     from rubriclab.errors import SettingsError
 
     output = given["output"]
@@ -65,10 +65,7 @@ def _check_output(texts: str, given: dict[str, Any]) -> None:
         return
     if given["as_json"] and output == "-":
         raise SettingsError("--json prints a summary, but standard output holds the scores.", "Give --output PATH.")
-    if output != "-" and not Path(output).absolute().parent.is_dir():
-        raise SettingsError(f"{output} cannot be written: No such file or directory.")
-    if Path(texts).exists() and Path(output).exists() and Path(output).samefile(texts):
-        raise SettingsError(f"The scores would overwrite {texts} while it is being read.", "Give another --output.")
+    check_place(output, texts, "The scores", "--output")
 
 
 @dataclass
@@ -85,24 +82,21 @@ class _Count:
 def _score(rows: Rows, version: Version, judge: Judge, work: Session, given: dict[str, Any]) -> None:
     import orjson
 
+    from rubriclab.cli.files import lines, writing
     from rubriclab.cli.progress import progress
     from rubriclab.cli.session import finish, note
     from rubriclab.errors import JudgeError, RubriclabError
     from rubriclab.scoring import score_stream
 
     count = _Count()
-    whole = _lines(Path(rows.where)) if sys.stderr.isatty() else 0
-    with ExitStack() as files, progress(work.ledger) as advance:
-        # Opened with the first score: a run that is refused from the start leaves an earlier file as it was.
-        opened: list[IO[bytes]] = []
+    whole = lines(Path(rows.where)) if sys.stderr.isatty() else 0
+    with writing(given["output"]) as write, progress(work.ledger) as advance:
 
         async def run() -> None:
             # Twice the requests in flight, so that a slow text at the front never leaves the provider idle.
             under_way = 2 * work.options.concurrency
             async for row in score_stream(version.rubric, rows, judge, version.ref, under_way):
-                if not opened:
-                    opened.append(files.enter_context(_opened(given["output"])))
-                opened[0].write(orjson.dumps(row.to_row(), option=orjson.OPT_APPEND_NEWLINE))
+                write(orjson.dumps(row.to_row(), option=orjson.OPT_APPEND_NEWLINE))
                 count.rows += 1
                 count.unscored += row.score is None
                 count.answers += row.answers
@@ -115,9 +109,6 @@ def _score(rows: Rows, version: Version, judge: Judge, work: Session, given: dic
         except (RubriclabError, KeyboardInterrupt):
             note(f"{count.rows:,} rows were written before it ended")
             raise
-        finally:
-            for out in opened:
-                out.flush()
     _summary(version, count, work, given)
     if count.reason and not (work.ledger.asked or work.ledger.cached):
         raise JudgeError(f"The provider gave no reply at all; the latest reason: {count.reason}")
@@ -136,22 +127,3 @@ def _summary(version: Version, count: _Count, work: Session, given: dict[str, An
     place = "" if given["output"] == "-" else f" to {given['output']}"
     missing = f"; {missing_answers(count.answers_missing, count.answers)}" if count.answers_missing else ""
     note(f"{count.rows - count.unscored:,} texts scored by {version.ref}{place}, {count.unscored:,} unscored{missing}")
-
-
-def _opened(output: str) -> AbstractContextManager[IO[bytes]]:
-    if output == "-":
-        return nullcontext(sys.stdout.buffer)
-    from rubriclab.errors import DataError
-
-    try:
-        return Path(output).open("wb")
-    except OSError as error:
-        raise DataError(f"{output} cannot be written: {error.strerror}.") from None
-
-
-def _lines(path: Path) -> int:
-    """Return how many lines a plain file has, for the bar; 0 where that is not the number of rows."""
-    if path.suffix not in (".jsonl", ".ndjson") or not path.is_file():
-        return 0
-    with path.open("rb") as file:
-        return sum(1 for _ in file)

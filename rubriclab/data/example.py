@@ -49,6 +49,7 @@ def data_digest(examples: Iterable[Example], aspect: str) -> str:
             e.source,
             e.context,
             float(e.scores[aspect]) if aspect in e.scores else None,
+            *([e.reference] if e.reference is not None else []),
         ]
         for e in examples
     ]

@@ -27,7 +27,11 @@ DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite, object_p
 
 
 def json_objects(text: str, decoder: json.JSONDecoder = DECODER) -> Iterator[tuple[int, Any]]:
-    """Yield where each outermost JSON object in `text` opens, and the object, left to right."""
+    """Yield where each outermost JSON object in `text` opens, and the object, left to right.
+
+    Half of a character that was cut in two (`\\ud83d` alone) becomes a question mark: no file could hold it.
+    """
+    has_halves = "\\ud" in text.lower()
     at = text.find("{")
     while at >= 0:
         try:
@@ -37,5 +41,9 @@ def json_objects(text: str, decoder: json.JSONDecoder = DECODER) -> Iterator[tup
         except RecursionError:  # thousands of levels deep is no answer, and trying each level would take seconds
             return
         else:
-            yield at, value
+            yield at, _whole_characters(value) if has_halves else value
         at = text.find("{", end)
+
+
+def _whole_characters(value: Any) -> Any:
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))

@@ -122,9 +122,3 @@ STOCK_REPLIES = (
     "nice talking to you",
     "nice chatting with you",
 )
-
-ABBREVIATIONS = _words(
-    "mr mrs ms dr prof sen rep gov gen st sgt capt cpt lt col maj cmdr rev hon pres sr vs e.g i.e cf approx dept fig"
-)
-DATED_ABBREVIATIONS = _words("jan feb mar apr jun jul aug sep sept oct nov dec no vol pp p")
-"""Abbreviations only in front of a number: "no. 5", "aug. 26"."""

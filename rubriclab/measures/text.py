@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
 
-from rubriclab.measures.lexicon import ABBREVIATIONS, DATED_ABBREVIATIONS, FUNCTION_WORDS
+from rubriclab.measures.lexicon import FUNCTION_WORDS
+from rubriclab.sentences import split_sentences
 
 _UNIFIED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
 _DOUBLED_QUOTES = re.compile(r"``|''")
+# What tokenisers of the Penn Treebank's school put for brackets.
+_SPELLED_BRACKET = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
 _SPLIT_CONTRACTION = re.compile(r"(?<=\w) (?=(?:n't|'(?:s|re|ll|ve|d|m))(?!\w))", re.IGNORECASE)
 _UNSPACED_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _WORD = re.compile(
@@ -25,14 +28,16 @@ _WORD = re.compile(
     r"|\d+(?:[.,:]\d+)*[^\W\d_]*"  # 1,000 and 3.5 and 10th
     r"|[^\W_]+(?:'[^\W_]+)*"
 )
-# The lookbehind lets only the first mark of a run start a match, so a megabyte of dots stays linear.
-_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++(?:\s?''|[\"'”’)\]»])*+(?=\s|$)|[。！？]+|\n\s*+")
-_ABBREVIATION_REACH = 12
 
 
 def unify(text: str) -> str:
-    """`text` with straight quotes and with contractions that a tokeniser had split put together again."""
-    return _SPLIT_CONTRACTION.sub("", _DOUBLED_QUOTES.sub('"', text.translate(_UNIFIED)))
+    """`text` with straight quotes and plain brackets, and with contractions that a tokeniser had split rejoined."""
+    plain = _SPELLED_BRACKET.sub(_bracket, _DOUBLED_QUOTES.sub('"', text.translate(_UNIFIED)))
+    return _SPLIT_CONTRACTION.sub("", plain)
+
+
+def _bracket(spelled: re.Match[str]) -> str:
+    return "(" if spelled[0][1] in "lL" else ")"
 
 
 def split_words(unified: str) -> tuple[str, ...]:
@@ -40,41 +45,6 @@ def split_words(unified: str) -> tuple[str, ...]:
     if not unified.isascii():
         unified = _UNSPACED_SCRIPT.sub(r" \g<0> ", unified)
     return tuple(_WORD.findall(unified))
-
-
-def split_sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a text, stripped; pieces without any letter or digit are left out."""
-    pieces, start = [], 0
-    for match in _SENTENCE_END.finditer(text):
-        if _is_boundary(text, match):
-            pieces.append(text[start : match.end()])
-            start = match.end()
-    pieces.append(text[start:])
-    return tuple(piece.strip() for piece in pieces if _WORD.search(piece))
-
-
-def _is_boundary(text: str, match: re.Match[str]) -> bool:
-    mark = match.group()
-    following = text[match.end() : match.end() + 3].lstrip()[:1]
-    if mark[0] == "\n":
-        return mark.count("\n") > 1 or not following.islower()
-    if mark.startswith(("...", "…")):
-        return not following.islower()
-    return mark[0] != "." or not _is_abbreviated(text, match.start(), following)
-
-
-def _is_abbreviated(text: str, dot: int, following: str) -> bool:
-    before = text[max(0, dot - _ABBREVIATION_REACH) : dot].split()
-    if not before or not following:
-        return False
-    word = before[-1].lstrip("\"'`([“‘").lower()
-    if word in ABBREVIATIONS:
-        return True
-    if following.isdigit():
-        return word in DATED_ABBREVIATIONS
-    is_initial = len(word) == 1 and word.isalpha() and word != "i"
-    is_acronym = "." in word and len(word) <= 6 and word.replace(".", "").isalpha()
-    return is_initial or (is_acronym and not following.isupper())
 
 
 @lru_cache(maxsize=1 << 15)

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from rubriclab.methods.baselines import ANALYZE_RATE, DIRECT, FEW_SHOT, GEVAL
 from rubriclab.methods.checkeval import CHECKEVAL
+from rubriclab.methods.dcr import DCR
 from rubriclab.methods.hypoeval import HYPOEVAL
 from rubriclab.methods.method import Method
 from rubriclab.methods.names import MethodName
+from rubriclab.methods.seal import SEAL
 from rubriclab.methods.seeval import SEEVAL
 
 METHODS: Mapping[MethodName, Method] = {
-    method.name: method for method in (HYPOEVAL, CHECKEVAL, SEEVAL, DIRECT, FEW_SHOT, GEVAL, ANALYZE_RATE)
+    method.name: method for method in (HYPOEVAL, CHECKEVAL, SEEVAL, SEAL, DCR, DIRECT, FEW_SHOT, GEVAL, ANALYZE_RATE)
 }

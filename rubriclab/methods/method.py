@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from pydantic import BaseModel
 
-from rubriclab.checklist import Checklist
+from rubriclab.checklist import Checklist, Folder
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
@@ -51,17 +51,42 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitVerdict:
+    """What a judge found of one unit of a text by one criterion.
+
+    Attributes:
+        unit: its words.
+        sentences: the places of the text's sentences that it stands in, from 0, as `split_sentences` counts them.
+        value: 1 where the verdict speaks for the text, 0 where it speaks against it, a share in between where the unit
+            was rated; `None` where there is no usable verdict.
+        reason: the judge's, or what went wrong.
+        support: the facts that bear it out, in their own words.
+    """
+
+    unit: str
+    sentences: tuple[int, ...]
+    value: float | None
+    reason: str
+    support: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Rated:
     """One text's score by one criterion with the judge's reason, or no score and why it is missing.
 
-    `applies` is false where the judge found that the criterion cannot be asked of this text: that is an answer, and no
-    failure.
+    Attributes:
+        applies: false where the judge found that the criterion cannot be asked of this text: that is an answer, and no
+            failure.
+        weight: what it counts for in this text, where that differs from text to text.
+        units: the verdicts that the score is made of, where the text was judged piece by piece.
     """
 
     criterion: str
     score: float | None
     reason: str
     applies: bool = True
+    weight: float | None = None
+    units: tuple[UnitVerdict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +143,8 @@ class Method:
         learning_at_most: the most that learning asks of the judge and of the generator, if no reply needs a repair.
         scoring_at_most: the most that scoring one text asks.
         needs_labels: whether it can learn without a labelled text.
-        needs_checklist: whether it starts from seed questions.
+        checklists: the folder of `stores/` with the questions that it starts from; `None` if it asks none.
+        needs_checklist: whether it cannot do without them.
     """
 
     name: MethodName
@@ -130,6 +156,7 @@ class Method:
     learning_at_most: Callable[[Lesson, Any], tuple[Estimate, Estimate]]
     scoring_at_most: Callable[[Example, Part, Assignment], Estimate]
     needs_labels: bool = True
+    checklists: Folder | None = None
     needs_checklist: bool = False
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-MethodName = Literal["hypoeval", "checkeval", "seeval", "direct", "few_shot", "geval", "analyze_rate"]
+MethodName = Literal["hypoeval", "checkeval", "seeval", "seal", "dcr", "direct", "few_shot", "geval", "analyze_rate"]
 BaselineName = Literal["direct", "few_shot", "geval", "analyze_rate"]
 
 METHOD_NAMES: tuple[str, ...] = get_args(MethodName)

@@ -30,6 +30,7 @@ from rubriclab.methods.replies import Number, OnScale, Rating, Whole
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import DIGITS, Criterion, Part, rounded
 from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.units import Units
 
 # The most that providers report at each place of a reply.
 ALTERNATIVES = 20
@@ -208,12 +209,25 @@ async def learn_single(
         JudgeError: if there are such texts, and none of them could be scored.
     """
     say(f"{len(lesson.examples)} texts to score", 0.1)
-    rated, labels = await score_all(lesson, criterion, judge, form, settings), lesson.labels
+    rated = await score_all(lesson, criterion, judge, form, settings)
     require_some(tuple(rated.values()))
-    ids = tuple(sorted(rated))
+    return learned_single(method, lesson, criterion, rated, settings=settings)
+
+
+def learned_single(
+    method: MethodName,
+    lesson: Lesson,
+    criterion: Criterion,
+    rated: Mapping[str, Rated],
+    *,
+    settings: BaseModel,
+    units: Units | None = None,
+) -> Learned:
+    """Return the part of one criterion, with the evidence of the labelled texts' ratings, which are given by id."""
+    ids, labels = tuple(sorted(rated)), lesson.labels
     scores = values(rated, ids)
     kept = with_evidence(criterion, scores, np.array([labels[name] for name in ids], dtype=float))
-    part = Part(method=method, settings=settings.model_dump(mode="json"), criteria=(kept,))
+    part = Part(method=method, settings=settings.model_dump(mode="json"), criteria=(kept,), units=units)
     return Learned(part, ids, (criterion.id,), scores.reshape(-1, 1), scores, scores, optimistic=False)
 
 

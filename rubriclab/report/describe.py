@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from rubriclab.data.scale import show
 from rubriclab.report.wording import count, counted, excerpt, figure, listed
-from rubriclab.rubric import Criterion, Evidence, Provenance, Rubric
+from rubriclab.rubric import Criterion, Evidence, Part, Provenance, Rubric
 
 if TYPE_CHECKING:
+    from rubriclab.methods.method import UnitVerdict
     from rubriclab.scoring.score import CriterionScore
 
 ANSWERS = ("yes", "no", "n/a")
@@ -81,7 +82,44 @@ def source(criterion: Criterion) -> str:
 
 def remark(question: Criterion, *others: str) -> str:
     """Return what is said beside a question: `others`, where they are not empty, and how it came about."""
-    return "; ".join(filter(None, (*others, source(question))))
+    return "; ".join(filter(None, (*others, support(question), source(question))))
+
+
+def support(criterion: Criterion) -> str:
+    """Return what a yes has to be borne out by; empty where the judge simply says it."""
+    bearing = criterion.question.support if criterion.question else None
+    return f"a fact of the {bearing} must be named" if bearing else ""
+
+
+# What a part's criteria are asked of, by the kind of unit.
+PIECES = {
+    "sentence": "each sentence",
+    "sentence pair": "each pair of neighbouring sentences",
+    "fact": "each single fact that the text states",
+    "response": "the whole text",
+    "triple": "the whole text",
+}
+
+
+def units(part: Part) -> str:
+    """Return what a text is taken apart into, what that is held against and who weighs; empty for whole texts."""
+    if part.units is None:
+        return ""
+    beside = f", beside its {listed(part.units.beside)}" if part.units.beside else ""
+    asked = sum(criterion.question is not None for criterion in part.criteria)
+    judge = asked > 1 and "judge" in (part.settings.get("weights"), part.units.weights)
+    own = part.settings.get("weights") in ("as packed", "judge")
+    weighed = "; the judge weighs the questions for each text anew" if judge and own else ""
+    return f"Asked of {PIECES[part.units.kind]}{beside}{weighed}."
+
+
+def verdict(found: UnitVerdict) -> str:
+    """Return what was found of a unit, in a word: `holds`, `fails`, a share of the scale, or `none`."""
+    if found.value is None:
+        return "none"
+    if found.value in (0, 1):
+        return "holds" if found.value else "fails"
+    return f"{found.value:.0%} of the scale"
 
 
 def standing(criterion: Criterion) -> str:

@@ -12,7 +12,7 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import Rated
+from rubriclab.methods.method import Rated, UnitVerdict
 from rubriclab.rubric import Part, Rubric
 
 
@@ -20,14 +20,23 @@ from rubriclab.rubric import Part, Rubric
 class CriterionScore:
     """A text's score by one criterion, `None` where the judge gave none, and the judge's reason or what went wrong.
 
-    Questions score 1 where the answer speaks for the text, else 0. `applies` is false where the judge found that the
-    criterion cannot be asked of this text.
+    Questions score 1 where the answer speaks for the text, else 0; the mean of that over its units, where a text is
+    judged piece by piece. `applies`, `weight` and `units` are as in `Rated`.
     """
 
     id: str
     score: float | None
     reason: str
     applies: bool = True
+    weight: float | None = None
+    units: tuple[UnitVerdict, ...] = ()
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the score as one JSON object, without what its method does not know."""
+        row = asdict(self)
+        return {
+            name: value for name, value in row.items() if name not in ("weight", "units") or value not in (None, ())
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,7 @@ class Score:
 
     def to_row(self) -> dict[str, Any]:
         """Return the score as one JSON object."""
-        return asdict(self)
+        return {**asdict(self), "criteria": [criterion.to_row() for criterion in self.criteria]}
 
 
 def assignment_of(rubric: Rubric) -> Assignment:
@@ -72,7 +81,9 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
     results = await asyncio.gather(*(_score(part, example, assignment, judge) for part in rubric.parts))
     values = [value for value, _ in results if value is not None]
     criteria = tuple(
-        CriterionScore(r.criterion, r.score, r.reason, r.applies) for _, ratings in results for r in ratings
+        CriterionScore(r.criterion, r.score, r.reason, r.applies, r.weight, r.units)
+        for _, ratings in results
+        for r in ratings
     )
     complete = len(values) == len(results)
     return Score(

@@ -1,10 +1,11 @@
-"""A stream of rows to a stream of scores, in the same order, with a bounded number of texts under way."""
+"""A stream of rows to a stream of results, in the same order, with a bounded number of texts under way."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from typing import Any, TypeVar
 
 from rubriclab.data.example import Example
 from rubriclab.data.row import Fault
@@ -13,27 +14,41 @@ from rubriclab.judges.judge import Judge
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import Score, score_text, unscored
 
+R = TypeVar("R")
+T = TypeVar("T")
 
-async def score_stream(
+
+def score_stream(
     rubric: Rubric, rows: Iterable[Example | Fault], judge: Judge, name: str, under_way: int = 16
-) -> AsyncIterator[Score]:
+) -> AsyncGenerator[Score]:
     """Yield one score a row, in order; a faulty row is unscored with the fault as its reason.
 
-    At most `under_way` texts are held at a time, however long the stream is. If one text ends the run (a refused key, a
-    cap reached), the others under way are waited for, so that answers already paid for are kept.
+    At most `under_way` texts are held at a time, however long the stream is; see `stream`.
 
     Raises:
         SettingsError: if not even one text may be under way.
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
+    return stream(rows, lambda row: _score_row(rubric, row, judge, name), under_way)
+
+
+async def stream(rows: Iterable[R], work: Callable[[R], Coroutine[Any, Any, T]], under_way: int) -> AsyncGenerator[T]:
+    """Yield what `work` makes of each row, in order.
+
+    At most `under_way` rows are held at a time. If one of them ends the run (a refused key, a cap reached), the others
+    under way are waited for, so that answers already paid for are kept.
+
+    Raises:
+        SettingsError: if not even one row may be under way.
+    """
     if under_way < 1:
-        raise SettingsError(f"With {under_way} texts under way, none would ever be scored;", "allow at least one.")
+        raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
     source = iter(rows)
-    tasks: deque[asyncio.Task[Score]] = deque()
+    tasks: deque[asyncio.Task[T]] = deque()
     try:
         while True:
             while len(tasks) < under_way and (row := next(source, None)) is not None:
-                tasks.append(asyncio.ensure_future(_score_row(rubric, row, judge, name)))
+                tasks.append(asyncio.ensure_future(work(row)))
             if not tasks:
                 return
             yield await tasks.popleft()
@@ -45,7 +60,12 @@ async def score_stream(
             task.cancel()
 
 
+def fault_id(fault: Fault) -> str:
+    """Return what a result about a faulty row is known by: the row's own id, or else where it stands."""
+    return fault.id or f"{fault.where}:{fault.line}"
+
+
 async def _score_row(rubric: Rubric, row: Example | Fault, judge: Judge, name: str) -> Score:
     if isinstance(row, Fault):
-        return unscored(row.id or f"{row.where}:{row.line}", str(row), rubric, name, judge)
+        return unscored(fault_id(row), str(row), rubric, name, judge)
     return await score_text(rubric, row, judge, name)

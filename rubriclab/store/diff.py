@@ -120,6 +120,9 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
     }
     for part in rubric.parts:
         fields |= {f"sub-dimension {name}": meaning for name, meaning in (part.dimensions or {}).items()}
+        if part.units:
+            found = part.units
+            fields |= {"units": found.kind, "units beside": ", ".join(found.beside), "units weighed by": found.weights}
     settings = {part.method: part.settings for part in rubric.parts} | dict(provenance.settings)
     for method, values in settings.items():
         fields |= {f"{method}.{name}": value for name, value in values.items()}
@@ -167,6 +170,7 @@ def _wording(criterion: Criterion) -> dict[str, JsonValue]:
     if criterion.question:
         made = criterion.question
         wording |= {"better answer": made.better, "origin": made.origin, "seed": made.seed}
+        wording |= {"supported by facts of": made.support} if made.support else {}
     for shown in criterion.demonstrations:
         wording |= {f"demonstration {shown.example}, {name}": value for name, value in _shown(shown).items()}
     return wording

@@ -9,7 +9,8 @@ from typing import Any, Final, Literal, NoReturn
 from pydantic import JsonValue, ValidationError
 
 from rubriclab.errors import PackError, StoreError
-from rubriclab.rubric import Effort, Frozen, Provenance, Rubric
+from rubriclab.frozen import Frozen
+from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.store import Store
 from rubriclab.store.version import Version, check_name
 

@@ -24,6 +24,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
         "1:1",
         "--dry-run",
     ),
+    "improve": (HELDOUT, "--rubric", "news", "--price", "1:1", "--dry-run"),
     "lint": (CHECKOUT / "stores" / "checklists" / "summarization" / "coherence.json",),
     "list": (),
     "log": ("news",),

@@ -12,6 +12,8 @@ PUBLISHED_ASPECTS = {
     "SummEval": ("summarization", ["coherence", "consistency", "fluency", "relevance"]),
     "NewsRoom": ("summarization", ["coherence", "fluency", "informativeness", "relevance"]),
     "QAGS": ("summarization", ["consistency"]),
+    "QAGS as answers to check": ("factuality", ["consistency"]),
+    "QQP and PAWS": ("paraphrase", ["equivalence"]),
     "HANNA": ("story", ["relevance", "coherence", "empathy", "surprise", "engagement", "complexity"]),
     "WritingPrompts-A": ("story", ["grammaticality", "cohesiveness", "likability", "relevance"]),
     "Topical-Chat": (
@@ -57,7 +59,7 @@ def test_an_unknown_aspect_names_those_that_ship_and_the_option() -> None:
 
 
 def test_an_unknown_task_names_the_known_ones() -> None:
-    with pytest.raises(UserError, match="dialogue, story, summarization"):
+    with pytest.raises(UserError, match="dialogue, factuality, paraphrase, story, summarization"):
         find_aspect("recipe", "clarity")
 
 

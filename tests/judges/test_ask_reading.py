@@ -113,3 +113,9 @@ def raising(error: Exception) -> Any:
         raise error
 
     return script
+
+
+def test_half_a_character_in_a_reply_breaks_no_file() -> None:
+    value, _ = read(Reply('{"reasoning": "so \\ud83d and \\ud83d\\ude00", "score": 3}', "m"), rate())
+    assert value is not None
+    assert value.reasoning == "so ? and 😀"

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubriclab.measures.text import Text, jaccard, split_sentences, stem
+from rubriclab.measures.text import Text, jaccard, stem
+from rubriclab.sentences import split_sentences
 
 
 @pytest.mark.parametrize(
@@ -70,3 +71,7 @@ def test_jaccard_is_one_for_equal_sets_and_zero_for_empty_ones() -> None:
     assert jaccard(frozenset("ab"), frozenset("ab")) == 1
     assert jaccard(frozenset("ab"), frozenset("bc")) == pytest.approx(1 / 3)
     assert jaccard(frozenset(), frozenset()) == 0
+
+
+def test_brackets_that_a_tokeniser_has_spelled_out_are_no_words():
+    assert Text("they won 7-6 -LRB- 3 -rrb- again").words == ("they", "won", "7", "6", "3", "again")

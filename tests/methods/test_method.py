@@ -89,7 +89,7 @@ def test_every_setting_is_documented_under_its_field(name):
 
 def test_the_methods_that_need_no_labels_are_known():
     assert tuple(name for name in NAMES if name in WITHOUT_LABELS) == tuple(
-        name for name in NAMES if not METHODS[name].needs_labels and not METHODS[name].needs_checklist
+        name for name in NAMES if not METHODS[name].needs_labels and not METHODS[name].checklists
     )
 
 

@@ -14,8 +14,9 @@ from jinja2 import UndefinedError, meta
 from overall_scripts import OVERALL, overall, part, whole
 from overall_scripts import learn as learn_overall
 
-from rubriclab.checklist import load_checklist
+from rubriclab.checklist import load_checklist, seed_questions
 from rubriclab.data import Assignment, Scale, find_aspect, task_words
+from rubriclab.improving import improve_text
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval import HypoEvalSettings
@@ -25,7 +26,7 @@ from rubriclab.methods.hypoeval.rate import rate_prompt, rate_together_prompt
 from rubriclab.methods.method import Lesson, silent
 from rubriclab.methods.seeval.explain import Mistake, refine_prompt
 from rubriclab.prompts import Prompt, Repair, render
-from rubriclab.rubric import Demonstration
+from rubriclab.rubric import Demonstration, Rubric
 
 # The package's function `render` hides the module of the same name.
 MODULE = sys.modules["rubriclab.prompts.render"]
@@ -36,6 +37,28 @@ FENCE = re.compile(
 THREE = [criterion(name) for name in "abc"]
 TEXT = example(1, 3, source="The source.", context="The context.")
 TEXTS = [replace(text, context="Some facts.") if i % 2 else text for i, text in enumerate(examples(12))]
+PIECEWISE = [
+    replace(
+        text,
+        output=f"The dam broke on Monday. Nobody in town {number} was hurt. The mayor had closed the road. Ice melts.",
+        source=f"On Monday the dam broke. Nobody was hurt in town {number}. The road was closed by the mayor.",
+        context="Some facts.",
+        reference="The dam broke and the road was closed.",
+    )
+    for number, text in enumerate(examples(6))
+]
+UNITS = [
+    ("seal", "consistency", {"whole_below_facts": 2}),
+    ("seal", "relevance", {"verify": False}),
+    ("seal", "coherence", {"weights": "judge"}),
+    ("seal", "fluency", {"decompose": False}),
+    ("dcr", "consistency", {"verdict": "converted"}),
+    ("dcr", "consistency", {"verdict": "with the reason", "direction": "both", "level": "paragraph"}),
+]
+
+
+# What a template speaks of only where the judge weighs, or where a text was taken apart.
+ONLY_SOMETIMES = {"seal/support": {"aspect"}, "seal/rate": {"output"}}
 
 
 class Watched(EmbeddedJudge):
@@ -53,7 +76,7 @@ class Watched(EmbeddedJudge):
 def real() -> dict[str, list[Prompt]]:
     """Return the prompts of whole runs of learning, by template."""
     found: dict[str, list[Prompt]] = {}
-    for prompt in [*of_hypoeval(), *of_overall_scores(), *of_checklists()]:
+    for prompt in [*of_hypoeval(), *of_overall_scores(), *of_checklists(), *of_units()]:
         found.setdefault(prompt.name, []).append(prompt)
     return found
 
@@ -84,6 +107,22 @@ def of_checklists() -> list[Prompt]:
     given_ = Lesson(tuple(TEXTS), assignment(), findings(), load_checklist("summarization", ASPECT))
     asyncio.run(method.learn(given_, method.settings(), judge=judge, generator=judge, seed=1, say=silent))
     return judge.asked
+
+
+def of_units() -> list[Prompt]:
+    judge = Watched()
+    for name, aspect, chosen in UNITS:
+        learned = asyncio.run(learned_by(judge, name, aspect, **chosen))
+        asyncio.run(improve_text(learned, PIECEWISE[0], judge, "it@1"))
+    return judge.asked
+
+
+async def learned_by(judge, name: str, aspect: str, **chosen) -> Rubric:
+    method, about = METHODS[name], replace(assignment(), aspect=find_aspect("summarization", aspect))
+    texts = tuple(replace(text, scores={aspect: place % 5 + 1}) for place, text in enumerate(PIECEWISE))
+    given_ = Lesson(texts, about, (), seed_questions(method.checklists, "summarization", aspect))
+    learned = await method.learn(given_, method.settings(**chosen), judge=judge, generator=judge, seed=1, say=silent)
+    return Rubric(task="summarization", aspect=about.aspect, scale=about.scale, parts=(learned.part,))
 
 
 def user(prompt: Prompt) -> str:
@@ -124,9 +163,9 @@ def test_a_template_mentions_no_field_that_it_is_not_given(real, name):
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_a_name_that_is_missing_fails_instead_of_leaving_a_gap(real, name):
-    prompt = real[name][0]
     parsed = MODULE._environment().parse((MODULE.FOLDER / f"{name}.md").read_text())
-    for field in meta.find_undeclared_variables(parsed):
+    for field in meta.find_undeclared_variables(parsed) - ONLY_SOMETIMES.get(name, set()):
+        prompt = real[name][0]
         without = {key: value for key, value in prompt.fields.items() if key != field}
         with pytest.raises(UndefinedError, match=field):
             render(replace(prompt, fields=without))

@@ -36,8 +36,8 @@ A 5 reads as one account."""
 
 
 def question(name: str, trait: str = "links", **fields: Any) -> Criterion:
-    """Return a question with the id `name`; `better`, `origin` and `seed` are the question's own."""
-    made = {key: fields.pop(key) for key in ("better", "origin", "seed") if key in fields}
+    """Return a question with the id `name`; `better`, `origin`, `seed` and `support` are the question's own."""
+    made = {key: fields.pop(key) for key in ("better", "origin", "seed", "support") if key in fields}
     own: dict[str, Any] = {
         "statement": f"Does the summary pass the test {name}?",
         "question": Question(**({"origin": "seed"} | made)),

@@ -33,7 +33,7 @@ SELF_CLOSING = {"line", "circle", "rect", "path", "polygon", "polyline"}
 TAGS = """
 html head meta title style body header main nav section article h1 h2 h3 h4 p a bdi span strong div figure figcaption
 table caption thead tbody tr th td dl dt dd ul li details summary blockquote
-svg line circle rect path polygon polyline text
+q svg line circle rect path polygon polyline text
 """
 ATTRIBUTES = """
 lang charset name content http-equiv id class href aria-label aria-labelledby aria-hidden role dir scope

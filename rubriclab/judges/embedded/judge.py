@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rubriclab.errors import JudgeRefused
-from rubriclab.judges.embedded import overall, proposing, questions, rating
+from rubriclab.judges.embedded import comparing, overall, proposing, questions, rating, rewriting, sides, units
 from rubriclab.judges.judge import Reply, Token, Usage
 from rubriclab.prompts import Prompt
 
@@ -26,6 +26,14 @@ ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "seeval/explain": overall.explain,
     "seeval/refine": overall.refine,
     "seeval/rate": overall.rate_by_explanation,
+    "seal/facts": units.facts,
+    "seal/verify": units.verify,
+    "seal/support": units.support,
+    "seal/rate": units.rate,
+    "seal/propose": sides.propose,
+    "dcr/evaluate": comparing.evaluate,
+    "dcr/convert": comparing.convert,
+    "improve/rewrite": rewriting.rewrite,
     "direct/rate": overall.rate_by_definition,
     "few_shot/rate": overall.rate_by_demonstrations,
     "geval/steps": overall.steps,

@@ -1,8 +1,8 @@
 """Checklists by the offline judge: questions about measures, and answers read off them.
 
 A question of its own names a measure and a point of its usual range. Anybody else's question is taken to speak of the
-measures whose keywords it holds, and is answered yes where these, read the way they usually move with the aspect, stand
-above the middle of what is usual.
+measures whose keywords it holds: the answer is the good one where these, read the way they usually move with the
+aspect, stand above the middle of what is usual. The good answer is no to a question that asks for a fault.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from rubriclab.judges.embedded.knowledge import directions, usual_share
 from rubriclab.judges.embedded.rating import measured, measures_meant
 from rubriclab.judges.embedded.traits import BY_NAME, spoken_of
-from rubriclab.measures import CATALOGUE, Measure
+from rubriclab.measures import CATALOGUE
 
 # Points of a measure's usual range, in percent, at which finer questions cut.
 POINTS = (20, 35, 50, 65, 80)
@@ -27,6 +27,15 @@ MEASURES_EACH = 2
 
 _BY_TITLE = {entry.title: entry for entry in CATALOGUE}
 
+# What a question asks for that is no good sign, and the words around it that turn it into one.
+_FAULT = re.compile(
+    r"\b(?:contradict|inconsisten|at odds|oppos|rules? out|refut|mistake|error|slip|fault|breaks? (?:a|any|off)\b"
+    r"|left out|missing|over again|already|repeat|same thing twice|twice in a row|made up|invent|neither"
+    r"|no earlier|in no way|evidence does not|stray|stock|lifted|unrelated|afresh|blame|an aside|something else"
+    r"|foretell|in almost any)"
+)
+_WITHOUT = re.compile(r"\b(?:free (?:of|from)|avoid|without|rather than|no more than)\b")
+
 
 def diversify(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return questions on measures that usually move with the aspect and that no seed speaks of."""
@@ -35,8 +44,8 @@ def diversify(fields: Mapping[str, Any]) -> dict[str, Any]:
     about = spoken_of(f"{fields['sub_dimension']['name']} {fields['sub_dimension']['definition']}")
     names = [name for name in BY_NAME if usual[name] and name not in spoken]
     names.sort(key=lambda name: (-about.get(name, 0), name))
-    texts = [_worded(BY_NAME[name], MIDDLE, rising=usual[name] > 0) for name in names[: fields["count"]]]
-    texts = texts or [_worded(BY_NAME[next(iter(usual))], MIDDLE, rising=True)]
+    texts = [own_question(name, MIDDLE, rising=usual[name] > 0) for name in names[: fields["count"]]]
+    texts = texts or [own_question(next(iter(usual)), MIDDLE, rising=True)]
     questions = [{"seed": seeds[place % len(seeds)]["id"], "text": text} for place, text in enumerate(texts)]
     return {"reasoning": "Named measures that no question speaks of yet.", "questions": questions}
 
@@ -44,8 +53,8 @@ def diversify(fields: Mapping[str, Any]) -> dict[str, Any]:
 def elaborate(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return questions on the measures that the seed speaks of, at several points of their usual range."""
     usual = directions(fields)
-    names = _meant(fields, fields["sub_dimension"]["name"], fields["question"]["text"])[:MEASURES_EACH]
-    texts = [_worded(BY_NAME[name], point, rising=usual[name] >= 0) for name in names for point in POINTS]
+    names = meant(fields, fields["sub_dimension"]["name"], fields["question"]["text"])[:MEASURES_EACH]
+    texts = [own_question(name, point, rising=usual[name] >= 0) for name in names for point in POINTS]
     return {"reasoning": "Cut the measures that it speaks of at several points.", "questions": texts[: fields["most"]]}
 
 
@@ -74,45 +83,58 @@ def redundant(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def answer(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return an answer to each question about the text."""
-    values = measured(fields)
     answers = []
     for group in fields["sub_dimensions"]:
         for question in group["questions"]:
-            said, reason = _answer(fields, group["name"], question["text"], values)
+            said, reason = answered(fields, group["name"], question["text"])
             answers.append({"question": question["id"], "reason": reason, "answer": said})
     return {"answers": answers}
 
 
-def _answer(fields: Mapping[str, Any], dimension: str, question: str, values: Mapping[str, float]) -> tuple[str, str]:
+def answered(fields: Mapping[str, Any], dimension: str, question: str) -> tuple[str, str]:
+    """Return "yes", "no" or, where nothing can be measured, "n/a", with the measures it was read off."""
     own = _read(question)
     if own:
         name, above, point = own
-        share = _share(fields, name, values)
+        share = _share(fields, name)
         if math.isnan(share):
             return "n/a", f"Measured, not read: {BY_NAME[name].title} is undefined here."
         met = share >= point if above else share <= point
         return ("yes" if met else "no"), f"Measured, not read: {BY_NAME[name].title}, {share:.0%} of its usual range."
-    names = _meant(fields, dimension, question)
     usual = directions(fields)
-    shares = {name: _share(fields, name, values) for name in names}
+    shares = {name: _share(fields, name) for name in meant(fields, dimension, question)}
     good = [share if usual[name] >= 0 else 1 - share for name, share in shares.items() if not math.isnan(share)]
     if not good:
         return "n/a", "It speaks of nothing that can be measured here."
     told = "; ".join(f"{BY_NAME[name].title}, {share:.0%}" for name, share in shares.items() if not math.isnan(share))
-    return ("yes" if _mean(good) >= MIDDLE / 100 else "no"), f"Measured, not read: {told} of the usual range."
+    met = (_mean(good) >= MIDDLE / 100) != asks_for_fault(question)
+    return ("yes" if met else "no"), f"Measured, not read: {told} of the usual range."
 
 
-def _meant(fields: Mapping[str, Any], dimension: str, question: str) -> Sequence[str]:
+def asks_for_fault(question: str) -> bool:
+    """Return whether no is the good answer to a question, going by its words."""
+    said = question.lower()
+    return bool(_FAULT.search(said)) and not _WITHOUT.search(said)
+
+
+def meant(fields: Mapping[str, Any], dimension: str, question: str) -> Sequence[str]:
+    """Return the measures that a question of anybody's speaks of most."""
     return measures_meant({"trait": dimension, "statement": question, "levels": ()}, fields)
 
 
-def _share(fields: Mapping[str, Any], name: str, values: Mapping[str, float]) -> float:
-    value = values[name]
+def is_own(question: str) -> bool:
+    """Return whether a question is one that the offline judge has worded."""
+    return _read(question) is not None
+
+
+def own_question(name: str, point: int, *, rising: bool) -> str:
+    """Return a question on a measure, which is answered by whether a text reaches the point of its usual range."""
+    return f'Is "{BY_NAME[name].title}" {"at or above" if rising else "at or below"} {point} % of its usual range?'
+
+
+def _share(fields: Mapping[str, Any], name: str) -> float:
+    value = measured(fields)[name]
     return value if math.isnan(value) else usual_share(BY_NAME[name], value, fields["words"]["task"])
-
-
-def _worded(entry: Measure, point: int, *, rising: bool) -> str:
-    return f'Is "{entry.title}" {"at or above" if rising else "at or below"} {point} % of its usual range?'
 
 
 def _read(question: str) -> tuple[str, bool, float] | None:

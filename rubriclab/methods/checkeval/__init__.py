@@ -22,6 +22,7 @@ CHECKEVAL = Method(
     learning_at_most=learning_at_most,
     scoring_at_most=scoring_at_most,
     needs_labels=False,
+    checklists="checklists",
     needs_checklist=True,
 )
 

@@ -12,9 +12,10 @@ from rubriclab.judges.ask import ask, read
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.parts import parts
 from rubriclab.methods.checkeval.questions import payload
-from rubriclab.methods.checkeval.reading import YesNo
 from rubriclab.methods.checkeval.replies import Answers, SoundAnswers, asked_ids
 from rubriclab.methods.checkeval.settings import Ask, ScoringSettings
+from rubriclab.methods.questions import by_trait
+from rubriclab.methods.yes_no import YesNo
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
 
@@ -92,14 +93,6 @@ def _groups(questions: Sequence[Criterion], how: Ask) -> list[list[Criterion]]:
     if how == "one by one":
         return [[question] for question in questions]
     return [list(questions)] if how == "together" else list(by_trait(questions).values())
-
-
-def by_trait(questions: Sequence[Criterion]) -> dict[str, list[Criterion]]:
-    """Return the questions of each sub-dimension, in the order of their first ones."""
-    found: dict[str, list[Criterion]] = {}
-    for question in questions:
-        found.setdefault(question.trait, []).append(question)
-    return found
 
 
 def _sub_dimensions(group: Sequence[Criterion], dimensions: Mapping[str, str]) -> list[dict[str, object]]:

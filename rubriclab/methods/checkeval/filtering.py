@@ -17,10 +17,11 @@ from rubriclab.data.aspect import Aspect, shipped_aspects
 from rubriclab.data.assignment import Assignment
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.checkeval.questions import about, is_seed, payload
+from rubriclab.methods.checkeval.questions import payload
 from rubriclab.methods.checkeval.redundancy import redundant
 from rubriclab.methods.checkeval.replies import ELSEWHERE, SoundVerdicts, Verdict, Verdicts
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.questions import about, is_seed
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Dropped
 

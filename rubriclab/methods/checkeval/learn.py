@@ -21,10 +21,10 @@ from rubriclab.errors import ChecklistError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.answer import Answered, answers
 from rubriclab.methods.checkeval.augment import augmented
-from rubriclab.methods.checkeval.choose import BoolArray, Chosen, Sheet, choose
 from rubriclab.methods.checkeval.filtering import Filtered, filtered
 from rubriclab.methods.checkeval.score import rated, text_score
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.choose import BoolArray, Chosen, Sheet, choose
 from rubriclab.methods.method import Learned, Lesson, Progress, Rated, left_out, silent
 from rubriclab.methods.tracking import correlations
 from rubriclab.rubric import Criterion, Dropped, Part, rounded

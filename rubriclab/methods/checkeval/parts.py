@@ -8,9 +8,8 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator
 
-from rubriclab.measures.text import split_sentences
+from rubriclab.sentences import sentence_spans
 
 # Chinese and Japanese put no spaces between words: each character counts as one, with the punctuation around it.
 _CHARACTER = r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -47,16 +46,9 @@ def _cut(good: list[int], ideal: float, slack: float) -> int:
 
 def _preferences(text: str, words: list[re.Match[str]]) -> list[int]:
     """Return how good a place to cut it is after each number of words: 2 a paragraph's end, 1 a sentence's, else 0."""
-    sentences = set(_sentence_ends(text))
+    sentences = {end for _, end in sentence_spans(text)}
     found = [0]
     for word, following in itertools.pairwise(words):
         paragraph = _BLANK_LINE.search(text, word.end(), following.start())
         found.append(2 if paragraph else int(word.end() in sentences))
     return found
-
-
-def _sentence_ends(text: str) -> Iterator[int]:
-    at = 0
-    for sentence in split_sentences(text):
-        at = text.index(sentence, at) + len(sentence)
-        yield at

@@ -28,22 +28,6 @@ def make_question(
     )
 
 
-def about(criterion: Criterion) -> Question:
-    """Return how a question came about and how its answer counts.
-
-    Raises:
-        ValueError: if the criterion is no question.
-    """
-    if criterion.question is None:
-        raise ValueError(f"criterion {criterion.id!r}: expected a question, got a {criterion.kind}")
-    return criterion.question
-
-
-def is_seed(criterion: Criterion) -> bool:
-    """Return whether a person wrote the question."""
-    return about(criterion).origin == "seed"
-
-
 def payload(criterion: Criterion) -> dict[str, str]:
     """Return what is shown of a question: not which answer is better, since that would suggest one."""
     return {"id": criterion.id, "text": criterion.statement}

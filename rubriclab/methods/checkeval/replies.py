@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo, field_validator, model_validator
 
 from rubriclab.data.aspect import Words
-from rubriclab.methods.checkeval.reading import YesNo, read_answer
+from rubriclab.methods.yes_no import YesNo, read_answer
 
 # What a question is about that belongs to none of the aspects named.
 ELSEWHERE = "something else"

@@ -9,10 +9,11 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.checkeval.answer import Answered, answers, by_trait
-from rubriclab.methods.checkeval.questions import about
-from rubriclab.methods.checkeval.settings import Combine, ScoringSettings, Weights
+from rubriclab.methods.checkeval.answer import Answered, answers
+from rubriclab.methods.checkeval.settings import Combine, ScoringSettings
+from rubriclab.methods.choose import Weighing
 from rubriclab.methods.method import Rated
+from rubriclab.methods.questions import about, by_trait
 from rubriclab.rubric import DIGITS, Criterion, Part
 
 # With so much of the weight unanswered, a share would be one by another rubric; likewise a mean over parts of a text.
@@ -34,14 +35,14 @@ async def score(
 
 
 def text_score(
-    questions: Sequence[Criterion], ratings: Mapping[str, Rated], weights: Weights, scale: Scale
+    questions: Sequence[Criterion], ratings: Mapping[str, Rated], weights: Weighing, scale: Scale
 ) -> float | None:
     """Return the share of good answers, from [0, 1] to `scale`; rounded, so that equal shares stay equal."""
     found = share(questions, ratings, weights)
     return None if found is None else round(scale.low + found * scale.width, DIGITS)
 
 
-def share(questions: Sequence[Criterion], ratings: Mapping[str, Rated], weights: Weights) -> float | None:
+def share(questions: Sequence[Criterion], ratings: Mapping[str, Rated], weights: Weighing) -> float | None:
     """Return the weighted share of good answers among those given, in [0, 1]; `None` where too few are.
 
     With `weights` by sub-dimension it is the mean of the shares of those sub-dimensions that have an answer.

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from rubriclab.methods.choose import ChoosingSettings, Weighing
 from rubriclab.methods.replies import Number, Whole
 
 # What the paper does where it differs from what is better founded here: it has no labels, keeps no question of defect
@@ -22,7 +23,6 @@ PUBLISHED: Mapping[str, Any] = {
 FEWEST_PART_WORDS = 50
 
 Ask = Literal["by sub-dimension", "one by one", "together"]
-Weights = Literal["equal", "sub-dimensions", "regression"]
 Combine = Literal["share", "all", "any"]
 
 
@@ -35,7 +35,7 @@ class ScoringSettings(BaseModel):
     """One call per text and sub-dimension; one per question; or one per text (section 3.3: the paper groups by
     sub-dimension, having found no noticeable difference to single questions)."""
 
-    weights: Weights = "equal"
+    weights: Weighing = "equal"
     """What a text's score is: the share of good answers among all questions (paper); the mean of these shares by
     sub-dimension, however many questions each has; or a share weighted by regression on the labels (appendix C.2)."""
 
@@ -48,7 +48,7 @@ class ScoringSettings(BaseModel):
     `all` parts, or if `any` part, has it."""
 
 
-class CheckEvalSettings(ScoringSettings):
+class CheckEvalSettings(ScoringSettings, ChoosingSettings):
     """Everything tunable in CheckEval; hashed into the version it produced."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -83,25 +83,6 @@ class CheckEvalSettings(ScoringSettings):
     most_questions: Whole = Field(35, ge=1, le=200)
     """Most questions that are put to texts; the paper's final lists have 20 to 35."""
 
-    fewest_answers: Whole = Field(10, ge=3, le=1000)
-    """Answers on the training texts from which on these may speak against a question."""
-
-    against: Number = Field(0.2, ge=0, le=0.5)
-    """A question leaves where chance alone would give a correlation with the labels as far below zero in fewer cases
-    than this: 0 lets every question stay, 0.5 none of negative correlation. On 30 labels, 0.2 cost nothing where all
-    questions were sound (Spearman 0.65 on other texts with and without it), and brought 0.53 to 0.59 where of 24 four
-    were turned round and six answered by lot."""
-
-    repeated: Number = Field(0.95, gt=0, le=1)
-    """Correlation of two questions' answers from which on the later one adds nothing."""
-
-    selected: Whole = Field(0, ge=0, le=200)
-    """Most questions kept, by correlation with the labels; 0 keeps all that are left."""
-
-    penalty: Number = Field(30, ge=0.01, le=10_000)
-    """Ridge penalty of weights by regression. On 30 labels a light one (1) overfits: Spearman 0.61 on other texts, 0.63
-    with 30, 0.65 with equal weights, as the paper too finds no gain in regression."""
-
     @field_validator("part_words")
     @classmethod
     def _worth_a_call(cls, words: int) -> int:
@@ -128,6 +109,11 @@ class CheckEvalSettings(ScoringSettings):
     def asks_labels(self) -> bool:
         """Whether the labels take questions out."""
         return "labels" in self.filter
+
+    @property
+    def weighing(self) -> Weighing:
+        """What the questions that stay come to weigh."""
+        return self.weights
 
     @property
     def needs_labels(self) -> str | None:

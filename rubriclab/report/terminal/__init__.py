@@ -6,6 +6,7 @@ They read well at 80 columns, and as plain text where no terminal is. Whatever c
 
 from rubriclab.report.terminal.concordance import concordance_view
 from rubriclab.report.terminal.difference import difference_view
+from rubriclab.report.terminal.improvement import improvement_view, rewriting_view
 from rubriclab.report.terminal.lists import log_view, names_view, problems_view
 from rubriclab.report.terminal.results import results_view
 from rubriclab.report.terminal.version import version_view
@@ -13,9 +14,11 @@ from rubriclab.report.terminal.version import version_view
 __all__ = [
     "concordance_view",
     "difference_view",
+    "improvement_view",
     "log_view",
     "names_view",
     "problems_view",
     "results_view",
+    "rewriting_view",
     "version_view",
 ]

@@ -20,6 +20,8 @@ EXCERPT = 200
 
 def criteria_view(part: Part, definition: str, *, evidence: bool) -> Iterator[RenderableType]:
     """Yield the criteria of `part`, which judges the aspect that `definition` defines."""
+    if part.units:
+        yield text(describe.units(part), QUIET)
     for criterion in part.criteria:
         if criterion.kind != "question":
             yield ""

@@ -13,7 +13,7 @@ from rubriclab.checklist import Checklist, load_checklist, shipped_checklists
 from rubriclab.data import Assignment, Example, Scale, find_aspect, read, task_words
 from rubriclab.judges.ask import ask
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.embedded.questions import POINTS
+from rubriclab.judges.embedded.questions import POINTS, asks_for_fault
 from rubriclab.methods.checkeval.answer import answer_prompts
 from rubriclab.methods.checkeval.augment import diversify_prompt, elaborate_prompt
 from rubriclab.methods.checkeval.questions import make_question
@@ -101,3 +101,16 @@ async def test_answers_differ_between_texts_of_the_sample() -> None:
     texts = [question.text for question in COHERENCE.questions]
     seen = {tuple(a.answer for a in await answered(row.output, *texts, source=row.source)) for row in rows}
     assert len(seen) > 1
+
+
+async def test_the_good_answer_to_a_question_about_a_fault_is_no() -> None:
+    sign, fault = "Is the summary free of repeated sentences?", "Does the summary repeat a sentence?"
+    once, again = "The cat sat on a mat. A dog barked.", "The cat sat on a mat. " * 4
+    assert [a.answer for a in await answered(once, sign, fault)] == ["yes", "no"]
+    assert [a.answer for a in await answered(again, sign, fault)] == ["no", "yes"]
+
+
+def test_which_shipped_questions_ask_for_a_fault_is_told_from_their_words_but_for_one() -> None:
+    asked = [question for names in shipped_checklists() for question in load_checklist(*names).questions]
+    missed = [each.id for each in asked if asks_for_fault(each.text) != (each.better == "no")]
+    assert missed == ["structure-run-on"]

@@ -10,8 +10,8 @@ from rubriclab.digest import digest
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.checkeval.augment import SAMPLES, Pool, augmented
-from rubriclab.methods.checkeval.questions import about
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.questions import about
 
 TWO = checklist((1, 2))
 

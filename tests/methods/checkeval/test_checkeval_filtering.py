@@ -26,8 +26,8 @@ from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.checkeval.augment import augmented
 from rubriclab.methods.checkeval.filtering import Filtered, filtered, other_aspects, preferred
-from rubriclab.methods.checkeval.questions import about, is_seed
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.questions import about, is_seed
 from rubriclab.rubric import Criterion
 
 TWO = checklist((1, 2))

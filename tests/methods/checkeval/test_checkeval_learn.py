@@ -28,9 +28,9 @@ from rubriclab.judges import FakeJudge
 from rubriclab.learning import train
 from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
 from rubriclab.methods.checkeval.learn import learn
-from rubriclab.methods.checkeval.questions import about
 from rubriclab.methods.checkeval.settings import PUBLISHED
 from rubriclab.methods.method import Learned, Lesson, chosen_settings, silent
+from rubriclab.methods.questions import about
 from rubriclab.rubric import Criterion
 
 TEXTS = examples(24, groups=8)

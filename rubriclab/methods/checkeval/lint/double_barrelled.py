@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from rubriclab.methods.checkeval.lexicon import (
+from rubriclab.methods.checkeval.lint.reading import Reading, read
+from rubriclab.methods.grammar import (
     AUXILIARIES,
     CONJUNCTIONS,
     DETERMINERS,
@@ -21,7 +22,6 @@ from rubriclab.methods.checkeval.lexicon import (
     phrases,
     word_set,
 )
-from rubriclab.methods.checkeval.lint.reading import Reading, read
 
 # Qualities of a text. Joined, each has to be judged by itself. Adjectives that sort things (physical and emotional
 # effects, direct and reported speech) are none of these.

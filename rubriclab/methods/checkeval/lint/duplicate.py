@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from rapidfuzz import fuzz
 
-from rubriclab.methods.checkeval.lexicon import (
+from rubriclab.methods.checkeval.lint.reading import Reading
+from rubriclab.methods.grammar import (
     AUXILIARIES,
     CONJUNCTIONS,
     DETERMINERS,
@@ -23,7 +24,6 @@ from rubriclab.methods.checkeval.lexicon import (
     RELATIVES,
     word_set,
 )
-from rubriclab.methods.checkeval.lint.reading import Reading
 
 # Both of 100. Two questions are the same above the first, unless each has a word of its own that resembles no word of
 # the other above the second: "the first sentence" and "the last sentence" share all other words.

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from rubriclab.methods.checkeval.lexicon import (
+from rubriclab.methods.checkeval.lint.reading import Reading, read
+from rubriclab.methods.grammar import (
     CONJUNCTIONS,
     OPEN_WORDS,
     PREPOSITIONS,
@@ -18,7 +19,6 @@ from rubriclab.methods.checkeval.lexicon import (
     phrases,
     word_set,
 )
-from rubriclab.methods.checkeval.lint.reading import Reading, read
 
 _DEFECTS = word_set(
     "ambiguity bias cliche cliché contradiction defect deviation digression discrepancy distortion error "

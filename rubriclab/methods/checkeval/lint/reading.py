@@ -10,7 +10,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-from rubriclab.methods.checkeval.lexicon import (
+from rubriclab.methods.grammar import (
     AUXILIARIES,
     BASE_FORM_FOLLOWS,
     DETERMINERS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from rubriclab.methods.checkeval.lexicon import OPEN_WORDS, PREPOSITIONS, phrases
 from rubriclab.methods.checkeval.lint.reading import Reading
+from rubriclab.methods.grammar import OPEN_WORDS, PREPOSITIONS, phrases
 
 _WRITER = (
     "(?:author|writer|model|system|summari[sz]er|bot|chatbot|assistant|ai|annotator|poet|novelist|journalist"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from rubriclab.methods.checkeval.lexicon import phrases, word_set
 from rubriclab.methods.checkeval.lint.reading import Reading
+from rubriclab.methods.grammar import phrases, word_set
 
 # Praise and blame: they say that something should be, not what it is.
 _PRAISE_OR_BLAME = word_set(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubriclab.methods.checkeval.reading import read_answer
+from rubriclab.methods.yes_no import read_answer
 
 READ = {
     "yes": "yes",

@@ -1,6 +1,6 @@
 """The answer in a judge's words: yes, no, not applicable, or unreadable.
 
-The paper's published code looks for "yes" and "no" anywhere, inside words too. Here an answer is the whole of what was
+CheckEval's published code looks for "yes" and "no" anywhere, inside words too. Here an answer is the whole of what was
 said, or its beginning up to a mark that sets off an explanation; whatever could mean another answer as well is none.
 """
 
@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Literal
 
-from rubriclab.methods.checkeval.lexicon import (
+from rubriclab.methods.grammar import (
     AUXILIARIES,
     CONJUNCTIONS,
     DETERMINERS,

@@ -1,31 +1,71 @@
 """What training labels say of the questions: which ones leave, and what the others weigh.
 
-The paper has no labels, and finds no way to measure what its filter does. Here a question leaves if its answers never
-vary, if they run against the labels, or if they repeat another question's. The last two could be chance, with some
-thirty labels and as many questions; each rule says how much it takes.
+The papers have no labels, and CheckEval finds no way to measure what its filter does. Here a question leaves if its
+answers never vary, if they run against the labels, or if they repeat another question's. The last two could be chance,
+with some thirty labels and as many questions; each rule says how much it takes.
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field
 
-from rubriclab.methods.checkeval.answer import by_trait
-from rubriclab.methods.checkeval.questions import is_seed
-from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.questions import by_trait, is_seed
+from rubriclab.methods.replies import Number, Whole
 from rubriclab.methods.tracking import correlations
 from rubriclab.rubric import DIGITS, Criterion
 from rubriclab.stats.correlation import FloatArray
 
 BoolArray = npt.NDArray[np.bool_]
 
+# All the same; the same for each sub-dimension, shared by its questions; or by regression on the labels.
+Weighing = Literal["equal", "sub-dimensions", "regression"]
+
 # Answers that differ from the rest on one or two texts may well do so on the same ones: among some 400 pairs of
 # questions and 30 texts it happens by chance. Three of 30 on the same texts do so for one pair in 4,060.
 FEWEST_RARE = 3
+
+
+class ChoosingSettings(BaseModel):
+    """What choosing and weighing by labels hangs on, in the settings of every method that does so."""
+
+    model_config = ConfigDict(frozen=True)
+
+    fewest_answers: Whole = Field(10, ge=3, le=1000)
+    """Answers on the training texts from which on these may speak against a question."""
+
+    against: Number = Field(0.2, ge=0, le=0.5)
+    """A question leaves where chance alone would give a correlation with the labels as far below zero in fewer cases
+    than this: 0 lets every question stay, 0.5 none of negative correlation. On 30 labels, 0.2 cost nothing where all
+    questions were sound (Spearman 0.65 on other texts with and without it), and brought 0.53 to 0.59 where of 24 four
+    were turned round and six answered by lot."""
+
+    repeated: Number = Field(0.95, gt=0, le=1)
+    """Correlation of two questions' answers from which on the later one adds nothing."""
+
+    selected: Whole = Field(0, ge=0, le=200)
+    """Most questions kept, by correlation with the labels; 0 keeps all that are left."""
+
+    penalty: Number = Field(30, ge=0.01, le=10_000)
+    """Ridge penalty of weights by regression. On 30 labels a light one (1) overfits: Spearman 0.61 on other texts, 0.63
+    with 30, 0.65 with equal weights, as CheckEval's paper too finds no gain in regression."""
+
+    @property
+    @abstractmethod
+    def asks_labels(self) -> bool:
+        """Whether the labels take questions out."""
+
+    @property
+    @abstractmethod
+    def weighing(self) -> Weighing:
+        """What the questions that stay come to weigh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +96,7 @@ class Chosen:
     notes: tuple[str, ...] = ()
 
 
-def choose(questions: Sequence[Criterion], sheet: Sheet, settings: CheckEvalSettings) -> Chosen:
+def choose(questions: Sequence[Criterion], sheet: Sheet, settings: ChoosingSettings) -> Chosen:
     """Return what the labels leave of the questions, and what each weighs; without labels, all of them do.
 
     At least one question stays: where the labels speak against every one, the best of each sub-dimension.
@@ -79,18 +119,18 @@ def choose(questions: Sequence[Criterion], sheet: Sheet, settings: CheckEvalSett
 
 
 def weigh(
-    questions: Sequence[Criterion], good: FloatArray, labels: FloatArray, settings: CheckEvalSettings
+    questions: Sequence[Criterion], good: FloatArray, labels: FloatArray, settings: ChoosingSettings
 ) -> FloatArray:
     """Return the questions' weights, shape (questions,); zero for those that add nothing to the regression.
 
-    Regression is the paper's (appendix C.2) held to what a checklist can mean: least squares with a ridge penalty,
+    Regression is CheckEval's (appendix C.2) held to what a checklist can mean: least squares with a ridge penalty,
     since there are about as many questions as labels, and no weight below zero. A missing answer takes the mean of its
     question's others. Weights are told in multiples of their mean.
     """
-    if settings.weights == "sub-dimensions":
+    if settings.weighing == "sub-dimensions":
         sizes = {trait: len(each) for trait, each in by_trait(questions).items()}
         return np.array([round(1 / sizes[question.trait], DIGITS) for question in questions])
-    if settings.weights == "equal" or not len(labels):
+    if settings.weighing == "equal" or not len(labels):
         return np.ones(len(questions))
     from sklearn.linear_model import Ridge
 
@@ -101,7 +141,7 @@ def weigh(
 
 
 def _left(
-    order: Sequence[int], questions: Sequence[Criterion], sheet: Sheet, r: Sequence[float], settings: CheckEvalSettings
+    order: Sequence[int], questions: Sequence[Criterion], sheet: Sheet, r: Sequence[float], settings: ChoosingSettings
 ) -> tuple[dict[int, str], tuple[str, ...]]:
     """Return the columns that the labels speak against, with the reasons, and a note if these were overruled."""
     left = _unvarying(sheet, settings) | _against(sheet, r, settings)
@@ -113,7 +153,7 @@ def _left(
     return {column: reason for column, reason in left.items() if column not in best}, (note,)
 
 
-def _unvarying(sheet: Sheet, settings: CheckEvalSettings) -> dict[int, str]:
+def _unvarying(sheet: Sheet, settings: ChoosingSettings) -> dict[int, str]:
     """Return the columns whose answers never vary.
 
     Were the answer another for every tenth text, 30 texts would all hide that in one of 24 cases.
@@ -128,7 +168,7 @@ def _unvarying(sheet: Sheet, settings: CheckEvalSettings) -> dict[int, str]:
     return found
 
 
-def _against(sheet: Sheet, r: Sequence[float], settings: CheckEvalSettings) -> dict[int, str]:
+def _against(sheet: Sheet, r: Sequence[float], settings: ChoosingSettings) -> dict[int, str]:
     """Return the columns whose correlation with the labels lies below zero by more than chance allows, one-sided.
 
     Questions are written to speak for a text, so that one a little below zero is more likely a weak one by bad luck.
@@ -154,7 +194,7 @@ def chance_below(r: float, n: int) -> float:
 
 
 def _repeating(
-    order: Sequence[int], questions: Sequence[Criterion], sheet: Sheet, settings: CheckEvalSettings
+    order: Sequence[int], questions: Sequence[Criterion], sheet: Sheet, settings: ChoosingSettings
 ) -> dict[int, str]:
     """Return the columns that answer as an earlier one in `order` does, wherever they can be asked."""
     r, shared, rare = _pairs(sheet.good)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 from scipy.stats import pearsonr
 
-from rubriclab.methods.checkeval.choose import Chosen, Sheet, chance_below, choose, weigh
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.choose import Chosen, Sheet, chance_below, choose, weigh
 from rubriclab.rubric import Criterion
 
 N = 30

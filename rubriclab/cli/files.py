@@ -1,0 +1,63 @@
+"""Where a command's rows go: a file, or standard output for `-`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO
+
+from rubriclab.errors import DataError, SettingsError
+
+
+def check_place(output: str, texts: str, what: str, option: str) -> None:
+    """Return if `what` can be written to `output`, as far as can be told before there is any of it.
+
+    Raises:
+        SettingsError: if there is no such folder, or `texts` would be overwritten.
+    """
+    if output != "-" and not Path(output).absolute().parent.is_dir():
+        raise SettingsError(f"{output} cannot be written: No such file or directory.")
+    if Path(texts).exists() and Path(output).exists() and Path(output).samefile(texts):
+        raise SettingsError(f"{what} would overwrite {texts} while it is being read.", f"Give another {option}.")
+
+
+@contextmanager
+def writing(output: str) -> Iterator[Callable[[bytes], object]]:
+    """Yield what writes to `output`.
+
+    A file is opened with the first that is written: a run that is refused from the start leaves an earlier one as it
+    was. At the end, also one that is forced, all of it has been written.
+
+    Raises:
+        DataError: while writing, if the file cannot be opened.
+    """
+    with ExitStack() as files:
+        opened: list[IO[bytes]] = []
+
+        def write(content: bytes) -> None:
+            if not opened:
+                opened.append(sys.stdout.buffer if output == "-" else files.enter_context(_opened(output)))
+            opened[0].write(content)
+
+        try:
+            yield write
+        finally:
+            for file in opened:
+                file.flush()
+
+
+def lines(path: Path) -> int:
+    """Return how many lines a plain file has, for the bar; 0 where that is not the number of rows."""
+    if path.suffix not in (".jsonl", ".ndjson") or not path.is_file():
+        return 0
+    with path.open("rb") as file:
+        return sum(1 for _ in file)
+
+
+def _opened(output: str) -> IO[bytes]:
+    try:
+        return Path(output).open("wb")
+    except OSError as error:
+        raise DataError(f"{output} cannot be written: {error.strerror}.") from None

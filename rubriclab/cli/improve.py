@@ -1,0 +1,228 @@
+"""`rubriclab improve`: texts rewritten on the grounds of what a rubric finds wrong with them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rubriclab.cli.options import dry_run_option, json_option, judge_options, map_option, option, store_option
+
+if TYPE_CHECKING:
+    from rubriclab.cli.session import Choice, Session
+    from rubriclab.data.readers import Rows
+    from rubriclab.improving import Figures, Improvement
+    from rubriclab.judges.judge import Judge
+    from rubriclab.store import Version
+
+
+@click.command()
+@click.argument("texts")
+@option("--rubric", required=True, metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
+@option(
+    "--output",
+    "-o",
+    default="-",
+    metavar="PATH",
+    help="Where the texts go, as JSON Lines.  [default: standard output]",
+)
+@option("--rounds", type=click.IntRange(1, 20), default=2, show_default=True, help="The most rewritings of one text.")
+@option(
+    "--good-from",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.75,
+    show_default=True,
+    help="The share of the scale from which on a score is no fault.",
+)
+@option("--writer", metavar="JUDGE", help="Who rewrites.  [default: the judge]")
+@option(
+    "--second-judge",
+    metavar="JUDGE",
+    help="Who must not score a rewriting lower, and of whose reasons the writer sees nothing.",
+)
+@option("--diff", metavar="PATH", help="What changed and why, for people to read; - for standard output.")
+@judge_options
+@map_option
+@store_option
+@dry_run_option
+@json_option
+def improve(texts: str, **given: Any) -> None:
+    """Rewrite TEXTS where a rubric finds fault with them, and keep what scores higher: one row for each row, in order.
+
+    TEXTS is a .jsonl, .csv (both also .gz) or .parquet file, or - for standard input; it is read as a stream. Sentences
+    without fault are kept as they stand. Each row has the text in `output`, and every round in `improvement`.
+    """
+    from rubriclab.cli.session import Choice, judge_of, session
+    from rubriclab.data import parse_mapping, read
+    from rubriclab.data.mapping import NATIVE
+    from rubriclab.improving import require_reasons
+
+    _check_places(texts, given)
+    rows = read(texts, parse_mapping(given["mapping"]) if given["mapping"] else NATIVE)
+    with session(given["store"], given) as work:
+        version = work.store.load(given["rubric"])
+        require_reasons(version.rubric, version.ref)
+        judge = judge_of(version, given["judge"])
+        writer = Choice(_also(given["writer"], judge)) if given["writer"] else judge
+        second = Choice(_also(given["second_judge"], judge)) if given["second_judge"] else None
+        if given["dry_run"]:
+            _say_most(rows, version, (judge, writer, second), given)
+        else:
+            _improve(rows, version, _Judges.of(work, judge, writer, second), work, given)
+
+
+def _check_places(texts: str, given: dict[str, Any]) -> None:
+    from rubriclab.cli.files import check_place
+    from rubriclab.errors import SettingsError
+
+    output, diff = given["output"], given["diff"]
+    if given["dry_run"]:
+        return
+    if given["as_json"] and "-" in (output, diff):
+        holds = "the texts" if output == "-" else "what changed"
+        option = "--output" if output == "-" else "--diff"
+        raise SettingsError(f"--json prints a summary, but standard output holds {holds}.", f"Give {option} PATH.")
+    if diff is not None and (output == diff or Path(output).absolute() == Path(diff).absolute()):
+        both = "standard output" if diff == "-" else diff
+        raise SettingsError(f"--output and --diff would both be written to {both}.", "Give each a PATH of its own.")
+    check_place(output, texts, "The texts", "--output")
+    check_place(diff or "-", texts, "What changed", "--diff")
+
+
+def _also(named: str, judge: Choice) -> str:
+    """Return the judge named beside the first one, and say what it is unless that has been said."""
+    from rubriclab.cli.session import judge_named
+
+    return named if named == judge.spec else judge_named(named)
+
+
+@dataclass(frozen=True)
+class _Judges:
+    """Who takes part."""
+
+    judge: Judge
+    writer: Judge
+    second: Judge | None
+
+    @classmethod
+    def of(cls, work: Session, judge: Choice, writer: Choice, second: Choice | None) -> _Judges:
+        asked = work.judge(judge)
+        writing = asked if writer.spec == judge.spec else work.judge(writer)
+        return cls(asked, writing, _second(asked, work.judge(second)) if second else None)
+
+
+def _second(judge: Judge, second: Judge) -> Judge:
+    from rubriclab.errors import SettingsError
+
+    if judge.identity == second.identity:
+        raise SettingsError(
+            f"{second.name} is the judge itself, who has seen what was gained already;",
+            "name another --second-judge.",
+        )
+    return second
+
+
+def _say_most(
+    rows: Rows, version: Version, choices: tuple[Choice, Choice, Choice | None], given: dict[str, Any]
+) -> None:
+    from rubriclab.cli.dry_run import say_most, scoring_at_most
+    from rubriclab.cli.session import note
+    from rubriclab.data import Example
+    from rubriclab.improving import rewriting_at_most
+    from rubriclab.methods.estimate import Estimate
+
+    scoring, rewriting = Estimate(), Estimate()
+    for row in rows:
+        if isinstance(row, Example):
+            scoring += scoring_at_most(version.rubric, [row])
+            rewriting += rewriting_at_most(version.rubric, row)
+    judged = scoring * (1 + given["rounds"])
+    roles = ("judge", "writer", "second judge")
+    asked = zip(roles, choices, (judged, rewriting * given["rounds"], judged), strict=True)
+    named = {role: (choice.spec, most) for role, choice, most in asked if choice}
+    say_most(
+        {role: most for role, (_, most) in named.items()}, {role: spec for role, (spec, _) in named.items()}, given
+    )
+    note("A text that becomes longer can take more.")
+
+
+def _improve(rows: Rows, version: Version, judges: _Judges, work: Session, given: dict[str, Any]) -> None:
+    import orjson
+
+    from rubriclab.cli.files import lines, writing
+    from rubriclab.cli.progress import progress
+    from rubriclab.cli.session import finish, note
+    from rubriclab.errors import JudgeError, RubriclabError
+    from rubriclab.improving import ImproveSettings, figures, improve_stream
+
+    done: list[Figures] = []
+    reason: str | None = None
+    whole = lines(Path(rows.where)) if sys.stderr.isatty() else 0
+    # Two consoles of rich, one of them with a moving bar, would write over each other.
+    bar = nullcontext(_still) if given["diff"] == "-" else progress(work.ledger)
+    with writing(given["output"]) as write, writing(given["diff"] or "-") as write_diff, bar as advance:
+
+        async def run() -> None:
+            nonlocal reason
+            improved = improve_stream(
+                version.rubric,
+                rows,
+                judges.judge,
+                version.ref,
+                2 * work.options.concurrency,
+                writer=judges.writer,
+                second_judge=judges.second,
+                settings=ImproveSettings(rounds=given["rounds"], good_from=given["good_from"]),
+            )
+            async for text in improved:
+                write(orjson.dumps(text.to_row(), option=orjson.OPT_APPEND_NEWLINE))
+                if given["diff"]:
+                    _show(text, given["diff"], write_diff)
+                done.append(figures(text))
+                reason = text.unscored if text.example else reason
+                advance(f"{len(done):,} texts", len(done) / whole if whole else -1.0)
+
+        try:
+            finish(run)
+        except (RubriclabError, KeyboardInterrupt):
+            note(f"{len(done):,} rows were written before it ended")
+            raise
+    _summary(version, judges, done, work, given)
+    if reason and not (work.ledger.asked or work.ledger.cached):
+        raise JudgeError(f"The provider gave no reply at all; the latest reason: {reason}")
+
+
+def _still(_doing: str, _share: float) -> None:
+    """Show nothing."""
+
+
+def _show(text: Improvement, diff: str, write: Callable[[bytes], object]) -> None:
+    """Print what changed in a text, if anything did."""
+    if text.outcome != "improved":
+        return
+    from rubriclab.cli.printing import print_view, view_text
+    from rubriclab.report.terminal import rewriting_view
+
+    if diff == "-":
+        print_view(rewriting_view(text))
+    else:
+        write(view_text(rewriting_view(text)).encode("utf-8", "backslashreplace"))
+
+
+def _summary(version: Version, judges: _Judges, done: list[Figures], work: Session, given: dict[str, Any]) -> None:
+    from rubriclab.cli.printing import effort_row, print_json, print_view
+    from rubriclab.improving import summary
+
+    second = judges.second.name if judges.second else None
+    found = summary(version.rubric, version.ref, done, judges.judge.name, second)
+    if given["as_json"]:
+        print_json({**found.to_row(), "output": given["output"], **effort_row(work.effort())})
+        return
+    from rubriclab.report.terminal import improvement_view
+
+    print_view(improvement_view(found, work.effort()), err=True)

@@ -1,0 +1,29 @@
+"""The bases of what is stored: immutable plain data, whose JSON stays what it was when fields are added."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+
+
+class Frozen(BaseModel):
+    """Base of everything that is stored: immutable, and strict about names it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Extended(Frozen):
+    """Base of what has gained fields since versions were first stored.
+
+    The fields named in `added` are left out of the JSON while they have their default: content that does not use them
+    is written as it was before they came, and keeps its digest.
+    """
+
+    added: ClassVar[frozenset[str]] = frozenset()
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        unused = {name for name in self.added if getattr(self, name) == fields[name].default}
+        return {name: value for name, value in write(self).items() if name not in unused}

@@ -1,0 +1,180 @@
+"""What was gained over many texts, by the judge that the rewritings were made for and by one that saw none of it.
+
+A rewriting is made from the judge's reasons and taken where its score rises, so the judge's own gain flatters: part of
+it is noise that was selected. A second judge's gain is free of the first; and how it sees the rewritings that the judge
+would take, before it has a say itself, is free of both selections.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, get_args
+
+import numpy as np
+
+from rubriclab.improving.diff import sentences_changed
+from rubriclab.improving.record import Improvement, Outcome, value
+from rubriclab.rubric import Rubric
+from rubriclab.scoring.score import Score
+from rubriclab.sentences import split_sentences
+from rubriclab.stats.bootstrap import Estimate, estimate
+from rubriclab.stats.correlation import FloatArray
+
+RESAMPLES = 1000
+CONFIDENCE = 0.95
+BATCH_ELEMENTS = 2**20
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+Pair = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a summary needs to know of one text; its words are not kept.
+
+    Attributes:
+        group: the input that it shares with rivals.
+        outcome: what became of it.
+        scores, second_scores: before and after.
+        criteria: scores before and after by each criterion.
+        sentences, changed: in the text as it came, and how many of them were changed.
+        seen: by how much the second judge's score rose with each rewriting that the judge would have taken.
+    """
+
+    group: str
+    outcome: Outcome
+    scores: Pair
+    second_scores: Pair
+    criteria: Mapping[str, Pair]
+    sentences: int
+    changed: int
+    seen: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """Mean scores before and after, and the mean gain with its interval: paired, over the texts that have both."""
+
+    name: str
+    texts: int
+    before: float | None
+    after: float | None
+    gain: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What came of improving many texts.
+
+    Attributes:
+        texts: rows, those among them that hold no text too.
+        outcomes: how many texts had each of them.
+        sentences, changed: of all texts that could be compared.
+        judge, second_judge: the gain by each.
+        criteria: the judge's gain by each criterion.
+        seen: of the rewritings that the judge would take, how many the second judge scores `higher`, `equal`, `lower`.
+    """
+
+    rubric: str
+    texts: int
+    outcomes: Mapping[Outcome, int]
+    sentences: int
+    changed: int
+    judge: Gain
+    second_judge: Gain | None
+    criteria: tuple[Gain, ...]
+    seen: Mapping[str, int]
+
+    def to_row(self) -> dict[str, Any]:
+        """Return all of it as one JSON object."""
+        return asdict(self)
+
+
+def figures(done: Improvement) -> Figures:
+    """Return what a summary needs to know of one text."""
+    before, after = (done.example.output if done.example else ""), done.output or ""
+    compared = done.unscored is None
+    return Figures(
+        group=done.example.group if done.example else done.id,
+        outcome=done.outcome,
+        scores=(value(done.before), value(done.after)),
+        second_scores=(value(done.second_before), value(done.second_after)),
+        criteria=_paired(done.before, done.after),
+        sentences=len(split_sentences(before)) if compared else 0,
+        changed=sentences_changed(before, after) if compared else 0,
+        seen=_seen(done),
+    )
+
+
+def summary(rubric: Rubric, name: str, texts: Sequence[Figures], judge: str, second_judge: str | None) -> Summary:
+    """Return what came of texts that were improved by `rubric`, known as `name`, and these judges."""
+    outcomes = Counter(text.outcome for text in texts)
+    traits = {criterion.id: criterion.trait for criterion in rubric.criteria}
+    ids = dict.fromkeys(known for text in texts for known in text.criteria)
+    seen = [rise for text in texts for rise in text.seen]
+    return Summary(
+        rubric=name,
+        texts=len(texts),
+        outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES},
+        sentences=sum(text.sentences for text in texts),
+        changed=sum(text.changed for text in texts),
+        judge=_gain(judge, [text.scores for text in texts], texts),
+        second_judge=_gain(second_judge, [text.second_scores for text in texts], texts) if second_judge else None,
+        criteria=tuple(
+            _gain(
+                f"{known} {traits.get(known, 'all criteria as one')}",
+                [text.criteria.get(known, (None, None)) for text in texts],
+                texts,
+            )
+            for known in ids
+        ),
+        seen={
+            "higher": sum(rise > 0 for rise in seen),
+            "equal": sum(rise == 0 for rise in seen),
+            "lower": sum(rise < 0 for rise in seen),
+        },
+    )
+
+
+def _paired(before: Score | None, after: Score | None) -> dict[str, Pair]:
+    if before is None or after is None:
+        return {}
+    found = {criterion.id: criterion.score for criterion in after.criteria}
+    return {criterion.id: (criterion.score, found.get(criterion.id)) for criterion in before.criteria}
+
+
+def _seen(done: Improvement) -> tuple[float, ...]:
+    found: list[float] = []
+    now = value(done.second_before)
+    for each in done.rounds:
+        if now is not None and each.second_score is not None:
+            found.append(each.second_score - now)
+        now = each.second_score if each.taken else now
+    return tuple(found)
+
+
+def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[Figures]) -> Gain:
+    table = np.array([[np.nan if score is None else score for score in pair] for pair in pairs], dtype=float)
+    both = ~np.isnan(table.reshape(-1, 2)).any(axis=1)
+    before, after = table.reshape(-1, 2)[both].T
+    groups = [text.group for text, used in zip(texts, both, strict=True) if used]
+    if not groups:
+        return Gain(name, 0, None, None, Estimate(None, None, None))
+    return Gain(name, len(groups), float(before.mean()), float(after.mean()), _mean(after - before, groups))
+
+
+def _mean(values: FloatArray, groups: Sequence[str]) -> Estimate:
+    """Return the mean with its interval, drawing groups of texts; the texts themselves, where there is one group."""
+    names, cluster = np.unique(groups, return_inverse=True)
+    if len(names) == 1:
+        names, cluster = np.array(groups), np.arange(len(groups))
+    sums, sizes = np.bincount(cluster, values), np.bincount(cluster)
+
+    def mean(counts: FloatArray) -> FloatArray:
+        return np.asarray((counts @ sums) / (counts @ sizes), dtype=float)
+
+    batch = max(1, BATCH_ELEMENTS // len(names))
+    return estimate(mean, len(names), resamples=RESAMPLES, confidence=CONFIDENCE, seed=0, batch=batch)

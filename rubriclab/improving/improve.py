@@ -1,0 +1,204 @@
+"""The rounds in which a text is rewritten, judged again and kept only if it has become better (DCR, algorithm 1).
+
+The paper takes every rewriting, and measures what was gained by the evaluator whose reasons the rewriting was made
+from. Here a rewriting is taken only if that judge's score rises and a second judge's, which the writer knows nothing
+of, does not fall; what is refused is kept in the record, and another wording is asked for. Two rounds bring the paper
+near all that can be gained (its Fig. 4).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rubriclab.data.example import Example
+from rubriclab.data.row import Fault
+from rubriclab.data.scale import show
+from rubriclab.improving.faults import TextFault, require_reasons, text_faults
+from rubriclab.improving.record import Improvement, Refusal, Round, value
+from rubriclab.improving.rewrite import Draft, rewrite, rewrite_prompt
+from rubriclab.judges.judge import Judge
+from rubriclab.methods.replies import Number, Whole
+from rubriclab.rubric import Rubric
+from rubriclab.scoring.score import Score, score_text
+from rubriclab.scoring.stream import fault_id, stream
+
+
+class ImproveSettings(BaseModel):
+    """How texts are rewritten."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rounds: Whole = Field(2, ge=1, le=20)
+    """The most rewritings of one text, whether taken or not."""
+
+    good_from: Number = Field(0.75, gt=0, le=1)
+    """The share of the scale from which on a score is no fault."""
+
+
+async def improve_text(
+    rubric: Rubric,
+    example: Example,
+    judge: Judge,
+    name: str,
+    *,
+    writer: Judge | None = None,
+    second_judge: Judge | None = None,
+    settings: ImproveSettings | None = None,
+) -> Improvement:
+    """Return a text rewritten where `judge` finds fault with it by `rubric`, which is known as `name`.
+
+    Sentences without fault are kept character by character, as is what stands between them, unless a criterion finds
+    fault with the text as a whole: then any sentence may change.
+
+    Args:
+        writer: who rewrites; the judge itself, if nobody else is given.
+        second_judge: who must not score a rewriting lower; its reasons are never shown to the writer.
+
+    Raises:
+        SettingsError: if the rubric gives no reasons to rewrite by.
+        JudgeRefused, BudgetReached, ReplayMiss: as the judges do; they concern every text.
+    """
+    require_reasons(rubric, name)
+    work = _Work(rubric, name, judge, writer or judge, second_judge, settings or ImproveSettings())
+    return await _improve(example, work)
+
+
+def improve_stream(
+    rubric: Rubric,
+    rows: Iterable[Example | Fault],
+    judge: Judge,
+    name: str,
+    under_way: int = 16,
+    *,
+    writer: Judge | None = None,
+    second_judge: Judge | None = None,
+    settings: ImproveSettings | None = None,
+) -> AsyncGenerator[Improvement]:
+    """Yield what `improve_text` returns for each row, in order; of a faulty row, why there is nothing to improve.
+
+    At most `under_way` texts are held at a time.
+
+    Raises:
+        SettingsError: if the rubric gives no reasons to rewrite by, or not even one text may be under way.
+        JudgeRefused, BudgetReached, ReplayMiss: as the judges do; they concern every text.
+    """
+    require_reasons(rubric, name)
+    work = _Work(rubric, name, judge, writer or judge, second_judge, settings or ImproveSettings())
+    return stream(rows, lambda row: _improve_row(row, work), under_way)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """By what texts are improved, and by whom."""
+
+    rubric: Rubric
+    name: str
+    judge: Judge
+    writer: Judge
+    second: Judge | None
+    settings: ImproveSettings
+
+    def start(self, row: str, example: Example | None) -> Improvement:
+        names = (self.name, self.judge.name, self.writer.name, self.second.name if self.second else None)
+        return Improvement(row, example, example.output if example else None, *names)
+
+    async def score(self, example: Example) -> Score:
+        return await score_text(self.rubric, example, self.judge, self.name)
+
+    async def second_score(self, example: Example) -> Score | None:
+        return await score_text(self.rubric, example, self.second, self.name) if self.second else None
+
+    def faults(self, score: Score, output: str) -> tuple[TextFault, ...]:
+        return text_faults(self.rubric, score, output, self.settings.good_from)
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """A text between two rounds, with its scores and what is wrong with it."""
+
+    example: Example
+    score: Score
+    second: Score | None
+    faults: tuple[TextFault, ...]
+
+
+async def _improve_row(row: Example | Fault, work: _Work) -> Improvement:
+    if isinstance(row, Fault):
+        return replace(work.start(fault_id(row), None), unscored=str(row))
+    return await _improve(row, work)
+
+
+async def _improve(example: Example, work: _Work) -> Improvement:
+    score, second = await asyncio.gather(work.score(example), work.second_score(example))
+    first = now = _Standing(example, score, second, work.faults(score, example.output))
+    rounds: list[Round] = []
+    unscored = _incomparable(first)
+    while now.faults and not unscored and len(rounds) < work.settings.rounds:
+        done, now = await _round(now, rounds, work)
+        rounds.append(done)
+    return replace(
+        work.start(example.id, example),
+        output=now.example.output,
+        before=first.score,
+        after=now.score,
+        second_before=first.second,
+        second_after=now.second,
+        faults_before=len(first.faults),
+        faults_left=len(now.faults),
+        rounds=tuple(rounds),
+        unscored=unscored,
+    )
+
+
+def _incomparable(first: _Standing) -> str | None:
+    if first.score.unscored:
+        return first.score.unscored
+    if first.faults and first.second and first.second.unscored:
+        return f"no score by the second judge, so no rewriting could be taken: {first.second.unscored}"
+    return None
+
+
+async def _round(now: _Standing, before: Sequence[Round], work: _Work) -> tuple[Round, _Standing]:
+    """Return the next round, and how the text stands after it."""
+    number = len(before) + 1
+    # Unless the last rewriting was taken, the question is the same again.
+    again = bool(before) and not before[-1].taken
+    prompt = rewrite_prompt(work.rubric, now.example, now.faults, sample=number if again else 0)
+    draft = await rewrite(work.writer, prompt, now.example.output)
+    if draft.missing is not None:
+        return Round(number, now.faults, draft.changes, None, None, "no usable rewriting", draft.missing), now
+    return await _judged(number, now, draft, work)
+
+
+async def _judged(number: int, now: _Standing, draft: Draft, work: _Work) -> tuple[Round, _Standing]:
+    example = replace(now.example, output=draft.output)
+    score, second = await work.score(example), None
+    gain, why = _gain(now.score, score, "the judge")
+    refused: Refusal | None = None if gain > 0 else "refused by the judge"
+    if refused is None and now.second is not None:
+        second = await work.second_score(example)
+        gain, also = _gain(now.second, second, "the second judge")
+        refused, why = None if gain >= 0 else "refused by the second judge", f"{why}; {also}"
+    done = Round(number, now.faults, draft.changes, value(score), value(second), refused, why)
+    return done, now if refused else _Standing(example, score, second, work.faults(score, draft.output))
+
+
+def _gain(before: Score, after: Score | None, who: str) -> tuple[float, str]:
+    """Return how far the score has risen, and from what to what; a loss beyond all others where that cannot be told."""
+    if before.score is None or after is None or after.score is None:
+        return -math.inf, f"{who} gives no score: {after.unscored if after else before.unscored}"
+    found = f"{who}: {show(before.score)} to {show(after.score)}"
+    # Without a verdict on what was at fault, what is left has a better score.
+    if (more := _unanswered(after) - _unanswered(before)) > 0:
+        return -math.inf, f"{found}, but {more} more of its verdicts {'is' if more == 1 else 'are'} missing"
+    return after.score - before.score, found
+
+
+def _unanswered(score: Score) -> int:
+    verdicts = sum(unit.value is None for criterion in score.criteria for unit in criterion.units)
+    return verdicts + score.answers_missing

@@ -1,0 +1,26 @@
+"""DCR: each sentence is held against a reference, with a reason; reasons become marks, and marks the score.
+
+Its evaluator (DCE) and its converter of reasons into marks (AMC); its improver is `rubriclab.improving`.
+"""
+
+from rubriclab.methods.dcr.estimate import learning_at_most, scoring_at_most
+from rubriclab.methods.dcr.learn import learn
+from rubriclab.methods.dcr.score import score
+from rubriclab.methods.dcr.settings import PUBLISHED, DCRSettings
+from rubriclab.methods.method import Method
+
+DCR = Method(
+    name="dcr",
+    settings=DCRSettings,
+    published=PUBLISHED,
+    prompts=("dcr/evaluate", "dcr/convert"),
+    learn=learn,
+    score=score,
+    learning_at_most=learning_at_most,
+    scoring_at_most=scoring_at_most,
+    needs_labels=False,
+    checklists="comparisons",
+    needs_checklist=True,
+)
+
+__all__ = ["DCR", "DCRSettings"]

@@ -1,0 +1,23 @@
+"""SEAL: a text taken apart into units, each verified by yes/no questions, its score reckoned from that by rule."""
+
+from rubriclab.methods.method import Method
+from rubriclab.methods.seal.estimate import learning_at_most, scoring_at_most
+from rubriclab.methods.seal.learn import learn
+from rubriclab.methods.seal.score import score
+from rubriclab.methods.seal.settings import PUBLISHED, SealSettings
+
+SEAL = Method(
+    name="seal",
+    settings=SealSettings,
+    published=PUBLISHED,
+    prompts=("seal/propose", "seal/facts", "seal/verify", "seal/support", "seal/rate"),
+    learn=learn,
+    score=score,
+    learning_at_most=learning_at_most,
+    scoring_at_most=scoring_at_most,
+    needs_labels=False,
+    checklists="units",
+    needs_checklist=False,
+)
+
+__all__ = ["SEAL", "SealSettings"]

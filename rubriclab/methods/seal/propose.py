@@ -1,0 +1,129 @@
+"""New sub-dimensions of an aspect, each with its question: what the paper names as future work (section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, Field, ValidationInfo, field_validator
+
+from rubriclab.checklist import Checklist
+from rubriclab.data.aspect import Words
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.judges.ask import ask
+from rubriclab.judges.judge import Judge
+from rubriclab.methods.method import Lesson
+from rubriclab.methods.seal.facts import label
+from rubriclab.methods.seal.settings import SealSettings, units_of
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Criterion, Evidence, Question
+
+# Independent samples of unusable replies tried before a proposal counts as failed.
+SAMPLES = 3
+TOKENS_PER_PROPOSAL = 200
+
+
+class NewSubDimension(BaseModel):
+    """A side of an aspect with the question that checks it."""
+
+    name: Words
+    definition: Words
+    question: Words
+
+
+class Proposal(BaseModel):
+    """Sides of an aspect that are not checked yet."""
+
+    reasoning: str
+    sub_dimensions: list[NewSubDimension] = Field(min_length=1)
+
+    @field_validator("sub_dimensions")
+    @classmethod
+    def _new(cls, found: list[NewSubDimension], info: ValidationInfo) -> list[NewSubDimension]:
+        """Return those that are neither known nor repeated."""
+        known = info.context["known"] if info.context else ()
+        taken = {_plain(words) for each in known for words in (each["name"], each["question"])}
+        new = []
+        for each in found:
+            words = {_plain(each.name), _plain(each.question)}
+            if not words & taken:
+                new.append(each)
+                taken |= words
+        if not new:
+            raise ValueError("every one of them is known already; new ones were expected")
+        return new
+
+
+async def propose(
+    lesson: Lesson, settings: SealSettings, generator: Judge
+) -> tuple[tuple[Criterion, ...], Mapping[str, str], str | None]:
+    """Return new questions, the definitions of their sub-dimensions, and what went wrong if there are none."""
+    if not settings.proposed:
+        return (), {}, None
+    texts = shown(lesson, settings.shown)
+    prompt = propose_prompt(lesson, texts, settings)
+    for sample in range(SAMPLES):
+        answer = await ask(generator, replace(prompt, sample=sample))
+        if answer.value is not None or not answer.replied:
+            break
+    if answer.value is None:
+        return (), {}, f"no sub-dimensions could be proposed: {answer.missing}"
+    made = answer.value.sub_dimensions[: settings.proposed]
+    ids = _free_ids(lesson.checklist)
+    evidence = Evidence(
+        origin="labels" if texts else "definition", examples=tuple(sorted(example.id for example in texts))
+    )
+    questions = tuple(proposed_question(next(ids), each.name, each.question, evidence) for each in made)
+    return questions, {each.name: each.definition for each in made}, None
+
+
+def propose_prompt(lesson: Lesson, texts: Sequence[Example], settings: SealSettings) -> Prompt[Proposal]:
+    """Return the prompt for new sub-dimensions, with labelled texts to make them from."""
+    assignment, aspect = lesson.assignment, lesson.assignment.aspect.name
+    units = units_of(lesson.checklist.units if lesson.checklist else None, settings.units)
+    subs = lesson.checklist.sub_dimensions if lesson.checklist else ()
+    fields: dict[str, Any] = {
+        **assignment.fields(),
+        "kind": units.kind if settings.decompose else "whole",
+        "beside": [label(material, assignment.words) for material in units.beside],
+        "known": [{"name": sub.name, "question": each.text} for sub in subs for each in sub.questions],
+        "count": settings.proposed,
+        "texts": [
+            {
+                **Assignment.text_fields(example),
+                "reference": example.reference if "reference" in units.beside else None,
+                "score": example.scores[aspect],
+            }
+            for example in texts
+        ],
+    }
+    longest = 1000 + TOKENS_PER_PROPOSAL * settings.proposed
+    return Prompt("seal/propose", fields, Proposal, max_tokens=longest)
+
+
+def shown(lesson: Lesson, number: int) -> tuple[Example, ...]:
+    """Return `number` labelled texts from the lowest score to the highest, at even distances in their ranking."""
+    labels = lesson.labels
+    ranked = sorted(lesson.examples, key=lambda example: (labels[example.id], example.id))
+    places = np.linspace(0, len(ranked) - 1, min(number, len(ranked))).round().astype(int) if ranked else ()
+    return tuple(ranked[place] for place in dict.fromkeys(places))
+
+
+def proposed_question(name: str, trait: str, text: str, evidence: Evidence) -> Criterion:
+    """Return the question of a proposed sub-dimension."""
+    return Criterion(
+        id=name, kind="question", trait=trait, statement=text, evidence=evidence, question=Question(origin="proposed")
+    )
+
+
+def _free_ids(checklist: Checklist | None) -> Iterator[str]:
+    taken = {question.id for question in checklist.questions} if checklist else set()
+    return (name for name in (f"p{number}" for number in count(1)) if name not in taken)
+
+
+def _plain(words: str) -> str:
+    return " ".join(words.casefold().split()).rstrip("?.!")

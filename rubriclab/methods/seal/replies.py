@@ -1,0 +1,314 @@
+"""The forms in which SEAL's prompts are answered; reasons stand before every verdict.
+
+Units, questions and facts are known by id, never by position. Which ids these are is checked against the prompt's
+fields, which the parser passes as validation context. Each list has a second form, to which a reply is held that failed
+twice: it keeps what is sound, and what is not is missing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from rubriclab.methods.replies import Number, OnScale
+from rubriclab.methods.yes_no import read_answer
+
+# A model may copy an id in the brackets or markers it is shown in, or decorate it like the beginning of a line.
+_AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:"
+_FACT_ID = re.compile(r"\W*([a-z]\d+)\b", re.IGNORECASE)
+
+# What a form is held to that is read without its prompt.
+_NOTHING: Mapping[str, Any] = {"units": (), "questions": (), "facts": ()}
+
+# A complaint that lists more than this is longer than what it complains about.
+_LISTED = 5
+
+
+def asked_units(fields: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the units that a prompt's fields show, in their order."""
+    return [unit["id"] for unit in fields["units"]]
+
+
+def asked_questions(fields: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the questions that a prompt's fields show, in their order."""
+    return [question["id"] for question in fields["questions"]]
+
+
+def shown_facts(fields: Mapping[str, Any]) -> dict[str, str]:
+    """Return the facts that a prompt's fields show, by id."""
+    return {fact["id"]: fact["text"] for fact in fields["facts"]}
+
+
+def _as_unit(value: Any, info: ValidationInfo) -> Any:
+    # The marker around a unit says more than its id: "u3, first sentence".
+    bare = value.partition(",")[0] if isinstance(value, str) else value
+    return _as_known(bare, asked_units(_asked(info)))
+
+
+def _as_question(value: Any, info: ValidationInfo) -> Any:
+    return _as_known(value, asked_questions(_asked(info)))
+
+
+def _as_known(value: Any, ids: Sequence[str]) -> Any:
+    """Return an id without what surrounds it."""
+    if not isinstance(value, str) or value in ids:
+        return value
+    bare = value.strip(_AROUND_ID)
+    return bare if bare in ids else bare.lower()
+
+
+def _as_fact(value: Any) -> Any:
+    """Return the id of a fact, also where its words were copied with it."""
+    match = _FACT_ID.match(value) if isinstance(value, str) else None
+    return match[1].lower() if match else value
+
+
+def _yes_or_no(value: Any) -> Any:
+    answer = read_answer(value) if isinstance(value, str) else None
+    if answer not in ("yes", "no"):
+        raise ValueError(f"yes or no was expected; got {value!r:.60}")
+    return answer
+
+
+class Entry(BaseModel):
+    """What was found of one question about one unit."""
+
+    unit: Annotated[str, BeforeValidator(_as_unit)]
+    question: Annotated[str, BeforeValidator(_as_question)]
+    reason: str
+
+
+class NamedVerdict(Entry):
+    """A question's answer for a unit."""
+
+    answer: Annotated[Literal["yes", "no"], BeforeValidator(_yes_or_no)]
+
+
+class LooseSupport(Entry):
+    """The facts that bear a unit out, whether or not they exist."""
+
+    facts: list[Annotated[str, BeforeValidator(_as_fact)]]
+
+
+class NamedSupport(LooseSupport):
+    """The facts that bear a unit out, all of them among those shown."""
+
+    @field_validator("facts")
+    @classmethod
+    def _shown(cls, facts: list[str], info: ValidationInfo) -> list[str]:
+        known = list(shown_facts(_asked(info)))
+        if unknown := [name for name in facts if name not in known]:
+            raise ValueError(f"there is no fact {unknown[0]!r:.60}; there are {known[0]} to {known[-1]}")
+        return facts
+
+
+class NamedRating(Entry):
+    """A unit's score by a question."""
+
+    score: OnScale
+
+
+class NamedWeight(BaseModel):
+    """What a question counts for in one text."""
+
+    question: Annotated[str, BeforeValidator(_as_question)]
+    weight: Annotated[Number, Field(gt=0, allow_inf_nan=False)]
+
+
+E = TypeVar("E", bound=Entry)
+
+
+class Verdicts(BaseModel):
+    """One answer to each question about each unit, no more and no fewer."""
+
+    verdicts: list[NamedVerdict]
+
+    @field_validator("verdicts")
+    @classmethod
+    def _whole(cls, entries: list[NamedVerdict], info: ValidationInfo) -> list[NamedVerdict]:
+        return _covering(entries, info)
+
+
+class Supports(BaseModel):
+    """The facts that speak for yes to each question about each unit, no more and no fewer."""
+
+    supports: list[NamedSupport]
+
+    @field_validator("supports")
+    @classmethod
+    def _whole(cls, entries: list[NamedSupport], info: ValidationInfo) -> list[NamedSupport]:
+        return _covering(entries, info)
+
+
+class Ratings(BaseModel):
+    """One score by each question for each unit, no more and no fewer."""
+
+    ratings: list[NamedRating]
+
+    @field_validator("ratings")
+    @classmethod
+    def _whole(cls, entries: list[NamedRating], info: ValidationInfo) -> list[NamedRating]:
+        return _covering(entries, info)
+
+
+class Weights(BaseModel):
+    """What each question counts for in one text; they need not sum to anything."""
+
+    weights: list[NamedWeight]
+
+    @model_validator(mode="after")
+    def _each_once(self, info: ValidationInfo) -> Self:
+        expected, got = asked_questions(_asked(info)), [each.question for each in self.weights]
+        if sorted(got) != sorted(expected):
+            raise ValueError(f"one weight each needed for {', '.join(expected)}; got {', '.join(got) or 'none'}")
+        return self
+
+
+# Fields come in the order of the bases from the last one on: verdicts, then weights.
+class WeighedVerdicts(Weights, Verdicts):
+    """Answers, and what each question counts for."""
+
+
+class WeighedSupports(Weights, Supports):
+    """Supporting facts, and what each question counts for."""
+
+
+class WeighedRatings(Weights, Ratings):
+    """Scores, and what each question counts for."""
+
+
+class SoundVerdicts(BaseModel):
+    """The answers that can be used."""
+
+    verdicts: list[NamedVerdict]
+
+    @field_validator("verdicts", mode="before")
+    @classmethod
+    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[NamedVerdict]:
+        return _sound(items, NamedVerdict, info)
+
+
+class SoundSupports(BaseModel):
+    """The supporting facts that can be used, with those that do not exist."""
+
+    supports: list[LooseSupport]
+
+    @field_validator("supports", mode="before")
+    @classmethod
+    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[LooseSupport]:
+        return _sound(items, LooseSupport, info)
+
+
+class SoundRatings(BaseModel):
+    """The scores that can be used."""
+
+    ratings: list[NamedRating]
+
+    @field_validator("ratings", mode="before")
+    @classmethod
+    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[NamedRating]:
+        return _sound(items, NamedRating, info)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a template is answered: plainly, with weights, and by what is sound of a reply that failed."""
+
+    plain: type[BaseModel]
+    weighed: type[BaseModel]
+    sound: type[BaseModel]
+
+
+FORMS: Mapping[str, Form] = {
+    "seal/verify": Form(Verdicts, WeighedVerdicts, SoundVerdicts),
+    "seal/support": Form(Supports, WeighedSupports, SoundSupports),
+    "seal/rate": Form(Ratings, WeighedRatings, SoundRatings),
+}
+
+
+def entries_of(reply: BaseModel) -> Sequence[Entry]:
+    """Return what a reply says of questions and units."""
+    match reply:
+        case Verdicts() | SoundVerdicts():
+            return reply.verdicts
+        case Supports() | SoundSupports():
+            return reply.supports
+        case Ratings() | SoundRatings():
+            return reply.ratings
+    raise TypeError(f"expected verdicts, supports or ratings, got {type(reply).__name__}")
+
+
+def _covering(entries: list[E], info: ValidationInfo) -> list[E]:
+    """Return the entries if there is one for each pair of unit and question."""
+    expected = _pairs(_asked(info))
+    got = Counter((entry.unit, entry.question) for entry in entries)
+    faults = {
+        "missing": [pair for pair in expected if pair not in got],
+        "not asked for": [pair for pair in got if pair not in expected],
+        "twice": [pair for pair, times in got.items() if times > 1],
+    }
+    if any(faults.values()):
+        told = "; ".join(f"{fault}: {_listed(pairs)}" for fault, pairs in faults.items() if pairs)
+        raise ValueError(f"one entry was expected for each question about each unit, {len(expected)} in all; {told}")
+    return entries
+
+
+def _sound(items: Any, form: type[E], info: ValidationInfo) -> list[E]:
+    """Return the usable ones of `items`, in the order asked; none for a pair on which two items differ."""
+    found: dict[tuple[str, str], list[E | None]] = {pair: [] for pair in _pairs(_asked(info))}
+    for item in items if isinstance(items, list) else ():
+        if (pair := _pair_of(item, info)) in found:
+            found[pair].append(_read(item, form, info))
+    usable = [said[0] for said in found.values() if said and all(_agree(said[0], other) for other in said)]
+    sound = [item for item in usable if item is not None]
+    if not sound:
+        raise ValueError("nothing in it can be used")
+    return sound
+
+
+def _pair_of(item: Any, info: ValidationInfo) -> tuple[str, str]:
+    named = [item.get(name) for name in ("unit", "question")] if isinstance(item, dict) else ()
+    unit, question = named if all(isinstance(name, str) for name in named) and named else ("", "")
+    return _as_unit(unit, info), _as_question(question, info)
+
+
+def _read(item: Mapping[str, Any], form: type[E], info: ValidationInfo) -> E | None:
+    # A verdict is as good without the words that should stand before it.
+    told = {"reason": "", **{name: value for name, value in item.items() if value is not None}}
+    try:
+        return form.model_validate(told, context=info.context)
+    except ValidationError:
+        return None
+
+
+def _agree(one: Entry | None, other: Entry | None) -> bool:
+    if one is None or other is None:
+        return False
+    return one.model_dump(exclude={"reason"}) == other.model_dump(exclude={"reason"})
+
+
+def _asked(info: ValidationInfo) -> Mapping[str, Any]:
+    return info.context or _NOTHING
+
+
+def _pairs(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return list(itertools.product(asked_units(fields), asked_questions(fields)))
+
+
+def _listed(pairs: Sequence[tuple[str, str]]) -> str:
+    more = f" and {len(pairs) - _LISTED} more" if len(pairs) > _LISTED else ""
+    return ", ".join(f"{question} about {unit}" for unit, question in pairs[:_LISTED]) + more

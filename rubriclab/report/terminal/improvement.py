@@ -1,0 +1,127 @@
+"""What became of texts that were rewritten: all of them in figures, and one of them change by change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, get_args
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rubriclab.data.scale import show
+from rubriclab.improving.record import Refusal
+from rubriclab.report import wording
+from rubriclab.report.terminal.parts import QUIET, columns, heading, indented, pairs, text
+
+if TYPE_CHECKING:
+    from rubriclab.improving import Change, Gain, Improvement, Round, Summary
+    from rubriclab.rubric import Effort
+
+TAKEN_OUT, PUT_IN = r"\[-.*?-\]", r"\{\+.*?\+\}"
+REFUSALS: tuple[Refusal, ...] = get_args(Refusal)
+
+
+def improvement_view(found: Summary, effort: Effort) -> RenderableType:
+    """Return how many texts were improved, what was gained by each judge and criterion, and what to make of it."""
+    gains = [("judge", found.judge), *([("second judge", found.second_judge)] if found.second_judge else [])]
+    return Group(
+        text(f"{found.rubric}: {wording.count(found.texts, 'text')}", "bold"),
+        indented(pairs(_outcomes(found))),
+        heading("Scores", "means over the texts with both; in brackets, 95 % bootstrap intervals"),
+        _gains([(f"{role}: {gain.name}", gain) for role, gain in gains]),
+        *_criteria(found),
+        "",
+        text(" ".join(_caution(found))),
+        text(wording.effort(effort), QUIET),
+    )
+
+
+def rewriting_view(done: Improvement) -> RenderableType:
+    """Return one text's rounds: its scores, which sentences were rewritten to what, and why."""
+    return Group(
+        text(done.id, "bold"),
+        *(indented(text(line, QUIET)) for line in _scores(done)),
+        *(part for each in done.rounds for part in _round(each)),
+        "",
+    )
+
+
+def _outcomes(found: Summary) -> Iterator[tuple[str, RenderableType]]:
+    counts = found.outcomes
+    refused = [f"{counts[why]:,} {why}" for why in REFUSALS if counts[why]]
+    yield "already without fault", f"{counts['without fault']:,}"
+    yield "improved", f"{counts['improved']:,}"
+    yield "unchanged", ": ".join(filter(None, (f"{sum(counts[why] for why in REFUSALS):,}", ", ".join(refused))))
+    if counts["unscored"]:
+        yield "unscored", f"{counts['unscored']:,}"
+    yield "sentences changed", f"{found.changed:,} of {found.sentences:,}"
+
+
+def _criteria(found: Summary) -> Iterator[RenderableType]:
+    """Yield what was gained or lost by single criteria; one alone is the score itself."""
+    moved = [gain for gain in found.criteria if gain.before != gain.after]
+    if len(found.criteria) < 2 or not moved:
+        return
+    rest = f"; {len(found.criteria) - len(moved):,} more without a change" if len(moved) < len(found.criteria) else ""
+    yield heading("Criteria", f"by the judge{rest}")
+    yield _gains([(gain.name, gain) for gain in moved])
+
+
+def _gains(rows: Sequence[tuple[str, Gain]]) -> Table:
+    table = columns("", "texts", "before", "after", "gain", numeric=("texts", "before", "after", "gain"))
+    for name, gain in rows:
+        cells = (name, f"{gain.texts:,}", wording.figure(gain.before), wording.figure(gain.after))
+        table.add_row(*map(text, (*cells, wording.estimate(gain.gain))))
+    return table
+
+
+def _caution(found: Summary) -> Iterator[str]:
+    yield (
+        "The judge's own gain flatters: the rewritings were made from its reasons, and taken only where its score rose."
+    )
+    if found.second_judge is None:
+        yield "A second judge that sees none of this (--second-judge) gives a gain to trust."
+        return
+    yield "The gain to trust is the second judge's, of whose reasons the writer saw nothing."
+    if tried := sum(found.seen.values()):
+        higher, equal, lower = (found.seen[name] for name in ("higher", "equal", "lower"))
+        yield (
+            f"Of {wording.count(tried, 'rewriting')} that the judge would have taken it scores {higher:,} higher, "
+            f"{equal:,} equal and {lower:,} lower; those were not taken."
+        )
+
+
+def _scores(done: Improvement) -> Iterator[str]:
+    judged = [("judge", done.judge, done.before, done.after)]
+    if done.second_judge:
+        judged.append(("second judge", done.second_judge, done.second_before, done.second_after))
+    for role, name, before, after in judged:
+        if before and after and before.score is not None and after.score is not None:
+            yield f"{role} {name}: {show(before.score)} to {show(after.score)}"
+
+
+def _round(each: Round) -> Iterator[RenderableType]:
+    yield indented(text(f"round {each.round}, {'taken' if each.taken else 'not taken'}; {each.why}"))
+    for fault in each.faults:
+        if not fault.sentences:
+            yield indented(indented(text(f"the whole: {fault.criterion}: {fault.reason}", QUIET)))
+    for change in each.changes:
+        yield indented(indented(_changed(change)))
+        for line in _why(change, each):
+            yield indented(indented(indented(text(line, QUIET))))
+
+
+def _changed(change: Change) -> Text:
+    shown = text(f"{change.sentence}. {change.diff}")
+    shown.highlight_regex(TAKEN_OUT, "red")
+    shown.highlight_regex(PUT_IN, "green")
+    return shown
+
+
+def _why(change: Change, each: Round) -> Iterator[str]:
+    for fault in each.faults:
+        if change.sentence in fault.sentences:
+            yield f"{fault.criterion}: {fault.reason}"
+    if change.reasoning:
+        yield f"writer: {change.reasoning}"

@@ -1,0 +1,235 @@
+"""`rubriclab improve`: offline by consistency, with other judges on a local server, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import hypoeval_brain
+import pytest
+from commands import HELDOUT, LABELLED, Commands
+from server import RunningServer
+
+from rubriclab.sentences import split_sentences
+
+DAMAGED = ("swapped_facts-severe", "off_topic-mild", "none")
+LINES = [line for line in HELDOUT.read_bytes().splitlines(keepends=True) if json.loads(line)["system"] in DAMAGED][:4]
+ROWS = [json.loads(line) for line in LINES]
+BROKEN = b'{"id": "blank", "output": " "}\n'
+IMPROVE = ("improve", "texts.jsonl", "--rubric", "news@1")
+WRITER = ("--judge", "openai/judge", "--writer", "openai/writer")
+
+
+@pytest.fixture(scope="session")
+def consistency(tmp_path_factory: pytest.TempPathFactory) -> Commands:
+    """A store with facts@1, by which every sentence is held against the source, and weighted@1 without reasons."""
+    commands = Commands(tmp_path_factory.mktemp("consistency"), RUBRICLAB_STORE="store.db")
+    few = b"".join(LABELLED.read_bytes().splitlines(keepends=True)[:3])
+    learn = ("learn", "-", "--task", "summarization", "--aspect", "consistency", "--scale", "1:5")
+    for more in (
+        ("--method", "dcr", "--name", "facts"),
+        ("--method", "direct", "--set", "direct.scoring=weighted", "--name", "weighted"),
+    ):
+        assert commands(*learn, *more, stdin=few).code == 0
+    return commands
+
+
+@pytest.fixture(scope="session")
+def improved(consistency: Commands) -> dict[str, Any]:
+    """What came of four texts and a blank one, as rows, and what was said and shown."""
+    (consistency.folder / "texts.jsonl").write_bytes(b"".join([*LINES[:2], BROKEN, *LINES[2:]]))
+    done = consistency("improve", "texts.jsonl", "--rubric", "facts", "-o", "improved.jsonl", "--diff", "changes.txt")
+    assert (done.code, done.out) == (0, ""), done.err
+    lines = (consistency.folder / "improved.jsonl").read_text("utf-8").splitlines()
+    shown = (consistency.folder / "changes.txt").read_text("utf-8")
+    return {"rows": [json.loads(line) for line in lines], "said": done.err, "shown": shown}
+
+
+def test_each_row_has_its_text_and_the_record_in_order(improved: dict[str, Any]) -> None:
+    first, second, blank, *others = improved["rows"]
+    texts = [first, second, *others]
+    assert [row["id"] for row in texts] == [row["id"] for row in ROWS]
+    for row, given in zip(texts, ROWS, strict=True):
+        record = row["improvement"]
+        assert (record["rubric"], record["judge"], record["writer"], record["second_judge"]) == (
+            "facts@1",
+            "embedded",
+            "embedded",
+            None,
+        )
+        assert all(row[name] == given[name] for name in ("group", "system", "source"))
+        assert (record["outcome"] == "improved") == (row["output"] != given["output"]) == ("scores" not in row)
+        assert (record["outcome"] == "improved") == (record["after"] > record["before"])
+    assert blank["id"] == "blank"
+    assert blank["improvement"]["unscored"].endswith("got only white space, expected a non-empty text")
+
+
+def test_damaged_texts_gain_and_their_sound_sentences_stand_as_they_stood(improved: dict[str, Any]) -> None:
+    by_id = {row["id"]: row for row in improved["rows"]}
+    damaged = [row for row in ROWS if row["system"] != "none"]
+    assert len(damaged) >= 2
+    for given in damaged:
+        row = by_id[given["id"]]
+        assert row["improvement"]["outcome"] == "improved"
+        (units,) = (criterion["units"] for criterion in row["improvement"]["criteria_before"])
+        passed = [unit["unit"] for unit in units if unit["value"] == 1]
+        assert passed
+        assert [sentence for sentence in split_sentences(row["output"]) if sentence in passed] == passed
+
+
+def test_the_summary_says_what_was_gained_and_that_it_flatters(improved: dict[str, Any]) -> None:
+    said = " ".join(improved["said"].split())
+    outcomes = [row["improvement"]["outcome"] for row in improved["rows"]]
+    assert "facts@1: 5 texts" in said
+    assert f"improved {outcomes.count('improved')} " in said
+    assert "unscored 1 " in said
+    assert "The judge's own gain flatters" in said
+    assert "--second-judge" in said
+
+
+def test_what_changed_can_be_read(improved: dict[str, Any]) -> None:
+    for row in improved["rows"]:
+        changed = row["improvement"]["outcome"] == "improved"
+        assert (f"{row['id']}\n" in improved["shown"]) == changed
+        for done in row["improvement"]["rounds"]:
+            for change in done["changes"]:
+                beginning = f"{change['sentence']}. {change['diff']}"[:40]
+                assert (beginning in improved["shown"]) == changed
+
+
+def test_improved_texts_can_be_scored_again(consistency: Commands, improved: dict[str, Any]) -> None:
+    done = consistency("score", "improved.jsonl", "--rubric", "facts")
+    assert done.code == 0
+    after = [row["improvement"]["after"] for row in improved["rows"]]
+    assert [row["score"] for row in done.rows] == after
+
+
+def test_texts_come_on_standard_output_and_changes_on_it_or_the_summary_as_json(consistency: Commands) -> None:
+    rows = consistency("improve", "-", "--rubric", "facts", stdin=b"".join(LINES)).rows
+    assert [row["id"] for row in rows] == [row["id"] for row in ROWS]
+    shown = consistency("improve", "-", "--rubric", "facts", "-o", "x", "--diff", "-", stdin=b"".join(LINES)).out
+    assert shown.count("round 1, taken") == sum(row["improvement"]["outcome"] == "improved" for row in rows)
+    found = consistency("improve", "-", "--rubric", "facts", "-o", "x", "--json", stdin=b"".join(LINES)).json
+    assert (found["rubric"], found["texts"], found["output"]) == ("facts@1", 4, "x")
+    assert found["outcomes"]["improved"] == sum(row["improvement"]["outcome"] == "improved" for row in rows)
+    assert found["judge"]["gain"]["value"] > 0
+    assert found["calls"]["asked"] > 8
+    assert 0 < found["changed"] < found["sentences"]
+
+
+def writing(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+    """Rate as the brain does, by the distinct words; rewrite the first sentence with more of them, in other words
+    where another sample is asked for."""
+    form = json.loads(messages[1]["content"].rsplit("\n", 1)[1])["properties"]
+    if "sentences" not in form:
+        reply = json.loads(hypoeval_brain.reply(messages, body))
+        if body["model"] == "second" and "quite" in messages[1]["content"]:
+            reply["score"] = 1
+        return json.dumps(reply)
+    more = "Slowly nine grey owls carried its warm lantern over every quiet hill"
+    words = more if body["temperature"] else f"{more} quite"
+    return json.dumps({"sentences": [{"sentence": 1, "reasoning": "More of it.", "text": f"{words} at dusk."}]})
+
+
+@pytest.fixture
+def models(_running_server: RunningServer) -> RunningServer:
+    """A server with models that judge and write."""
+    _running_server.reset()
+    _running_server.brain = writing
+    return _running_server
+
+
+@pytest.fixture
+def asking(own: Commands, models: RunningServer) -> Commands:
+    """The command line with a store of rubrics, three texts, and that server."""
+    (own.folder / "texts.jsonl").write_bytes(b"".join(LINES[:3]))
+    return Commands(own.folder, **own.environment, OPENAI_API_BASE=models.url, OPENAI_API_KEY="none")
+
+
+def test_a_second_judge_refuses_what_it_scores_lower_and_both_gains_are_told(asking: Commands) -> None:
+    second = ("--second-judge", "openai/second", "--good-from", 1)
+    found = asking(*IMPROVE, *WRITER, *second, "-o", "improved.jsonl", "--json").json
+    rows = [json.loads(line) for line in (asking.folder / "improved.jsonl").read_text("utf-8").splitlines()]
+    rounds = [done for row in rows for done in row["improvement"]["rounds"]]
+    refused = [done for done in rounds if done["second_score"] is not None and not done["taken"]]
+    assert refused
+    assert all("quite" in done["changes"][0]["after"] for done in refused)
+    assert not any("quite" in row["output"] for row in rows)
+    assert found["seen"]["lower"] == len(refused)
+    assert found["second_judge"]["name"] == "openai/second"
+    assert found["second_judge"]["gain"]["value"] >= 0
+    said = " ".join(asking(*IMPROVE, *WRITER, *second).err.split())
+    assert "The gain to trust is the second judge's" in said
+    assert f"{len(refused)} lower; those were not taken." in said
+
+
+def test_a_recording_of_all_who_took_part_gives_the_same_texts(asking: Commands, models: RunningServer) -> None:
+    second = ("--second-judge", "openai/second")
+    first = asking(*IMPROVE, *WRITER, *second, "--record", "recorded.jsonl")
+    asked = models.requests.total()
+    roles = {"--judge": "judge", "--writer": "writer", "--second-judge": "second"}
+    replayed = [part for option, name in roles.items() for part in (option, f"recorded:recorded.jsonl#openai/{name}")]
+    again = asking(*IMPROVE, *replayed)
+    assert [row["output"] for row in again.rows] == [row["output"] for row in first.rows]
+    assert models.requests.total() == asked
+
+
+def test_a_command_that_was_stopped_goes_on_where_it_was(asking: Commands, models: RunningServer) -> None:
+    (asking.folder / "fresh.db").write_bytes((asking.folder / "store.db").read_bytes())
+    assert asking(*IMPROVE, *WRITER, "-o", "whole.jsonl").code == 0
+    asked = models.requests.total()
+    models.reset()
+    models.brain = writing
+    stopped = asking(*IMPROVE, *WRITER, "-o", "half.jsonl", "--max-calls", 20, RUBRICLAB_STORE="fresh.db")
+    assert stopped.code == 2
+    done = asking(*IMPROVE, *WRITER, "-o", "half.jsonl", RUBRICLAB_STORE="fresh.db")
+    assert done.code == 0
+    assert models.requests.total() == asked
+    assert (asking.folder / "half.jsonl").read_bytes() == (asking.folder / "whole.jsonl").read_bytes()
+
+
+def test_what_it_would_ask_is_told_by_role(asking: Commands) -> None:
+    roles = (*WRITER, "--second-judge", "openai/second", "--price", "1:1", "--rounds", 3)
+    most = asking(*IMPROVE, *roles, "--dry-run", "--json").json["at_most"]
+    assert {role: (row["judge"], row["calls"]) for role, row in most.items()} == {
+        "judge": ("openai/judge", 3 * 5 * 4),
+        "writer": ("openai/writer", 3 * 3),
+        "second judge": ("openai/second", 3 * 5 * 4),
+    }
+    said = asking(*IMPROVE, "--dry-run")
+    assert said.out.startswith("judge embedded: at most 45 calls, ")
+    assert "second judge" not in said.out
+
+
+def test_a_judge_of_whom_no_reply_comes_fails_the_command(asking: Commands) -> None:
+    dead = ("--judge", "openai/dead", "--api-base", "http://127.0.0.1:9/v1", "--attempts", 1)
+    done = asking(*IMPROVE, *dead, "-o", "improved.jsonl")
+    assert done.code == 4
+    assert done.error.startswith("The provider gave no reply at all; the latest reason: 5 of 5 criteria without")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--json",), "--json prints a summary, but standard output holds the texts. Give --output PATH."),
+        (("-o", "x", "--diff", "-", "--json"), "--json prints a summary, but standard output holds what changed."),
+        (("--diff", "-"), "--output and --diff would both be written to standard output."),
+        (("-o", "x", "--diff", "./x"), "--output and --diff would both be written to ./x."),
+        (("-o", "texts.jsonl"), "The texts would overwrite texts.jsonl while it is being read."),
+        (("-o", "x", "--diff", "texts.jsonl"), "What changed would overwrite texts.jsonl while it is being read."),
+        (("-o", "no/where"), "no/where cannot be written: No such file or directory."),
+        (("--second-judge", "embedded"), "embedded is the judge itself, who has seen what was gained already;"),
+        (("--rubric", "weighted"), "weighted@1 scores by probabilities, without a reason, so there is nothing to"),
+        (("--writer", "recorded:none"), "The recording none cannot be read"),
+        (("--rounds", 0), "Invalid value for '--rounds'"),
+        (("--good-from", 0), "Invalid value for '--good-from'"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
+)
+def test_what_cannot_be_improved_is_refused(
+    consistency: Commands, improved: dict[str, Any], arguments: tuple[object, ...], complaint: str
+) -> None:
+    rubric = () if "--rubric" in arguments else ("--rubric", "facts")
+    done = consistency("improve", "texts.jsonl", *rubric, *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert complaint in done.err

@@ -1,0 +1,206 @@
+"""Units by the offline judge: facts, verdicts, support and proposals in the forms that SEAL asks for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rubriclab.checklist import Checklist, load_checklist, shipped_checklists
+from rubriclab.data import Assignment, Example, Scale, find_aspect, task_words
+from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.judges.embedded.questions import asks_for_fault, own_question
+from rubriclab.judges.embedded.sides import propose
+from rubriclab.judges.embedded.units import LEAST_WEIGHT, verify
+from rubriclab.measures import CATALOGUE
+from rubriclab.methods.method import Lesson, Rated
+from rubriclab.methods.seal import SEAL, SealSettings
+from rubriclab.methods.seal.facts import fact_prompts
+from rubriclab.methods.seal.learn import pack_questions
+from rubriclab.methods.seal.propose import Proposal, propose_prompt
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Part
+
+JUDGE = EmbeddedJudge()
+TEXT = Example(
+    id="t",
+    group="g",
+    source="The council will close the Harrow bridge on 3 November. Two of its 14 cables are rusty. Repairs would cost "
+    "1.4 million crowns, and the council asked three firms to make an offer. Buses may cross until then.",
+    context="Bridges were built of iron in 1880.",
+    reference="The Harrow bridge will be closed on 3 November because its cables are rusty.",
+    output="The Harrow bridge will close on 3 November, because two of its 14 cables are rusty. The council asked "
+    "three firms to make an offer for repairs. Repairs would cost 1.4 million crowns, but they began in the year 1776. "
+    "Buses may cross until then.",
+)
+
+
+class Watched(EmbeddedJudge):
+    """The offline judge, which remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Prompt[Any]] = []
+
+    async def reply(self, prompt: Prompt[Any]) -> Any:
+        self.asked.append(prompt)
+        return await super().reply(prompt)
+
+
+def assigned(pack: Checklist) -> Assignment:
+    aspect = find_aspect(pack.task, pack.aspect)
+    return Assignment(task_words(pack.task), aspect, Scale(low=1, high=5, whole=True))
+
+
+async def scored(
+    task: str, aspect: str, text: Example = TEXT, judge: EmbeddedJudge = JUDGE, **chosen: Any
+) -> tuple[float | None, dict[str, Rated]]:
+    """Return the text's score by the pack that ships, and its ratings by the questions' ids."""
+    pack = load_checklist(task, aspect, folder="units")
+    questions, dimensions = pack_questions(pack)
+    settings = SealSettings(**chosen).model_dump(mode="json")
+    part = Part(method="seal", settings=settings, criteria=questions, dimensions=dimensions, units=pack.units)
+    score, rated = await SEAL.score(text, part, assigned(pack), judge)
+    return score, {each.criterion: each for each in rated}
+
+
+def values(rated: Rated) -> list[float | None]:
+    return [unit.value for unit in rated.units]
+
+
+@pytest.mark.parametrize(("task", "aspect"), shipped_checklists("units"))
+@pytest.mark.parametrize("chosen", [{}, {"verify": False}, {"ask": "one by one", "weights": "judge"}], ids=str)
+async def test_every_shipped_pack_is_answered_without_a_repair(task: str, aspect: str, chosen: dict[str, Any]) -> None:
+    judge = Watched()
+    for output in (TEXT.output, "Short.", "the the of . i do n't know , ( yes"):
+        score, rated = await scored(task, aspect, replace(TEXT, output=output), judge, **chosen)
+        assert score is not None
+        assert 1 <= score <= 5
+        assert all("Measured, not read" in unit.reason for each in rated.values() for unit in each.units)
+    assert not [prompt.name for prompt in judge.asked if prompt.repair]
+
+
+@pytest.mark.parametrize(("task", "aspect"), shipped_checklists("units"))
+def test_it_knows_which_shipped_questions_ask_for_a_fault(task: str, aspect: str) -> None:
+    for question in load_checklist(task, aspect, folder="units").questions:
+        assert asks_for_fault(question.text) == (question.better == "no"), question.text
+
+
+# Facts
+
+
+def test_facts_are_clauses_and_no_more_of_a_sentence_than_wanted() -> None:
+    words = task_words("summarization")
+    for most, count in ((6, 6), (1, 4)):
+        (prompt,) = fact_prompts(TEXT.output, "output", words, most)
+        found = _reply(prompt)["facts"]
+        assert len(found) == count
+        assert {each["sentence"] for each in found} == {1, 2, 3, 4}
+    assert found[0]["fact"].endswith("cables are rusty.")
+
+
+def test_a_text_without_content_words_is_its_own_fact() -> None:
+    (prompt,) = fact_prompts("It is so.", "output", task_words("summarization"), 6)
+    assert _reply(prompt)["facts"] == [{"sentence": 1, "fact": "It is so."}]
+
+
+def _reply(prompt: Prompt[Any]) -> dict[str, Any]:
+    from rubriclab.judges.embedded.judge import ANSWERS
+
+    answer = ANSWERS[prompt.name]({**prompt.fields, "sample": 0, "exact": False})
+    prompt.reply.model_validate(answer, context=prompt.fields)
+    return answer
+
+
+# Verdicts
+
+
+async def test_a_fact_is_supported_by_facts_of_the_source_that_have_its_words_and_its_numbers() -> None:
+    _, rated = await scored("summarization", "consistency")
+    (asked,) = rated.values()
+    wrong = [unit for unit in asked.units if unit.value == 0]
+    assert [unit.unit for unit in wrong] == ["but they began in the year 1776."]
+    assert "1776" in wrong[0].reason
+    assert all(1 <= len(unit.support) <= 3 for unit in asked.units if unit.value == 1)
+
+
+async def test_a_sentence_s_form_is_looked_at_sentence_by_sentence() -> None:
+    text = replace(TEXT, output="The bridge is closed. He went to to the bank. Buses cross of . They said (so.")
+    _, rated = await scored("summarization", "fluency", text)
+    assert values(rated["errors-grammar"]) == [1, 0, 0, 0]
+
+
+async def test_neighbours_that_share_words_go_on_from_each_other() -> None:
+    told = "The bridge is rusty. The rusty bridge will close. Onions cook slowly. Kings played chess."
+    _, rated = await scored("summarization", "coherence", replace(TEXT, output=told))
+    assert values(rated["continuity-relation"]) == [1, 0, 0]
+
+
+async def test_an_answer_beside_its_evidence_is_held_against_its_words_and_numbers() -> None:
+    _, rated = await scored("factuality", "consistency")
+    assert values(rated["values-kept"]) == [0]
+    assert '"1776" is not in what stands beside it' in rated["values-kept"].reason
+    sound = replace(TEXT, output=TEXT.output.replace(", but they began in the year 1776", ""))
+    assert (await scored("factuality", "consistency", sound))[0] == 5
+
+
+async def test_a_fact_that_was_told_already_is_found() -> None:
+    text = replace(TEXT, output=f"{TEXT.output} Repairs would cost 1.4 million crowns.")
+    _, rated = await scored("summarization", "relevance", text)
+    assert values(rated["core-again"]) == [1, 1, 1, 1, 1, 1, 0]
+
+
+# Weights
+
+
+def test_weights_are_above_zero_and_follow_what_usually_moves_with_the_aspect() -> None:
+    pack = load_checklist("dialogue", "groundedness", folder="units")
+    telling, silent = own_question("words_from_context", 50, rising=True), own_question("commas", 50, rising=True)
+    names = [
+        {"id": name, "name": name, "definition": "", "text": text} for name, text in (("a", telling), ("b", silent))
+    ]
+    fields = {
+        **assigned(pack).fields(),
+        **dict.fromkeys(("source", "context", "reference")),
+        "kind": "response",
+        "units": [{"id": "u1", "text": "Yes."}],
+        "questions": names,
+        "facts": [],
+        "output": "Yes.",
+    }
+    first, second = verify({**fields, "weigh": True})["weights"]
+    assert first["weight"] >= second["weight"] >= LEAST_WEIGHT > 0
+    assert "weights" not in verify({**fields, "weigh": False})
+
+
+# Proposals
+
+
+@pytest.mark.parametrize("kind", ["sentence", "sentence pair", "fact", "response"])
+@pytest.mark.parametrize("labelled", [0, 8])
+def test_proposals_ask_for_measures_that_are_new_and_tell_units_apart(kind: Any, labelled: int) -> None:
+    pack = load_checklist("summarization", "coherence", folder="units")
+    texts = tuple(
+        replace(TEXT, id=f"t{n}", output=f"{TEXT.output} {'It rains. ' * n}", scores={"coherence": 5.0 - n / 2})
+        for n in range(labelled)
+    )
+    settings = SealSettings(units=kind, proposed=3)
+    prompt = propose_prompt(Lesson(texts, assigned(pack), (), pack), texts, settings)
+    found = Proposal.model_validate(_reply(prompt), context=prompt.fields).sub_dimensions
+    assert 1 <= len(found) <= 3
+    titles = {entry.title: entry.name for entry in CATALOGUE}
+    assert {each.name for each in found} <= titles.keys()
+    assert all(f'"{each.name}"' in each.question for each in found)
+    if kind == "sentence" and labelled:
+        assert "sentences" not in {titles[each.name] for each in found}
+
+
+def test_what_is_proposed_once_is_not_proposed_again() -> None:
+    pack = load_checklist("summarization", "coherence", folder="units")
+    fields = propose_prompt(Lesson((), assigned(pack), (), pack), (), SealSettings(proposed=2)).fields
+    first = propose(fields)["sub_dimensions"]
+    known = [{"name": each["name"], "question": each["question"]} for each in first]
+    again = propose({**fields, "known": known})["sub_dimensions"]
+    assert json.dumps(first) != json.dumps(again)
+    assert not {each["question"] for each in first} & {each["question"] for each in again}

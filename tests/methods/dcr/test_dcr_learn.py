@@ -1,0 +1,159 @@
+"""What DCR makes of a checklist, and what labelled texts say of it."""
+
+from dataclasses import replace
+
+import pytest
+from dcr_scripts import CHECKS, CONVERTED, checklist, of_kind, scripted, sentences, text
+from hypoeval_scripts import ASPECT, assignment
+
+from rubriclab.errors import ChecklistError, DataError, JudgeError
+from rubriclab.learning import train
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.dcr import DCR, DCRSettings
+from rubriclab.methods.dcr.checks import checks
+from rubriclab.methods.dcr.learn import learn
+from rubriclab.methods.method import Lesson
+from rubriclab.units import Units
+
+
+def labelled(bad=(0, 1, 2, 3), **fields):
+    """Return texts of four sentences, of which so many are false, with labels that fall as these rise."""
+    return tuple(
+        replace(
+            text(sentences(4, bad=range(1, wrong + 1)), **fields),
+            id=f"t{at}",
+            group=f"g{at % 2}",
+            scores={ASPECT: 5.0 - wrong},
+        )
+        for at, wrong in enumerate(bad)
+    )
+
+
+async def run(texts=(), given=None, judge=None, say=None, **chosen):
+    lesson = Lesson(tuple(texts), assignment(), checklist=given or checklist())
+    judge = judge or scripted()
+    told = {"say": say} if say else {}
+    return await learn(lesson, DCRSettings(**CONVERTED | chosen), judge=judge, generator=judge, seed=1, **told)
+
+
+def test_the_method_stands_in_the_catalogue():
+    assert METHODS["dcr"] is DCR
+    assert (DCR.checklists, DCR.needs_checklist, DCR.needs_labels) == ("comparisons", True, False)
+
+
+async def test_the_criterion_lists_the_checks_and_which_answer_is_good():
+    learned = await run()
+    (criterion,) = learned.part.criteria
+    assert criterion.kind == "score"
+    assert criterion.trait == ASPECT
+    assert criterion.statement == (
+        "Each sentence of the summary is held against the source text by these checks:\n"
+        f"- {CHECKS[0]}\n- {CHECKS[1]} (No is the good answer.)"
+    )
+    assert checks(criterion) == [CHECKS[0], f"{CHECKS[1]} (No is the good answer.)"]
+    assert learned.part.units == Units(kind="sentence", beside=("source",))
+    assert learned.part.settings == DCRSettings(**CONVERTED).model_dump(mode="json")
+
+
+async def test_a_check_of_several_lines_stays_one_check():
+    told = checklist().model_dump()
+    told["sub_dimensions"][0]["questions"][0]["text"] = "Is all\n- of it\nsaid there?"
+    learned = await run(given=type(checklist()).model_validate(told))
+    assert checks(learned.part.criteria[0])[0] == "Is all - of it said there?"
+
+
+async def test_without_labels_nothing_is_asked():
+    judge = scripted()
+    learned = await run(judge=judge)
+    assert judge.asked == []
+    assert (learned.examples, learned.matrix.shape, learned.optimistic) == ((), (0, 1), False)
+    assert learned.part.criteria[0].evidence.judged == 0
+
+
+async def test_labelled_texts_are_evidence_and_decide_nothing():
+    texts = labelled()
+    learned = await run(texts)
+    evidence = learned.part.criteria[0].evidence
+    assert (evidence.judged, evidence.missing, evidence.pearson) == (4, 0, 1.0)
+    assert learned.scores.tolist() == [5, 4, 3, 2]
+    assert not learned.optimistic
+    turned = [replace(each, scores={ASPECT: 6.0 - each.scores[ASPECT]}) for each in texts]
+    other = await run(turned)
+    assert other.part.criteria[0].evidence.pearson == -1.0
+    assert other.part.criteria[0].statement == learned.part.criteria[0].statement
+    assert other.scores.tolist() == learned.scores.tolist()
+
+
+async def test_the_order_of_the_texts_does_not_matter():
+    texts = labelled()
+    first, second = await run(texts), await run(texts[::-1])
+    assert (first.part, first.examples) == (second.part, second.examples)
+
+
+async def test_a_version_tells_how_it_agrees_with_labels_that_had_no_part_in_it():
+    lesson, judge = Lesson(labelled(), assignment(), checklist=checklist()), scripted()
+    trained = await train(DCR, lesson, DCRSettings(**CONVERTED), judge=judge, generator=judge, seed=1)
+    assert trained.provenance.agreement.optimistic is False
+    assert trained.provenance.agreement.spearman.value == pytest.approx(1)
+    assert trained.rubric.parts[0].units.beside == ("source",)
+    assert trained.notes == ()
+
+
+async def test_a_text_without_what_it_is_held_against_is_missing_and_costs_nothing():
+    texts = (*labelled((0, 1, 2)), *(replace(each, id="x", source=None) for each in labelled((3,))))
+    judge = scripted()
+    learned = await run(texts, judge=judge)
+    evidence = learned.part.criteria[0].evidence
+    assert (evidence.judged, evidence.missing) == (3, 1)
+    assert len(of_kind(judge, "evaluate")) == 3
+
+
+@pytest.mark.parametrize("material", ["source", "context", "reference"])
+async def test_where_no_text_has_it_learning_fails_before_anything_is_asked(material):
+    judge, beside = scripted(), checklist({"kind": "sentence", "beside": [material]})
+    bare = [replace(each, source=None) for each in labelled()]
+    with pytest.raises(DataError, match=f"None of the 4 labelled texts can be held against its .*field '{material}'"):
+        await run(bare, beside, judge)
+    assert judge.asked == []
+    there = [replace(each, **{material: "Ann met Bo."}) for each in bare]
+    assert (await run(there, beside)).part.units.beside == (material,)
+
+
+async def test_a_judge_without_a_usable_reply_fails_with_its_words_and_not_with_those_of_a_gap_in_the_data():
+    texts = (replace(labelled((0,))[0], id="a", source=None), *labelled())
+    with pytest.raises(JudgeError, match="no usable score for any training text: 4 of 4 sentences"):
+        await run(texts, judge=scripted(evaluate=lambda _: "?"))
+
+
+@pytest.mark.parametrize(
+    ("units", "came"),
+    [
+        (None, "come without units: nothing says what sentences are held against"),
+        ({"kind": "sentence pair", "beside": ["source"]}, "are for a sentence pair beside source, which"),
+        ({"kind": "fact", "beside": ["source", "reference"]}, "are for a fact beside source and reference, which"),
+        ({"kind": "sentence"}, "are for a sentence beside nothing, which"),
+        ({"kind": "sentence", "beside": ["source", "context"]}, "sentence beside source and context, which"),
+        (
+            {"kind": "sentence", "beside": ["source"], "weights": "judge"},
+            "sentence beside source, with weights from the judge",
+        ),
+    ],
+    ids=str,
+)
+async def test_a_checklist_for_something_else_is_refused_with_what_was_expected(units, came):
+    given = checklist().model_copy(update={"units": Units.model_validate(units) if units else None})
+    with pytest.raises(ChecklistError, match=came) as raised:
+        await run(labelled(), given)
+    assert '"units": {"kind": "sentence", "beside": ["source"]}' in raised.value.hint
+
+
+async def test_without_a_checklist_there_is_nothing_to_go_by():
+    with pytest.raises(ChecklistError, match="DCR goes by the checks of a checklist"):
+        await learn(Lesson((), assignment()), DCRSettings(), judge=scripted(), generator=scripted(), seed=1)
+
+
+async def test_progress_is_told_text_by_text():
+    told = []
+    await run(labelled(), say=lambda doing, share: told.append((doing, share)))
+    assert told[0] == ("1 of 4 texts scored", 0.25)
+    assert told[-1] == ("4 of 4 texts scored", 1.0)

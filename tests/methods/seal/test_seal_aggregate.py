@@ -1,0 +1,140 @@
+"""Equations 5 to 7, on verdicts of any kind."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as tries
+from hypothesis import strategies as st
+
+from rubriclab.data import Scale
+from rubriclab.methods.seal.aggregate import (
+    dimension_score,
+    normalised,
+    of_scale,
+    on_scale,
+    question_share,
+    unit_scores,
+)
+
+WEIGHTS = st.lists(st.floats(0.01, 100), min_size=1, max_size=6)
+VALUE = st.sampled_from([0.0, 1.0, math.nan]) | st.floats(0, 1)
+SCALES = st.builds(
+    lambda low, width: Scale(low=low, high=low + width, whole=False), st.floats(-50, 50), st.floats(1, 50)
+)
+
+
+@st.composite
+def judged(draw, value=VALUE):
+    """Return verdicts, shape (units, questions), with weights."""
+    weights = draw(WEIGHTS)
+    rows = draw(st.lists(st.lists(value, min_size=len(weights), max_size=len(weights)), min_size=1, max_size=6))
+    return np.array(rows), weights
+
+
+WHOLE = judged(st.sampled_from([0.0, 1.0]))
+
+
+@tries(max_examples=40)
+@given(st.lists(st.floats(1e-300, 1e300), min_size=1, max_size=8))
+def test_weights_are_shares_that_sum_to_one(weights):
+    shares = normalised(weights)
+    assert shares.sum() == pytest.approx(1)
+    assert (shares >= 0).all()
+
+
+@pytest.mark.parametrize("weights", [[], [0.0], [0.5, -0.5], [1, math.nan], [math.inf, 1]])
+def test_weights_that_are_none_are_refused(weights):
+    with pytest.raises(ValueError, match="above zero"):
+        normalised(weights)
+
+
+@tries(max_examples=40)
+@given(judged(), st.floats(0.01, 1000))
+def test_only_the_ratio_of_weights_matters(case, factor):
+    values, weights = case
+    scaled = [weight * factor for weight in weights]
+    np.testing.assert_allclose(unit_scores(values, scaled), unit_scores(values, weights), atol=1e-9)
+
+
+@tries(max_examples=40)
+@given(judged())
+def test_scores_lie_between_0_and_1_or_are_missing(case):
+    units, score = unit_scores(*case), dimension_score(*case)
+    assert (np.isnan(units) | ((units >= -1e-12) & (units <= 1 + 1e-12))).all()
+    assert score is None or 0 <= score <= 1
+
+
+@tries(max_examples=40)
+@given(WHOLE)
+def test_a_unit_s_score_is_the_weighted_sum_of_its_verdicts(case):
+    values, weights = case
+    exact = [
+        sum(Fraction(w) for w, v in zip(weights, row, strict=True) if v) / sum(map(Fraction, weights)) for row in values
+    ]
+    np.testing.assert_allclose(unit_scores(values, weights), [float(each) for each in exact])
+    assert dimension_score(values, weights) == pytest.approx(float(sum(exact) / len(exact)))
+
+
+@tries(max_examples=40)
+@given(WHOLE, st.randoms(use_true_random=False))
+def test_the_order_of_units_and_of_questions_does_not_matter(case, lot):
+    values, weights = case
+    rows, columns = (lot.sample(range(size), size) for size in values.shape)
+    again = dimension_score(values[rows][:, columns], [weights[column] for column in columns])
+    assert again == pytest.approx(dimension_score(values, weights))
+
+
+@tries(max_examples=40)
+@given(judged(st.sampled_from([0.0, 1.0])), st.data(), SCALES)
+def test_a_better_verdict_never_lowers_a_score(case, data, scale):
+    values, weights = case
+    better = values.copy()
+    better[data.draw(st.integers(0, values.shape[0] - 1)), data.draw(st.integers(0, values.shape[1] - 1))] = 1.0
+    assert dimension_score(better, weights) >= dimension_score(values, weights) - 1e-12
+
+
+@tries(max_examples=40)
+@given(WEIGHTS, st.integers(1, 6), SCALES)
+def test_all_good_is_the_high_end_and_all_bad_the_low_one(weights, units, scale):
+    for value, end in ((1.0, scale.high), (0.0, scale.low)):
+        share = dimension_score(np.full((units, len(weights)), value), weights)
+        assert on_scale(share, scale) == pytest.approx(end, abs=1e-6)
+
+
+@tries(max_examples=40)
+@given(st.floats(0, 1), SCALES)
+def test_a_rating_counts_for_its_share_of_the_scale(share, scale):
+    assert of_scale(on_scale(share, scale), scale) == pytest.approx(share, abs=1e-5)
+
+
+N = math.nan
+
+
+@pytest.mark.parametrize(
+    ("row", "weights", "expected"),
+    [
+        ([1, N], [1, 1], N),
+        ([1, 1, N], [1, 1, 1], 1.0),
+        ([1, 0, N], [1, 1, 1], 0.5),
+        ([1, N], [1.001, 1], 1.0),
+        ([1, N], [1, 1.001], N),
+        ([1, N, N, N], [3, 1, 1, 1], N),
+        ([N] * 5 + [1] * 5, [0.1] * 10, N),
+        ([N], [1], N),
+    ],
+)
+def test_a_unit_is_missing_where_verdicts_of_half_its_weight_are(row, weights, expected):
+    np.testing.assert_allclose(unit_scores(np.array([row], dtype=float), weights), [expected])
+
+
+@pytest.mark.parametrize(
+    ("units", "expected"),
+    [([1, N], None), ([1, 0, N], 0.5), ([1, N, N], None), ([N], None), ([], None), ([1, 1, 0, N, N], 2 / 3)],
+)
+def test_a_text_is_missing_where_half_of_its_units_are(units, expected):
+    column = np.array(units, dtype=float)
+    assert dimension_score(column.reshape(-1, 1), [1.0]) == pytest.approx(expected)
+    assert question_share(column) == pytest.approx(expected, abs=1e-6)

@@ -1,0 +1,319 @@
+"""Learning as a whole, against judges that answer by script."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypoeval_scripts import examples
+from seal_scripts import ASPECT, Says, always, assignment, by_lot, of_kind, pack, pairs_asked, scripted, sentences
+
+from rubriclab.checklist import Checklist
+from rubriclab.digest import digest
+from rubriclab.errors import ChecklistError, JudgeError, SettingsError
+from rubriclab.judges import FakeJudge
+from rubriclab.learning import train
+from rubriclab.methods.method import Learned, Lesson, silent
+from rubriclab.methods.questions import about
+from rubriclab.methods.seal import SEAL, SealSettings
+from rubriclab.methods.seal.learn import learn
+from rubriclab.rubric import Criterion
+from rubriclab.stats.correlation import pearson
+
+TEXTS = tuple(
+    replace(text, output=f"{sentences(3)} {text.output}", reference="Ref is so.") for text in examples(24, groups=8)
+)
+LABELS = {text.output: text.scores[ASPECT] for text in TEXTS}
+PACK = pack()
+
+
+async def run(
+    texts: Any = TEXTS,
+    says: Says = by_lot,
+    *,
+    given: Checklist | None = PACK,
+    judge: FakeJudge | None = None,
+    generator: FakeJudge | None = None,
+    say: Any = silent,
+    **chosen: Any,
+) -> tuple[Learned, FakeJudge, FakeJudge]:
+    """Learn with two proposals, unless chosen otherwise, and return the result with the two judges."""
+    judge, generator = judge or scripted(says), generator or scripted()
+    lesson = Lesson(tuple(texts), assignment(), checklist=given)
+    settings = SealSettings(**{"proposed": 2, **chosen})
+    return await learn(lesson, settings, judge=judge, generator=generator, seed=1, say=say), judge, generator
+
+
+def tracking(*names: str, by: Says = by_lot) -> Says:
+    """Return answers that follow the label for the questions named, by unit, and are given by lot for the others."""
+
+    def says(question: str, unit: str, output: str) -> bool:
+        level = (LABELS[output] - 0.5) / 5
+        follows = random.Random(digest([question, unit, output, "follow"])).random() < level
+        return follows if question in names else by(question, unit, output)
+
+    return says
+
+
+def everybody(learned: Learned) -> dict[str, Criterion]:
+    kept = {each.id: each for each in learned.part.criteria}
+    return kept | {dropped.criterion.id: dropped.criterion for dropped in learned.part.dropped}
+
+
+def reasons(learned: Learned) -> dict[str, str]:
+    return {dropped.criterion.id: dropped.reason for dropped in learned.part.dropped}
+
+
+# What is asked, and what comes of it
+
+
+async def test_the_generator_proposes_and_the_judge_verifies_every_text_once():
+    learned, judge, generator = await run()
+    assert [prompt.name for prompt in generator.asked] == ["seal/propose"]
+    assert len(judge.asked) == len(of_kind(judge, "verify")) == len(TEXTS)
+    assert len(pairs_asked(judge)) == len(TEXTS) * 4 * 5
+    assert learned.candidates == ("a1", "b1", "b2", "p1", "p2")
+
+
+async def test_the_part_holds_every_question_with_its_sub_dimension_and_the_pack_s_units():
+    learned, _, _ = await run()
+    assert set(everybody(learned)) == set(learned.candidates)
+    assert set(learned.part.dimensions) == {"Side 1", "Side 2", "New side 1", "New side 2"}
+    assert {each.trait for each in everybody(learned).values()} <= set(learned.part.dimensions)
+    assert learned.part.units == PACK.units
+    assert learned.part.settings == SealSettings(proposed=2).model_dump(mode="json")
+    assert {about(each).origin for name, each in everybody(learned).items() if name < "p"} == {"seed"}
+
+
+async def test_polarity_and_support_come_from_the_pack():
+    given = pack("fact", beside=("source",), better={"b1": "no"}, support={"a1": "source"})
+    learned, judge, _ = await run(given=given, filter="off")
+    made = everybody(learned)
+    assert (about(made["a1"]).support, about(made["b1"]).better, about(made["p1"]).support) == ("source", "no", None)
+    assert of_kind(judge, "support")
+
+
+async def test_a_setting_can_ask_the_pack_s_questions_of_other_units():
+    learned, judge, generator = await run(units="sentence pair")
+    assert learned.part.units.kind == "sentence pair"
+    assert {prompt.fields["kind"] for prompt in (*judge.asked, *generator.asked)} == {"sentence pair"}
+
+
+async def test_the_matrix_holds_the_mean_over_units_and_the_evidence_counts_them():
+    learned, _, _ = await run(says=tracking("a1"), given=pack(better={"b1": "no"}))
+    labels = np.array([LABELS[text.output] for text in sorted(TEXTS, key=lambda text: text.id)])
+    assert set(np.unique(learned.matrix)) <= {0, 0.25, 0.5, 0.75, 1}
+    for column, name in zip(learned.matrix.T, learned.candidates, strict=True):
+        evidence, good = everybody(learned)[name].evidence, int(column.sum() * 4)
+        counts = {"yes": good, "no": 96 - good}
+        assert evidence.answers == (counts if name != "b1" else {"yes": 96 - good, "no": good})
+        assert (evidence.judged, evidence.missing) == (24, 0)
+        assert evidence.pearson == pytest.approx(pearson(column, labels), abs=1e-6)
+
+
+async def test_ratings_of_short_texts_are_no_answers():
+    learned, judge, _ = await run([replace(text, output=text.output.removeprefix(sentences(3))) for text in TEXTS])
+    assert {prompt.name for prompt in judge.asked} == {"seal/rate"}
+    assert everybody(learned)["a1"].evidence.answers == {"yes": 0, "no": 0}
+    assert everybody(learned)["a1"].evidence.judged == 24
+
+
+# What the labels do
+
+
+def misleading(question: str, unit: str, output: str) -> bool:
+    """Answer a1 with the labels, b1 against them, b2 always alike, p1 with them, and p2 by lot."""
+    high = LABELS[output] >= 3
+    told = {"a1": high, "b1": not high, "b2": True, "p1": LABELS[output] >= 4}
+    return told.get(question, by_lot(question, unit, output, seed=4))
+
+
+async def test_what_the_labels_speak_against_leaves_and_proposals_stay_only_where_they_track_them():
+    learned, _, _ = await run(says=misleading)
+    left = reasons(learned)
+    assert [each.id for each in learned.part.criteria] == ["a1", "p1"]
+    assert left["b1"].startswith("runs against the labels: correlation -0.")
+    assert left["b2"].startswith("the same answer for all 24 training texts")
+    assert left["p2"].startswith("does not track the labels: correlation ")
+
+
+async def test_a_proposal_held_to_no_more_than_a_written_question_stays():
+    learned, _, _ = await run(says=misleading, tracking=1)
+    assert "p2" not in reasons(learned)
+
+
+async def test_a_proposal_that_answers_as_a_written_question_leaves():
+    learned, _, _ = await run(says=lambda q, u, o: misleading("a1" if q == "p1" else q, u, o))
+    assert reasons(learned)["p1"] == "answers as a1 does (correlation 1.00 over 24 texts)"
+
+
+async def test_with_the_filter_off_or_without_labels_all_stay():
+    assert reasons((await run(says=misleading, filter="off"))[0]) == {}
+    learned, judge, _ = await run(())
+    assert (len(learned.part.criteria), judge.asked, learned.optimistic) == (5, [], False)
+    assert learned.matrix.shape == (0, 5)
+    assert learned.scores.shape == learned.reselected.shape == (0,)
+    assert all(each.evidence.answers is None for each in learned.part.criteria)
+
+
+async def test_at_least_one_question_stays():
+    learned, _, _ = await run(says=always)
+    assert [each.id for each in learned.part.criteria] == ["a1", "b1", "p1", "p2"]
+    assert any("the labels speak against every question" in note for note in learned.notes)
+
+
+async def test_the_labels_weigh_where_the_setting_says_so():
+    learned, _, _ = await run(says=tracking("a1"), weights="labels", filter="off")
+    weights = {each.id: each.weight for each in learned.part.criteria}
+    assert max(weights, key=weights.get) == "a1"
+    assert len(set(weights.values())) > 1
+    equal, _, _ = await run(says=tracking("a1"), filter="off")
+    assert {each.weight for each in equal.part.criteria} == {1.0}
+
+
+async def test_only_the_best_are_kept_where_the_setting_says_how_many():
+    learned, _, _ = await run(says=tracking("a1", "p1"), selected=2)
+    assert {each.id for each in learned.part.criteria} == {"a1", "p1"}
+
+
+# Scores
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {},
+        {"weights": "judge"},
+        {"weights": "labels"},
+        {"units": "fact", "proposed": 0},
+        {"units": "sentence pair", "verify": False},
+        {"units": "response", "filter": "off"},
+        {"decompose": False, "ask": "one by one"},
+    ],
+    ids=str,
+)
+async def test_scores_are_those_that_scoring_gives(chosen: dict[str, Any]):
+    judge = scripted(tracking("a1", "p1"), weights={"a1": 2, "p1": 0.5})
+    learned, _, _ = await run(judge=judge, **chosen)
+    by_id = {text.id: text for text in TEXTS}
+    for at, name in enumerate(learned.examples):
+        value, ratings = await SEAL.score(by_id[name], learned.part, assignment(), judge)
+        assert value == pytest.approx(learned.scores[at], abs=1e-6)
+        for rating in ratings:
+            assert rating.score == learned.matrix[at, learned.candidates.index(rating.criterion)]
+            assert (rating.weight is None) == ("judge" not in chosen.values())
+
+
+async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
+    chosen = {"against": 0.5, "weights": "labels", "shown": 0}
+    learned, _, _ = await run(says=tracking("a1", "b1"), **chosen)
+    group = TEXTS[0].group
+    inside = np.array([name in {text.id for text in TEXTS if text.group == group} for name in learned.examples])
+    relabelled = [replace(t, scores={ASPECT: 6 - t.scores[ASPECT]}) if t.group == group else t for t in TEXTS]
+    again, _, _ = await run(relabelled, says=tracking("a1", "b1"), **chosen)
+    np.testing.assert_array_equal(learned.reselected[inside], again.reselected[inside])
+    assert not np.array_equal(learned.reselected[~inside], again.reselected[~inside])
+
+
+@pytest.mark.parametrize(
+    ("chosen", "optimistic"),
+    [
+        ({}, True),
+        ({"filter": "off", "shown": 0}, False),
+        ({"filter": "off", "proposed": 0}, False),
+        ({"filter": "off", "proposed": 0, "weights": "judge"}, False),
+        ({"filter": "off", "proposed": 2}, True),
+        ({"filter": "off", "proposed": 0, "selected": 2}, True),
+        ({"filter": "off", "proposed": 0, "weights": "labels"}, True),
+    ],
+)
+async def test_it_is_optimistic_where_labels_had_a_part_in_choice_weights_or_proposals(chosen: Any, optimistic: bool):
+    learned, _, _ = await run(says=tracking("a1"), **chosen)
+    assert learned.optimistic is optimistic
+    if not optimistic:
+        np.testing.assert_array_equal(learned.reselected, learned.scores)
+
+
+# Without a pack, and failures
+
+
+async def test_without_a_pack_the_proposals_are_asked_of_the_whole_text():
+    learned, judge, _ = await run(says=tracking("p1", "p2"), given=None)
+    assert learned.candidates == ("p1", "p2")
+    assert (learned.part.units.kind, learned.part.units.beside) == ("response", ("source", "context"))
+    assert {prompt.fields["kind"] for prompt in judge.asked} == {"response"}
+
+
+async def test_without_a_pack_and_without_proposals_there_is_nothing_to_ask():
+    with pytest.raises(ChecklistError, match="--checklist FILE"):
+        await run(given=None, proposed=0)
+    with pytest.raises(JudgeError, match="no questions to ask: no sub-dimensions could be proposed: unusable reply"):
+        await run(given=None, generator=FakeJudge(lambda _: "no"))
+
+
+async def test_proposals_that_fail_are_told_and_the_pack_s_questions_go_on():
+    learned, _, _ = await run(generator=FakeJudge(lambda _: "no"))
+    assert learned.candidates == ("a1", "b1", "b2")
+    assert learned.notes[0].startswith("no sub-dimensions could be proposed: unusable reply")
+
+
+@pytest.mark.parametrize("chosen", [{"weights": "labels"}, {"selected": 3}])
+async def test_a_setting_that_needs_labels_says_so(chosen: Any):
+    with pytest.raises(SettingsError, match="needs labelled texts"):
+        await run((), **chosen)
+
+
+async def test_a_judge_without_any_usable_verdict_is_an_error():
+    with pytest.raises(JudgeError, match="no usable verdict on any training text: unusable reply"):
+        await run(judge=FakeJudge(lambda _: "none"))
+
+
+async def test_a_text_without_verdicts_and_an_empty_one_are_left_out():
+    lost = TEXTS[5]
+    texts = [replace(text, output="") if text.id == TEXTS[2].id else text for text in TEXTS]
+    usual = scripted()._script
+    judge = FakeJudge(lambda p: "no" if p.fields["output"] == lost.output else usual(p))
+    learned, _, _ = await run(texts, judge=judge, filter="off")
+    gone = [learned.examples.index(name) for name in (TEXTS[2].id, lost.id)]
+    assert np.isnan(learned.scores[gone]).all()
+    assert np.isfinite(np.delete(learned.scores, gone)).all()
+    assert {each.evidence.missing for each in learned.part.criteria} == {2}
+
+
+async def test_weights_that_cannot_be_used_cost_the_score_and_not_the_verdicts():
+    usual = scripted(weights={"a1": -1})._script
+    learned, _, _ = await run(judge=FakeJudge(usual), weights="judge", filter="off")
+    assert np.isnan(learned.scores).all()
+    assert np.isfinite(learned.matrix).all()
+
+
+# Determinism
+
+
+async def test_the_same_examples_in_another_order_give_the_same_result():
+    first, *_ = await run(says=tracking("a1"), weights="labels")
+    for seed in range(2):
+        shuffled = random.Random(seed).sample(TEXTS, len(TEXTS))
+        again, *_ = await run(shuffled, says=tracking("a1"), weights="labels")
+        assert digest(again.part.model_dump(mode="json")) == digest(first.part.model_dump(mode="json"))
+        np.testing.assert_array_equal(again.scores, first.scores)
+        np.testing.assert_array_equal(again.reselected, first.reselected)
+
+
+async def test_it_is_trained_as_every_method_is_and_tells_how_far_it_is():
+    told: list[float] = []
+    trained = await train(
+        SEAL,
+        Lesson(TEXTS, assignment(), checklist=PACK),
+        SealSettings(proposed=2),
+        judge=scripted(tracking("a1", "b2")),
+        generator=scripted(),
+        seed=1,
+        say=lambda _, share: told.append(share),
+    )
+    assert trained.provenance.agreement.spearman.value > 0.3
+    assert trained.rubric.parts[0].method == "seal"
+    assert (told, told[-1]) == (sorted(told), 1.0)

@@ -1,0 +1,243 @@
+"""Replies as models really give them, and worse: each verdict is read rightly or missing, never miscounted.
+
+Every reply is given twice, as the first one and after the complaint about it. What is expected stands beside it, for
+question a1 about u1, u2 and u3 in turn: `y`es, `n`o, or missing (`?`).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from seal_scripts import exam, pack, scripted, text
+
+from rubriclab.judges import FakeJudge
+from rubriclab.judges.schema import strict_schema
+from rubriclab.methods.seal.replies import FORMS
+from rubriclab.methods.seal.score import scored
+from rubriclab.methods.seal.verify import Judged, judge_text
+from rubriclab.rubric import DIGITS
+
+IDS = ("u1", "u2", "u3")
+CODES = {"y": 1.0, "n": 0.0, "?": None}
+ONE = pack(sizes=(1,))
+
+
+def entry(unit: Any, answer: Any, **fields: Any) -> dict[str, Any]:
+    return {"unit": unit, "question": "a1", "reason": "It shows.", "answer": answer, **fields}
+
+
+def listed(*entries: Any) -> str:
+    return json.dumps({"verdicts": entries})
+
+
+def reply(*given: Any, ids: tuple[Any, ...] = IDS) -> str:
+    """Return a reply with these answers about the units in turn."""
+    return listed(*(entry(name, answer) for name, answer in zip(ids, given, strict=False)))
+
+
+SOUND = reply("yes", "no", "yes")
+REPLIES = {
+    "as asked": (SOUND, "yny"),
+    "in other clothes": (reply("**Yes**", "NO.", "yes - it does"), "yny"),
+    "another order": (listed(entry("u3", "yes"), entry("u1", "yes"), entry("u2", "no")), "yny"),
+    "ids with their markers": (reply("yes", "no", "yes", ids=("<<<u1>>>", "[u2]", "U3")), "yny"),
+    "ids with what stands beside them": (reply("yes", "no", "yes", ids=("u1, sentence", "u2, x", "u3")), "yny"),
+    "the question in brackets": (listed(*(entry(name, "no", question="[A1]") for name in IDS)), "nnn"),
+    "prose around": (f"Here it is:\n{SOUND}\nAll done.", "yny"),
+    "too few": (reply("yes", "no"), "yn?"),
+    "too many": (listed(*json.loads(SOUND)["verdicts"], entry("u4", "yes")), "yny"),
+    "a unit that was not asked about": (reply("yes", "no", "yes", ids=("u1", "u2", "u9")), "yn?"),
+    "a question that was not asked": (listed(entry("u1", "yes", question="b1"), entry("u2", "no")), "?n?"),
+    "twice, alike": (listed(entry("u1", "yes"), *json.loads(SOUND)["verdicts"]), "yny"),
+    "twice, differently": (listed(entry("u1", "no"), *json.loads(SOUND)["verdicts"]), "?ny"),
+    "not applicable": (reply("n/a", "no", "yes"), "?ny"),
+    "neither yes nor no": (reply("perhaps", "yes and no", "yes"), "??y"),
+    "numbers": (reply(1, 0, True), "???"),
+    "without reasons": (listed(*({"unit": n, "question": "a1", "answer": "no"} for n in IDS)), "nnn"),
+    "numbered from 1": (reply("yes", "no", "yes", ids=(1, 2, 3)), "???"),
+    "an entry that is no object": (listed("u1: yes", entry("u2", "no"), entry("u3", "yes")), "?ny"),
+    "the paper's form": ('{"adjacent coherence relation": "1,0,1"}', "???"),
+    "two replies that differ": (f"{SOUND} or {reply('no', 'no', 'no')}", "???"),
+    "cut off": (SOUND[:-20], "???"),
+    "nothing": ("", "???"),
+}
+
+
+async def judged(said: Any, **settings: Any) -> Judged:
+    return await judge_text(text(3), exam(ONE, **settings), FakeJudge(said if callable(said) else lambda _: said))
+
+
+@pytest.mark.parametrize(("given", "expected"), REPLIES.values(), ids=REPLIES)
+async def test_a_hostile_reply_is_read_rightly_or_left_missing(given: str, expected: str):
+    found = await judged(given)
+    assert [found.verdicts[name, "a1"].value for name in IDS] == [CODES[code] for code in expected]
+    value, (rating,) = scored(found, exam(ONE).questions, exam().assignment.scale)
+    if expected.count("?") > 1:
+        assert (value, rating.score) == (None, None)
+    else:
+        share = expected.count("y") / (3 - expected.count("?"))
+        assert value == pytest.approx(1 + 4 * share, abs=1e-5)
+        assert rating.score == round(share, DIGITS)
+
+
+async def test_a_repair_in_good_form_mends_everything():
+    for given, _ in REPLIES.values():
+        found = await judged(lambda prompt, given=given: SOUND if prompt.repair else given)
+        assert None not in [verdict.value for verdict in found.verdicts.values()]
+
+
+async def test_the_repair_is_told_what_is_missing_or_too_much():
+    for given, told in (
+        (reply("yes"), "expected for each question about each unit, 3 in all; missing: a1 about u2, a1 about u3"),
+        (listed(*json.loads(SOUND)["verdicts"], entry("u4", "yes")), "not asked for: a1 about u4"),
+        (listed(entry("u1", "yes"), *json.loads(SOUND)["verdicts"]), "twice: a1 about u1"),
+    ):
+        judge = FakeJudge(lambda _, given=given: given)
+        found = await judge_text(text(3), exam(ONE), judge)
+        assert told in judge.asked[1].repair.complaint
+        missing = [verdict for verdict in found.verdicts.values() if verdict.value is None]
+        assert all(told in verdict.reason for verdict in missing)
+
+
+# Weights
+
+WEIGHED = pack("response", sizes=(3,), weights="judge")
+
+
+async def weighed(weights: Any, **settings: Any) -> tuple[Any, ...]:
+    """Return the score with these weights in the reply, of answers yes, no, no, and the ratings."""
+    judge = scripted(lambda question, *_: question == "a1")
+
+    def script(prompt):
+        said = judge._script(prompt)
+        return {**said, "weights": weights} if prompt.fields["weigh"] else said
+
+    asked = exam(WEIGHED, **settings)
+    return scored(await judge_text(text(2), asked, FakeJudge(script)), asked.questions, asked.assignment.scale)
+
+
+def listing(*given: Any, ids: tuple[str, ...] = ("a1", "a2", "a3")) -> list[dict[str, Any]]:
+    return [{"question": name, "weight": weight} for name, weight in zip(ids, given, strict=False)]
+
+
+@pytest.mark.parametrize(
+    ("weights", "share"),
+    [
+        (listing(0.5, 0.3, 0.2), 0.5),
+        (listing(5, 3, 2), 0.5),
+        (listing(1, 1, 1), 1 / 3),
+        (listing("0.2", "0.2", "0.6"), 0.2),
+        (listing(1e300, 1e300, 1e300), 1 / 3),
+        (listing(0.6, 0.2, 0.2, ids=("[a1]", "A2", "a3:")), 0.6),
+        (list(reversed(listing(0.5, 0.3, 0.2))), 0.5),
+    ],
+    ids=str,
+)
+async def test_positive_weights_are_made_to_sum_to_one(weights: Any, share: float):
+    value, ratings = await weighed(weights)
+    assert value == pytest.approx(1 + 4 * share, abs=1e-5)
+    assert sum(rating.weight for rating in ratings) == pytest.approx(1, abs=1e-5)
+    assert ratings[0].weight == pytest.approx(share, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        listing(0.5, 0.5, 0),
+        listing(0.5, 0.6, -0.1),
+        listing(0.5, 0.5),
+        listing(0.5, 0.2, 0.3, ids=("a1", "a2", "a2")),
+        listing(0.5, 0.2, 0.3, ids=("a1", "a2", "b1")),
+        listing("much", "some", "little"),
+        listing("NaN", 0.5, 0.5),
+        listing(True, True, True),
+        [0.5, 0.3, 0.2],
+        {"a1": 0.5, "a2": 0.3, "a3": 0.2},
+        None,
+    ],
+    ids=str,
+)
+async def test_weights_that_cannot_be_used_leave_the_text_unscored_and_keep_the_verdicts(weights: Any):
+    value, ratings = await weighed(weights)
+    assert value is None
+    for rating, held in zip(ratings, (1.0, 0.0, 0.0), strict=True):
+        assert (rating.score, rating.weight) == (None, None)
+        assert rating.reason.startswith("the judge's weights cannot be used: ")
+        assert rating.units[0].value == held
+
+
+async def test_sound_weights_count_where_the_verdicts_beside_them_are_lost():
+    def script(prompt):
+        said = scripted(lambda question, *_: question == "a1", weights={"a1": 3})._script(prompt)
+        return {**said, "verdicts": []} if prompt.fields["weigh"] else said
+
+    asked = exam(pack("sentence", sizes=(3,), weights="judge"), most_per_call=3)
+    found = await judge_text(text(3), asked, FakeJudge(script))
+    value, ratings = scored(found, asked.questions, asked.assignment.scale)
+    assert value == pytest.approx(1 + 4 * 0.6, abs=1e-5)
+    assert [unit.value for unit in ratings[0].units] == [None, 1.0, 1.0]
+
+
+# Supporting facts
+
+SUPPORTED = pack("fact", sizes=(1,), beside=("source",), support={"a1": "source"})
+
+
+def naming(*facts: Any) -> Any:
+    return {
+        "supports": [{"unit": f"u{n}", "question": "a1", "reason": "Seen.", "facts": f} for n, f in enumerate(facts, 1)]
+    }
+
+
+@pytest.mark.parametrize(
+    ("named", "value", "support"),
+    [
+        (["c1"], 1.0, ("Fact 0 of source 1.",)),
+        (["[C2]"], 1.0, ("Fact 1 of source 1.",)),
+        (["c1: Fact 0 of source 1.", "c1"], 1.0, ("Fact 0 of source 1.",)),
+        ([], 0.0, ()),
+        (["c9"], 0.0, ()),
+        (["u1"], 0.0, ()),
+        (["the third sentence"], 0.0, ()),
+        (["c9", "c2"], 1.0, ("Fact 1 of source 1.",)),
+        ("c1", None, ()),
+        ([1], None, ()),
+    ],
+    ids=str,
+)
+async def test_a_claim_holds_only_if_a_fact_that_is_named_exists(named: Any, value: Any, support: Any):
+    judge = scripted(per_sentence=2, support=lambda _: naming(named, *[["c1"]] * 5))
+    found = await judge_text(text(3, source="A source."), exam(SUPPORTED), judge)
+    verdict = found.verdicts["u1", "a1"]
+    assert (verdict.value, verdict.support) == (value, support)
+    assert ("does not exist" in verdict.reason) == (named in (["c9"], ["u1"], ["the third sentence"]))
+    assert [found.verdicts[f"u{n}", "a1"].value for n in range(2, 7)] == [1.0] * 5
+
+
+async def test_a_fact_that_does_not_exist_is_asked_about_once_more():
+    judge = scripted(per_sentence=2, support=lambda p: naming(*[["c1" if p.repair else "c9"]] * 6))
+    found = await judge_text(text(3, source="A source."), exam(SUPPORTED), judge)
+    assert {verdict.value for verdict in found.verdicts.values()} == {1.0}
+    assert "there is no fact 'c9'; there are c1 to c2" in judge.asked[-1].repair.complaint
+
+
+# Ratings
+
+
+@pytest.mark.parametrize(
+    ("score", "value"), [(5, 1.0), (1, 0.0), (2, 0.25), ("4", 0.75), (2.5, None), (0, None), (True, None)]
+)
+async def test_a_rating_counts_for_its_share_of_the_scale(score: Any, value: Any):
+    said = {"ratings": [{"unit": "u1", "question": "a1", "reason": "So.", "score": score}]}
+    found = await judge_text(text(1), exam(ONE), FakeJudge(lambda _: said))
+    assert found.verdicts["u1", "a1"].value == value
+
+
+def test_every_form_has_a_strict_schema_with_the_reason_before_the_verdict_and_the_weights_last():
+    for form in FORMS.values():
+        (plain,) = strict_schema(form.plain)["properties"]
+        assert list(strict_schema(form.weighed)["properties"]) == [plain, "weights"]
+        (entry_,) = [each for name, each in strict_schema(form.plain)["$defs"].items() if name != "NamedWeight"]
+        assert list(entry_["properties"])[:3] == ["unit", "question", "reason"]

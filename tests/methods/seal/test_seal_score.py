@@ -1,0 +1,121 @@
+"""From verdicts to a text's score, and what its row tells of each question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from seal_scripts import always, assignment, exam, pack, part, scripted, text
+
+from rubriclab.data import Scale
+from rubriclab.judges import FakeJudge
+from rubriclab.methods.seal import SEAL
+from rubriclab.methods.seal.score import TOLD, score, scored
+from rubriclab.methods.seal.units import Unit
+from rubriclab.methods.seal.verify import Judged, Verdict
+from rubriclab.rubric import Rubric
+from rubriclab.scoring import score_text
+
+QUESTIONS = exam(pack(sizes=(1, 1))).questions
+ONE_TO_FIVE = assignment().scale
+
+
+def found(*rows: tuple[float | None, float | None], **fields: Any) -> Judged:
+    """Return verdicts on questions a1 and b1 about as many units."""
+    units = tuple(Unit(f"u{n}", f"Unit {n}.", (n - 1,)) for n in range(1, len(rows) + 1))
+    verdicts = {
+        (unit.id, question.id): Verdict(value, f"Reason {question.id} {unit.id}.")
+        for unit, row in zip(units, rows, strict=True)
+        for question, value in zip(QUESTIONS, row, strict=True)
+    }
+    return Judged(units, verdicts, **fields)
+
+
+@pytest.mark.parametrize(
+    ("scale", "expected"),
+    [(ONE_TO_FIVE, 4.0), (Scale(low=0, high=1, whole=False), 0.75), (Scale(low=-3, high=3, whole=True), 1.5)],
+)
+def test_the_mean_over_units_is_mapped_to_the_scale(scale: Scale, expected: float):
+    value, ratings = scored(found((1, 1), (1, 0)), QUESTIONS, scale)
+    assert value == expected
+    assert [(rating.criterion, rating.score) for rating in ratings] == [("a1", 1.0), ("b1", 0.5)]
+
+
+def test_learned_weights_weigh_unless_the_judge_does():
+    heavy = tuple(q.model_copy(update={"weight": 3.0}) if q.id == "a1" else q for q in QUESTIONS)
+    value, ratings = scored(found((1, 0)), heavy, ONE_TO_FIVE)
+    assert (value, [rating.weight for rating in ratings]) == (4.0, [None, None])
+    value, ratings = scored(found((1, 0), weights={"a1": 1, "b1": 3}), heavy, ONE_TO_FIVE)
+    assert (value, [rating.weight for rating in ratings]) == (2.0, [0.25, 0.75])
+
+
+def test_every_verdict_stands_in_the_row_with_its_place():
+    _, (first, _) = scored(found((1, 0), (None, 1), (0.5, 1)), QUESTIONS, ONE_TO_FIVE)
+    assert [(unit.unit, unit.sentences, unit.value) for unit in first.units] == [
+        ("Unit 1.", (0,), 1),
+        ("Unit 2.", (1,), None),
+        ("Unit 3.", (2,), 0.5),
+    ]
+    assert first.units[0].reason == "Reason a1 u1."
+
+
+def test_the_reason_tells_how_many_pass_and_first_why_the_others_do_not():
+    _, (first, second) = scored(found((1, 1), (None, 1), (0, 1), (1, 1)), QUESTIONS, ONE_TO_FIVE)
+    assert first.reason == ("2 of 4 units pass, 1 without a verdict: “Unit 3.”: Reason a1 u3; “Unit 2.”: Reason a1 u2.")
+    assert second.reason == "4 of 4 units pass."
+    _, (many, _) = scored(found(*[(0, 1)] * 9), QUESTIONS, ONE_TO_FIVE)
+    assert many.reason.count("Reason") == TOLD
+    _, (one, _) = scored(found((0, 1)), QUESTIONS, ONE_TO_FIVE)
+    assert one.reason == "Reason a1 u1."
+    _, (rated, _) = scored(found((0.5, 1), (1, 1), rated=True), QUESTIONS, ONE_TO_FIVE)
+    assert rated.reason == "75% of the scale on average over 2 of 2 units: “Unit 1.”: Reason a1 u1."
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ([(None, 1), (None, 1)], "2 without a verdict"),
+        ([(None, None), (1, 1)], "1 without a verdict"),
+        ([(None, 1), (1, None), (1, 1)], "half or more of its units lack verdicts with half of the weight or more"),
+    ],
+)
+def test_an_unscored_text_says_why_in_a_rating_without_a_score(rows: Any, why: str):
+    value, ratings = scored(found(*rows), QUESTIONS, ONE_TO_FIVE)
+    assert value is None
+    assert any(rating.score is None and why in rating.reason for rating in ratings)
+    assert all(rating.units for rating in ratings)
+
+
+def test_a_fault_of_the_text_is_every_rating_s_reason_and_the_verdicts_stay():
+    value, ratings = scored(found((1, 1), fault="no weights"), QUESTIONS, ONE_TO_FIVE)
+    assert value is None
+    assert {(rating.score, rating.reason) for rating in ratings} == {(None, "no weights")}
+    assert ratings[0].units[0].value == 1
+
+
+# As a method
+
+
+async def test_a_part_scores_as_it_was_learned_to():
+    given = part(pack(sizes=(1, 1)))
+    value, ratings = await score(text(4), given, assignment(), scripted(lambda q, *_: q == "a1"))
+    assert (value, [rating.score for rating in ratings]) == (3.0, [1.0, 0.0])
+    assert {unit.sentences for unit in ratings[0].units} == {(0,), (1,), (2,), (3,)}
+    bare = given.model_copy(update={"dimensions": None, "units": None})
+    value, ratings = await score(text(4), bare, assignment(), scripted(always))
+    assert (value, len(ratings[0].units)) == (5.0, 1)
+
+
+@pytest.mark.parametrize(("output", "told"), [("", "the summary is empty"), (3, "no usable verdict")])
+async def test_why_a_text_has_no_score_is_told_with_the_score(output: Any, told: str):
+    rubric = Rubric(
+        task="summarization", aspect=assignment().aspect, scale=ONE_TO_FIVE, parts=(part(pack(sizes=(1,))),)
+    )
+    judge = FakeJudge(lambda _: '{"verdicts": [{"unit": "u1", "question": "a1", "reason": "", "answer": "yes"}]}')
+    row = await score_text(rubric, text(output), judge, "r@1")
+    assert row.score is None
+    assert told in row.unscored
+
+
+def test_it_is_a_method_of_its_own():
+    assert (SEAL.name, SEAL.checklists, SEAL.needs_checklist, SEAL.needs_labels) == ("seal", "units", False, False)

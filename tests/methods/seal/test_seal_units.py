@@ -1,0 +1,160 @@
+"""Texts taken apart: into sentences, pairs, facts, or not at all."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as tries
+from hypothesis import strategies as st
+from seal_scripts import assignment, scripted, sentences
+
+from rubriclab.judges import FakeJudge
+from rubriclab.methods.seal.facts import Fact, Facts, facts_of
+from rubriclab.methods.seal.portions import portions
+from rubriclab.methods.seal.settings import ScoringSettings
+from rubriclab.methods.seal.units import Taken, Unit, cut, fact_units, take_apart
+from rubriclab.sentences import split_sentences
+
+WORDS = assignment().words
+
+
+def units(count: int, kind: Any, **settings: Any) -> Taken:
+    return cut(sentences(count), kind, ScoringSettings(**settings))
+
+
+@pytest.mark.parametrize("kind", ["sentence", "sentence pair"])
+@pytest.mark.parametrize(
+    ("count", "least", "whole"), [(2, 3, True), (3, 3, False), (4, 5, True), (5, 5, False), (1, 2, True)]
+)
+def test_a_text_of_fewer_sentences_than_the_threshold_is_judged_whole(kind: Any, count: int, least: int, whole: bool):
+    found = units(count, kind, whole_below_sentences=least)
+    assert (found.kind == "whole") is whole
+    if whole:
+        assert found.units == (Unit("u1", sentences(count)),)
+
+
+def test_sentences_stand_in_their_own_place():
+    assert [(unit.id, unit.sentences) for unit in units(3, "sentence").units] == [
+        ("u1", (0,)),
+        ("u2", (1,)),
+        ("u3", (2,)),
+    ]
+
+
+def test_a_pair_stands_in_both_of_its_sentences():
+    first, second = units(3, "sentence pair").units
+    assert (first.sentences, second.sentences) == ((0, 1), (1, 2))
+    assert (first.second, first.words) == (second.text, sentences(2))
+
+
+@pytest.mark.parametrize("kind", ["response", "triple"])
+def test_a_response_is_one_unit_of_its_kind_however_short_or_long(kind: Any):
+    for count in (1, 30):
+        assert units(count, kind) == Taken(kind, (Unit("u1", sentences(count)),))
+
+
+@pytest.mark.parametrize("kind", ["sentence", "sentence pair", "fact"])
+def test_without_decomposition_a_text_is_one_unit(kind: Any):
+    assert units(9, kind, decompose=False).kind == "whole"
+
+
+@tries(max_examples=50)
+@given(st.text(max_size=60), st.sampled_from(["sentence", "sentence pair"]))
+def test_every_text_has_units_that_name_its_sentences(text: str, kind: Any):
+    found, count = cut(text, kind, ScoringSettings()), len(split_sentences(text))
+    assert found.units
+    assert {place for unit in found.units for place in unit.sentences} in (set(), set(range(count)))
+
+
+# Facts
+
+
+async def test_facts_are_asked_for_in_portions_that_know_what_stands_before_them():
+    judge = scripted(per_sentence=1)
+    found = await facts_of(sentences(45), "source", WORDS, judge, most=6)
+    ids = [[each["id"] for each in prompt.fields["sentences"]] for prompt in judge.asked]
+    assert [len(each) for each in ids] == [15, 15, 15]
+    assert [number for each in ids for number in each] == list(range(1, 46))
+    assert judge.asked[0].fields["before"] == ""
+    assert judge.asked[1].fields["before"] == " ".join(split_sentences(sentences(15))[12:])
+    assert [fact.sentence for fact in found.found] == list(range(45))
+    assert found.lost == {}
+
+
+async def test_asking_for_facts_takes_the_text_and_the_task_s_words_alone():
+    judge = scripted()
+    await facts_of(sentences(2), "reference", WORDS, judge, most=4)
+    (prompt,) = judge.asked
+    assert set(prompt.fields) == {"words", "what", "label", "before", "sentences", "most"}
+    assert (prompt.fields["what"], prompt.fields["label"]) == ("reference", "reference summary")
+
+
+def said(*facts: tuple[Any, Any]) -> dict[str, Any]:
+    return {"facts": [{"sentence": sentence, "fact": fact} for sentence, fact in facts]}
+
+
+REPLIES = {
+    "as asked": (said((1, "A."), (2, "B.")), [(0, "A."), (1, "B.")]),
+    "out of order": (said((2, "B."), (1, "A.")), [(0, "A."), (1, "B.")]),
+    "the same twice": (said((1, "A."), (1, "A."), (2, "A.")), [(0, "A."), (1, "A.")]),
+    "a sentence that was not asked about": (said((1, "A."), (7, "Z.")), [(0, "A.")]),
+    "more than are wanted": (said(*((1, f"{n}.") for n in range(5))), [(0, f"{n}.") for n in range(3)]),
+    "one without words": (said((1, "A."), (2, " ")), [(0, "A.")]),
+    "a number that is none": (said((True, "Z."), ("two", "Z."), ("2", "B.")), [(1, "B.")]),
+    "none": (said(), None),
+    "none that can be used": (said((9, "Z.")), None),
+    "no JSON": ("Two facts: A and B.", None),
+}
+
+
+@pytest.mark.parametrize(("reply", "expected"), REPLIES.values(), ids=REPLIES)
+async def test_facts_that_are_sound_are_kept_and_the_rest_is_lost(reply: Any, expected: Any):
+    judge = FakeJudge(lambda _: reply)
+    found = await facts_of(sentences(2), "output", WORDS, judge, most=3)
+    assert [(fact.sentence, fact.text) for fact in found.found] == (expected or [])
+    assert set(found.lost) == (set() if expected else {0, 1})
+    assert all("after one repair" in why for why in found.lost.values())
+
+
+async def test_a_portion_that_fails_loses_its_own_sentences_only():
+    judge = FakeJudge(lambda p: "nothing" if p.fields["sentences"][0]["id"] == 1 else said((21, "A.")))
+    found = await facts_of(sentences(30), "output", WORDS, judge, most=3)
+    assert found.found == (Fact("A.", 20),)
+    assert sorted(found.lost) == list(range(15))
+
+
+@pytest.mark.parametrize(("per_sentence", "whole"), [(1, True), (2, False)])
+async def test_a_text_of_fewer_facts_than_the_threshold_is_judged_whole(per_sentence: int, whole: bool):
+    found = await take_apart(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), ScoringSettings())
+    assert (found.kind == "whole") is whole
+    more = ScoringSettings(whole_below_facts=3 if whole else 7)
+    assert (await take_apart(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), more)).kind != found.kind
+
+
+def test_a_fact_stands_in_the_sentence_that_states_it_and_a_lost_sentence_in_its_place():
+    facts = Facts((Fact("A.", 0), Fact("B.", 0), Fact("C.", 2)), {1: "cut off"})
+    found = fact_units(sentences(3), facts, ScoringSettings())
+    assert [(unit.id, unit.sentences, unit.lost) for unit in found.units] == [
+        ("u1", (0,), None),
+        ("u2", (0,), None),
+        ("u3", (1,), "cut off"),
+        ("u4", (2,), None),
+    ]
+
+
+@pytest.mark.parametrize("text", ["?!", "..."])
+async def test_nothing_is_asked_about_the_facts_of_a_text_without_a_sentence(text: str):
+    judge = scripted()
+    assert (await take_apart(text, "fact", WORDS, judge, ScoringSettings())).kind == "whole"
+    assert judge.asked == []
+
+
+@tries(max_examples=50)
+@given(st.integers(0, 300), st.integers(1, 50))
+def test_portions_hold_everything_in_order_and_are_about_equal(count: int, most: int):
+    found = portions(range(count), most)
+    assert [each for some in found for each in some] == list(range(count))
+    sizes = {len(some) for some in found}
+    assert all(0 < size <= most for size in sizes)
+    assert not sizes or max(sizes) - min(sizes) <= 1
+    assert len(found) == -(-count // most)

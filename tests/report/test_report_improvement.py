@@ -1,0 +1,107 @@
+"""What became of rewritten texts, as a terminal shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from report_samples import printed
+
+from rubriclab.data.example import Example
+from rubriclab.improving import Change, Gain, Improvement, Round, Summary, TextFault
+from rubriclab.report.terminal import improvement_view, rewriting_view
+from rubriclab.rubric import Effort
+from rubriclab.scoring import Score
+from rubriclab.stats import Estimate
+
+HOSTILE = "[red]not markup[/red] \x1b[31mred\x1b]8;;http://x.example\x07 \u202eright\u2066 :smile: \x00"
+NO_GAIN = Gain("h02 links", 3, 4.0, 4.0, Estimate(0.0, 0.0, 0.0))
+
+
+def gain(name: str, before: float, after: float) -> Gain:
+    rise = after - before
+    return Gain(name, 3, before, after, Estimate(rise, rise - 0.1, rise + 0.1))
+
+
+def found(**fields: Any) -> Summary:
+    """Return what came of four texts, with a second judge unless `fields` say otherwise."""
+    outcomes = {"improved": 1, "without fault": 1, "refused by the judge": 0, "refused by the second judge": 1}
+    given: dict[str, Any] = {
+        "rubric": "news@1",
+        "texts": 4,
+        "outcomes": {**outcomes, "no usable rewriting": 0, "unscored": 1},
+        "sentences": 12,
+        "changed": 2,
+        "judge": gain("embedded", 3, 4),
+        "second_judge": gain("openai/second", 3.2, 3.4),
+        "criteria": (gain("h01 order", 2, 4), NO_GAIN),
+        "seen": {"higher": 1, "equal": 0, "lower": 1},
+        **fields,
+    }
+    return Summary(**given)
+
+
+def seen(summary: Summary) -> str:
+    return " ".join(printed(improvement_view(summary, Effort(asked=7))).split())
+
+
+def text(name: str = "t1", words: str = "It is wrong.") -> Improvement:
+    """Return a text with a round that was refused and one that was taken."""
+    scores = [Score(name, "coherence", value, (), None, "news@1", "embedded") for value in (2.0, 4.5)]
+    change = Change(2, words, "It is right.", words)
+    faults = (TextFault(words, "asks", "aim", (2,), words), TextFault("order", "asks", "aim", (), words))
+    rounds = (
+        Round(1, faults, (change,), 2.0, None, "refused by the judge", "the judge: 2 to 2"),
+        Round(2, faults, (change,), 4.5, None, None, "the judge: 2 to 4.5"),
+    )
+    example = Example(id=name, output=words, group="g")
+    given = (name, example, "It is right.", "news@1", "embedded", "embedded", None, *scores)
+    return Improvement(*given, rounds=rounds)
+
+
+def test_the_summary_counts_texts_and_shows_both_gains_with_their_intervals() -> None:
+    shown = seen(found())
+    assert "news@1: 4 texts" in shown
+    assert "already without fault 1 improved 1 unchanged 1: 1 refused by the second judge unscored 1" in shown
+    assert "sentences changed 2 of 12" in shown
+    assert "judge: embedded 3 3.00 4.00 1.00 [0.90, 1.10]" in shown
+    assert "second judge: openai/second 3 3.20 3.40 0.20 [0.10, 0.30]" in shown
+    assert "7 calls" in shown
+
+
+def test_it_says_whose_gain_is_to_be_trusted() -> None:
+    assert "The judge's own gain flatters" in seen(found())
+    assert "Of 2 rewritings that the judge would have taken it scores 1 higher, 0 equal and 1 lower;" in seen(found())
+    alone = seen(found(second_judge=None, seen={"higher": 0, "equal": 0, "lower": 0}))
+    assert "The judge's own gain flatters" in alone
+    assert "(--second-judge) gives a gain to trust" in alone
+    assert "The gain to trust is" not in alone
+
+
+@pytest.mark.parametrize(
+    ("criteria", "shown"),
+    [((gain("h01 order", 2, 4), NO_GAIN), True), ((NO_GAIN, NO_GAIN), False), ((gain("score x", 3, 4),), False)],
+)
+def test_criteria_are_shown_where_they_tell_more_than_the_score(criteria: tuple[Gain, ...], *, shown: bool) -> None:
+    view = seen(found(criteria=criteria))
+    assert ("Criteria by the judge; 1 more without a change" in view) == shown
+    assert "h02 links" not in view
+
+
+def test_a_text_is_shown_round_by_round_with_what_changed_and_why() -> None:
+    shown = printed(rewriting_view(text()))
+    lines = [line.strip() for line in shown.splitlines()]
+    assert lines[:3] == ["t1", "judge embedded: 2 to 4.5", "round 1, not taken; the judge: 2 to 2"]
+    assert "round 2, taken; the judge: 2 to 4.5" in lines
+    assert "2. It is [-wrong.-]{+right.+}" in lines
+    assert "the whole: order: It is wrong." in lines
+    assert "writer: It is wrong." in lines
+
+
+def test_nothing_from_outside_acts_on_a_terminal() -> None:
+    figures = found(judge=gain(HOSTILE, 1, 2), criteria=(gain(HOSTILE, 1, 2), NO_GAIN))
+    for view in (rewriting_view(text(HOSTILE, HOSTILE)), improvement_view(figures, Effort())):
+        shown = printed(view, width=300)
+        assert not {"\x1b", "\x07", "\u202e", "\u2066", "\x00"} & set(shown)
+        assert "[red]not markup[/red]" in shown
+        assert ":smile:" in shown

@@ -1,0 +1,174 @@
+"""What the tests of SEAL share: packs, texts of so many sentences, and judges that answer by script."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hypoeval_scripts import ASPECT, assignment, words
+
+from rubriclab.checklist import Checklist
+from rubriclab.data import Example
+from rubriclab.digest import digest
+from rubriclab.judges import FakeJudge
+from rubriclab.methods.seal.inquiry import Examination
+from rubriclab.methods.seal.learn import pack_questions
+from rubriclab.methods.seal.settings import UNPACKED, SealSettings
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Part
+
+Said = Mapping[str, Any] | str
+Says = Callable[[str, str, str], bool]
+"""Whether the answer to a question (by id) about a unit (its words) of an output is yes."""
+
+
+def pack(kind: str = "sentence", sizes: Sequence[int] = (1, 2), **fields: Any) -> Checklist:
+    """Return a pack for the coherence of summaries: side 1 has the questions a1 ..., side 2 b1 ...
+
+    `beside` and `weights` go to its units; `better` and `support` map ids of questions to what is said of these.
+    """
+    better, support = fields.pop("better", {}), fields.pop("support", {})
+    needed = {"beside": ("source", "reference")} if kind == "triple" else {}
+    given = {name: fields.pop(name) for name in ("beside", "weights") if name in fields}
+    units = {"kind": kind, **given, **needed}
+    subs = []
+    for number, (letter, size) in enumerate(zip("abcdefgh", sizes, strict=False), 1):
+        ids = [f"{letter}{place}" for place in range(1, size + 1)]
+        questions = [
+            {"id": i, "text": f"{words(i, 8)}?", "better": better.get(i, "yes"), "support": support.get(i)} for i in ids
+        ]
+        subs.append({"name": f"Side {number}", "definition": f"{words(f'side {number}', 4)}.", "questions": questions})
+    told = {"format": "rubriclab-checklist/1", "task": "summarization", "aspect": ASPECT, "definition": "It holds."}
+    return Checklist.model_validate({**told, "sub_dimensions": subs, "units": units, **fields})
+
+
+def exam(given: Checklist | None = None, **settings: Any) -> Examination:
+    """Return what is asked of every text by a pack."""
+    given = given or pack()
+    questions, dimensions = pack_questions(given)
+    units = given.units or UNPACKED
+    return Examination(questions, dimensions, units, assignment(), SealSettings(**settings))
+
+
+def part(given: Checklist | None = None, **settings: Any) -> Part:
+    """Return a pack as the part of a rubric."""
+    asked = exam(given, **settings)
+    return Part(
+        method="seal",
+        settings=asked.settings.model_dump(mode="json"),
+        criteria=asked.questions,
+        dimensions=asked.dimensions,
+        units=asked.units,
+    )
+
+
+def sentences(count: int, name: str = "Sentence") -> str:
+    """Return a text of so many sentences."""
+    return " ".join(f"{name} number {number} says so." for number in range(1, count + 1))
+
+
+def text(output: str | int = 3, **fields: Any) -> Example:
+    """Return a text to judge: these words, or so many sentences."""
+    return Example(id="t", output=sentences(output) if isinstance(output, int) else output, group="g", **fields)
+
+
+def by_lot(question: str, unit: str, output: str, seed: int = 0) -> bool:
+    """Return yes or no by lot: the same for the same question, unit and output."""
+    return random.Random(digest([seed, question, unit, output])).random() < 0.5
+
+
+def always(_question: str, _unit: str, _output: str) -> bool:
+    """Return yes."""
+    return True
+
+
+class Scripted:
+    """The usual answers to every prompt of SEAL; `replaced` replaces single ones by the template's name.
+
+    Every sentence makes `per_sentence` facts, answers are what `says` says, support is the first fact shown, ratings
+    are the ends of the scale, weights are `weights` or else 1, and proposals are all unlike.
+    """
+
+    def __init__(
+        self,
+        says: Says = by_lot,
+        per_sentence: int = 2,
+        weights: Mapping[str, Any] | None = None,
+        **replaced: Callable[[Prompt[Any]], Said],
+    ) -> None:
+        self._says, self._facts, self._given = says, per_sentence, weights or {}
+        self._replaced = replaced
+
+    def __call__(self, prompt: Prompt[Any]) -> Said:
+        name = prompt.name.removeprefix("seal/")
+        if name in self._replaced:
+            return self._replaced[name](prompt)
+        said: dict[str, Any] = getattr(self, name)(prompt)
+        return {**said, "weights": self._weights(prompt)} if prompt.fields.get("weigh") else said
+
+    def facts(self, prompt: Prompt[Any]) -> dict[str, Any]:
+        """Return so many facts of each sentence."""
+        asked = [(each["id"], number) for each in prompt.fields["sentences"] for number in range(self._facts)]
+        what = prompt.fields["what"]
+        return {"facts": [{"sentence": n, "fact": f"Fact {number} of {what} {n}."} for n, number in asked]}
+
+    def verify(self, prompt: Prompt[Any]) -> dict[str, Any]:
+        """Return an answer to every question about every unit."""
+        return {"verdicts": [{**pair, "answer": "yes" if yes else "no"} for pair, yes in self._pairs(prompt)]}
+
+    def support(self, prompt: Prompt[Any]) -> dict[str, Any]:
+        """Return the first fact for every claim that is supported."""
+        first = prompt.fields["facts"][0]["id"]
+        return {"supports": [{**pair, "facts": [first] if yes else []} for pair, yes in self._pairs(prompt)]}
+
+    def rate(self, prompt: Prompt[Any]) -> dict[str, Any]:
+        """Return an end of the scale for every question about every unit."""
+        scale = prompt.fields["scale"]
+        ends = {True: scale["high"], False: scale["low"]}
+        return {"ratings": [{**pair, "score": ends[yes]} for pair, yes in self._pairs(prompt)]}
+
+    def propose(self, prompt: Prompt[Any]) -> dict[str, Any]:
+        """Return as many sides as asked for."""
+        names = [f"New side {number}" for number in range(1, prompt.fields["count"] + 1)]
+        new = [{"name": name, "definition": words(f"{name} d", 4), "question": f"{words(name, 8)}?"} for name in names]
+        return {"reasoning": "Compared.", "sub_dimensions": new}
+
+    def _weights(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
+        ids = [question["id"] for question in prompt.fields["questions"]]
+        return [{"question": name, "weight": self._given.get(name, 1)} for name in ids]
+
+    def _pairs(self, prompt: Prompt[Any]) -> list[tuple[dict[str, Any], bool]]:
+        fields = prompt.fields
+        return [
+            ({"unit": unit["id"], "question": each["id"], "reason": f"Seen of {each['id']}."}, yes)
+            for unit in fields["units"]
+            for each in fields["questions"]
+            for yes in [self._says(each["id"], shown(unit), fields["output"])]
+        ]
+
+
+def shown(unit: Mapping[str, str]) -> str:
+    """Return the words of a unit as a prompt shows it."""
+    return unit["text"] if "text" in unit else f"{unit['first']} {unit['second']}"
+
+
+def scripted(says: Says = by_lot, **chosen: Any) -> FakeJudge:
+    """Return a fake judge with the usual answers, except for those chosen."""
+    return FakeJudge(Scripted(says, **chosen))
+
+
+def of_kind(judge: FakeJudge, name: str) -> list[Prompt[Any]]:
+    """Return the prompts of one template that the judge was asked, repairs aside."""
+    return [prompt for prompt in judge.asked if prompt.name == f"seal/{name}" and prompt.repair is None]
+
+
+def pairs_asked(judge: FakeJudge) -> list[tuple[str, str]]:
+    """Return every pair of unit and question that the judge was asked about, in order."""
+    return [
+        (unit["id"], question["id"])
+        for prompt in judge.asked
+        if prompt.name != "seal/facts" and prompt.repair is None
+        for unit in prompt.fields["units"]
+        for question in prompt.fields["questions"]
+    ]
