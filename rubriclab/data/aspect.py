@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter
 
 from rubriclab.content import content_path
 from rubriclab.errors import UserError
+from rubriclab.units import Material
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -31,6 +32,10 @@ class TaskWords(BaseModel):
     source: Words
     context: Words
     output: Words
+
+    def called(self, what: Literal["output"] | Material) -> str:
+        """Return what the task calls one of an example's texts."""
+        return f"reference {self.output}" if what == "reference" else str(getattr(self, what))
 
 
 class _Words(BaseModel):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from pydantic import BaseModel, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ValidationInfo, field_validator, model_validator
 
 from rubriclab.data.example import Example
 from rubriclab.improving.diff import sentences_changed, word_diff
@@ -19,7 +19,7 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.estimate import Estimate, estimate_prompt
 from rubriclab.methods.overall import STRIDE
-from rubriclab.methods.replies import Whole
+from rubriclab.methods.replies import Whole, sound_entries
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import assignment_of
@@ -107,21 +107,12 @@ class SoundRewriting(Rewriting):
     @field_validator("sentences", mode="before")
     @classmethod
     def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[Replacement]:
-        found: dict[int, Replacement | None] = {}
-        for item in items if isinstance(items, list) else ():
-            try:
-                # A text is as good without the words that should stand before it.
-                told = {"reasoning": "", **item} if isinstance(item, dict) else item
-                each = Replacement.model_validate(told, context=info.context)
-            except ValidationError:
-                continue
-            known = found.setdefault(each.sentence, each)
-            if known is None or known.text != each.text:
-                found[each.sentence] = None
-        sound = [each for each in found.values() if each is not None]
-        if not sound:
-            raise ValueError("nothing in it can be used")
-        return sound
+        def sentence(item: Mapping[str, Any]) -> int | None:
+            named = str(item.get("sentence"))
+            return int(named) if named.isdecimal() else None
+
+        allowed = allowed_ids(info.context) if info.context else []
+        return sound_entries(items, Replacement, allowed, sentence, words=("reasoning",), context=info.context)
 
 
 def allowed_ids(fields: Mapping[str, Any]) -> list[int]:

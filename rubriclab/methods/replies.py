@@ -1,15 +1,73 @@
-"""What the reply forms of several methods share: scores on the prompt's scale, and sameness told by id."""
+"""What the reply forms of several methods share: ids, scores on the prompt's scale, and what is sound of a list."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError, ValidationInfo, field_validator
 
 from rubriclab.data.scale import Scale
 
 # What stands for "no other criterion".
 NONE = "none"
+
+# A model may copy an id in the brackets or markers it is shown in, or decorate it like the beginning of a line.
+_AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:"
+
+E = TypeVar("E", bound=BaseModel)
+K = TypeVar("K", bound=Hashable)
+
+
+def bare_id(value: Any, ids: Sequence[str]) -> Any:
+    """Return an id without what surrounds it; anything else as it is."""
+    if not isinstance(value, str) or value in ids:
+        return value
+    bare = value.strip(_AROUND_ID)
+    return bare if bare in ids else bare.lower()
+
+
+def sound_entries(
+    items: Any,
+    form: type[E],
+    keys: Iterable[K],
+    key_of: Callable[[Mapping[str, Any]], K | None],
+    *,
+    words: Collection[str],
+    context: Any = None,
+) -> list[E]:
+    """Return the usable ones of a reply's `items`, in the order of `keys`; none for a key on which two items differ.
+
+    Args:
+        key_of: what an item is about.
+        words: the fields that tell why, without which an item is as good and in which two may differ.
+        context: what `form` is validated with.
+
+    Raises:
+        ValueError: if nothing can be used.
+    """
+    found: dict[K | None, list[E | None]] = {key: [] for key in keys}
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, dict) and (key := key_of(item)) in found:
+            found[key].append(_entry(item, form, words, context))
+    usable = [first for said in found.values() if said and (first := _agreed(said, words)) is not None]
+    if not usable:
+        raise ValueError("nothing in it can be used")
+    return usable
+
+
+def _entry(item: Mapping[str, Any], form: type[E], words: Collection[str], context: Any) -> E | None:
+    told = dict.fromkeys(words, "") | {name: value for name, value in item.items() if value is not None}
+    try:
+        return form.model_validate(told, context=context)
+    except ValidationError:
+        return None
+
+
+def _agreed(said: Sequence[E | None], words: Collection[str]) -> E | None:
+    """Return the first of the entries on one thing, if all say the same."""
+    whats = [None if entry is None else entry.model_dump(exclude=set(words)) for entry in said]
+    return said[0] if all(what is not None and what == whats[0] for what in whats) else None
 
 
 def _no_truth_value(value: Any) -> Any:

@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ValidationInfo, field_validator, model_validator
 
 from rubriclab.data.aspect import Words
+from rubriclab.methods.replies import bare_id, sound_entries
 from rubriclab.methods.yes_no import YesNo, read_answer
 
 # What a question is about that belongs to none of the aspects named.
 ELSEWHERE = "something else"
 
-# A model may copy an id in the brackets it is shown in, or decorate it like the beginning of a line.
-_AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:"
 _AROUND_WORD = " \t\n*_`\"'“”‘’."
 
 # The fields that tell why, not what.
-_WORDS = {"reason", "reasoning"}
+_WORDS = ("reason", "reasoning")
 
 
 def asked_ids(fields: Mapping[str, Any]) -> list[str]:
@@ -33,11 +32,7 @@ def asked_ids(fields: Mapping[str, Any]) -> list[str]:
 
 
 def _as_asked(value: Any, info: ValidationInfo) -> Any:
-    """Return an id without what surrounds it."""
-    if not isinstance(value, str) or not info.context or value in (ids := asked_ids(info.context)):
-        return value
-    bare = value.strip(_AROUND_ID)
-    return bare if bare in ids else bare.lower()
+    return bare_id(value, asked_ids(info.context)) if info.context else value
 
 
 def _plain(value: Any) -> Any:
@@ -194,27 +189,9 @@ def _must_name(items: list[S], info: ValidationInfo) -> None:
 
 
 def _sound(items: Any, form: type[S], info: ValidationInfo) -> list[S]:
-    """Return the usable ones of `items`, in the order asked; none for a question on which two items differ."""
-    found: dict[str, list[S | None]] = {name: [] for name in asked_ids(info.context or {"questions": []})}
-    for item in items if isinstance(items, list) else ():
-        name = _as_asked(item.get("question"), info) if isinstance(item, dict) else None
-        if isinstance(name, str) and name in found:
-            found[name].append(_read(item, form, info))
-    sound = [said[0] for said in found.values() if said and all(_agree(said[0], other) for other in said)]
-    usable = [item for item in sound if item is not None]
-    if not usable:
-        raise ValueError("nothing in it can be used")
-    return usable
+    def question(item: Mapping[str, Any]) -> str | None:
+        name = _as_asked(item.get("question"), info)
+        return name if isinstance(name, str) else None
 
-
-def _read(item: dict[str, Any], form: type[S], info: ValidationInfo) -> S | None:
-    # A verdict is as good without the words that should stand before it.
-    told = dict.fromkeys(_WORDS, "") | {name: value for name, value in item.items() if value is not None}
-    try:
-        return form.model_validate(told, context=info.context)
-    except ValidationError:
-        return None
-
-
-def _agree(one: BaseModel | None, other: BaseModel | None) -> bool:
-    return one is not None and other is not None and one.model_dump(exclude=_WORDS) == other.model_dump(exclude=_WORDS)
+    keys = asked_ids(info.context or {"questions": []})
+    return sound_entries(items, form, keys, question, words=_WORDS, context=info.context)

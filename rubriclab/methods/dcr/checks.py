@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rubriclab.checklist import Checklist, SeedQuestion
-from rubriclab.data.aspect import TaskWords
 from rubriclab.data.assignment import Assignment
 from rubriclab.errors import ChecklistError
 from rubriclab.rubric import Criterion, Evidence
@@ -18,7 +17,7 @@ _EXPECTED = (
 
 def make_criterion(checklist: Checklist, material: Material, assignment: Assignment) -> Criterion:
     """Return the criterion that lists the checklist's questions, a line each."""
-    output, label = assignment.words.output, called(material, assignment.words)
+    output, label = assignment.words.output, assignment.words.called(material)
     heading = f"Each sentence of the {output} is held against the {label} by these checks:"
     return Criterion(
         id="score",
@@ -48,12 +47,6 @@ def compared(units: Units | None) -> Material:
         came = f"{units.kind} beside {' and '.join(units.beside) or 'nothing'}{weighed}"
         raise ChecklistError(f"The checks are for a {came}, which DCR cannot judge.", _EXPECTED)
     return units.beside[0]
-
-
-def called(material: Material, words: TaskWords) -> str:
-    """Return what a task calls the text that its outputs are held against."""
-    names = {"source": words.source, "context": words.context, "reference": f"reference {words.output}"}
-    return names[material]
 
 
 def _worded(question: SeedQuestion) -> str:

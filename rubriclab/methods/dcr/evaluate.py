@@ -9,7 +9,6 @@ from typing import Any
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.dcr.checks import called
 from rubriclab.methods.dcr.replies import Reason, Reasons, SoundReasons, SoundVerdicts, Verdicts, ask_each
 from rubriclab.methods.dcr.settings import ScoringSettings
 from rubriclab.prompts import Prompt
@@ -43,7 +42,7 @@ def comparisons(
     example: Example, material: Material, assignment: Assignment, settings: ScoringSettings
 ) -> tuple[Comparison, ...] | str:
     """Return what is held against what, the text's own sentences first; or in words why nothing can be."""
-    words, label = assignment.words, called(material, assignment.words)
+    words, label = assignment.words, assignment.words.called(material)
     output, reference = example.output, getattr(example, material) or ""
     if not _holds_words(reference):
         return f"there is no {label} to hold it against (field {material!r})"

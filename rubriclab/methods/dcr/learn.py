@@ -12,7 +12,7 @@ from typing import Any
 from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, DataError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.dcr.checks import called, compared, make_criterion
+from rubriclab.methods.dcr.checks import compared, make_criterion
 from rubriclab.methods.dcr.evaluate import comparisons
 from rubriclab.methods.dcr.score import rate
 from rubriclab.methods.dcr.settings import DCRSettings
@@ -60,7 +60,7 @@ def planned(lesson: Lesson, settings: DCRSettings) -> tuple[Criterion, Material]
         raise ChecklistError("DCR goes by the checks of a checklist, and there is none.", "Give one: --checklist FILE.")
     material = compared(checklist.units)
     if lesson.examples and not _comparable(lesson, material, settings):
-        label, first = called(material, lesson.assignment.words), lesson.examples[0]
+        label, first = lesson.assignment.words.called(material), lesson.examples[0]
         reason = f"{first.id}: {comparisons(first, material, lesson.assignment, settings)}"
         raise DataError(
             f"None of the {len(lesson.examples)} labelled texts can be held against its {label}; of {reason}.",

@@ -10,11 +10,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError, ValidationInfo
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationInfo
 
 from rubriclab.data.aspect import Words
 from rubriclab.judges.ask import ask, read
 from rubriclab.judges.judge import Judge
+from rubriclab.methods.replies import sound_entries
 from rubriclab.methods.yes_no import read_answer
 from rubriclab.prompts import Prompt
 
@@ -65,10 +66,10 @@ Numbered = Annotated[int, BeforeValidator(_number)]
 
 
 class Entry(BaseModel):
-    """What a reply says of one thing. `names` is the field with its number, `decides` the one that must not differ."""
+    """What a reply says of one thing. `names` is the field with its number; in `words` two entries may differ."""
 
     names: ClassVar[str] = "sentence"
-    decides: ClassVar[str]
+    words: ClassVar[tuple[str, ...]] = ()
 
     @property
     def number(self) -> int:
@@ -80,8 +81,6 @@ class Entry(BaseModel):
 class Reason(Entry):
     """Why a sentence is or is not consistent."""
 
-    decides = "reason"
-
     sentence: Numbered
     reason: Annotated[Words, AfterValidator(_worded)]
 
@@ -89,7 +88,7 @@ class Reason(Entry):
 class Verdict(Reason):
     """Whether a sentence is consistent, after the reason."""
 
-    decides = "consistent"
+    words = ("reason",)
 
     consistent: Annotated[Literal["yes", "no"], BeforeValidator(_consistent)]
 
@@ -98,7 +97,7 @@ class Mark(Entry):
     """What a reason comes to."""
 
     names = "reason"
-    decides = "mark"
+    words = ("thought",)
 
     reason: Numbered
     thought: str
@@ -121,18 +120,11 @@ def _sound(form: type[E]) -> Callable[[Any, ValidationInfo], list[E]]:
     """Return what keeps the usable entries, in the order asked; none for a number on which two entries differ."""
 
     def keep(items: Any, info: ValidationInfo) -> list[E]:
-        expected, listed = asked(info.context or {}), items if isinstance(items, list) else []
-        numbers = [_number_of(item, form) for item in listed]
+        expected = asked(info.context or {})
+        numbers = [_number_of(item, form) for item in items] if isinstance(items, list) else []
         if _shifted(numbers, expected):
             raise ValueError(f"{_listed(expected)} were shown; got {_listed(numbers)}")
-        found: dict[int, list[E | None]] = {number: [] for number in expected}
-        for number, item in zip(numbers, listed, strict=True):
-            if number in found:
-                found[number].append(_read(item, form))
-        usable = [entry for said in found.values() if (entry := _agreed(said)) is not None]
-        if not usable:
-            raise ValueError("nothing in it can be used")
-        return usable
+        return sound_entries(items, form, expected, lambda item: _number_of(item, form), words=form.words)
 
     return keep
 
@@ -194,25 +186,10 @@ def _number_of(item: Any, form: type[E]) -> int | None:
         return None
 
 
-def _read(item: dict[str, Any], form: type[E]) -> E | None:
-    # A mark is as good without the words that should stand before it.
-    told = {"thought": "", **{name: value for name, value in item.items() if value is not None}}
-    try:
-        return form.model_validate(told)
-    except ValidationError:
-        return None
-
-
 def _shifted(numbers: Sequence[int | None], expected: Sequence[int]) -> bool:
     """Return whether the numbers are those expected, all higher or all lower: then each speaks of another sentence."""
     steps = {None if got is None else got - number for got, number in zip(numbers, expected, strict=False)}
     return len(numbers) == len(expected) and len(steps) == 1 and not steps & {0, None}
-
-
-def _agreed(said: Sequence[E | None]) -> E | None:
-    """Return the first of the entries for one number, if all say the same."""
-    found = {None if entry is None else getattr(entry, entry.decides) for entry in said}
-    return said[0] if len(found) == 1 else None
 
 
 def _listed(numbers: Sequence[int | None]) -> str:

@@ -24,8 +24,8 @@ class ScoringSettings(BaseModel):
 
     verdict: Literal["converted", "with the reason"] = "with the reason"
     """Where a mark comes from: a second call that reads nothing but the reasons (the paper's AMC), or a verdict given
-    in the same reply as the reason, for half of the calls. Of 90 sentences of 30 texts that were read both ways, one got
-    another mark, and agreement with people was the same (Spearman 0.81 converted, 0.84 not)."""
+    in the same reply as the reason, for half of the calls. Of 90 sentences of 30 QAGS texts that a language model read
+    both ways, one got another mark, and agreement with people was the same (Spearman 0.81 converted, 0.84 not)."""
 
     alpha: Number = Field(0.0, ge=-100, le=100)
     """Added to the sum of the marks in equation 3. The paper has 0: other values take out the marks of reasons that

@@ -114,7 +114,7 @@ def fact_prompts(text: str, what: Literal["output"] | Material, words: TaskWords
         fields = {
             "words": words.model_dump(),
             "what": what,
-            "label": label(what, words),
+            "label": words.called(what),
             "before": " ".join(sentences[max(0, places[0] - BEFORE) : places[0]]),
             "sentences": [{"id": place + 1, "text": sentences[place]} for place in places],
             "most": most,
@@ -122,11 +122,6 @@ def fact_prompts(text: str, what: Literal["output"] | Material, words: TaskWords
         longest = 256 + TOKENS_PER_FACT * most * len(places)
         prompts.append(Prompt("seal/facts", fields, FactList, max_tokens=longest))
     return prompts
-
-
-def label(what: Literal["output"] | Material, words: TaskWords) -> str:
-    """Return what the task calls one of an example's texts."""
-    return f"reference {words.output}" if what == "reference" else str(getattr(words, what))
 
 
 def _read(item: Any, info: ValidationInfo) -> NamedFact | None:

@@ -9,7 +9,6 @@ from typing import Any
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.methods.questions import about, by_trait
-from rubriclab.methods.seal.facts import label
 from rubriclab.methods.seal.portions import portions
 from rubriclab.methods.seal.replies import FORMS, asked_questions
 from rubriclab.methods.seal.settings import ScoringSettings, judge_weighs
@@ -57,7 +56,7 @@ class Examination:
         needed = ((question.id, about(question).support) for question in self.questions)
         words = self.assignment.words
         return {
-            name: f"no fact can be named: the {words.output} comes without a {label(material, words)}"
+            name: f"no fact can be named: the {words.output} comes without a {words.called(material)}"
             for name, material in needed
             if material and material not in given
         }

@@ -17,7 +17,6 @@ from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.method import Lesson
-from rubriclab.methods.seal.facts import label
 from rubriclab.methods.seal.settings import SealSettings, units_of
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence, Question
@@ -89,7 +88,7 @@ def propose_prompt(lesson: Lesson, texts: Sequence[Example], settings: SealSetti
     fields: dict[str, Any] = {
         **assignment.fields(),
         "kind": units.kind if settings.decompose else "whole",
-        "beside": [label(material, assignment.words) for material in units.beside],
+        "beside": [assignment.words.called(material) for material in units.beside],
         "known": [{"name": sub.name, "question": each.text} for sub in subs for each in sub.questions],
         "count": settings.proposed,
         "texts": [

@@ -18,17 +18,14 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     Field,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
 
-from rubriclab.methods.replies import Number, OnScale
+from rubriclab.methods.replies import Number, OnScale, bare_id, sound_entries
 from rubriclab.methods.yes_no import read_answer
 
-# A model may copy an id in the brackets or markers it is shown in, or decorate it like the beginning of a line.
-_AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:"
 _FACT_ID = re.compile(r"\W*([a-z]\d+)\b", re.IGNORECASE)
 
 # What a form is held to that is read without its prompt.
@@ -56,19 +53,11 @@ def shown_facts(fields: Mapping[str, Any]) -> dict[str, str]:
 def _as_unit(value: Any, info: ValidationInfo) -> Any:
     # The marker around a unit says more than its id: "u3, first sentence".
     bare = value.partition(",")[0] if isinstance(value, str) else value
-    return _as_known(bare, asked_units(_asked(info)))
+    return bare_id(bare, asked_units(_asked(info)))
 
 
 def _as_question(value: Any, info: ValidationInfo) -> Any:
-    return _as_known(value, asked_questions(_asked(info)))
-
-
-def _as_known(value: Any, ids: Sequence[str]) -> Any:
-    """Return an id without what surrounds it."""
-    if not isinstance(value, str) or value in ids:
-        return value
-    bare = value.strip(_AROUND_ID)
-    return bare if bare in ids else bare.lower()
+    return bare_id(value, asked_questions(_asked(info)))
 
 
 def _as_fact(value: Any) -> Any:
@@ -268,37 +257,12 @@ def _covering(entries: list[E], info: ValidationInfo) -> list[E]:
 
 
 def _sound(items: Any, form: type[E], info: ValidationInfo) -> list[E]:
-    """Return the usable ones of `items`, in the order asked; none for a pair on which two items differ."""
-    found: dict[tuple[str, str], list[E | None]] = {pair: [] for pair in _pairs(_asked(info))}
-    for item in items if isinstance(items, list) else ():
-        if (pair := _pair_of(item, info)) in found:
-            found[pair].append(_read(item, form, info))
-    usable = [said[0] for said in found.values() if said and all(_agree(said[0], other) for other in said)]
-    sound = [item for item in usable if item is not None]
-    if not sound:
-        raise ValueError("nothing in it can be used")
-    return sound
+    def pair(item: Mapping[str, Any]) -> tuple[str, str] | None:
+        unit, question = _as_unit(item.get("unit"), info), _as_question(item.get("question"), info)
+        return (unit, question) if isinstance(unit, str) and isinstance(question, str) else None
 
-
-def _pair_of(item: Any, info: ValidationInfo) -> tuple[str, str]:
-    named = [item.get(name) for name in ("unit", "question")] if isinstance(item, dict) else ()
-    unit, question = named if all(isinstance(name, str) for name in named) and named else ("", "")
-    return _as_unit(unit, info), _as_question(question, info)
-
-
-def _read(item: Mapping[str, Any], form: type[E], info: ValidationInfo) -> E | None:
-    # A verdict is as good without the words that should stand before it.
-    told = {"reason": "", **{name: value for name, value in item.items() if value is not None}}
-    try:
-        return form.model_validate(told, context=info.context)
-    except ValidationError:
-        return None
-
-
-def _agree(one: Entry | None, other: Entry | None) -> bool:
-    if one is None or other is None:
-        return False
-    return one.model_dump(exclude={"reason"}) == other.model_dump(exclude={"reason"})
+    keys = _pairs(_asked(info))
+    return sound_entries(items, form, keys, pair, words=("reason",), context=info.context)
 
 
 def _asked(info: ValidationInfo) -> Mapping[str, Any]:

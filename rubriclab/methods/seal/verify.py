@@ -13,7 +13,7 @@ from rubriclab.judges.ask import Answer, ask, read
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.questions import about
 from rubriclab.methods.seal.aggregate import of_scale
-from rubriclab.methods.seal.facts import Facts, facts_of, label
+from rubriclab.methods.seal.facts import Facts, facts_of
 from rubriclab.methods.seal.inquiry import Examination, Inquiry, numbered, verdict_prompts
 from rubriclab.methods.seal.replies import (
     FORMS,
@@ -160,7 +160,7 @@ def _value(question: Criterion, *, holds: bool) -> float:
 
 def _unnamed(material: Material, facts: Facts, inquiry: Inquiry) -> str:
     why = next(iter(facts.lost.values()), "")
-    return f"the facts of the {label(material, inquiry.exam.assignment.words)} could not all be had: {why}"
+    return f"the facts of the {inquiry.exam.assignment.words.called(material)} could not all be had: {why}"
 
 
 def _put_together(taken: Taken, exam: Examination, lacking: Mapping[str, str], found: Mapping[Pair, Verdict]) -> Judged:
