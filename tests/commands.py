@@ -38,6 +38,7 @@ PRELOADED = (
     "rubriclab.cli.session",
     "rubriclab.cli.settings",
     "rubriclab.evaluation",
+    "rubriclab.improving",
     "rubriclab.judges.embedded",
     "rubriclab.learning",
     "rubriclab.methods.checkeval.lint",

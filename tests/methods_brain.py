@@ -1,15 +1,16 @@
-"""Sensible answers to the prompts of CheckEval, SEEval and the baselines without a model, for the local server.
+"""Sensible answers to the prompts of all methods but HypoEval and of `improve` without a model, for the local server.
 
     python tests/server.py --brain methods_brain:reply
 
 A score follows how much of the judged text keeps to the order of its source, the more closely if the judge was told to
 look at that: an explanation that was rewritten, and evaluation steps, say so. So do the answers to the questions of a
 checklist, to some closely and to others hardly; some of them ask for a fault, and some cannot be asked of some texts.
-The rest hangs on what is asked, on the text and on the model's name alone, so that two models differ and a run can be
-repeated.
+A sentence or a claim is borne out if most of its words are those of what it is held against, and is mended by taking
+over what it is most like there. The rest hangs on what is asked, on the text and on the model's name alone, so that two
+models differ and a run can be repeated.
 
-Kinds of question are told apart by the fields of the JSON schema at the end, and what a question says is found by its
-form, as in `hypoeval_brain`.
+Kinds of question are told apart by the fields of the JSON schema at the end and of the entries that it lists, and what
+a question says is found by its form, as in `hypoeval_brain`.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ import itertools
 import json
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cached_property
 from typing import Any
 
-from hypoeval_brain import PLACES, PROPERTIES, Question
+from hypoeval_brain import _FENCED, PLACES, PROPERTIES, Question
 
 # How far a score follows the quality, and how much farther where the judge was told what to look at.
 CLOSENESS, BETTER_CLOSENESS = 0.4, 0.95
@@ -33,6 +35,11 @@ HINT = "how closely the source's order is kept"
 WORST, BEST = 0.3, 0.6
 # Share of texts that a question cannot be asked of.
 INAPPLICABLE = 0.06
+# Share of its words from which on a sentence is borne out by a text, and a claim by a single fact; how far models
+# differ in that, and how much farther they go in texts that keep to the source's order.
+BORNE_OUT, STATED, LENIENCE, ORDERED = 0.7, 0.5, 0.1, 0.4
+# Facts that a sentence comes to at most.
+MOST_FACTS = 3
 
 _LISTED = re.compile(r"^\[([\w.-]+)\] (.+?)(?: \(Here \"no\" is the good answer\.\))?$", re.MULTILINE)
 _NEW = re.compile(r"Add (\d+) question")
@@ -40,6 +47,12 @@ _FINER = re.compile(r"into (\d+)(?: to (\d+))? finer")
 _FAULT = re.compile(r"repeat|filler|another subject|start afresh", re.IGNORECASE)
 _UNRELATED = re.compile(r"figures and dates|quoted voices")
 _EXAGGERATED = "throughout"
+_SIDES = re.compile(r"Propose (\d+)")
+_FAILING = re.compile(r"Found wanting in sentences? ([\d and]+)\.")
+_UNIT, _FACT = re.compile(r"(u\d+)(?:, .*)?"), re.compile(r"([crx]\d+)")
+_NUMBERED = re.compile(r"(?:sentence|report) (\d+)")
+# A label with a comma says what a whole text is called that is a unit, unless it is that of half a pair.
+_PIECE = re.compile(r"u\d+(?:, (?:first|second) sentence)?|[crx]\d+|(?:sentence|report) \d+")
 
 
 @dataclass(frozen=True)
@@ -55,10 +68,32 @@ class Asked(Question):
         """Id and wording of each question of a checklist that is shown."""
         return _LISTED.findall(self.instructions)
 
+    @cached_property
+    def entry(self) -> dict[str, Any]:
+        """The fields of each entry that the reply lists first, with their JSON schema; none if it has no such list."""
+        schema = json.loads(self.text.rsplit("\n", 1)[1])
+        named = [field["items"]["$ref"] for field in self.form.values() if "$ref" in field.get("items", {})]
+        return dict(schema["$defs"][named[0].rsplit("/", 1)[1]]["properties"]) if named else {}
+
+    @cached_property
+    def whole_texts(self) -> list[str]:
+        """The texts that are no pieces of others: what is held against, if anything, and last what is judged."""
+        return [text for label, _tag, text in _FENCED.findall(self.text) if not _PIECE.fullmatch(label)]
+
+    def pieces(self, labels: re.Pattern[str]) -> dict[str, str]:
+        """Return what is shown under `labels`, by what their group finds in them; both sentences of a pair as one."""
+        found: dict[str, str] = {}
+        for label, _tag, text in _FENCED.findall(self.text):
+            if name := labels.fullmatch(label):
+                found[name[1]] = f"{found[name[1]]} {text}" if name[1] in found else text
+        return found
+
     @property
     def quality(self) -> float:
         """What the judged text deserves, in [0, 1]."""
-        return min(1.0, max(0.0, (in_order(*self.texts[-2:]) - WORST) / (BEST - WORST)))
+        facts = " ".join(self.pieces(_FACT).values())
+        texts = [*filter(None, [facts]), *self.whole_texts][-2:]
+        return min(1.0, max(0.0, (in_order(texts[0], texts[-1]) - WORST) / (BEST - WORST)))
 
     def lot(self, *about: str) -> random.Random:
         """Return what is drawn for this model `about` something, always the same."""
@@ -72,7 +107,7 @@ def reply(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
         ValueError: if the question does not say what an answer needs.
     """
     asked = question_in(messages, body)
-    return json.dumps(ANSWERS[_kind(asked.form)](asked))
+    return json.dumps(ANSWERS[_kind(asked)](asked))
 
 
 def question_in(messages: list[dict[str, str]], body: dict[str, Any]) -> Asked:
@@ -92,19 +127,33 @@ def in_order(source: str, output: str) -> float:
     """Return the share of the output's words that stand in the source in the same order."""
     read, wrote = (re.findall(r"\w+", text.lower()) for text in (source, output))
     blocks = SequenceMatcher(None, read, wrote, autojunk=False).get_matching_blocks()
-    return sum(block.size for block in blocks) / len(wrote)
+    return sum(block.size for block in blocks) / max(1, len(wrote))
+
+
+@functools.cache
+def shared(text: str, other: str) -> float:
+    """Return the share of the distinct words of `text` that stand in the other one."""
+    wanted, there = (set(re.findall(r"\w+", each.lower())) for each in (text, other))
+    return len(wanted & there) / max(1, len(wanted))
 
 
 def _ends_in_schema(text: str) -> bool:
     return text.rsplit("\n", 1)[-1].startswith("{")
 
 
-def _kind(form: Mapping[str, Any]) -> str:
+def _kind(asked: Asked) -> str:
     """Return what the answer's fields make of a question; questions with a seed are on other sides than its own."""
-    *_, last = form
-    if last == "questions":
-        return "other sides" if "$ref" in form["questions"]["items"] else "finer points"
-    return "rewriting" if list(form) == ["reasoning", "explanation"] else last
+    *others, last = (name for name in asked.form if name != "weights")
+    match last:
+        case "questions":
+            return "other sides" if asked.entry else "finer points"
+        case "explanation":
+            return "rewriting" if others else last
+        case "verdicts":
+            return "unit verdicts" if "unit" in asked.entry else last
+        case "sentences":
+            return "mended sentences" if "text" in asked.entry else last
+    return last
 
 
 def _explanation(asked: Asked) -> dict[str, Any]:
@@ -141,9 +190,13 @@ def _other_sides(asked: Asked) -> dict[str, Any]:
 
 
 def _new_questions(asked: Asked, number: int) -> list[str]:
-    known = list(itertools.product(PROPERTIES, PLACES))
     about = " ".join(wording for _name, wording in asked.listed)
-    return [f"Is there {what} {where}?" for what, where in asked.lot(_kind(asked.form), about).sample(known, number)]
+    return [f"Is there {trait}?" for trait in _new_traits(asked, number, about)]
+
+
+def _new_traits(asked: Asked, number: int, about: str) -> list[str]:
+    known = [f"{what} {where}" for what, where in itertools.product(PROPERTIES, PLACES)]
+    return asked.lot(_kind(asked), about).sample(known, number)
 
 
 def _verdicts(asked: Asked) -> dict[str, Any]:
@@ -178,12 +231,108 @@ def _answers(asked: Asked) -> dict[str, Any]:
 
 
 def _answer(asked: Asked, wording: str) -> str:
-    closeness = random.Random(wording).uniform(0.4, 0.9)
     draw = asked.lot(wording, asked.texts[-1])
-    if draw.random() < INAPPLICABLE:
-        return "n/a"
-    good = closeness * asked.quality + (1 - closeness) * draw.random() > 0.5
-    return "yes" if good != bool(_FAULT.search(wording)) else "no"
+    return "n/a" if draw.random() < INAPPLICABLE else _yes_or_no(wording, _goodness(asked, wording, draw))
+
+
+def _goodness(asked: Asked, wording: str, draw: random.Random) -> float:
+    closeness = random.Random(wording).uniform(0.4, 0.9)
+    return closeness * asked.quality + (1 - closeness) * draw.random()
+
+
+def _yes_or_no(wording: str, goodness: float) -> str:
+    return "yes" if (goodness > 0.5) != bool(_FAULT.search(wording)) else "no"
+
+
+def _facts(asked: Asked) -> dict[str, Any]:
+    return {
+        "facts": [
+            {"sentence": int(number), "fact": clause}
+            for number, text in asked.pieces(_NUMBERED).items()
+            for clause in re.split(r"[,;:] | and ", text.rstrip(". "))[:MOST_FACTS]
+        ]
+    }
+
+
+def _unit_verdicts(asked: Asked) -> dict[str, Any]:
+    verdicts = [{**pair, "answer": _yes_or_no(wording, good)} for pair, _unit, wording, good in _pairs(asked)]
+    return {"verdicts": verdicts, **_weights(asked)}
+
+
+def _ratings(asked: Asked) -> dict[str, Any]:
+    ratings = [{**pair, "score": asked.on_scale(good)} for pair, _unit, _wording, good in _pairs(asked)]
+    return {"ratings": ratings, **_weights(asked)}
+
+
+def _supports(asked: Asked) -> dict[str, Any]:
+    facts, supports = asked.pieces(_FACT), []
+    for pair, claim, _wording, _good in _pairs(asked):
+        best = max(facts, key=lambda name: shared(claim, facts[name]))
+        stated = shared(claim, facts[best]) > STATED + LENIENCE * asked.lot(claim).random()
+        supports.append({**pair, "facts": [best] if stated else []})
+    return {"supports": supports, **_weights(asked)}
+
+
+def _pairs(asked: Asked) -> Iterator[tuple[dict[str, str], str, str, float]]:
+    """Yield for each question about each unit how its entry begins, the unit, the wording, and how well it does."""
+    for (unit, text), (question, wording) in itertools.product(asked.pieces(_UNIT).items(), asked.listed):
+        entry = {"unit": unit, "question": question, "reason": f"It was looked up by {asked.model}."}
+        yield entry, text, wording, _goodness(asked, wording, asked.lot(wording, text))
+
+
+def _weights(asked: Asked) -> dict[str, Any]:
+    """Return weights that sum to anything but 1, where they are asked for."""
+    weights = [{"question": name, "weight": asked.lot(*asked.texts, name).randint(1, 9)} for name, _ in asked.listed]
+    return {"weights": weights} if "weights" in asked.form else {}
+
+
+def _sub_dimensions(asked: Asked) -> dict[str, Any]:
+    new = [
+        {"name": trait, "definition": f"How much of it there is: {trait}.", "question": f"Is there {trait}?"}
+        for trait in _new_traits(asked, int(asked.find(_SIDES)[1]), asked.instructions)
+    ]
+    return {"reasoning": "These are missed.", "sub_dimensions": new}
+
+
+def _comparison(asked: Asked) -> dict[str, Any]:
+    reference, output = asked.whole_texts
+    return {
+        "sentences": [
+            _compared(asked, int(number), sentence, reference)
+            for number, sentence in (asked.pieces(_NUMBERED) or {"1": output}).items()
+        ]
+    }
+
+
+def _compared(asked: Asked, number: int, sentence: str, reference: str) -> dict[str, Any]:
+    lenience = ORDERED * (asked.quality - 0.5) + LENIENCE * (asked.lot(sentence).random() - 0.5)
+    holds = shared(sentence, reference) + lenience > BORNE_OUT
+    reason = f"“{sentence}”, as {asked.model} reads it, is {'' if holds else 'not '}consistent."
+    entry = {"sentence": number, "reason": reason}
+    return {**entry, "consistent": "yes" if holds else "no"} if "consistent" in asked.entry else entry
+
+
+def _marks(asked: Asked) -> dict[str, Any]:
+    return {
+        "marks": [
+            {"reason": int(number), "thought": "It says so.", "mark": -1 if "not consistent." in text else 1}
+            for number, text in asked.pieces(_NUMBERED).items()
+        ]
+    }
+
+
+def _mended_sentences(asked: Asked) -> dict[str, Any]:
+    """Return what each sentence at fault is most like in the first text shown; another sample takes the next best."""
+    sentences = asked.pieces(_NUMBERED)
+    named = {number for found in _FAILING.findall(asked.instructions) for number in re.findall(r"\d+", found)}
+    free = [each for each in re.split(r"(?<=[.!?])\s+", asked.whole_texts[0]) if each not in sentences.values()]
+    changes = []
+    for number in sorted(named or sentences, key=int):
+        alike = sorted(free, key=lambda each: shared(sentences[number], each))
+        text = alike[-2 if asked.sampled else -1] if len(alike) > 1 else ""
+        free = [each for each in free if each != text]
+        changes.append({"sentence": int(number), "reasoning": "It is put as it stands there.", "text": text})
+    return {"sentences": changes}
 
 
 ANSWERS: dict[str, Callable[[Asked], dict[str, Any]]] = {
@@ -196,4 +345,12 @@ ANSWERS: dict[str, Callable[[Asked], dict[str, Any]]] = {
     "verdicts": _verdicts,
     "same_as": _redundancy,
     "answers": _answers,
+    "facts": _facts,
+    "unit verdicts": _unit_verdicts,
+    "supports": _supports,
+    "ratings": _ratings,
+    "sub_dimensions": _sub_dimensions,
+    "sentences": _comparison,
+    "marks": _marks,
+    "mended sentences": _mended_sentences,
 }

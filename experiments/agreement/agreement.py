@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import random
 import time
@@ -24,9 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.checklist import seed_questions, shipped_checklists
+from rubriclab.checklist import seed_questions
 from rubriclab.cli.settings import method_settings
 from rubriclab.data import Assignment, Example, find_aspect, parse_scale, read, task_words
+from rubriclab.errors import ChecklistError
 from rubriclab.evaluation import Evaluator, Result, evaluate, floors
 from rubriclab.judges import JudgeOptions, Ledger, connect
 from rubriclab.learning import best_measure, train
@@ -102,21 +104,16 @@ def run(case: Case) -> list[dict[str, Any]]:
     """Return the agreement of every variant and floor, one row each."""
     learned_from, test = split(case)
     floor = best_measure(learned_from, case.aspect)
-    variants = [variant for variant in case.variants if applicable(case, variant)]
-    evaluators = [Evaluator(variant, asyncio.run(scores(case, variant, learned_from, test))) for variant in variants]
+    evaluators = []
+    for variant in case.variants:
+        # A method without questions for this aspect has no figure here.
+        with contextlib.suppress(ChecklistError):
+            evaluators.append(Evaluator(variant, asyncio.run(scores(case, variant, learned_from, test))))
     everyone = [*evaluators, *floors(test, {"best": floor} if floor else {})]
     # Where every text answers an input of its own, there are no rivals to compare it with.
     level: Level = "group" if len({example.group for example in test}) < len(test) else "dataset"
     results = evaluate(test, everyone, case.aspect, levels=[level], seed=SEED)
     return [row_of(case, result) for result in results]
-
-
-def applicable(case: Case, variant: str) -> bool:
-    """Return whether a variant's method has the questions that it cannot do without."""
-    method = METHODS[variant.partition(":")[0]]  # type: ignore[index]
-    return not (method.needs_checklist and method.checklists) or (
-        (case.task, case.aspect) in shipped_checklists(method.checklists)
-    )
 
 
 async def scores(case: Case, variant: str, learned_from: Sequence[Example], test: Sequence[Example]) -> np.ndarray:

@@ -276,7 +276,7 @@ def _stop_if_dead(scored: Mapping[str, Sequence[Score]], work: Session) -> None:
     from rubriclab.errors import JudgeError
 
     reasons = [score.unscored for scores in scored.values() for score in scores if score.unscored]
-    if reasons and not (work.ledger.asked or work.ledger.cached):
+    if reasons and work.ledger.silent:
         raise JudgeError(f"The provider gave no reply at all; the latest reason: {reasons[-1]}")
 
 

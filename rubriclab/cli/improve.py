@@ -193,7 +193,7 @@ def _improve(rows: Rows, version: Version, judges: _Judges, work: Session, given
             note(f"{len(done):,} rows were written before it ended")
             raise
     _summary(version, judges, done, work, given)
-    if reason and not (work.ledger.asked or work.ledger.cached):
+    if reason and work.ledger.silent:
         raise JudgeError(f"The provider gave no reply at all; the latest reason: {reason}")
 
 

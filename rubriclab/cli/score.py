@@ -110,7 +110,7 @@ def _score(rows: Rows, version: Version, judge: Judge, work: Session, given: dic
             note(f"{count.rows:,} rows were written before it ended")
             raise
     _summary(version, count, work, given)
-    if count.reason and not (work.ledger.asked or work.ledger.cached):
+    if count.reason and work.ledger.silent:
         raise JudgeError(f"The provider gave no reply at all; the latest reason: {count.reason}")
 
 

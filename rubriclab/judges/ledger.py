@@ -33,6 +33,11 @@ class Ledger:
     usage: Usage = field(default_factory=Usage)
     snapshots: set[str] = field(default_factory=set)
 
+    @property
+    def silent(self) -> bool:
+        """Whether there were questions, and not one had a reply."""
+        return self.failed > 0 and not (self.asked or self.cached)
+
     def effort(self, seconds: float) -> Effort:
         """Return the totals as they stand, with the wall-clock time that the command took."""
         return Effort(

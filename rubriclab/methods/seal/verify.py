@@ -74,8 +74,8 @@ async def judge_text(example: Example, exam: Examination, judge: Judge) -> Judge
     Nothing is asked about an empty text, nor where every question needs facts of what the text comes without.
     """
     words = exam.assignment.words
-    if not example.output.strip():
-        return Judged(fault=f"the {words.output} is empty")
+    if not any(map(str.isalnum, example.output)):
+        return Judged(fault=f"there is no sentence in the {words.output}")
     texts = exam.materials(example)
     lacking = exam.lacking(texts)
     if len(lacking) == len(exam.questions):
@@ -187,6 +187,7 @@ def _weighed(judged: Judged, prompt: Prompt[Any], answer: Answer[Any]) -> Judged
         found = answer.value
     elif answer.reply is not None:
         found, complaint = read(answer.reply, replace(prompt, reply=Weights))
+        complaint = f"unusable reply, also after one repair: {complaint}"
     if found is None:
-        return replace(judged, fault=f"the judge's weights cannot be used: {complaint}")
+        return replace(judged, fault=f"there are no weights by the judge: {complaint}")
     return replace(judged, weights={each.question: each.weight for each in found.weights})

@@ -1,21 +1,27 @@
-"""What the flows of CheckEval, SEEval and the baselines share: each in little, and a run to compare with."""
+"""What the flows of all methods but HypoEval share: each in little, and a run to compare with."""
 
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import methods_brain
 import pytest
 from commands import HELDOUT, Commands
 from flow_server import TASK, texts
 from server import RunningServer
 
-METHODS = ("checkeval", "seeval", "direct", "few_shot", "geval", "analyze_rate")
+Turns = list[dict[str, str]]
+
+METHODS = ("checkeval", "seeval", "seal", "dcr", "direct", "few_shot", "geval", "analyze_rate")
 every_method = pytest.mark.parametrize("method", METHODS)
 LEARNED_FROM, SCORED = 12, 6
 RECORDING = "recording.jsonl"
+# Two failures after which the server is asked again at once.
+MENDED = ("server_error", None, "overloaded")
 
 CHECKLIST = {
     "format": "rubriclab-checklist/1",
@@ -38,19 +44,50 @@ CHECKLIST = {
         },
     ],
 }
+# Claims that facts of the source must bear out, and what the judge weighs: SEAL with all that it asks.
+UNITS = {
+    **CHECKLIST,
+    "units": {"kind": "fact", "beside": ["source"], "weights": "judge"},
+    "sub_dimensions": [
+        {
+            "name": "ground",
+            "definition": "What is told can be looked up.",
+            "questions": [{"id": "stated", "text": "Does the source state what the fact states?", "support": "source"}],
+        },
+        {
+            "name": "thread",
+            "definition": "All facts belong to one account.",
+            "questions": [
+                {"id": "one-account", "text": "Does the fact add to the same account as those before it?"},
+                {"id": "restart", "text": "Does the summary start afresh with the fact?", "better": "no"},
+            ],
+        },
+    ],
+}
+COMPARISON = {**CHECKLIST, "units": {"kind": "sentence", "beside": ["source"]}}
+PACKS = {"checkeval": CHECKLIST, "seal": UNITS, "dcr": COMPARISON}
 SETTINGS = {
     "checkeval": ("diversified=2", "elaborated_fewest=2", "elaborated_most=3"),
     "seeval": ("explanations=2", "shown=3"),
+    "seal": ("proposed=1",),
+    "dcr": ("verdict=converted",),
 }
-# Requests that scoring one text takes.
-PER_TEXT = {method: len(CHECKLIST["sub_dimensions"]) if method == "checkeval" else 1 for method in METHODS}
+# Requests that one text takes by SEAL: its facts, the weights, the verdicts, and what bears them out.
+BY_FACTS = 4
+# Requests that scoring takes. The facts of the source that all these texts have are asked for once.
+SCORING = {
+    **dict.fromkeys(METHODS, SCORED),
+    "checkeval": len(CHECKLIST["sub_dimensions"]) * SCORED,
+    "seal": BY_FACTS * SCORED + 1,
+    "dcr": 2 * SCORED,
+}
 
 
 def learning(commands: Commands, method: str, *more: object) -> tuple[object, ...]:
     """Return the command that learns from twelve texts by `method`, in little."""
     own: tuple[object, ...] = tuple(f"--set={method}.{setting}" for setting in SETTINGS.get(method, ()))
-    if method == "checkeval":
-        (commands.folder / "checklist.json").write_text(json.dumps(CHECKLIST))
+    if method in PACKS:
+        (commands.folder / "checklist.json").write_text(json.dumps(PACKS[method]))
         own += ("--checklist", "checklist.json")
     return ("learn", texts(commands.folder, LEARNED_FROM), *TASK, "--method", method, *own, "--json", *more)
 
@@ -58,6 +95,14 @@ def learning(commands: Commands, method: str, *more: object) -> tuple[object, ..
 def some_texts(count: int = SCORED, after: int = 0) -> bytes:
     """Return that many rows that nothing was learned from."""
     return b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[after : after + count])
+
+
+def unusable_at_first(messages: Turns, body: dict[str, Any]) -> str:
+    """Answer the repair only; what comes first is spoilt in one of several ways."""
+    said = methods_brain.reply(messages, body)
+    if methods_brain.is_repair(messages):
+        return said
+    return random.Random(said).choice(["", "I would rather not.", said[: len(said) // 2], "{}"])
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import methods_brain
 import pytest
 from commands import LABELLED, Commands
 from flow_server import Killing
-from method_flows import PER_TEXT, SCORED, Run, some_texts
+from method_flows import SCORED, SCORING, Run, some_texts
 from server import RunningServer
 
 BASELINES = ("direct", "few_shot", "geval", "analyze_rate")
@@ -77,7 +77,7 @@ def test_two_judges_are_asked_the_same_and_agree_question_by_question(
 ) -> None:
     command = ("agree", "-", "--rubric", "news", "--judge", STRICT, "--judge", MILD)
     found = learned(*command, "--json", stdin=some_texts()).json
-    asked = 2 * SCORED * PER_TEXT["checkeval"]
+    asked = 2 * SCORING["checkeval"]
     assert found["calls"] == {"asked": asked, "answered_from_cache": 0, "failed": 0}
     assert (provider.requests.total(), provider.repeated) == (asked, 0)
     assert Counter(body["model"] for body in provider.bodies) == {"strict": asked // 2, "mild": asked // 2}

@@ -1,4 +1,4 @@
-"""CheckEval, SEEval and each baseline from labels to figures, through the command line and a server that counts."""
+"""Each method but HypoEval from labels to figures, through the command line and a server that counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ import numpy as np
 import pytest
 from commands import Commands
 from flow_server import MODEL
-from method_flows import LEARNED_FROM, PER_TEXT, RECORDING, SCORED, Run, every_method, learning, some_texts
+from method_flows import (
+    BY_FACTS,
+    LEARNED_FROM,
+    RECORDING,
+    SCORED,
+    SCORING,
+    Run,
+    every_method,
+    learning,
+    some_texts,
+)
 from methods_brain import HINT
 from server import SNAPSHOT, RunningServer
 
@@ -26,7 +36,12 @@ LEARNING = {
     "few_shot": lambda asked: asked == LEARNED_FROM - 3,
     "geval": lambda asked: asked == 1 + LEARNED_FROM,
     "analyze_rate": lambda asked: asked == LEARNED_FROM,
+    # A proposal, and the facts of two sources besides.
+    "seal": lambda asked: asked == 1 + BY_FACTS * LEARNED_FROM + 2,
+    "dcr": lambda asked: asked == 2 * LEARNED_FROM,
 }
+# Sub-dimensions; SEAL keeps the one that it proposed.
+SIDES = {"checkeval": 2, "seal": 3}
 SHOWN = {
     "checkeval": "questions in 2 sub-dimensions",
     "seeval": HINT,
@@ -34,6 +49,8 @@ SHOWN = {
     "few_shot": "ferry::",
     "geval": f"2. Consider {HINT}.",
     "analyze_rate": "How well the summary works as one piece",
+    "seal": "Asked of each single fact that the text states, beside its source; the judge weighs the questions",
+    "dcr": "Asked of each sentence, beside its source.",
 }
 
 
@@ -65,9 +82,9 @@ def test_the_rubric_is_shown_with_what_its_judge_is_given(run: Run, learned: Com
 
 
 @every_method
-def test_scoring_asks_once_a_text_and_checkeval_once_a_sub_dimension(run: Run) -> None:
-    assert run.scoring == SCORED * PER_TEXT[run.method]
-    assert len({criterion["trait"] for criterion in run.criteria}) == PER_TEXT[run.method]
+def test_scoring_asks_what_the_method_takes(run: Run) -> None:
+    assert run.scoring == SCORING[run.method]
+    assert len({criterion["trait"] for criterion in run.criteria}) == SIDES.get(run.method, 1)
     assert [row["judge"] for row in run.scores] == [MODEL] * SCORED
     assert all(row["unscored"] is None and 1 <= row["score"] <= 5 for row in run.scores)
     assert len({row["score"] for row in run.scores}) > 1

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import methods_brain
+import pytest
 from commands import Commands
 from flow_server import Killing
-from method_flows import Run, every_method, learning
+from method_flows import METHODS, Run, every_method, learning
 from server import RunningServer
 
 IN_FLIGHT = 8
+# Whatever the method, the judge keeps track of what is in flight: the two that are left out would only take longer.
+WHOLE_TEXTS = [method for method in METHODS if method not in ("seal", "dcr")]
 # How far the lives of a run that is killed get, in shares of the whole; the first ends with its first request.
 LIVES = (0.0, 0.3, 0.45)
 
@@ -33,7 +36,7 @@ def test_killed_at_several_moments_it_repeats_no_answered_request_and_ends_the_s
     assert done["calls"]["asked"] == run.learning - (sum(lives) - len(lives))
 
 
-@every_method
+@pytest.mark.parametrize("method", WHOLE_TEXTS)
 def test_killed_with_requests_in_flight_and_stopped_by_a_cap_it_repeats_at_most_those(
     run: Run, provider: RunningServer, asking: Commands
 ) -> None:

@@ -164,7 +164,7 @@ async def test_weights_that_cannot_be_used_leave_the_text_unscored_and_keep_the_
     assert value is None
     for rating, held in zip(ratings, (1.0, 0.0, 0.0), strict=True):
         assert (rating.score, rating.weight) == (None, None)
-        assert rating.reason.startswith("the judge's weights cannot be used: ")
+        assert rating.reason.startswith("there are no weights by the judge: ")
         assert rating.units[0].value == held
 
 

@@ -106,7 +106,7 @@ async def test_a_part_scores_as_it_was_learned_to():
     assert (value, len(ratings[0].units)) == (5.0, 1)
 
 
-@pytest.mark.parametrize(("output", "told"), [("", "the summary is empty"), (3, "no usable verdict")])
+@pytest.mark.parametrize(("output", "told"), [("", "there is no sentence in the summary"), (3, "no usable verdict")])
 async def test_why_a_text_has_no_score_is_told_with_the_score(output: Any, told: str):
     rubric = Rubric(
         task="summarization", aspect=assignment().aspect, scale=ONE_TO_FIVE, parts=(part(pack(sizes=(1,))),)

@@ -1,0 +1,227 @@
+"""`improve` through the command line and a server that counts: who is asked what, kills, faults, and dry runs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import methods_brain
+import pytest
+from commands import HELDOUT, Commands
+from flow_server import Killing, commands_at
+from method_flows import MENDED, Run, Turns, unusable_at_first
+from server import RunningServer
+
+from rubriclab.sentences import split_sentences
+
+ROLES = {"judge": "fake", "writer": "writer", "second judge": "second"}
+OTHERS = ("--writer", "openai/writer", "--second-judge", "openai/second")
+IMPROVE = ("improve", "-", "--rubric", "news", "-o", "improved.jsonl", *OTHERS)
+# Of five sources, most of them damaged: one is without fault, and one better only with the second rewriting.
+CHOSEN = (
+    "map::off_topic-severe",
+    "hands::off_topic-mild+broken_grammar-mild",
+    "orchard::none",
+    "recall::off_topic-mild",
+    "train::lost_key_point-mild+repetition-mild",
+)
+LINES = [line for line in HELDOUT.read_bytes().splitlines(keepends=True) if json.loads(line)["id"] in CHOSEN]
+TEXTS, ONE = b"".join(LINES), LINES[3]
+GIVEN = [json.loads(line) for line in LINES]
+# How far the lives of a run that is killed get, in shares of the whole; the first ends with its first request.
+LIVES = (0.0, 0.3, 0.5)
+FAULTS = ("rate_limit", "empty", "server_error", "cut_body", "prose", "timeout")
+
+
+@dataclass(frozen=True)
+class Improved:
+    """What improving came to when nothing disturbed it.
+
+    Attributes:
+        file: the texts as they were written.
+        summary: what was printed.
+        bodies: all requests.
+    """
+
+    file: bytes
+    summary: dict[str, Any]
+    bodies: list[dict[str, Any]]
+
+    @property
+    def rows(self) -> list[Any]:
+        """The texts."""
+        return [json.loads(line) for line in self.file.splitlines()]
+
+    @property
+    def asked(self) -> Counter[str]:
+        """Requests by model."""
+        return Counter(body["model"] for body in self.bodies)
+
+
+@pytest.fixture(scope="module")
+def improve(
+    runs: Callable[[str], Run], _running_server: RunningServer, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Improved]:
+    """Improve texts by the rubric that a method learned."""
+
+    def undisturbed(method: str, texts: bytes = TEXTS) -> Improved:
+        run, folder = runs(method), tmp_path_factory.mktemp("improved")
+        shutil.copy(run.folder / "store.db", folder)
+        _running_server.reset()
+        _running_server.brain = methods_brain.reply
+        done = commands_at(_running_server, folder)(*IMPROVE, "--json", stdin=texts)
+        assert (done.code, _running_server.repeated) == (0, 0), done.err
+        return Improved((folder / "improved.jsonl").read_bytes(), done.json, _running_server.bodies)
+
+    return undisturbed
+
+
+@pytest.fixture(scope="module")
+def improved(improve: Callable[..., Improved]) -> Improved:
+    """What improving by DCR came to."""
+    return improve("dcr")
+
+
+@pytest.fixture
+def method() -> str:
+    """What the rubric was learned by, unless a test says otherwise."""
+    return "dcr"
+
+
+def written(commands: Commands) -> bytes:
+    return (commands.folder / "improved.jsonl").read_bytes()
+
+
+def test_texts_gain_by_both_judges_and_sentences_that_passed_are_kept(improved: Improved) -> None:
+    outcomes = Counter(row["improvement"]["outcome"] for row in improved.rows)
+    assert outcomes == {"improved": 4, "without fault": 1}
+    assert {name: number for name, number in improved.summary["outcomes"].items() if number} == outcomes
+    assert all(improved.summary[name]["gain"]["value"] > 0 for name in ("judge", "second_judge"))
+    for row, given in zip(improved.rows, GIVEN, strict=True):
+        found = row["improvement"]
+        assert (
+            (found["outcome"] == "improved") == (found["after"] > found["before"]) == (row["output"] != given["output"])
+        )
+        assert found["second_after"] >= found["second_before"]
+        passed = [unit["unit"] for unit in found["criteria_before"][0]["units"] if unit["value"] == 1]
+        assert [sentence for sentence in split_sentences(row["output"]) if sentence in passed] == passed
+
+
+def test_the_writer_is_told_the_judges_reasons_and_nobody_elses(improved: Improved) -> None:
+    told = {model: [str(b["messages"]) for b in improved.bodies if b["model"] == model] for model in ROLES.values()}
+    assert all(
+        "Found wanting in sentence" in question and "as fake reads it" in question for question in told["writer"]
+    )
+    assert not any("Found wanting" in question for question in (*told["fake"], *told["second"]))
+    assert not any("as second reads it" in question for question in (*told["writer"], *told["fake"]))
+
+
+@pytest.mark.parametrize("method", ["dcr", "seal", "checkeval"])
+def test_no_role_is_asked_more_than_a_dry_run_says(
+    method: str, improve: Callable[..., Improved], learned: Commands, provider: RunningServer
+) -> None:
+    found = improve(method, ONE)
+    assert found.summary["judge"]["gain"]["value"] > 0
+    provider.reset()
+    most = learned(*IMPROVE, "--dry-run", "--json", stdin=ONE).json["at_most"]
+    assert {role: row["judge"] for role, row in most.items()} == {r: f"openai/{name}" for r, name in ROLES.items()}
+    for role, model in ROLES.items():
+        assert 0 < found.asked[model] <= most[role]["calls"]
+    for kind in ("prompt", "completion"):
+        assert found.summary["tokens"][kind] <= sum(row["tokens"][kind] for row in most.values())
+    assert provider.requests.total() == 0
+
+
+def test_killed_at_several_moments_it_writes_the_same_and_repeats_at_most_what_was_in_flight(
+    improved: Improved, learned: Commands, provider: RunningServer
+) -> None:
+    # One request at a time by each role: where one stands for the kill, replies to the other two may be on their way.
+    command = (*IMPROVE, "--concurrency", 1)
+    whole = improved.asked.total()
+    for requests in (1 + round(share * whole) for share in LIVES):
+        provider.brain = killing = Killing(at=requests, brain=methods_brain.reply)
+        killing.victim = learned.start(*command, stdin=TEXTS)
+        assert killing.victim.wait().code == -9
+    provider.brain = methods_brain.reply
+    assert learned(*command, stdin=TEXTS).code == 0
+    assert written(learned) == improved.file
+    assert provider.answered.total() == whole + provider.repeated
+    assert provider.repeated <= 2 * len(LIVES)
+    assert provider.requests.total() <= whole + 3 * len(LIVES)
+
+
+def test_faults_that_retries_and_repairs_mend_leave_no_trace(
+    improved: Improved, learned: Commands, provider: RunningServer
+) -> None:
+    provider.brain = unusable_at_first
+    provider.script = deque(MENDED)
+    assert learned(*IMPROVE, stdin=TEXTS).code == 0
+    assert written(learned) == improved.file
+    assert (provider.requests.total(), provider.repeated) == (2 * improved.asked.total() + 2, 0)
+
+
+def test_with_a_fifth_of_the_replies_faulty_each_row_is_better_or_says_why_not(
+    improved: Improved, learned: Commands, provider: RunningServer
+) -> None:
+    faults = itertools.cycle(FAULTS)
+    provider.script = deque(next(faults) if number % 5 == 3 else None for number in range(1000))
+    provider.hang = 0
+    done = learned(*IMPROVE, "--json", "--attempts", 1, "--concurrency", 1, stdin=TEXTS)
+    assert done.code == 0, done.err
+    assert done.json["calls"]["failed"] > 0
+    rows = [json.loads(line) for line in written(learned).splitlines()]
+    assert any(row["improvement"]["unscored"] for row in rows)
+    for row, given in zip(rows, GIVEN, strict=True):
+        found = row["improvement"]
+        if found["outcome"] == "improved":
+            assert found["after"] > found["before"]
+            continue
+        assert (row["output"], row["scores"]) == (given["output"], given["scores"])
+        why = found["unscored"] or (found["rounds"] and found["rounds"][-1]["why"])
+        assert bool(why) == (found["outcome"] != "without fault")
+
+
+def test_a_text_of_which_no_use_could_be_made_is_left_as_it_is_with_the_reason(
+    improved: Improved, learned: Commands, provider: RunningServer
+) -> None:
+    hard = dict(zip(ROLES.values(), (GIVEN[at] for at in (0, 1, 4)), strict=True))
+
+    def mostly(messages: Turns, body: dict[str, Any]) -> str:
+        lost = hard[body["model"]]["source"] in messages[1]["content"]
+        return "I would rather not." if lost else methods_brain.reply(messages, body)
+
+    provider.brain = mostly
+    assert learned(*IMPROVE, stdin=TEXTS).code == 0
+    rows = {row["id"]: row for row in map(json.loads, written(learned).splitlines())}
+    found = {model: rows[given["id"]].pop("improvement") for model, given in hard.items()}
+    for given in hard.values():
+        row = rows.pop(given["id"])
+        assert row == {name: given[name] for name in row}
+        assert {"output", "scores"} <= row.keys()
+    assert [*rows.values()] == [row for row in improved.rows if row["id"] in rows]
+    assert {found["fake"]["outcome"], found["second"]["outcome"]} == {"unscored"}
+    assert found["fake"]["unscored"].startswith("1 of 1 criteria without a usable rating; the first: ")
+    assert found["second"]["unscored"].startswith("no score by the second judge, so no rewriting could be taken: ")
+    assert found["writer"]["outcome"] == "no usable rewriting"
+    assert found["writer"]["after"] == found["writer"]["before"] < 5
+    whys = [each["why"] for each in found["writer"]["rounds"]]
+    assert len(whys) == 2
+    for why in (*whys, found["fake"]["unscored"], found["second"]["unscored"]):
+        assert "unusable reply, also after one repair" in why
+
+
+def test_a_refusal_ends_the_command_after_the_first_requests_of_texts_under_way_and_leaves_no_file(
+    learned: Commands, provider: RunningServer
+) -> None:
+    provider.script = deque(itertools.repeat("unauthorized", 100))
+    done = learned(*IMPROVE, "--concurrency", 1, stdin=TEXTS)
+    assert (done.code, done.out) == (4, "")
+    assert "Check the key in OPENAI_API_KEY" in done.error
+    # Both judges' about two texts.
+    assert provider.requests.total() <= 4
+    assert not (learned.folder / "improved.jsonl").exists()
