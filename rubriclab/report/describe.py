@@ -162,12 +162,12 @@ def answers(evidence: Evidence) -> str:
 def answered(part: CriterionScore, criterion: Criterion | None) -> str:
     """Return what the judge said of a text by one criterion: a score, or a question's `yes`, `no` or `n/a`.
 
-    Questions that were asked of a text in parts may have a score between both answers, which is shown as it is.
+    Questions that were asked of a text in parts or units may have a score between both answers, shown to two decimals.
     """
     if part.score is None:
         return "none" if part.applies else "n/a"
-    if criterion is None or criterion.question is None or part.score not in (0, 1):
-        return show(part.score)
+    if criterion is None or criterion.question is None or part.score not in (0, 1) or part.units:
+        return show(round(part.score, 2))
     better = criterion.question.better
     return better if part.score == 1 else {"yes": "no", "no": "yes"}[better]
 

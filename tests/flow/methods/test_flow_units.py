@@ -18,6 +18,7 @@ GIVEN = [json.loads(line) for line in TWO.splitlines()]
 Entries = list[dict[str, Any]]
 seal = pytest.mark.parametrize("method", ["seal"])
 dcr = pytest.mark.parametrize("method", ["dcr"])
+both = pytest.mark.parametrize("method", ["seal", "dcr"])
 
 
 @pytest.fixture
@@ -138,3 +139,13 @@ def test_a_text_without_words_has_no_sentence_to_ask_about(
     assert wordless["score"] is None
     assert "there is no sentence in the summary" in wordless["unscored"]
     assert (other, provider.requests.total()) == (run.scores[1], 2)
+
+
+@both
+def test_where_nothing_could_be_asked_no_provider_is_blamed(
+    run: Run, provider: RunningServer, imported: Commands
+) -> None:
+    wordless = json.dumps({**GIVEN[0], "output": "..."}).encode()
+    (row,) = scored(imported, wordless)
+    assert "there is no sentence in the summary" in row["unscored"]
+    assert provider.requests.total() == 0
