@@ -206,9 +206,11 @@ def _must_ship(task: str, aspect: str, folder: Folder) -> None:
         return
     own = [name for known, name in shipped if known == task]
     has = f"For {task} there are: {', '.join(own)}." if own else f"Tasks with checklists are: {_tasks(shipped)}."
+    units = "" if folder == "checklists" else ' It also has "units": {"kind": "sentence", "beside": ["source"]}.'
     raise ChecklistError(
         f"No checklist ships for {task}/{aspect}. {has}",
-        f"Write your own and give it with --checklist FILE; `rubriclab lint FILE` finds its weak questions. {_EXAMPLE}",
+        "Write your own and give it with --checklist FILE; `rubriclab lint FILE` finds its weak questions. "
+        f"{_EXAMPLE}{units}",
     )
 
 

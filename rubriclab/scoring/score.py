@@ -31,6 +31,13 @@ class CriterionScore:
     weight: float | None = None
     units: tuple[UnitVerdict, ...] = ()
 
+    @property
+    def answers_missing(self) -> int:
+        """How many answers are not there: of the units, where the text was judged piece by piece."""
+        if self.units:
+            return sum(unit.value is None for unit in self.units)
+        return int(self.applies and self.score is None)
+
     def to_row(self) -> dict[str, Any]:
         """Return the score as one JSON object, without what its method does not know."""
         row = asdict(self)
@@ -53,13 +60,13 @@ class Score:
 
     @property
     def answers(self) -> int:
-        """How many criteria can be asked of the text, answered or not."""
-        return sum(criterion.applies for criterion in self.criteria)
+        """How many answers a complete score would rest on: one for each criterion that applies, or for each unit."""
+        return sum(len(criterion.units) or criterion.applies for criterion in self.criteria)
 
     @property
     def answers_missing(self) -> int:
-        """How many of these criteria have no usable answer."""
-        return sum(criterion.applies and criterion.score is None for criterion in self.criteria)
+        """How many of these answers are not there."""
+        return sum(criterion.answers_missing for criterion in self.criteria)
 
     def to_row(self) -> dict[str, Any]:
         """Return the score as one JSON object."""

@@ -24,7 +24,8 @@ Sign = Literal[1, -1]
 # A model may copy a number with the words and brackets it is shown in.
 _AROUND = " \t\n[](){}<>*_`~\"'“”‘’.:#"
 _NUMBER = re.compile(r"(?:(?:sentence|reason|report) ?)?([0-9]{1,6})")
-_SIGNS: Mapping[str, Sign] = {"1": 1, "+1": 1, "-1": -1}
+# Minus signs as they are typeset count as such: else only the bad marks would be missing.
+_SIGNS: Mapping[str, Sign] = {"1": 1, "+1": 1, **dict.fromkeys(("-1", "\u22121", "\u20131"), -1)}
 
 
 def asked(fields: Mapping[str, Any]) -> list[int]:
@@ -55,8 +56,9 @@ def _consistent(value: Any) -> str:
 
 
 def _sign(value: Any) -> Sign:
-    # A float or a truth value equals a whole number in Python.
-    sign = _SIGNS.get(str(value).strip()) if type(value) in (int, str) else None
+    # A truth value equals a whole number in Python.
+    whole = int(value) if type(value) is float and value in (1, -1) else value
+    sign = _SIGNS.get(str(whole).strip()) if type(whole) in (int, str) else None
     if sign is None:
         raise ValueError(f"1 or -1 was expected; got {value!r:.60}")
     return sign
