@@ -152,7 +152,8 @@ def _kind(asked: Asked) -> str:
         case "verdicts":
             return "unit verdicts" if "unit" in asked.entry else last
         case "sentences":
-            return "mended sentences" if "text" in asked.entry else last
+            named = {"text": "mended sentences", "facts": "facts"}
+            return next((kind for field, kind in named.items() if field in asked.entry), last)
     return last
 
 
@@ -246,10 +247,9 @@ def _yes_or_no(wording: str, goodness: float) -> str:
 
 def _facts(asked: Asked) -> dict[str, Any]:
     return {
-        "facts": [
-            {"sentence": int(number), "fact": clause}
+        "sentences": [
+            {"sentence": int(number), "facts": re.split(r"[,;:] | and ", text.rstrip(". "))[:MOST_FACTS]}
             for number, text in asked.pieces(_NUMBERED).items()
-            for clause in re.split(r"[,;:] | and ", text.rstrip(". "))[:MOST_FACTS]
         ]
     }
 

@@ -109,9 +109,9 @@ class Scripted:
 
     def facts(self, prompt: Prompt[Any]) -> dict[str, Any]:
         """Return so many facts of each sentence."""
-        asked = [(each["id"], number) for each in prompt.fields["sentences"] for number in range(self._facts)]
-        what = prompt.fields["what"]
-        return {"facts": [{"sentence": n, "fact": f"Fact {number} of {what} {n}."} for n, number in asked]}
+        what, ids = prompt.fields["what"], [each["id"] for each in prompt.fields["sentences"]]
+        facts = {n: [f"Fact {number} of {what} {n}." for number in range(self._facts)] for n in ids}
+        return {"sentences": [{"sentence": n, "facts": stated} for n, stated in facts.items()]}
 
     def verify(self, prompt: Prompt[Any]) -> dict[str, Any]:
         """Return an answer to every question about every unit."""

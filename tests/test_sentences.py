@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rubriclab.sentences import sentence_spans, split_sentences
 
-MEGABYTE = 1_000_000
+QUARTER_MEGABYTE = 250_000
 WORDS = ["He", "she", "I", "mr", "Dr", "U.S", "u.s", "no", "5", "3.5", "p.m", "said", "com", "é", "他", "a", "'s", "-"]
 MARKS = [".", "...", "…", "!", "?", "。", ",", ":", '"', "'", "''", "`", "“", "”", "(", ")", "-lrb-", "-rrb-", "*"]
 SPACES = [" ", "  ", "\n", "\n\n", "\t", "\r\n", "\xa0", "- ", "1. "]
@@ -264,9 +264,9 @@ def test_plain_sentences_come_out_as_they_went_in(sentences):
     ("unit", "count"),
     [(".", 0), (". ", 0), ("' ", 0), ('"', 0), ("\n", 0), (" ", 0), ("x", 1), ("a\n", 1), ("mr . ", 1), ("U.S. ", 1)],
 )
-def test_a_megabyte_of_anything_is_split_in_linear_time(unit, count):
-    assert len(sentence_spans(unit * (MEGABYTE // len(unit)))) == count
+def test_a_quarter_of_a_megabyte_of_anything_is_split_in_linear_time(unit, count):
+    assert len(sentence_spans(unit * (QUARTER_MEGABYTE // len(unit)))) == count
 
 
-def test_a_megabyte_of_sentences_is_split_in_linear_time():
-    assert len(sentence_spans('"Is it the end?" he said. ' * 40_000)) == 40_000
+def test_ten_thousand_sentences_are_split_in_linear_time():
+    assert len(sentence_spans('"Is it the end?" he said. ' * 10_000)) == 10_000

@@ -16,8 +16,10 @@ from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import assignment_of
 
 
-def say_most(asked: Mapping[str, Estimate], judges: Mapping[str, str], given: Mapping[str, Any]) -> None:
-    """Print calls, tokens and money, per role, for the judge that plays it."""
+def say_most(
+    asked: Mapping[str, Estimate], judges: Mapping[str, str], given: Mapping[str, Any], *, proposes: bool = False
+) -> None:
+    """Print calls, tokens and money, per role, for the judge that plays it; `proposes` where criteria are made."""
     rows = {role: _row(judges[role], estimate, given) for role, estimate in asked.items()}
     if given["as_json"]:
         print_json({"dry_run": True, "at_most": rows})
@@ -28,7 +30,7 @@ def say_most(asked: Mapping[str, Estimate], judges: Mapping[str, str], given: Ma
         click.echo(f"{role} {row['judge']}: at most {row['calls']:,} calls, {tokens}, {money}")
     click.echo(
         "Nothing was asked. Kept answers make it less. A reply that cannot be used makes it more: it is asked for once "
-        "again, and a proposal up to five times."
+        f"again{', and a proposal up to five times' if proposes else ''}."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,8 +20,16 @@ def check_place(output: str, texts: str, what: str, option: str) -> None:
     """
     if output != "-" and not Path(output).absolute().parent.is_dir():
         raise SettingsError(f"{output} cannot be written: No such file or directory.")
-    if Path(texts).exists() and Path(output).exists() and Path(output).samefile(texts):
+    if same_file(output, texts):
         raise SettingsError(f"{what} would overwrite {texts} while it is being read.", f"Give another {option}.")
+
+
+def same_file(one: str, other: str) -> bool:
+    """Return whether two paths, neither of them `-`, lead to one file, by links too and before there is any file."""
+    if "-" in (one, other):
+        return False
+    there = Path(one).exists() and Path(other).exists()
+    return os.path.realpath(one) == os.path.realpath(other) or (there and Path(one).samefile(other))
 
 
 @contextmanager

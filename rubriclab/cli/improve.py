@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from rubriclab.data.readers import Rows
     from rubriclab.improving import Figures, Improvement
     from rubriclab.judges.judge import Judge
+    from rubriclab.judges.ledger import Ledger
     from rubriclab.store import Version
+
+ROLES = ("judge", "writer", "second judge")
 
 
 @click.command()
@@ -54,8 +57,12 @@ if TYPE_CHECKING:
 def improve(texts: str, **given: Any) -> None:
     """Rewrite TEXTS where a rubric finds fault with them, and keep what scores higher: one row for each row, in order.
 
-    TEXTS is a .jsonl, .csv (both also .gz) or .parquet file, or - for standard input; it is read as a stream. Sentences
-    without fault are kept as they stand. Each row has the text in `output`, and every round in `improvement`.
+    TEXTS is a .jsonl, .csv (both also .gz) or .parquet file, or - for standard input; it is read as a stream. Each row
+    has the text in `output`, and every round in `improvement`.
+
+    Where the rubric judges sentences (dcr, most of seal), only those that fail may change, and the others are kept as
+    they stand. Where it judges whole texts (hypotheses, checklists, and texts too short to be judged by sentence),
+    everything may change.
     """
     from rubriclab.cli.session import Choice, judge_of, session
     from rubriclab.data import parse_mapping, read
@@ -77,7 +84,7 @@ def improve(texts: str, **given: Any) -> None:
 
 
 def _check_places(texts: str, given: dict[str, Any]) -> None:
-    from rubriclab.cli.files import check_place
+    from rubriclab.cli.files import check_place, same_file
     from rubriclab.errors import SettingsError
 
     output, diff = given["output"], given["diff"]
@@ -87,7 +94,7 @@ def _check_places(texts: str, given: dict[str, Any]) -> None:
         holds = "the texts" if output == "-" else "what changed"
         option = "--output" if output == "-" else "--diff"
         raise SettingsError(f"--json prints a summary, but standard output holds {holds}.", f"Give {option} PATH.")
-    if diff is not None and (output == diff or Path(output).absolute() == Path(diff).absolute()):
+    if diff is not None and (output == diff or same_file(output, diff)):
         both = "standard output" if diff == "-" else diff
         raise SettingsError(f"--output and --diff would both be written to {both}.", "Give each a PATH of its own.")
     check_place(output, texts, "The texts", "--output")
@@ -103,17 +110,39 @@ def _also(named: str, judge: Choice) -> str:
 
 @dataclass(frozen=True)
 class _Judges:
-    """Who takes part."""
+    """Who takes part, with a ledger for each role, beside the one that they share."""
 
     judge: Judge
     writer: Judge
     second: Judge | None
+    ledgers: Mapping[str, Ledger]
 
     @classmethod
     def of(cls, work: Session, judge: Choice, writer: Choice, second: Choice | None) -> _Judges:
+        from rubriclab.judges.ledger import Ledger, Metered
+
+        ledgers = {role: Ledger() for role in ROLES}
         asked = work.judge(judge)
         writing = asked if writer.spec == judge.spec else work.judge(writer)
-        return cls(asked, writing, _second(asked, work.judge(second)) if second else None)
+        seconding = _second(asked, work.judge(second)) if second else None
+        return cls(
+            Metered(asked, ledgers["judge"]),
+            Metered(writing, ledgers["writer"]),
+            Metered(seconding, ledgers["second judge"]) if seconding else None,
+            ledgers,
+        )
+
+    def require_replies(self, reasons: Mapping[str, str]) -> None:
+        """Return if every role that was asked had a reply; `reasons` holds the latest one of a failure by role.
+
+        Raises:
+            JudgeError: if one had none at all.
+        """
+        from rubriclab.errors import JudgeError
+
+        for role, ledger in self.ledgers.items():
+            if ledger.silent and role in reasons:
+                raise JudgeError(f"The {role} gave no reply at all; the latest reason: {reasons[role]}")
 
 
 def _second(judge: Judge, second: Judge) -> Judge:
@@ -142,8 +171,7 @@ def _say_most(
             scoring += scoring_at_most(version.rubric, [row])
             rewriting += rewriting_at_most(version.rubric, row)
     judged = scoring * (1 + given["rounds"])
-    roles = ("judge", "writer", "second judge")
-    asked = zip(roles, choices, (judged, rewriting * given["rounds"], judged), strict=True)
+    asked = zip(ROLES, choices, (judged, rewriting * given["rounds"], judged), strict=True)
     named = {role: (choice.spec, most) for role, choice, most in asked if choice}
     say_most(
         {role: most for role, (_, most) in named.items()}, {role: spec for role, (spec, _) in named.items()}, given
@@ -157,18 +185,17 @@ def _improve(rows: Rows, version: Version, judges: _Judges, work: Session, given
     from rubriclab.cli.files import lines, writing
     from rubriclab.cli.progress import progress
     from rubriclab.cli.session import finish, note
-    from rubriclab.errors import JudgeError, RubriclabError
+    from rubriclab.errors import RubriclabError
     from rubriclab.improving import ImproveSettings, figures, improve_stream
 
     done: list[Figures] = []
-    reason: str | None = None
+    reasons: dict[str, str] = {}
     whole = lines(Path(rows.where)) if sys.stderr.isatty() else 0
     # Two consoles of rich, one of them with a moving bar, would write over each other.
     bar = nullcontext(_still) if given["diff"] == "-" else progress(work.ledger)
     with writing(given["output"]) as write, writing(given["diff"] or "-") as write_diff, bar as advance:
 
         async def run() -> None:
-            nonlocal reason
             improved = improve_stream(
                 version.rubric,
                 rows,
@@ -184,7 +211,7 @@ def _improve(rows: Rows, version: Version, judges: _Judges, work: Session, given
                 if given["diff"]:
                     _show(text, given["diff"], write_diff)
                 done.append(figures(text))
-                reason = text.unscored if text.example else reason
+                reasons.update(_failures(text))
                 advance(f"{len(done):,} texts", len(done) / whole if whole else -1.0)
 
         try:
@@ -193,8 +220,17 @@ def _improve(rows: Rows, version: Version, judges: _Judges, work: Session, given
             note(f"{len(done):,} rows were written before it ended")
             raise
     _summary(version, judges, done, work, given)
-    if reason and work.ledger.silent:
-        raise JudgeError(f"The provider gave no reply at all; the latest reason: {reason}")
+    judges.require_replies(reasons)
+
+
+def _failures(text: Improvement) -> Iterator[tuple[str, str]]:
+    """Yield who gave nothing that could be used of a text, by role, and why."""
+    if text.before and text.before.unscored:
+        yield "judge", text.before.unscored
+    if text.second_before and text.second_before.unscored:
+        yield "second judge", text.second_before.unscored
+    if text.rounds and text.rounds[-1].refused == "no usable rewriting":
+        yield "writer", text.rounds[-1].why
 
 
 def _still(_doing: str, _share: float) -> None:

@@ -82,7 +82,8 @@ def learn(labelled: str, **given: Any) -> None:
         from rubriclab.cli.dry_run import say_most
 
         for_judge, for_generator = method.learning_at_most(lesson, settings)
-        say_most({"judge": for_judge, "generator": for_generator}, {"judge": judge, "generator": generator}, given)
+        roles = {"judge": judge, "generator": generator}
+        say_most({"judge": for_judge, "generator": for_generator}, roles, given, proposes=True)
         return
     with session(given["store"], given, create=True) as work:
         from rubriclab.cli.progress import progress

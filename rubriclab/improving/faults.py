@@ -14,7 +14,6 @@ from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.rubric import Criterion, Part, Rubric
 from rubriclab.scoring.score import CriterionScore, Score
-from rubriclab.sentences import split_sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ def text_faults(rubric: Rubric, score: Score, output: str, good_from: float) -> 
     """Return what the judge found wrong with `output`, whose score by `rubric` is `score`, criterion by criterion.
 
     What lies below the share `good_from` of the scale is a fault: the bad answer to a yes/no question, a score, a
-    unit's verdict. A unit that is the whole text names no sentence. What the judge failed to say is no fault.
+    unit's verdict. What is said of the whole text names no sentence. What the judge failed to say is no fault.
     """
     known = {criterion.id: _Wanted.of(criterion, part, rubric) for part in rubric.parts for criterion in part.criteria}
     found: list[TextFault] = []
@@ -113,11 +112,9 @@ def _whole(wanted: _Wanted, rated: CriterionScore, good_from: float) -> Iterator
 
 
 def _units(wanted: _Wanted, rated: CriterionScore, output: str, good_from: float) -> Iterator[TextFault]:
-    whole = set(range(len(split_sentences(output))))
     for unit in rated.units:
         if unit.value is not None and unit.value < good_from:
-            places = () if len(whole) > 1 and set(unit.sentences) == whole else unit.sentences
             # A fact is one of several in its sentence, and a sentence of the reference stands nowhere in the text.
             elsewhere = not unit.sentences and unit.unit.strip() != output.strip()
             reason = f"“{unit.unit}”: {unit.reason}" if wanted.facts or elsewhere else unit.reason
-            yield wanted.fault(tuple(place + 1 for place in places), reason)
+            yield wanted.fault(tuple(place + 1 for place in unit.sentences), reason)

@@ -1,8 +1,9 @@
 """What was gained over many texts, by the judge that the rewritings were made for and by one that saw none of it.
 
 A rewriting is made from the judge's reasons and taken where its score rises, so the judge's own gain flatters: part of
-it is noise that was selected. A second judge's gain is free of the first; and how it sees the rewritings that the judge
-would take, before it has a say itself, is free of both selections.
+it is noise that was selected. The second judge may refuse what it scores lower, so its gain over the texts as they are
+in the end cannot be negative, even if it tosses coins. The figure to trust is how it scores what the judge alone would
+have taken, before it has a say: of each text the first such rewriting, as later ones are there because it refused one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, get_args
 import numpy as np
 
 from rubriclab.improving.diff import sentences_changed
-from rubriclab.improving.record import Improvement, Outcome, value
+from rubriclab.improving.record import Improvement, Outcome, Round, value
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import Score
 from rubriclab.sentences import split_sentences
@@ -39,19 +40,22 @@ class Figures:
         group: the input that it shares with rivals.
         outcome: what became of it.
         scores, second_scores: before and after.
+        unselected: the second judge's scores before and after the first rewriting that the judge would have taken,
+            where both can be compared.
+        judge_took: whether there is such a rewriting, by the judge's word alone.
         criteria: scores before and after by each criterion.
         sentences, changed: in the text as it came, and how many of them were changed.
-        seen: by how much the second judge's score rose with each rewriting that the judge would have taken.
     """
 
     group: str
     outcome: Outcome
     scores: Pair
     second_scores: Pair
+    unselected: Pair
+    judge_took: bool
     criteria: Mapping[str, Pair]
     sentences: int
     changed: int
-    seen: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +77,13 @@ class Summary:
         texts: rows, those among them that hold no text too.
         outcomes: how many texts had each of them.
         sentences, changed: of all texts that could be compared.
-        judge, second_judge: the gain by each.
+        judge: its gain, which decided what was taken.
+        second_judge_before_veto: the second judge's gain with the first rewriting of each text that the judge would
+            have taken; nothing in it was selected by the second judge.
+        second_judge_after_veto: its gain over all texts as they are in the end, so without what it refused.
         criteria: the judge's gain by each criterion.
-        seen: of the rewritings that the judge would take, how many the second judge scores `higher`, `equal`, `lower`.
+        first_rewritings: of those that the judge would have taken, how many the second judge scores `higher`, `equal`
+            or `lower`, and of how many it cannot be told (`unclear`).
     """
 
     rubric: str
@@ -84,9 +92,10 @@ class Summary:
     sentences: int
     changed: int
     judge: Gain
-    second_judge: Gain | None
+    second_judge_before_veto: Gain | None
+    second_judge_after_veto: Gain | None
     criteria: tuple[Gain, ...]
-    seen: Mapping[str, int]
+    first_rewritings: Mapping[str, int]
 
     def to_row(self) -> dict[str, Any]:
         """Return all of it as one JSON object."""
@@ -102,10 +111,11 @@ def figures(done: Improvement) -> Figures:
         outcome=done.outcome,
         scores=(value(done.before), value(done.after)),
         second_scores=(value(done.second_before), value(done.second_after)),
+        unselected=_unselected(done),
+        judge_took=_first(done) is not None,
         criteria=_paired(done.before, done.after),
         sentences=len(split_sentences(before)) if compared else 0,
         changed=sentences_changed(before, after) if compared else 0,
-        seen=_seen(done),
     )
 
 
@@ -114,7 +124,7 @@ def summary(rubric: Rubric, name: str, texts: Sequence[Figures], judge: str, sec
     outcomes = Counter(text.outcome for text in texts)
     traits = {criterion.id: criterion.trait for criterion in rubric.criteria}
     ids = dict.fromkeys(known for text in texts for known in text.criteria)
-    seen = [rise for text in texts for rise in text.seen]
+    unselected, selected = [text.unselected for text in texts], [text.second_scores for text in texts]
     return Summary(
         rubric=name,
         texts=len(texts),
@@ -122,7 +132,8 @@ def summary(rubric: Rubric, name: str, texts: Sequence[Figures], judge: str, sec
         sentences=sum(text.sentences for text in texts),
         changed=sum(text.changed for text in texts),
         judge=_gain(judge, [text.scores for text in texts], texts),
-        second_judge=_gain(second_judge, [text.second_scores for text in texts], texts) if second_judge else None,
+        second_judge_before_veto=_gain(second_judge, unselected, texts) if second_judge else None,
+        second_judge_after_veto=_gain(second_judge, selected, texts) if second_judge else None,
         criteria=tuple(
             _gain(
                 f"{known} {traits.get(known, 'all criteria as one')}",
@@ -131,11 +142,7 @@ def summary(rubric: Rubric, name: str, texts: Sequence[Figures], judge: str, sec
             )
             for known in ids
         ),
-        seen={
-            "higher": sum(rise > 0 for rise in seen),
-            "equal": sum(rise == 0 for rise in seen),
-            "lower": sum(rise < 0 for rise in seen),
-        },
+        first_rewritings=_counted([text.unselected for text in texts if text.judge_took] if second_judge else []),
     )
 
 
@@ -146,14 +153,26 @@ def _paired(before: Score | None, after: Score | None) -> dict[str, Pair]:
     return {criterion.id: (criterion.score, found.get(criterion.id)) for criterion in before.criteria}
 
 
-def _seen(done: Improvement) -> tuple[float, ...]:
-    found: list[float] = []
-    now = value(done.second_before)
-    for each in done.rounds:
-        if now is not None and each.second_score is not None:
-            found.append(each.second_score - now)
-        now = each.second_score if each.taken else now
-    return tuple(found)
+def _first(done: Improvement) -> Round | None:
+    return next((each for each in done.rounds if each.taken_by_judge), None)
+
+
+def _unselected(done: Improvement) -> Pair:
+    first = _first(done)
+    if first is None or first.second_change is None:
+        return None, None
+    # Nothing was taken before the first of them.
+    return value(done.second_before), first.second_score
+
+
+def _counted(pairs: Sequence[Pair]) -> dict[str, int]:
+    rises = [after - before for before, after in pairs if before is not None and after is not None]
+    return {
+        "higher": sum(rise > 0 for rise in rises),
+        "equal": sum(rise == 0 for rise in rises),
+        "lower": sum(rise < 0 for rise in rises),
+        "unclear": len(pairs) - len(rises),
+    }
 
 
 def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[Figures]) -> Gain:

@@ -4,12 +4,14 @@ The paper takes every rewriting, and measures what was gained by the evaluator w
 from. Here a rewriting is taken only if that judge's score rises and a second judge's, which the writer knows nothing
 of, does not fall; what is refused is kept in the record, and another wording is asked for. Two rounds bring the paper
 near all that can be gained (its Fig. 4).
+
+Where sentences are judged, only those that fail may change: what else is wrong is shown to the writer, and is no ground
+to touch a sentence that passed. Where texts are judged as a whole, everything may change.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rubriclab.data.example import Example
 from rubriclab.data.row import Fault
 from rubriclab.data.scale import show
+from rubriclab.improving.comparing import Origins, incomparable, judged_by_sentence
 from rubriclab.improving.faults import TextFault, require_reasons, text_faults
 from rubriclab.improving.record import Improvement, Refusal, Round, value
 from rubriclab.improving.rewrite import Draft, rewrite, rewrite_prompt
@@ -52,8 +55,8 @@ async def improve_text(
 ) -> Improvement:
     """Return a text rewritten where `judge` finds fault with it by `rubric`, which is known as `name`.
 
-    Sentences without fault are kept character by character, as is what stands between them, unless a criterion finds
-    fault with the text as a whole: then any sentence may change.
+    Where a criterion judges sentences, all but those that fail are kept character by character, as is what stands
+    between them. Where none does, as by hypotheses, checklists and of texts judged whole, any sentence may change.
 
     Args:
         writer: who rewrites; the judge itself, if nobody else is given.
@@ -126,6 +129,18 @@ class _Standing:
     second: Score | None
     faults: tuple[TextFault, ...]
 
+    @property
+    def free(self) -> bool:
+        """Whether any sentence may change, as no criterion judged sentences."""
+        return not any(map(judged_by_sentence, self.score.criteria))
+
+    @property
+    def stopped(self) -> str | None:
+        """Why no sentence may change though there are faults."""
+        if self.free or not self.faults or any(fault.sentences for fault in self.faults):
+            return None
+        return "every sentence passed, and what is wrong with the whole text is no ground to change one"
+
 
 async def _improve_row(row: Example | Fault, work: _Work) -> Improvement:
     if isinstance(row, Fault):
@@ -137,8 +152,8 @@ async def _improve(example: Example, work: _Work) -> Improvement:
     score, second = await asyncio.gather(work.score(example), work.second_score(example))
     first = now = _Standing(example, score, second, work.faults(score, example.output))
     rounds: list[Round] = []
-    unscored = _incomparable(first)
-    while now.faults and not unscored and len(rounds) < work.settings.rounds:
+    unscored = _unscored(first)
+    while now.faults and not (unscored or now.stopped) and len(rounds) < work.settings.rounds:
         done, now = await _round(now, rounds, work)
         rounds.append(done)
     return replace(
@@ -151,11 +166,12 @@ async def _improve(example: Example, work: _Work) -> Improvement:
         faults_before=len(first.faults),
         faults_left=len(now.faults),
         rounds=tuple(rounds),
+        stopped=now.stopped,
         unscored=unscored,
     )
 
 
-def _incomparable(first: _Standing) -> str | None:
+def _unscored(first: _Standing) -> str | None:
     if first.score.unscored:
         return first.score.unscored
     if first.faults and first.second and first.second.unscored:
@@ -168,37 +184,32 @@ async def _round(now: _Standing, before: Sequence[Round], work: _Work) -> tuple[
     number = len(before) + 1
     # Unless the last rewriting was taken, the question is the same again.
     again = bool(before) and not before[-1].taken
-    prompt = rewrite_prompt(work.rubric, now.example, now.faults, sample=number if again else 0)
+    prompt = rewrite_prompt(work.rubric, now.example, now.faults, sample=number if again else 0, free=now.free)
     draft = await rewrite(work.writer, prompt, now.example.output)
     if draft.missing is not None:
-        return Round(number, now.faults, draft.changes, None, None, "no usable rewriting", draft.missing), now
+        return Round(number, now.faults, draft.changes, None, None, None, "no usable rewriting", draft.missing), now
     return await _judged(number, now, draft, work)
 
 
 async def _judged(number: int, now: _Standing, draft: Draft, work: _Work) -> tuple[Round, _Standing]:
     example = replace(now.example, output=draft.output)
-    score, second = await work.score(example), None
-    gain, why = _gain(now.score, score, "the judge")
-    refused: Refusal | None = None if gain > 0 else "refused by the judge"
+    score, second, change = await work.score(example), None, None
+    gain, why = _gain(now.score, score, draft.origins, "the judge")
+    refused: Refusal | None = None if gain is not None and gain > 0 else "refused by the judge"
     if refused is None and now.second is not None:
         second = await work.second_score(example)
-        gain, also = _gain(now.second, second, "the second judge")
-        refused, why = None if gain >= 0 else "refused by the second judge", f"{why}; {also}"
-    done = Round(number, now.faults, draft.changes, value(score), value(second), refused, why)
+        change, also = _gain(now.second, second, draft.origins, "the second judge")
+        refused = None if change is not None and change >= 0 else "refused by the second judge"
+        why = f"{why}; {also}"
+    done = Round(number, now.faults, draft.changes, value(score), value(second), change, refused, why)
     return done, now if refused else _Standing(example, score, second, work.faults(score, draft.output))
 
 
-def _gain(before: Score, after: Score | None, who: str) -> tuple[float, str]:
-    """Return how far the score has risen, and from what to what; a loss beyond all others where that cannot be told."""
+def _gain(before: Score, after: Score | None, origins: Origins, who: str) -> tuple[float | None, str]:
+    """Return how far the score has risen, and from what to what; `None` where that cannot be told."""
     if before.score is None or after is None or after.score is None:
-        return -math.inf, f"{who} gives no score: {after.unscored if after else before.unscored}"
+        return None, f"{who} gives no score: {after.unscored if after else before.unscored}"
     found = f"{who}: {show(before.score)} to {show(after.score)}"
-    # Without a verdict on what was at fault, what is left has a better score.
-    if (more := _unanswered(after) - _unanswered(before)) > 0:
-        return -math.inf, f"{found}, but {more} more of its verdicts {'is' if more == 1 else 'are'} missing"
+    if why := incomparable(before, after, origins):
+        return None, f"{found}, but {why}"
     return after.score - before.score, found
-
-
-def _unanswered(score: Score) -> int:
-    verdicts = sum(unit.value is None for criterion in score.criteria for unit in criterion.units)
-    return verdicts + score.answers_missing

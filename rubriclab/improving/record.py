@@ -11,7 +11,9 @@ from rubriclab.improving.rewrite import Change
 from rubriclab.scoring.score import Score
 
 Refusal = Literal["refused by the judge", "refused by the second judge", "no usable rewriting"]
-Outcome = Literal["improved", "without fault", Refusal, "unscored"]
+Outcome = Literal[
+    "improved", "without fault", "no sentence at fault", Refusal, "unscored", "unscored by the second judge"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class Round:
         changes: the sentences that were rewritten.
         score, second_score: of the text with these changes, by both judges; `None` where there is none, or where the
             judge had refused it already.
+        second_change: by how much the second judge's score rose; `None` where that cannot be told.
         refused: by whom it was not taken; `None` where it was.
         why: it was taken or not.
     """
@@ -33,6 +36,7 @@ class Round:
     changes: tuple[Change, ...]
     score: float | None
     second_score: float | None
+    second_change: float | None
     refused: Refusal | None
     why: str
 
@@ -41,12 +45,18 @@ class Round:
         """Whether the text goes on with these changes."""
         return self.refused is None
 
+    @property
+    def taken_by_judge(self) -> bool:
+        """Whether the judge would have taken it, whatever the second judge said."""
+        return self.refused in (None, "refused by the second judge")
+
     def to_row(self) -> dict[str, Any]:
         """Return the round as one JSON object."""
         return {
             "round": self.round,
             "score": self.score,
             "second_score": self.second_score,
+            "second_change": self.second_change,
             "taken": self.taken,
             "why": self.why,
             "faults": [fault.to_row() for fault in self.faults],
@@ -67,6 +77,7 @@ class Improvement:
         second_before, second_after: the second judge's, where there is one.
         faults_before, faults_left: how many faults the judge found in both.
         rounds: every rewriting, taken or not.
+        stopped: why faults are left that are no ground to rewrite any sentence; `None` where none are.
         unscored: why there is nothing to compare a rewriting with; `None` where there is.
     """
 
@@ -84,16 +95,19 @@ class Improvement:
     faults_before: int = 0
     faults_left: int = 0
     rounds: tuple[Round, ...] = ()
+    stopped: str | None = None
     unscored: str | None = None
 
     @property
     def outcome(self) -> Outcome:
         """What became of the text; of several refusals the last one counts."""
         if self.unscored:
-            return "unscored"
+            return "unscored" if value(self.before) is None else "unscored by the second judge"
         if any(each.taken for each in self.rounds):
             return "improved"
-        return (self.rounds[-1].refused if self.rounds else None) or "without fault"
+        if self.rounds and (refused := self.rounds[-1].refused):
+            return refused
+        return "no sentence at fault" if self.stopped else "without fault"
 
     def to_row(self) -> dict[str, Any]:
         """Return one JSON object: the text's own fields with the new `output`, and the record in `improvement`.
@@ -129,6 +143,7 @@ class Improvement:
             "faults_before": self.faults_before,
             "faults_left": self.faults_left,
             "rounds": [each.to_row() for each in self.rounds],
+            "stopped": self.stopped,
             "unscored": self.unscored,
         }
 

@@ -6,6 +6,7 @@ what it was not asked to change it cannot change (the published prompts ask for 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
@@ -13,7 +14,8 @@ from typing import Any, Self
 from pydantic import BaseModel, ValidationInfo, field_validator, model_validator
 
 from rubriclab.data.example import Example
-from rubriclab.improving.diff import sentences_changed, word_diff
+from rubriclab.improving.comparing import Origins
+from rubriclab.improving.diff import word_diff
 from rubriclab.improving.faults import TextFault
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
@@ -32,6 +34,12 @@ TOKENS_PER_CHANGE = 128
 # A reply may hold the whole text at twice its length: two bytes of it a token, where a token has four or so.
 BYTES_PER_TOKEN = 2
 WORDS_PER_REASON = 60
+
+# Control characters but white space, what turns the direction of writing, and lone surrogates, which no file can hold.
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+Place = tuple[int, int]
+"""Where words start and end, as in `text[start:end]`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +69,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A rewriting, not judged yet: the changes and the text with them; or in `missing` why it cannot be used."""
+    """A rewriting, not judged yet: the changes and the text with them; or in `missing` why it cannot be used.
+
+    `origins` tells for each sentence of the new text from which of the old ones it came.
+    """
 
     output: str
     changes: tuple[Change, ...] = ()
     missing: str | None = None
+    origins: Origins = ()
 
 
 class Replacement(BaseModel):
@@ -81,6 +93,13 @@ class Replacement(BaseModel):
         if info.context and sentence not in (allowed := allowed_ids(info.context)):
             raise ValueError(f"only {', '.join(map(str, allowed))} may be changed; got sentence {sentence}")
         return sentence
+
+    @field_validator("text", "reasoning")
+    @classmethod
+    def _seen(cls, text: str) -> str:
+        if found := _UNSEEN.search(text):
+            raise ValueError(f"words were expected, without control characters; got {found[0]!a}")
+        return text
 
     @field_validator("text", "reasoning")
     @classmethod
@@ -123,8 +142,8 @@ def allowed_ids(fields: Mapping[str, Any]) -> list[int]:
 async def rewrite(writer: Judge, prompt: Prompt[Rewriting], output: str) -> Draft:
     """Return `output` as the writer rewrites it.
 
-    A draft without changes, without any sentence left, or in which a sentence to be kept is none of its own any more
-    cannot be used and says so.
+    A draft without changes, without any sentence left, or in which a sentence to be kept does not begin and end as one
+    any more cannot be used and says so.
 
     Raises:
         JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: as the writer does; they concern every text.
@@ -141,26 +160,37 @@ async def rewrite(writer: Judge, prompt: Prompt[Rewriting], output: str) -> Draf
     )
     if not changes:
         return Draft(output, missing="the rewriting leaves every sentence as it was")
-    rewritten = replaced(output, {change.sentence: change.after for change in changes})
-    if not split_sentences(rewritten):
+    rewritten, places = replaced(output, {change.sentence: change.after for change in changes})
+    spans = sentence_spans(rewritten)
+    if not spans:
         return Draft(output, changes, "the rewriting leaves nothing of the text")
+    kept = places.keys() - {change.sentence for change in changes}
     # As where a new wording has no full stop: in a later round, both would count as one sentence.
-    if sentences_changed(output, rewritten) > len(changes):
+    if not {places[number] for number in kept} <= set(spans):
         return Draft(output, changes, "the rewriting runs into a sentence that was to be kept")
-    return Draft(rewritten, changes)
+    return Draft(rewritten, changes, origins=_origins(spans, places))
 
 
-def rewrite_prompt(rubric: Rubric, example: Example, faults: Sequence[TextFault], sample: int = 0) -> Prompt[Rewriting]:
+def _origins(spans: Sequence[Place], places: Mapping[int, Place]) -> Origins:
+    """Return which of the old sentences, from 0, each sentence of a new text overlaps, given where those stand now."""
+    return [
+        [number - 1 for number, (start, end) in places.items() if start < last and end > first] for first, last in spans
+    ]
+
+
+def rewrite_prompt(
+    rubric: Rubric, example: Example, faults: Sequence[TextFault], sample: int = 0, *, free: bool
+) -> Prompt[Rewriting]:
     """Return the prompt that asks to rewrite a text for its faults; the first of several tries is sample 0.
 
-    The writer is shown what the judge was: the reference only where units are judged beside it.
+    The writer is shown what the judge was: the reference only where units are judged beside it. Only sentences that a
+    fault names may change, or all of them where the text is `free`, as nobody judged its sentences.
     """
     assignment = assignment_of(rubric)
     texts = assignment.text_fields(example)
     beside = {material for part in rubric.parts if part.units for material in part.units.beside}
     sentences = split_sentences(example.output)
     failing = sorted({number for fault in faults for number in fault.sentences})
-    free = any(not fault.sentences for fault in faults)
     fields = {
         **assignment.fields(),
         "source": texts["source"],
@@ -193,29 +223,33 @@ def rewriting_at_most(rubric: Rubric, example: Example) -> Estimate:
         for criterion in part.criteria
         for place in ([(number,) for number in everywhere] if part.units else [()])
     ]
-    return estimate_prompt(rewrite_prompt(rubric, example, faults))
+    free = not any(part.units for part in rubric.parts)
+    return estimate_prompt(rewrite_prompt(rubric, example, faults, free=free))
 
 
-def replaced(text: str, sentences: Mapping[int, str]) -> str:
-    """Return `text` with some of its sentences replaced, by their numbers from 1; all else is kept as it stands.
+def replaced(text: str, sentences: Mapping[int, str]) -> tuple[str, Mapping[int, Place]]:
+    """Return `text` with some of its sentences replaced, by their numbers from 1, and where each of them stands now.
 
-    An empty replacement removes a sentence, with the white space on one side of it: the break between paragraphs, and
-    what opens and ends the text, stays.
+    All else is kept as it stands. An empty replacement removes a sentence, with the white space on one side of it: the
+    break between paragraphs, and what opens and ends the text, stays.
     """
     spans = sentence_spans(text)
     if not spans:
-        return text
+        return text, {}
     starts = [start for start, _ in spans[1:]] + [len(text)]
     kept: list[str] = []
+    places: dict[int, Place] = {}
+    at = 0
     gap = text[: spans[0][0]]
     for number, ((start, end), following) in enumerate(zip(spans, starts, strict=True), 1):
         new, after = sentences.get(number, text[start:end]), text[end:following]
         if new:
             kept += [gap, new]
+            places[number] = (at + len(gap), at := at + len(gap) + len(new))
             gap = after
         else:
             gap = _closed(gap, after, first=not kept, last=number == len(spans))
-    return "".join(kept) + gap
+    return "".join(kept) + gap, places
 
 
 def _closed(before: str, after: str, *, first: bool, last: bool) -> str:

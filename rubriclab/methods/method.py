@@ -77,7 +77,7 @@ class Rated:
     Attributes:
         applies: false where the judge found that the criterion cannot be asked of this text: that is an answer, and no
             failure.
-        weight: what it counts for in this text, where that differs from text to text.
+        weight: the share that it counts for in this text, where questions weigh differently.
         units: the verdicts that the score is made of, where the text was judged piece by piece.
     """
 

@@ -56,6 +56,13 @@ def sound_entries(
     return usable
 
 
+def shifted(got: Iterable[int | None], expected: Iterable[int]) -> bool:
+    """Return whether the numbers are those expected, all higher or all lower: then each speaks of something else."""
+    numbers, wanted = sorted({number for number in got if number is not None}), sorted(set(expected))
+    steps = {number - place for number, place in zip(numbers, wanted, strict=False)}
+    return len(numbers) == len(wanted) and len(steps) == 1 and 0 not in steps
+
+
 def _entry(item: Mapping[str, Any], form: type[E], words: Collection[str], context: Any) -> E | None:
     told = dict.fromkeys(words, "") | {name: value for name, value in item.items() if value is not None}
     try:

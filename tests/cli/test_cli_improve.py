@@ -9,6 +9,7 @@ import hypoeval_brain
 import pytest
 from commands import HELDOUT, LABELLED, Commands
 from server import RunningServer
+from starlette.exceptions import HTTPException
 
 from rubriclab.sentences import split_sentences
 
@@ -155,12 +156,14 @@ def test_a_second_judge_refuses_what_it_scores_lower_and_both_gains_are_told(ask
     assert refused
     assert all("quite" in done["changes"][0]["after"] for done in refused)
     assert not any("quite" in row["output"] for row in rows)
-    assert found["seen"]["lower"] == len(refused)
-    assert found["second_judge"]["name"] == "openai/second"
-    assert found["second_judge"]["gain"]["value"] >= 0
+    lower = sum(row["improvement"]["rounds"][0] in refused for row in rows)
+    assert found["first_rewritings"]["lower"] == lower > 0
+    assert found["second_judge_before_veto"]["name"] == found["second_judge_after_veto"]["name"] == "openai/second"
+    assert found["second_judge_before_veto"]["gain"]["value"] < 0
+    assert found["second_judge_before_veto"]["gain"]["value"] < found["second_judge_after_veto"]["gain"]["value"]
     said = " ".join(asking(*IMPROVE, *WRITER, *second).err.split())
-    assert "The gain to trust is the second judge's" in said
-    assert f"{len(refused)} lower; those were not taken." in said
+    assert "The gain to trust is the second judge's before its veto" in said
+    assert f"equal and {lower} lower." in said
 
 
 def test_a_recording_of_all_who_took_part_gives_the_same_texts(asking: Commands, models: RunningServer) -> None:
@@ -205,7 +208,30 @@ def test_a_judge_of_whom_no_reply_comes_fails_the_command(asking: Commands) -> N
     dead = ("--judge", "openai/dead", "--api-base", "http://127.0.0.1:9/v1", "--attempts", 1)
     done = asking(*IMPROVE, *dead, "-o", "improved.jsonl")
     assert done.code == 4
-    assert done.error.startswith("The provider gave no reply at all; the latest reason: 5 of 5 criteria without")
+    assert done.error.startswith("The judge gave no reply at all; the latest reason: 5 of 5 criteria without")
+
+
+@pytest.mark.parametrize(
+    ("role", "option", "outcome"),
+    [
+        ("writer", "--writer", "no usable rewriting"),
+        ("second judge", "--second-judge", "unscored by the second judge"),
+    ],
+)
+def test_so_does_a_writer_or_second_judge_of_whom_none_comes_after_the_rows(
+    asking: Commands, models: RunningServer, role: str, option: str, outcome: str
+) -> None:
+    def deaf(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+        if body["model"] == "dead":
+            raise HTTPException(503)
+        return writing(messages, body)
+
+    models.brain = deaf
+    done = asking(*IMPROVE, "--judge", "openai/judge", option, "openai/dead", "--attempts", 1, "-o", "improved.jsonl")
+    assert done.code == 4, done.err
+    assert done.error.startswith(f"The {role} gave no reply at all; the latest reason: ")
+    rows = [json.loads(line) for line in (asking.folder / "improved.jsonl").read_text("utf-8").splitlines()]
+    assert [row["improvement"]["outcome"] for row in rows] == [outcome] * 3
 
 
 @pytest.mark.parametrize(
@@ -215,6 +241,8 @@ def test_a_judge_of_whom_no_reply_comes_fails_the_command(asking: Commands) -> N
         (("-o", "x", "--diff", "-", "--json"), "--json prints a summary, but standard output holds what changed."),
         (("--diff", "-"), "--output and --diff would both be written to standard output."),
         (("-o", "x", "--diff", "./x"), "--output and --diff would both be written to ./x."),
+        (("-o", "x", "--diff", "to-x"), "--output and --diff would both be written to to-x."),
+        (("-o", "one", "--diff", "same-as-one"), "--output and --diff would both be written to same-as-one."),
         (("-o", "texts.jsonl"), "The texts would overwrite texts.jsonl while it is being read."),
         (("-o", "x", "--diff", "texts.jsonl"), "What changed would overwrite texts.jsonl while it is being read."),
         (("-o", "no/where"), "no/where cannot be written: No such file or directory."),
@@ -229,6 +257,10 @@ def test_a_judge_of_whom_no_reply_comes_fails_the_command(asking: Commands) -> N
 def test_what_cannot_be_improved_is_refused(
     consistency: Commands, improved: dict[str, Any], arguments: tuple[object, ...], complaint: str
 ) -> None:
+    if not (consistency.folder / "one").exists():
+        (consistency.folder / "to-x").symlink_to("x")
+        (consistency.folder / "one").touch()
+        (consistency.folder / "same-as-one").hardlink_to(consistency.folder / "one")
     rubric = () if "--rubric" in arguments else ("--rubric", "facts")
     done = consistency("improve", "texts.jsonl", *rubric, *arguments)
     assert (done.code, done.out) == (2, "")

@@ -84,7 +84,7 @@ def test_a_failing_pair_names_both_of_its_sentences():
 
 def test_a_unit_that_is_the_whole_text_names_none_of_its_sentences():
     given = rubric(question("q1"), method="seal", units=Units(kind="response"))
-    verdict = UnitVerdict(OUTPUT, (0, 1, 2), 0.0, "Off the point.")
+    verdict = UnitVerdict(OUTPUT, (), 0.0, "Off the point.")
     assert found(given, CriterionScore("q1", 0.0, "", units=(verdict,)))[0].sentences == ()
     only = UnitVerdict("First one.", (0,), 0.0, "Off the point.")
     assert found(given, CriterionScore("q1", 0.0, "", units=(only,)), output="First one.")[0].sentences == (1,)

@@ -1,5 +1,6 @@
 """The rounds of one text, and of a stream of them."""
 
+import itertools
 from dataclasses import replace
 
 import orjson
@@ -159,7 +160,7 @@ async def test_a_score_that_rises_because_a_verdict_is_missing_is_no_rise():
     judge = scripted(evaluate=silent_on_new, rewrite=lambda prompt: mended(prompt, most=1))
     found = await improved(judge)
     assert (found.outcome, found.output) == ("refused by the judge", FAULTY.output)
-    assert found.rounds[0].why == "the judge: 2.333 to 3, but 1 more of its verdicts is missing"
+    assert found.rounds[0].why == "the judge: 2.333 to 3, but score lacks a verdict on sentence 2, which had one before"
 
 
 async def test_without_a_score_of_the_text_there_is_nothing_to_compare_with():
@@ -170,7 +171,7 @@ async def test_without_a_score_of_the_text_there_is_nothing_to_compare_with():
     assert not asked(judge, "rewrite")
     judge = scripted()
     found = await improved(judge, second=scripted("second", evaluate=unable("Second wrong")))
-    assert (found.outcome, found.before.score) == ("unscored", pytest.approx(7 / 3))
+    assert (found.outcome, found.before.score) == ("unscored by the second judge", pytest.approx(7 / 3))
     assert found.unscored.startswith("no score by the second judge, so no rewriting could be taken: ")
     assert not asked(judge, "rewrite")
 
@@ -247,7 +248,7 @@ async def test_a_row_is_the_text_s_own_with_the_new_output_and_the_record():
     assert [record[name] for name in ("outcome", "after", "second_after", "unscored")] == ["improved", 5, 5, None]
     assert (record["criteria_before"][0]["units"][1]["value"], record["criteria_after"][0]["score"]) == (0, 5)
     (done,) = record["rounds"]
-    assert list(done) == ["round", "score", "second_score", "taken", "why", "faults", "changes"]
+    assert list(done) == ["round", "score", "second_score", "second_change", "taken", "why", "faults", "changes"]
     assert done["changes"][0]["diff"] == "Second [-wrong-]{+right+} one."
     assert orjson.loads(orjson.dumps(record))["rounds"] == [orjson.loads(orjson.dumps(done))]
 
@@ -288,3 +289,71 @@ async def test_whatever_the_text_sentences_that_passed_are_never_touched(text, r
     assert all(one == other or "wrong" in one for one, other in zip(before, after, strict=True))
     assert found.output.replace("right", "wrong").split() == text.split()
     assert sentences_changed(text, found.output) <= sum(len(done.changes) for done in found.rounds)
+
+
+HOSTILE = st.lists(
+    st.sampled_from(["", "no end", "First one.", "“Good.”", "“", "(", "mr .", "It is so.", "lower case", ". "]),
+    max_size=4,
+).map(" ".join) | st.text(max_size=30)
+
+
+@given(WORDS.map(" ".join).filter(split_sentences), st.lists(HOSTILE, min_size=1, max_size=6), st.integers(1, 3))
+async def test_whatever_the_writer_says_sentences_that_passed_stand_in_their_order(text, replies, rounds):
+    left = itertools.cycle(replies)
+
+    def hostile(prompt):
+        numbers = prompt.fields["failing"]
+        return {"sentences": [{"sentence": each, "reasoning": "", "text": next(left)} for each in numbers]}
+
+    found = await improved(
+        scripted(rewrite=hostile), Example(id="x", group="x", output=text, source="s"), rounds=rounds
+    )
+    passed = [sentence for sentence in split_sentences(text) if "wrong" not in sentence]
+    after = iter(split_sentences(found.output))
+    assert all(sentence in after for sentence in passed)
+
+
+def beside_hypotheses():
+    """Return a rubric that judges sentences, and whole texts by a hypothesis."""
+    given = sentence_rubric()
+    both = (*given.parts, *hypotheses("a").parts)
+    return Rubric(task=given.task, aspect=given.aspect, scale=given.scale, parts=both)
+
+
+def poor(_):
+    return {"reasoning": "It jumps.", "score": 2}
+
+
+async def test_a_fault_of_the_whole_is_no_ground_to_change_a_sentence_that_passed():
+    judge = scripted(rate=poor)
+    found = await improved(judge, rubric=beside_hypotheses())
+    first, *_ = asked(judge, "rewrite")
+    assert (first.fields["failing"], first.fields["free"]) == ([2, 3], False)
+    assert [fault["sentences"] for fault in first.fields["faults"]] == [[2], [3], []]
+    assert found.output == "First right.  Second right one.\n\nThird right."
+    # One more round was to be had, but no sentence fails any more.
+    assert (found.outcome, len(found.rounds), found.faults_left) == ("improved", 1, 1)
+    assert found.stopped == "every sentence passed, and what is wrong with the whole text is no ground to change one"
+
+
+async def test_where_every_sentence_passed_there_is_nothing_to_rewrite_and_the_row_says_so():
+    judge = scripted(rate=poor)
+    row = (await improved(judge, TEXT, rubric=beside_hypotheses())).to_row()
+    assert not asked(judge, "rewrite")
+    assert row["output"] == TEXT.output
+    record = row["improvement"]
+    assert (record["outcome"], record["faults_left"], record["rounds"]) == ("no sentence at fault", 1, [])
+    assert record["stopped"].startswith("every sentence passed")
+
+
+async def test_a_verdict_gone_missing_is_not_made_up_for_by_one_that_turns_up():
+    def forgetful(prompt):
+        silent = "Third" if "wrong one" in prompt.fields["output"] else "Second"
+        reply = verdicts(prompt)["sentences"]
+        shown = {each["id"]: each["text"] for each in prompt.fields["sentences"]}
+        return {"sentences": [each for each in reply if silent not in shown[each["sentence"]]]}
+
+    text = replace(TEXT, output="First right. Second wrong one. Third right. Fourth right.")
+    found = await improved(scripted(evaluate=forgetful), text, rounds=1)
+    assert found.outcome == "refused by the judge"
+    assert found.rounds[0].why.endswith("but score lacks a verdict on sentence 2, which had one before")

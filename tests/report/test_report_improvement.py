@@ -15,6 +15,7 @@ from rubriclab.scoring import Score
 from rubriclab.stats import Estimate
 
 HOSTILE = "[red]not markup[/red] \x1b[31mred\x1b]8;;http://x.example\x07 \u202eright\u2066 :smile: \x00"
+RARE = {"no sentence at fault": 2, "unscored": 1, "unscored by the second judge": 3}
 NO_GAIN = Gain("h02 links", 3, 4.0, 4.0, Estimate(0.0, 0.0, 0.0))
 
 
@@ -29,20 +30,21 @@ def found(**fields: Any) -> Summary:
     given: dict[str, Any] = {
         "rubric": "news@1",
         "texts": 4,
-        "outcomes": {**outcomes, "no usable rewriting": 0, "unscored": 1},
+        "outcomes": {**outcomes, "no usable rewriting": 0, **RARE},
         "sentences": 12,
         "changed": 2,
         "judge": gain("embedded", 3, 4),
-        "second_judge": gain("openai/second", 3.2, 3.4),
+        "second_judge_before_veto": gain("openai/second", 3.2, 3.0),
+        "second_judge_after_veto": gain("openai/second", 3.2, 3.4),
         "criteria": (gain("h01 order", 2, 4), NO_GAIN),
-        "seen": {"higher": 1, "equal": 0, "lower": 1},
+        "first_rewritings": {"higher": 1, "equal": 0, "lower": 1, "unclear": 0},
         **fields,
     }
     return Summary(**given)
 
 
 def seen(summary: Summary) -> str:
-    return " ".join(printed(improvement_view(summary, Effort(asked=7))).split())
+    return " ".join(printed(improvement_view(summary, Effort(asked=7)), width=140).split())
 
 
 def text(name: str = "t1", words: str = "It is wrong.") -> Improvement:
@@ -51,8 +53,8 @@ def text(name: str = "t1", words: str = "It is wrong.") -> Improvement:
     change = Change(2, words, "It is right.", words)
     faults = (TextFault(words, "asks", "aim", (2,), words), TextFault("order", "asks", "aim", (), words))
     rounds = (
-        Round(1, faults, (change,), 2.0, None, "refused by the judge", "the judge: 2 to 2"),
-        Round(2, faults, (change,), 4.5, None, None, "the judge: 2 to 4.5"),
+        Round(1, faults, (change,), 2.0, None, None, "refused by the judge", "the judge: 2 to 2"),
+        Round(2, faults, (change,), 4.5, None, None, None, "the judge: 2 to 4.5"),
     )
     example = Example(id=name, output=words, group="g")
     given = (name, example, "It is right.", "news@1", "embedded", "embedded", None, *scores)
@@ -62,17 +64,24 @@ def text(name: str = "t1", words: str = "It is wrong.") -> Improvement:
 def test_the_summary_counts_texts_and_shows_both_gains_with_their_intervals() -> None:
     shown = seen(found())
     assert "news@1: 4 texts" in shown
-    assert "already without fault 1 improved 1 unchanged 1: 1 refused by the second judge unscored 1" in shown
+    assert "already without fault 1 improved 1 unchanged 1: 1 refused by the second judge" in shown
+    assert "at fault as a whole only, so left 2 unscored 1 unscored by the second judge 3" in shown
     assert "sentences changed 2 of 12" in shown
-    assert "judge: embedded 3 3.00 4.00 1.00 [0.90, 1.10]" in shown
-    assert "second judge: openai/second 3 3.20 3.40 0.20 [0.10, 0.30]" in shown
+    assert "openai/second: second judge, before its veto 3 3.20 3.00 -0.20 [-0.30, -0.10]" in shown
+    assert "openai/second: second judge, after its veto (selected) 3 3.20 3.40 0.20 [0.10, 0.30]" in shown
+    assert "embedded: judge (selected) 3 3.00 4.00 1.00 [0.90, 1.10]" in shown
     assert "7 calls" in shown
 
 
 def test_it_says_whose_gain_is_to_be_trusted() -> None:
     assert "The judge's own gain flatters" in seen(found())
-    assert "Of 2 rewritings that the judge would have taken it scores 1 higher, 0 equal and 1 lower;" in seen(found())
-    alone = seen(found(second_judge=None, seen={"higher": 0, "equal": 0, "lower": 0}))
+    assert "The gain to trust is the second judge's before its veto" in seen(found())
+    counted = "the second judge scores 1 higher than the text before, 0 equal and 1 lower"
+    assert f"Of 2 such first rewritings {counted}." in seen(found())
+    unclear = found(first_rewritings={"higher": 1, "equal": 0, "lower": 1, "unclear": 4})
+    assert f"Of 6 such first rewritings {counted}; of 4 it cannot be told." in seen(unclear)
+    nobody = dict.fromkeys(("higher", "equal", "lower", "unclear"), 0)
+    alone = seen(found(second_judge_before_veto=None, second_judge_after_veto=None, first_rewritings=nobody))
     assert "The judge's own gain flatters" in alone
     assert "(--second-judge) gives a gain to trust" in alone
     assert "The gain to trust is" not in alone

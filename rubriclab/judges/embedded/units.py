@@ -40,13 +40,13 @@ _FORM = ("gramma", "punctuat", "spell", "spacing", "format", "markup", "typo")
 
 def facts(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the clauses of each sentence, at most as many as wanted; what is beyond stays with the last."""
-    found: list[dict[str, Any]] = []
+    sentences = []
     for sentence in fields["sentences"]:
         pieces, most = clauses(sentence["text"]), fields["most"]
         if len(pieces) > most:
             pieces = (*pieces[: most - 1], ", ".join(pieces[most - 1 :]))
-        found += [{"sentence": sentence["id"], "fact": piece} for piece in pieces if roots(piece)]
-    return {"facts": found or [{"sentence": each["id"], "fact": each["text"]} for each in fields["sentences"]]}
+        sentences.append({"sentence": sentence["id"], "facts": [piece for piece in pieces if roots(piece)]})
+    return {"sentences": sentences}
 
 
 def verify(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationInfo
 from rubriclab.data.aspect import Words
 from rubriclab.judges.ask import ask, read
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.replies import sound_entries
+from rubriclab.methods.replies import shifted, sound_entries
 from rubriclab.methods.yes_no import read_answer
 from rubriclab.prompts import Prompt
 
@@ -124,7 +124,7 @@ def _sound(form: type[E]) -> Callable[[Any, ValidationInfo], list[E]]:
     def keep(items: Any, info: ValidationInfo) -> list[E]:
         expected = asked(info.context or {})
         numbers = [_number_of(item, form) for item in items] if isinstance(items, list) else []
-        if _shifted(numbers, expected):
+        if shifted(numbers, expected):
             raise ValueError(f"{_listed(expected)} were shown; got {_listed(numbers)}")
         return sound_entries(items, form, expected, lambda item: _number_of(item, form), words=form.words)
 
@@ -186,12 +186,6 @@ def _number_of(item: Any, form: type[E]) -> int | None:
         return _number(item.get(form.names)) if isinstance(item, dict) else None
     except ValueError:
         return None
-
-
-def _shifted(numbers: Sequence[int | None], expected: Sequence[int]) -> bool:
-    """Return whether the numbers are those expected, all higher or all lower: then each speaks of another sentence."""
-    steps = {None if got is None else got - number for got, number in zip(numbers, expected, strict=False)}
-    return len(numbers) == len(expected) and len(steps) == 1 and not steps & {0, None}
 
 
 def _listed(numbers: Sequence[int | None]) -> str:

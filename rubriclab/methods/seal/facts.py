@@ -7,17 +7,18 @@ many outputs share.
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from pydantic import BaseModel, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, TypeAdapter, ValidationError, ValidationInfo, field_validator
 
 from rubriclab.data.aspect import TaskWords, Words
-from rubriclab.judges.ask import ask
+from rubriclab.judges.ask import Answer, ask, read
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.replies import Whole
+from rubriclab.methods.replies import Whole, shifted, sound_entries
 from rubriclab.methods.seal.portions import portions
 from rubriclab.prompts import Prompt
 from rubriclab.sentences import split_sentences
@@ -28,6 +29,8 @@ PORTION = 20
 BEFORE = 3
 
 TOKENS_PER_FACT = 32
+
+_WHOLE: TypeAdapter[int] = TypeAdapter(Whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,63 +49,62 @@ class Facts:
     lost: Mapping[int, str]
 
 
-class NamedFact(BaseModel):
-    """A fact, and the number of the sentence that states it."""
+class Stated(BaseModel):
+    """The facts of one sentence; none if it states nothing."""
 
     sentence: Whole
-    fact: Words
-
-    @field_validator("sentence")
-    @classmethod
-    def _asked(cls, sentence: int, info: ValidationInfo) -> int:
-        ids = [each["id"] for each in info.context["sentences"]] if info.context else [sentence]
-        if sentence not in ids:
-            raise ValueError(f"the sentences are {ids[0]} to {ids[-1]}; got {sentence}")
-        return sentence
+    facts: list[Words]
 
 
 class FactList(BaseModel):
-    """The facts of some sentences, at most so many of each."""
+    """One entry for each sentence asked about, no more and no fewer, each with at most so many facts."""
 
-    facts: list[NamedFact]
+    sentences: list[Stated]
 
-    @model_validator(mode="after")
-    def _some(self, info: ValidationInfo) -> Self:
-        if not self.facts:
-            raise ValueError("expected at least one fact, got none")
-        most = _most(info)
-        sentence, count = Counter(each.sentence for each in self.facts).most_common(1)[0]
-        if count > most:
-            raise ValueError(f"at most {most} facts are wanted of one sentence; got {count} of sentence {sentence}")
-        return self
-
-
-class SoundFacts(FactList):
-    """The facts that can be used: of sentences that were asked about, and no more of one than wanted."""
-
-    @field_validator("facts", mode="before")
+    @field_validator("sentences")
     @classmethod
-    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[NamedFact]:
-        kept: dict[int, list[NamedFact]] = {}
-        for item in items if isinstance(items, list) else ():
-            if fact := _read(item, info):
-                kept.setdefault(fact.sentence, []).append(fact)
-        return [fact for facts in kept.values() for fact in facts[: _most(info)]]
+    def _covering(cls, entries: list[Stated], info: ValidationInfo) -> list[Stated]:
+        if info.context:
+            _one_each([entry.sentence for entry in entries], _asked(info))
+            _few_enough(entries, info.context["most"])
+        return entries
+
+
+class SoundFacts(BaseModel):
+    """The entries that can be used, each with as many of its facts as are wanted."""
+
+    sentences: list[Stated]
+
+    @field_validator("sentences", mode="before")
+    @classmethod
+    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[Stated]:
+        expected = _asked(info)
+        if isinstance(items, list) and shifted(map(_number, items), expected):
+            raise ValueError(f"sentences {expected[0]} to {expected[-1]} were shown; all numbers are off by as much")
+        usable = sound_entries(items, Stated, expected, _number, words=())
+        most = info.context["most"] if info.context else None
+        return [each.model_copy(update={"facts": each.facts[:most]}) for each in usable]
 
 
 async def facts_of(
     text: str, what: Literal["output"] | Material, words: TaskWords, judge: Judge, *, most: int
 ) -> Facts:
-    """Return the facts that `text` states, at most `most` of each sentence; `what` is the example's field it is."""
+    """Return the facts that `text` states, at most `most` of each sentence; `what` is the example's field it is.
+
+    A text that states nothing has its first sentence as its only fact.
+    """
     prompts = fact_prompts(text, what, words, most)
     answers = await asyncio.gather(*(ask(judge, prompt, salvage=SoundFacts) for prompt in prompts))
     found: dict[Fact, None] = {}
     lost: dict[int, str] = {}
     for prompt, answer in zip(prompts, answers, strict=True):
-        if answer.value is None:
-            lost |= {each["id"] - 1: answer.missing or "" for each in prompt.fields["sentences"]}
-        else:
-            found |= {Fact(each.fact, each.sentence - 1): None for each in answer.value.facts}
+        stated = {each.sentence: each.facts for each in answer.value.sentences} if answer.value else {}
+        found |= {Fact(fact, number - 1): None for number, facts in stated.items() for fact in facts}
+        asked = [each["id"] for each in prompt.fields["sentences"]]
+        if without := [number for number in asked if number not in stated]:
+            lost |= dict.fromkeys((number - 1 for number in without), _why_lost(prompt, answer))
+    if prompts and not found and not lost:
+        found = {Fact(split_sentences(text)[0], 0): None}
     return Facts(tuple(sorted(found, key=lambda fact: fact.sentence)), lost)
 
 
@@ -124,12 +126,37 @@ def fact_prompts(text: str, what: Literal["output"] | Material, words: TaskWords
     return prompts
 
 
-def _read(item: Any, info: ValidationInfo) -> NamedFact | None:
+def _asked(info: ValidationInfo) -> list[int]:
+    return [each["id"] for each in info.context["sentences"]] if info.context else []
+
+
+def _one_each(got: Sequence[int], expected: Sequence[int]) -> None:
+    wanted, given = Counter(expected), Counter(got)
+    faults = {"missing": wanted - given, "too many": given - wanted}
+    if any(faults.values()):
+        told = "; ".join(f"{fault}: {_listed(numbers)}" for fault, numbers in faults.items() if numbers)
+        raise ValueError(f"one entry was expected for each of sentences {expected[0]} to {expected[-1]}; {told}")
+
+
+def _few_enough(entries: Sequence[Stated], most: int) -> None:
+    for each in entries:
+        if len(each.facts) > most:
+            got = f"{len(each.facts)} of sentence {each.sentence}"
+            raise ValueError(f"at most {most} facts are wanted of one sentence; got {got}")
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(str(number) for number in itertools.islice(numbers, PORTION))
+
+
+def _number(item: Any) -> int | None:
     try:
-        return NamedFact.model_validate(item, context=info.context)
+        return _WHOLE.validate_python(item.get("sentence")) if isinstance(item, dict) else None
     except ValidationError:
         return None
 
 
-def _most(info: ValidationInfo) -> int:
-    return int(info.context["most"]) if info.context else 0
+def _why_lost(prompt: Prompt[FactList], answer: Answer[Any]) -> str:
+    if answer.value is None or answer.reply is None:
+        return answer.missing or ""
+    return f"no usable facts, also after one repair: {read(answer.reply, prompt)[1]}"

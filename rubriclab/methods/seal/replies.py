@@ -23,9 +23,10 @@ from pydantic import (
     model_validator,
 )
 
-from rubriclab.methods.replies import Number, OnScale, bare_id, sound_entries
+from rubriclab.methods.replies import Number, OnScale, bare_id, shifted, sound_entries
 from rubriclab.methods.yes_no import read_answer
 
+_UNIT_ID = re.compile(r"u(\d+)")
 _FACT_ID = re.compile(r"\W*([a-z]\d+)\b", re.IGNORECASE)
 
 # What a form is held to that is read without its prompt.
@@ -261,8 +262,20 @@ def _sound(items: Any, form: type[E], info: ValidationInfo) -> list[E]:
         unit, question = _as_unit(item.get("unit"), info), _as_question(item.get("question"), info)
         return (unit, question) if isinstance(unit, str) and isinstance(question, str) else None
 
-    keys = _pairs(_asked(info))
-    return sound_entries(items, form, keys, pair, words=("reason",), context=info.context)
+    fields = _asked(info)
+    units = (
+        [_as_unit(item.get("unit"), info) for item in items if isinstance(item, dict)]
+        if isinstance(items, list)
+        else []
+    )
+    if shifted(map(_place, units), (place for name in asked_units(fields) if (place := _place(name)))):
+        raise ValueError("the units are others than those shown: all ids are off by as much")
+    return sound_entries(items, form, _pairs(fields), pair, words=("reason",), context=info.context)
+
+
+def _place(unit: Any) -> int | None:
+    match = _UNIT_ID.fullmatch(unit) if isinstance(unit, str) else None
+    return int(match[1]) if match else None
 
 
 def _asked(info: ValidationInfo) -> Mapping[str, Any]:

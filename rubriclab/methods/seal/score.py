@@ -42,7 +42,7 @@ def scored(found: Judged, questions: Sequence[Criterion], scale: Scale) -> tuple
     weights = [(found.weights or {}).get(question.id, question.weight) for question in questions]
     share = dimension_score(values(found, questions), weights) if found.units and not found.fault else None
     ratings = tuple(_rated(question, found) for question in questions)
-    if found.weights:
+    if not found.fault and (found.weights or len(set(weights)) > 1):
         shares = normalised(weights).tolist()
         ratings = tuple(replace(each, weight=round(w, DIGITS)) for each, w in zip(ratings, shares, strict=True))
     if share is not None:

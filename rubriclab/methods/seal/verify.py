@@ -96,15 +96,14 @@ async def _with_facts(inquiry: Inquiry, judge: Judge) -> Inquiry:
     words, most = exam.assignment.words, exam.settings.most_facts
     asked = (facts_of(text, name, words, judge, most=most) for name, text in texts.items())
     facts: dict[Material, Facts] = dict(zip(texts, await asyncio.gather(*asked), strict=True))
-    incomplete = frozenset(name for name, each in facts.items() if each.lost)
     # Were units held against some of the facts alone, those that are borne out by a lost one would count as wrong.
-    unnamed = {name: _unnamed(name, each, inquiry) for name, each in facts.items() if each.lost or not each.found}
+    unnamed = {name: _unnamed(name, each, inquiry) for name, each in facts.items() if each.lost}
     needed = ((question.id, about(question).support) for question in exam.questions)
     return replace(
         inquiry,
-        texts={name: text for name, text in texts.items() if name in incomplete},
+        texts={name: text for name, text in texts.items() if name in unnamed},
         facts={name: numbered(name, [fact.text for fact in each.found]) for name, each in facts.items()},
-        incomplete=incomplete,
+        incomplete=frozenset(unnamed),
         lacking={**inquiry.lacking, **{name: unnamed[of] for name, of in needed if of in unnamed}},
     )
 
@@ -159,7 +158,7 @@ def _value(question: Criterion, *, holds: bool) -> float:
 
 
 def _unnamed(material: Material, facts: Facts, inquiry: Inquiry) -> str:
-    why = next(iter(facts.lost.values()), "")
+    why = next(iter(facts.lost.values()))
     return f"the facts of the {inquiry.exam.assignment.words.called(material)} could not all be had: {why}"
 
 

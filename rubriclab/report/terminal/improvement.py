@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from rubriclab.rubric import Effort
 
 TAKEN_OUT, PUT_IN = r"\[-.*?-\]", r"\{\+.*?\+\}"
+LABELS = {"no sentence at fault": "at fault as a whole only, so left"}
 REFUSALS: tuple[Refusal, ...] = get_args(Refusal)
 
 
 def improvement_view(found: Summary, effort: Effort) -> RenderableType:
     """Return how many texts were improved, what was gained by each judge and criterion, and what to make of it."""
-    gains = [("judge", found.judge), *([("second judge", found.second_judge)] if found.second_judge else [])]
     return Group(
         text(f"{found.rubric}: {wording.count(found.texts, 'text')}", "bold"),
         indented(pairs(_outcomes(found))),
         heading("Scores", "means over the texts with both; in brackets, 95 % bootstrap intervals"),
-        _gains([(f"{role}: {gain.name}", gain) for role, gain in gains]),
+        _gains([(f"{gain.name}: {role}", gain) for role, gain in _roles(found) if gain]),
         *_criteria(found),
         "",
         text(" ".join(_caution(found))),
@@ -47,14 +47,23 @@ def rewriting_view(done: Improvement) -> RenderableType:
     )
 
 
+def _roles(found: Summary) -> tuple[tuple[str, Gain | None], ...]:
+    return (
+        ("second judge, before its veto", found.second_judge_before_veto),
+        ("second judge, after its veto (selected)", found.second_judge_after_veto),
+        ("judge (selected)", found.judge),
+    )
+
+
 def _outcomes(found: Summary) -> Iterator[tuple[str, RenderableType]]:
     counts = found.outcomes
     refused = [f"{counts[why]:,} {why}" for why in REFUSALS if counts[why]]
     yield "already without fault", f"{counts['without fault']:,}"
     yield "improved", f"{counts['improved']:,}"
     yield "unchanged", ": ".join(filter(None, (f"{sum(counts[why] for why in REFUSALS):,}", ", ".join(refused))))
-    if counts["unscored"]:
-        yield "unscored", f"{counts['unscored']:,}"
+    for rare in ("no sentence at fault", "unscored", "unscored by the second judge"):
+        if counts[rare]:
+            yield LABELS.get(rare, rare), f"{counts[rare]:,}"
     yield "sentences changed", f"{found.changed:,} of {found.sentences:,}"
 
 
@@ -80,15 +89,20 @@ def _caution(found: Summary) -> Iterator[str]:
     yield (
         "The judge's own gain flatters: the rewritings were made from its reasons, and taken only where its score rose."
     )
-    if found.second_judge is None:
+    if found.second_judge_before_veto is None:
         yield "A second judge that sees none of this (--second-judge) gives a gain to trust."
         return
-    yield "The gain to trust is the second judge's, of whose reasons the writer saw nothing."
-    if tried := sum(found.seen.values()):
-        higher, equal, lower = (found.seen[name] for name in ("higher", "equal", "lower"))
+    yield (
+        "The gain to trust is the second judge's before its veto: of each text the first rewriting that the judge "
+        "would have taken, whatever the second judge made of it. After its veto its gain cannot be negative: what it "
+        "scores lower is left out."
+    )
+    higher, equal, lower, unclear = (found.first_rewritings[name] for name in ("higher", "equal", "lower", "unclear"))
+    if tried := higher + equal + lower + unclear:
+        untold = f"; of {unclear:,} it cannot be told" if unclear else ""
         yield (
-            f"Of {wording.count(tried, 'rewriting')} that the judge would have taken it scores {higher:,} higher, "
-            f"{equal:,} equal and {lower:,} lower; those were not taken."
+            f"Of {wording.count(tried, 'such first rewriting')} the second judge scores {higher:,} higher than the "
+            f"text before, {equal:,} equal and {lower:,} lower{untold}."
         )
 
 

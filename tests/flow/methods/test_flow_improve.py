@@ -21,6 +21,7 @@ from rubriclab.sentences import split_sentences
 
 ROLES = {"judge": "fake", "writer": "writer", "second judge": "second"}
 OTHERS = ("--writer", "openai/writer", "--second-judge", "openai/second")
+GAINS = ("judge", "second_judge_before_veto", "second_judge_after_veto")
 IMPROVE = ("improve", "-", "--rubric", "news", "-o", "improved.jsonl", *OTHERS)
 # Of five sources, most of them damaged: one is without fault, and one better only with the second rewriting.
 CHOSEN = (
@@ -101,7 +102,7 @@ def test_texts_gain_by_both_judges_and_sentences_that_passed_are_kept(improved: 
     outcomes = Counter(row["improvement"]["outcome"] for row in improved.rows)
     assert outcomes == {"improved": 4, "without fault": 1}
     assert {name: number for name, number in improved.summary["outcomes"].items() if number} == outcomes
-    assert all(improved.summary[name]["gain"]["value"] > 0 for name in ("judge", "second_judge"))
+    assert all(improved.summary[name]["gain"]["value"] > 0 for name in GAINS)
     for row, given in zip(improved.rows, GIVEN, strict=True):
         found = row["improvement"]
         assert (
@@ -204,7 +205,7 @@ def test_a_text_of_which_no_use_could_be_made_is_left_as_it_is_with_the_reason(
         assert row == {name: given[name] for name in row}
         assert {"output", "scores"} <= row.keys()
     assert [*rows.values()] == [row for row in improved.rows if row["id"] in rows]
-    assert {found["fake"]["outcome"], found["second"]["outcome"]} == {"unscored"}
+    assert (found["fake"]["outcome"], found["second"]["outcome"]) == ("unscored", "unscored by the second judge")
     assert found["fake"]["unscored"].startswith("1 of 1 criteria without a usable rating; the first: ")
     assert found["second"]["unscored"].startswith("no score by the second judge, so no rewriting could be taken: ")
     assert found["writer"]["outcome"] == "no usable rewriting"

@@ -86,6 +86,21 @@ def test_a_claim_whose_only_fact_does_not_exist_is_not_borne_out(
         assert row["score"] == pytest.approx(by_the_equations(row), abs=1e-4)
 
 
+@seal
+def test_a_sentence_whose_facts_are_left_out_is_missing_and_no_claim_is_held_against_the_rest_of_a_source(
+    provider: RunningServer, imported: Commands
+) -> None:
+    provider.brain = spoiling("sentences", lambda entries: entries[:-1])
+    for row in scored(imported):
+        borne_out, *others = row["criteria"]
+        assert {unit["value"] for unit in borne_out["units"]} == {None}
+        assert "could not all be had: no usable facts, also after one repair: " in borne_out["units"][0]["reason"]
+        for criterion in others:
+            *known, last = criterion["units"]
+            assert None not in [unit["value"] for unit in known]
+            assert (last["value"], last["sentences"]) == (None, [3])
+
+
 @dcr
 def test_marks_too_many_change_nothing(run: Run, provider: RunningServer, imported: Commands) -> None:
     provider.brain = spoiling("marks", lambda marks: [*marks, marks[0], {**marks[0], "reason": len(marks) + 1}])

@@ -87,8 +87,10 @@ def spread_out(scale: Scale, place: int, of: int) -> float:
 # Every question is answered in its form
 
 
-@pytest.mark.parametrize("scale", SCALES, ids=Scale.describe)
-@pytest.mark.parametrize(("task", "aspect"), ASPECTS, ids=lambda name: name)
+@pytest.mark.parametrize(
+    ("scale", "task", "aspect"),
+    [(SCALES[place % len(SCALES)], *about) for place, about in enumerate(ASPECTS * 2)],
+)
 def test_proposals_fit_every_task_and_scale(scale, task, aspect, sample):
     texts = tuple(
         replace(text, context=text.source, scores={aspect: spread_out(scale, place % 6, 6)})

@@ -49,7 +49,8 @@ async def rewritten(
 ) -> Draft:
     text = Example(id="t", output=output, group="g", source=source)
     rubric = consistency().model_copy(update={"aspect": find_aspect("summarization", aspect)})
-    return await rewrite(JUDGE, rewrite_prompt(rubric, text, faults, sample), output)
+    free = any(not each.sentences for each in faults)
+    return await rewrite(JUDGE, rewrite_prompt(rubric, text, faults, sample, free=free), output)
 
 
 async def test_a_failing_sentence_gives_way_to_the_nearest_one_that_is_shown() -> None:

@@ -94,15 +94,15 @@ def test_facts_are_clauses_and_no_more_of_a_sentence_than_wanted() -> None:
     words = task_words("summarization")
     for most, count in ((6, 6), (1, 4)):
         (prompt,) = fact_prompts(TEXT.output, "output", words, most)
-        found = _reply(prompt)["facts"]
-        assert len(found) == count
-        assert {each["sentence"] for each in found} == {1, 2, 3, 4}
-    assert found[0]["fact"].endswith("cables are rusty.")
+        found = _reply(prompt)["sentences"]
+        assert [each["sentence"] for each in found] == [1, 2, 3, 4]
+        assert sum(len(each["facts"]) for each in found) == count
+    assert found[0]["facts"][0].endswith("cables are rusty.")
 
 
-def test_a_text_without_content_words_is_its_own_fact() -> None:
+def test_a_sentence_without_content_words_states_nothing() -> None:
     (prompt,) = fact_prompts("It is so.", "output", task_words("summarization"), 6)
-    assert _reply(prompt)["facts"] == [{"sentence": 1, "fact": "It is so."}]
+    assert _reply(prompt)["sentences"] == [{"sentence": 1, "facts": []}]
 
 
 def _reply(prompt: Prompt[Any]) -> dict[str, Any]:

@@ -202,9 +202,14 @@ async def test_scores_are_those_that_scoring_gives(chosen: dict[str, Any]):
     for at, name in enumerate(learned.examples):
         value, ratings = await SEAL.score(by_id[name], learned.part, assignment(), judge)
         assert value == pytest.approx(learned.scores[at], abs=1e-6)
+        weighed = "weights" in chosen
         for rating in ratings:
             assert rating.score == learned.matrix[at, learned.candidates.index(rating.criterion)]
-            assert (rating.weight is None) == ("judge" not in chosen.values())
+            assert (rating.weight is not None) == weighed
+        if weighed:
+            verdicts = np.array([[unit.value for unit in rating.units] for rating in ratings])
+            share = ([rating.weight for rating in ratings] @ verdicts).mean()
+            assert value == pytest.approx(1 + 4 * share, abs=1e-4)
 
 
 async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():

@@ -138,8 +138,8 @@ def test_how_many_entries_are_wanted_is_told(real):
 
 def as_they_stand(prompt: Prompt) -> dict[str, list[dict[str, object]]]:
     """Return every sentence as a fact, and one more."""
-    shown = [(each["id"], each["text"]) for each in prompt.fields["sentences"]]
-    return {"facts": [{"sentence": n, "fact": words} for n, each in shown for words in (each, "It is so.")]}
+    shown = prompt.fields["sentences"]
+    return {"sentences": [{"sentence": each["id"], "facts": [each["text"], "It is so."]} for each in shown]}
 
 
 @pytest.mark.parametrize("kind", ["sentence", "sentence pair", "fact", "response"])

@@ -57,9 +57,12 @@ REPLIES = {
     "numbers": (reply(1, 0, True), "???"),
     "without reasons": (listed(*({"unit": n, "question": "a1", "answer": "no"} for n in IDS)), "nnn"),
     "numbered from 1": (reply("yes", "no", "yes", ids=(1, 2, 3)), "???"),
+    "shifted by one": (reply("yes", "no", "yes", ids=("u2", "u3", "u4")), "???"),
+    "shifted by one, in another order": (reply("yes", "no", "yes", ids=("u1", "u0", "u2")), "???"),
     "an entry that is no object": (listed("u1: yes", entry("u2", "no"), entry("u3", "yes")), "?ny"),
     "the paper's form": ('{"adjacent coherence relation": "1,0,1"}', "???"),
     "two replies that differ": (f"{SOUND} or {reply('no', 'no', 'no')}", "???"),
+    "a number for a list": ('{"verdicts": 5}', "???"),
     "cut off": (SOUND[:-20], "???"),
     "nothing": ("", "???"),
 }

@@ -38,13 +38,16 @@ def found(*rows: tuple[float | None, float | None], **fields: Any) -> Judged:
 def test_the_mean_over_units_is_mapped_to_the_scale(scale: Scale, expected: float):
     value, ratings = scored(found((1, 1), (1, 0)), QUESTIONS, scale)
     assert value == expected
-    assert [(rating.criterion, rating.score) for rating in ratings] == [("a1", 1.0), ("b1", 0.5)]
+    assert [(rating.criterion, rating.score, rating.weight) for rating in ratings] == [
+        ("a1", 1.0, None),
+        ("b1", 0.5, None),
+    ]
 
 
 def test_learned_weights_weigh_unless_the_judge_does():
     heavy = tuple(q.model_copy(update={"weight": 3.0}) if q.id == "a1" else q for q in QUESTIONS)
     value, ratings = scored(found((1, 0)), heavy, ONE_TO_FIVE)
-    assert (value, [rating.weight for rating in ratings]) == (4.0, [None, None])
+    assert (value, [rating.weight for rating in ratings]) == (4.0, [0.75, 0.25])
     value, ratings = scored(found((1, 0), weights={"a1": 1, "b1": 3}), heavy, ONE_TO_FIVE)
     assert (value, [rating.weight for rating in ratings]) == (2.0, [0.25, 0.75])
 

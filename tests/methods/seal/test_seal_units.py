@@ -89,36 +89,74 @@ async def test_asking_for_facts_takes_the_text_and_the_task_s_words_alone():
     assert (prompt.fields["what"], prompt.fields["label"]) == ("reference", "reference summary")
 
 
-def said(*facts: tuple[Any, Any]) -> dict[str, Any]:
-    return {"facts": [{"sentence": sentence, "fact": fact} for sentence, fact in facts]}
+def said(*entries: tuple[Any, Any]) -> dict[str, Any]:
+    return {"sentences": [{"sentence": sentence, "facts": facts} for sentence, facts in entries]}
 
 
+A, B = (1, ["A."]), (2, ["B."])
 REPLIES = {
-    "as asked": (said((1, "A."), (2, "B.")), [(0, "A."), (1, "B.")]),
-    "out of order": (said((2, "B."), (1, "A.")), [(0, "A."), (1, "B.")]),
-    "the same twice": (said((1, "A."), (1, "A."), (2, "A.")), [(0, "A."), (1, "A.")]),
-    "a sentence that was not asked about": (said((1, "A."), (7, "Z.")), [(0, "A.")]),
-    "more than are wanted": (said(*((1, f"{n}.") for n in range(5))), [(0, f"{n}.") for n in range(3)]),
-    "one without words": (said((1, "A."), (2, " ")), [(0, "A.")]),
-    "a number that is none": (said((True, "Z."), ("two", "Z."), ("2", "B.")), [(1, "B.")]),
-    "none": (said(), None),
-    "none that can be used": (said((9, "Z.")), None),
-    "no JSON": ("Two facts: A and B.", None),
+    "as asked": (said(A, B), [(0, "A."), (1, "B.")]),
+    "out of order": (said(B, A), [(0, "A."), (1, "B.")]),
+    "the same fact twice": (said((1, ["A.", "A."]), (2, ["A."])), [(0, "A."), (1, "A.")]),
+    "a sentence twice, alike": (said(A, A, B), [(0, "A."), (1, "B.")]),
+    "a sentence twice, differently": (said(A, (1, []), B), [(1, "B.")]),
+    "a sentence left out": (said(A), [(0, "A.")]),
+    "a sentence that was not asked about": (said(A, (7, ["Z."])), [(0, "A.")]),
+    "a sentence too many": (said(A, B, (3, ["Z."])), [(0, "A."), (1, "B.")]),
+    "numbers from 0": (said((0, ["A."]), (1, ["B."])), []),
+    "numbers one too high": (said((3, ["B."]), (2, ["A."])), []),
+    "more than are wanted": (said((1, [f"{n}." for n in range(5)]), B), [*((0, f"{n}.") for n in range(3)), (1, "B.")]),
+    "one without words": (said(A, (2, [" "])), [(0, "A.")]),
+    "a fact that is no list": (said(A, (2, "B.")), [(0, "A.")]),
+    "a number that is none": (said((True, ["Z."]), ("two", ["Z."]), ("2", ["B."])), [(1, "B.")]),
+    "no sentence": (said(), []),
+    "none that can be used": (said((9, ["Z."])), []),
+    "no list": ({"sentences": "A."}, []),
+    "no JSON": ("Two facts: A and B.", []),
 }
 
 
 @pytest.mark.parametrize(("reply", "expected"), REPLIES.values(), ids=REPLIES)
-async def test_facts_that_are_sound_are_kept_and_the_rest_is_lost(reply: Any, expected: Any):
+async def test_facts_that_are_sound_are_kept_and_sentences_without_a_sound_entry_are_lost(reply: Any, expected: Any):
     judge = FakeJudge(lambda _: reply)
     found = await facts_of(sentences(2), "output", WORDS, judge, most=3)
-    assert [(fact.sentence, fact.text) for fact in found.found] == (expected or [])
-    assert set(found.lost) == (set() if expected else {0, 1})
+    assert [(fact.sentence, fact.text) for fact in found.found] == expected
+    assert set(found.lost) == {0, 1} - {place for place, _ in expected}
     assert all("after one repair" in why for why in found.lost.values())
 
 
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        ([A], "one entry was expected for each of sentences 1 to 2; missing: 2"),
+        ([A, A, B, (7, [])], "too many: 1, 7"),
+        ([A, (2, list("abcd"))], "at most 3 facts are wanted of one sentence; got 4 of sentence 2"),
+    ],
+)
+async def test_what_is_wrong_with_facts_is_complained_of_once(entries: Any, told: str):
+    judge = FakeJudge(lambda prompt: said(A, B) if prompt.repair else said(*entries))
+    found = await facts_of(sentences(2), "output", WORDS, judge, most=3)
+    assert told in judge.asked[1].repair.complaint
+    assert (len(judge.asked), len(found.found), found.lost) == (2, 2, {})
+
+
+async def test_a_sentence_that_states_nothing_is_not_lost_and_its_text_s_first_one_stands_if_none_does():
+    judge = FakeJudge(lambda _: said(A, (2, [])))
+    assert await facts_of(sentences(2), "source", WORDS, judge, most=3) == Facts((Fact("A.", 0),), {})
+    judge = FakeJudge(lambda _: said((1, []), (2, [])))
+    alone = Facts((Fact(split_sentences(sentences(2))[0], 0),), {})
+    assert await facts_of(sentences(2), "source", WORDS, judge, most=3) == alone
+    assert len(judge.asked) == 1
+    judge = FakeJudge(lambda _: said((1, [])))
+    assert (await facts_of(sentences(2), "source", WORDS, judge, most=3)).found == ()
+
+
 async def test_a_portion_that_fails_loses_its_own_sentences_only():
-    judge = FakeJudge(lambda p: "nothing" if p.fields["sentences"][0]["id"] == 1 else said((21, "A.")))
-    found = await facts_of(sentences(30), "output", WORDS, judge, most=3)
+    def script(prompt: Any) -> Any:
+        ids = [each["id"] for each in prompt.fields["sentences"]]
+        return "nothing" if ids[0] == 1 else said(*((n, ["A."] if n == 21 else []) for n in ids))
+
+    found = await facts_of(sentences(30), "output", WORDS, FakeJudge(script), most=3)
     assert found.found == (Fact("A.", 20),)
     assert sorted(found.lost) == list(range(15))
 

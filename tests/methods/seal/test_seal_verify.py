@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from seal_scripts import Scripted, always, by_lot, exam, of_kind, pack, pairs_asked, scripted, sentences, text
 
 from rubriclab.judges import FakeJudge
+from rubriclab.methods.seal.score import scored
 from rubriclab.methods.seal.verify import Judged, judge_text
 from rubriclab.sentences import split_sentences
 
@@ -217,6 +219,43 @@ async def test_sentences_of_the_output_whose_facts_are_lost_are_units_without_a_
     assert len(found.units) == 45
     assert {value for (unit, _), value in values(found).items() if unit in {each.id for each in lost}} == {None}
     assert not {unit for unit, _ in pairs_asked(judge)} & {unit.id for unit in lost}
+
+
+def cutting(what: str, cut: Callable[[Any], Any], **chosen: Any) -> FakeJudge:
+    """Return a judge whose list of the facts of `what` is cut, also in the repair."""
+    script = Scripted(**chosen)
+
+    def said(prompt):
+        reply = script(prompt)
+        if prompt.name != "seal/facts" or prompt.fields["what"] != what:
+            return reply
+        return {"sentences": cut(reply["sentences"])}
+
+    return FakeJudge(said)
+
+
+async def test_a_sentence_of_the_output_that_is_left_out_is_a_unit_without_a_verdict():
+    judge = cutting("output", lambda entries: entries[:-1], says=always)
+    found = await judge_text(text(4, source="A source."), exam(FACTS), judge)
+    assert [(unit.sentences, unit.lost is None) for unit in found.units[-2:]] == [((2,), True), ((3,), False)]
+    reason = found.verdicts[found.units[-1].id, "a1"].reason
+    assert "no usable facts, also after one repair" in reason
+    assert "missing: 4" in reason
+
+
+async def test_many_facts_of_one_sentence_do_not_stand_for_those_that_are_left_out():
+    judge = cutting("output", lambda entries: [{**entries[0], "facts": ["It is so."] * 1000}], says=always)
+    asked = exam(FACTS)
+    found = await judge_text(text(9, source="A source."), asked, judge)
+    assert [unit.lost is None for unit in found.units] == [True] + [False] * 8
+    assert scored(found, asked.questions, asked.assignment.scale)[0] is None
+
+
+async def test_no_claim_is_held_against_a_source_of_which_a_sentence_is_left_out():
+    judge = cutting("source", lambda entries: entries[:1])
+    found = await judge_text(text(3, source=sentences(9)), exam(FACTS), judge)
+    assert of_kind(judge, "support") == []
+    assert set(values(found).values()) == {None}
 
 
 async def test_where_all_facts_of_the_output_are_lost_nothing_more_is_asked():
