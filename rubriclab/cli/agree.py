@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.options import asking_options, dry_run_option, json_option, map_option, option, store_option
+from rubriclab.cli.options import (
+    asking_options,
+    dry_run_option,
+    json_option,
+    map_option,
+    option,
+    rubric_option,
+    store_option,
+)
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import Session
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("texts")
-@option("--rubric", required=True, metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
+@rubric_option
 @option(
     "--judge",
     "judges",

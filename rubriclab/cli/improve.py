@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.options import dry_run_option, json_option, judge_options, map_option, option, store_option
+from rubriclab.cli.options import (
+    dry_run_option,
+    json_option,
+    judge_options,
+    map_option,
+    option,
+    output_option,
+    rubric_option,
+    store_option,
+)
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import Choice, Session
@@ -26,14 +35,8 @@ ROLES = ("judge", "writer", "second judge")
 
 @click.command()
 @click.argument("texts")
-@option("--rubric", required=True, metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
-@option(
-    "--output",
-    "-o",
-    default="-",
-    metavar="PATH",
-    help="Where the texts go, as JSON Lines.  [default: standard output]",
-)
+@rubric_option
+@output_option("texts")
 @option("--rounds", type=click.IntRange(1, 20), default=2, show_default=True, help="The most rewritings of one text.")
 @option(
     "--good-from",

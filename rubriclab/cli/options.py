@@ -38,6 +38,15 @@ map_option = option(
     metavar="FIELD=COLUMN,…",
     help="Where fields stand in your rows, as in output=summary,scores.coherence=coh.",
 )
+rubric_option = option("--rubric", required=True, metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
+
+
+def output_option(what: str) -> Callable[[F], F]:
+    """Return the option that says where the rows with `what` go."""
+    about = f"Where the {what} go, as JSON Lines.  [default: standard output]"
+    return option("--output", "-o", default="-", metavar="PATH", help=about)
+
+
 dry_run_option = option("--dry-run", is_flag=True, help="Say what the command would ask at most, and ask nothing.")
 
 asking_options = together(

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.options import dry_run_option, json_option, judge_options, map_option, option, store_option
+from rubriclab.cli.options import (
+    dry_run_option,
+    json_option,
+    judge_options,
+    map_option,
+    output_option,
+    rubric_option,
+    store_option,
+)
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import Session
@@ -20,14 +28,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("texts")
-@option("--rubric", required=True, metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
-@option(
-    "--output",
-    "-o",
-    default="-",
-    metavar="PATH",
-    help="Where the scores go, as JSON Lines.  [default: standard output]",
-)
+@rubric_option
+@output_option("scores")
 @judge_options
 @map_option
 @store_option

@@ -23,6 +23,10 @@ from rubriclab.stats.correlation import FloatArray
 Progress = Callable[[str, float], None]
 
 
+# With so much of what a score rests on missing, it would be another score: of another rubric, or of another text.
+MISSING = 0.5
+
+
 def silent(_doing: str, _share: float) -> None:
     """Tell nobody."""
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator
 
 from rubriclab.methods.grammar import (
     AUXILIARIES,
@@ -67,6 +69,17 @@ def read_answer(text: str) -> YesNo | None:
     if match is None or set(_ANSWER_OR_HEDGE.findall(_DENIAL.sub(". ", said))) != {match["answer"]}:
         return None
     return "yes" if match["answer"] == "yes" else "no" if match["answer"] == "no" else "n/a"
+
+
+def _yes_or_no(value: Any) -> Any:
+    answer = read_answer(value) if isinstance(value, str) else None
+    if answer not in ("yes", "no"):
+        raise ValueError(f"yes or no was expected; got {value!r:.60}")
+    return answer
+
+
+# The field of a reply that must be one of the two.
+YesOrNo = Annotated[Literal["yes", "no"], BeforeValidator(_yes_or_no)]
 
 
 def _plain(text: str) -> str:

@@ -12,12 +12,9 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.answer import Answered, answers
 from rubriclab.methods.checkeval.settings import Combine, ScoringSettings
 from rubriclab.methods.choose import Weighing
-from rubriclab.methods.method import Rated
+from rubriclab.methods.method import MISSING, Rated
 from rubriclab.methods.questions import about, by_trait
 from rubriclab.rubric import DIGITS, Criterion, Part
-
-# With so much of the weight unanswered, a share would be one by another rubric; likewise a mean over parts of a text.
-MISSING = 0.5
 
 
 async def score(

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rubriclab.methods.dcr.replies import Sign
-
-# With so many of the marks missing, the score would be that of another text.
-MISSING = 0.5
+from rubriclab.methods.method import MISSING
 
 
 def consistency(marks: Sequence[Sign], alpha: float = 0.0, beta: float = 0.0) -> float | None:

@@ -11,6 +11,7 @@ from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.dcr.replies import Reason, Reasons, SoundReasons, SoundVerdicts, Verdicts, ask_each
 from rubriclab.methods.dcr.settings import ScoringSettings
+from rubriclab.methods.portions import portions
 from rubriclab.prompts import Prompt
 from rubriclab.sentences import split_sentences
 from rubriclab.units import Material
@@ -71,9 +72,7 @@ def evaluate_prompts(
         "verdict": settings.verdict == "with the reason",
     }
     sentences = [{"id": number, "text": text} for number, text in enumerate(comparison.pieces, 1)]
-    starts = range(0, len(sentences), settings.portion)
-    portions = (sentences[start : start + settings.portion] for start in starts)
-    return [_prompt({**fields, "sentences": portion}) for portion in portions]
+    return [_prompt({**fields, "sentences": list(some)}) for some in portions(sentences, settings.portion)]
 
 
 async def evaluated(prompt: Prompt[Any], judge: Judge) -> dict[int, Reason | str]:

@@ -16,7 +16,7 @@ from rubriclab.data.aspect import Words
 from rubriclab.judges.ask import ask, read
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.replies import shifted, sound_entries
-from rubriclab.methods.yes_no import read_answer
+from rubriclab.methods.yes_no import YesOrNo
 from rubriclab.prompts import Prompt
 
 Sign = Literal[1, -1]
@@ -46,13 +46,6 @@ def _worded(reason: str) -> str:
     if not any(character.isalnum() for character in reason):
         raise ValueError(f"a reason in words was expected; got {reason!r:.60}")
     return reason
-
-
-def _consistent(value: Any) -> str:
-    answer = read_answer(value) if isinstance(value, str) else None
-    if answer not in ("yes", "no"):
-        raise ValueError(f"yes or no was expected; got {value!r:.60}")
-    return answer
 
 
 def _sign(value: Any) -> Sign:
@@ -92,7 +85,7 @@ class Verdict(Reason):
 
     words = ("reason",)
 
-    consistent: Annotated[Literal["yes", "no"], BeforeValidator(_consistent)]
+    consistent: YesOrNo
 
 
 class Mark(Entry):

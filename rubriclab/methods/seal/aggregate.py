@@ -12,11 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from rubriclab.data.scale import Scale
+from rubriclab.methods.method import MISSING
 from rubriclab.rubric import DIGITS
 from rubriclab.stats.correlation import FloatArray
-
-# The share from which on too much is missing: of a unit's weight, of a text's units, of a question's verdicts.
-MISSING = 0.5
 
 
 def normalised(weights: Sequence[float]) -> FloatArray:

@@ -18,8 +18,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError, ValidationInfo, fi
 from rubriclab.data.aspect import TaskWords, Words
 from rubriclab.judges.ask import Answer, ask, read
 from rubriclab.judges.judge import Judge
+from rubriclab.methods.portions import portions
 from rubriclab.methods.replies import Whole, shifted, sound_entries
-from rubriclab.methods.seal.portions import portions
 from rubriclab.prompts import Prompt
 from rubriclab.sentences import split_sentences
 from rubriclab.units import Material

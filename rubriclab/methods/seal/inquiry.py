@@ -8,8 +8,8 @@ from typing import Any
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
+from rubriclab.methods.portions import portions
 from rubriclab.methods.questions import about, by_trait
-from rubriclab.methods.seal.portions import portions
 from rubriclab.methods.seal.replies import FORMS, asked_questions
 from rubriclab.methods.seal.settings import ScoringSettings, judge_weighs
 from rubriclab.methods.seal.units import Kind, Unit

@@ -10,11 +10,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     Field,
@@ -24,7 +25,7 @@ from pydantic import (
 )
 
 from rubriclab.methods.replies import Number, OnScale, bare_id, shifted, sound_entries
-from rubriclab.methods.yes_no import read_answer
+from rubriclab.methods.yes_no import YesOrNo
 
 _UNIT_ID = re.compile(r"u(\d+)")
 _FACT_ID = re.compile(r"\W*([a-z]\d+)\b", re.IGNORECASE)
@@ -67,13 +68,6 @@ def _as_fact(value: Any) -> Any:
     return match[1].lower() if match else value
 
 
-def _yes_or_no(value: Any) -> Any:
-    answer = read_answer(value) if isinstance(value, str) else None
-    if answer not in ("yes", "no"):
-        raise ValueError(f"yes or no was expected; got {value!r:.60}")
-    return answer
-
-
 class Entry(BaseModel):
     """What was found of one question about one unit."""
 
@@ -85,7 +79,7 @@ class Entry(BaseModel):
 class NamedVerdict(Entry):
     """A question's answer for a unit."""
 
-    answer: Annotated[Literal["yes", "no"], BeforeValidator(_yes_or_no)]
+    answer: YesOrNo
 
 
 class LooseSupport(Entry):
@@ -122,37 +116,37 @@ class NamedWeight(BaseModel):
 E = TypeVar("E", bound=Entry)
 
 
+def _covering(entries: list[E], info: ValidationInfo) -> list[E]:
+    """Return the entries if there is one for each pair of unit and question."""
+    expected = _pairs(_asked(info))
+    got = Counter((entry.unit, entry.question) for entry in entries)
+    faults = {
+        "missing": [pair for pair in expected if pair not in got],
+        "not asked for": [pair for pair in got if pair not in expected],
+        "twice": [pair for pair, times in got.items() if times > 1],
+    }
+    if any(faults.values()):
+        told = "; ".join(f"{fault}: {_listed(pairs)}" for fault, pairs in faults.items() if pairs)
+        raise ValueError(f"one entry was expected for each question about each unit, {len(expected)} in all; {told}")
+    return entries
+
+
 class Verdicts(BaseModel):
     """One answer to each question about each unit, no more and no fewer."""
 
-    verdicts: list[NamedVerdict]
-
-    @field_validator("verdicts")
-    @classmethod
-    def _whole(cls, entries: list[NamedVerdict], info: ValidationInfo) -> list[NamedVerdict]:
-        return _covering(entries, info)
+    verdicts: Annotated[list[NamedVerdict], AfterValidator(_covering)]
 
 
 class Supports(BaseModel):
     """The facts that speak for yes to each question about each unit, no more and no fewer."""
 
-    supports: list[NamedSupport]
-
-    @field_validator("supports")
-    @classmethod
-    def _whole(cls, entries: list[NamedSupport], info: ValidationInfo) -> list[NamedSupport]:
-        return _covering(entries, info)
+    supports: Annotated[list[NamedSupport], AfterValidator(_covering)]
 
 
 class Ratings(BaseModel):
     """One score by each question for each unit, no more and no fewer."""
 
-    ratings: list[NamedRating]
-
-    @field_validator("ratings")
-    @classmethod
-    def _whole(cls, entries: list[NamedRating], info: ValidationInfo) -> list[NamedRating]:
-        return _covering(entries, info)
+    ratings: Annotated[list[NamedRating], AfterValidator(_covering)]
 
 
 class Weights(BaseModel):
@@ -181,37 +175,40 @@ class WeighedRatings(Weights, Ratings):
     """Scores, and what each question counts for."""
 
 
+def _sound(form: type[E]) -> Callable[[Any, ValidationInfo], list[E]]:
+    """Return what keeps the usable entries, in the order asked; none for a pair on which two entries differ."""
+
+    def keep(items: Any, info: ValidationInfo) -> list[E]:
+        def pair(item: Mapping[str, Any]) -> tuple[str, str] | None:
+            unit, question = _as_unit(item.get("unit"), info), _as_question(item.get("question"), info)
+            return (unit, question) if isinstance(unit, str) and isinstance(question, str) else None
+
+        fields = _asked(info)
+        named = [item.get("unit") for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+        places = [place for name in asked_units(fields) if (place := _place(name))]
+        if shifted((_place(_as_unit(unit, info)) for unit in named), places):
+            raise ValueError("the units are others than those shown: all ids are off by as much")
+        return sound_entries(items, form, _pairs(fields), pair, words=("reason",), context=info.context)
+
+    return keep
+
+
 class SoundVerdicts(BaseModel):
     """The answers that can be used."""
 
-    verdicts: list[NamedVerdict]
-
-    @field_validator("verdicts", mode="before")
-    @classmethod
-    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[NamedVerdict]:
-        return _sound(items, NamedVerdict, info)
+    verdicts: Annotated[list[NamedVerdict], BeforeValidator(_sound(NamedVerdict))]
 
 
 class SoundSupports(BaseModel):
     """The supporting facts that can be used, with those that do not exist."""
 
-    supports: list[LooseSupport]
-
-    @field_validator("supports", mode="before")
-    @classmethod
-    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[LooseSupport]:
-        return _sound(items, LooseSupport, info)
+    supports: Annotated[list[LooseSupport], BeforeValidator(_sound(LooseSupport))]
 
 
 class SoundRatings(BaseModel):
     """The scores that can be used."""
 
-    ratings: list[NamedRating]
-
-    @field_validator("ratings", mode="before")
-    @classmethod
-    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[NamedRating]:
-        return _sound(items, NamedRating, info)
+    ratings: Annotated[list[NamedRating], BeforeValidator(_sound(NamedRating))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,37 +237,6 @@ def entries_of(reply: BaseModel) -> Sequence[Entry]:
         case Ratings() | SoundRatings():
             return reply.ratings
     raise TypeError(f"expected verdicts, supports or ratings, got {type(reply).__name__}")
-
-
-def _covering(entries: list[E], info: ValidationInfo) -> list[E]:
-    """Return the entries if there is one for each pair of unit and question."""
-    expected = _pairs(_asked(info))
-    got = Counter((entry.unit, entry.question) for entry in entries)
-    faults = {
-        "missing": [pair for pair in expected if pair not in got],
-        "not asked for": [pair for pair in got if pair not in expected],
-        "twice": [pair for pair, times in got.items() if times > 1],
-    }
-    if any(faults.values()):
-        told = "; ".join(f"{fault}: {_listed(pairs)}" for fault, pairs in faults.items() if pairs)
-        raise ValueError(f"one entry was expected for each question about each unit, {len(expected)} in all; {told}")
-    return entries
-
-
-def _sound(items: Any, form: type[E], info: ValidationInfo) -> list[E]:
-    def pair(item: Mapping[str, Any]) -> tuple[str, str] | None:
-        unit, question = _as_unit(item.get("unit"), info), _as_question(item.get("question"), info)
-        return (unit, question) if isinstance(unit, str) and isinstance(question, str) else None
-
-    fields = _asked(info)
-    units = (
-        [_as_unit(item.get("unit"), info) for item in items if isinstance(item, dict)]
-        if isinstance(items, list)
-        else []
-    )
-    if shifted(map(_place, units), (place for name in asked_units(fields) if (place := _place(name)))):
-        raise ValueError("the units are others than those shown: all ids are off by as much")
-    return sound_entries(items, form, _pairs(fields), pair, words=("reason",), context=info.context)
 
 
 def _place(unit: Any) -> int | None:

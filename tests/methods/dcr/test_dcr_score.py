@@ -104,9 +104,9 @@ async def test_a_portion_without_a_usable_reply_costs_no_other():
         return "?" if prompt.fields["sentences"][0]["id"] == 1 else evaluation(prompt)
 
     rated = await rate(text(sentences(10)), scripted(evaluate=lost), most_per_call=4)
-    assert [unit.value for unit in rated.units] == [None] * 4 + [1] * 6
+    assert [unit.value for unit in rated.units] == [None] * 3 + [1] * 7
     assert rated.score == 5
-    assert rated.reason.endswith(" 4 without a usable mark.")
+    assert rated.reason.endswith(" 3 without a usable mark.")
 
 
 async def test_one_by_one_each_sentence_and_each_reason_has_a_call_of_its_own():

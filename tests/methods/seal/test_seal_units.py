@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from seal_scripts import assignment, scripted, sentences
 
 from rubriclab.judges import FakeJudge
+from rubriclab.methods.portions import portions
 from rubriclab.methods.seal.facts import Fact, Facts, facts_of
-from rubriclab.methods.seal.portions import portions
 from rubriclab.methods.seal.settings import ScoringSettings
 from rubriclab.methods.seal.units import Taken, Unit, cut, fact_units, take_apart
 from rubriclab.sentences import split_sentences
