@@ -9,11 +9,13 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
+from rubriclab.combination import Combination
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
 from rubriclab.digest import digest
 from rubriclab.frozen import Extended, Frozen
-from rubriclab.methods.names import MethodName
+from rubriclab.methods.names import PartName
+from rubriclab.trust import Interval, Trust
 from rubriclab.units import Material, Units
 
 FORMAT: Literal[1] = 1
@@ -118,15 +120,16 @@ class Criterion(Extended):
     """One thing that a rubric looks at.
 
     Attributes:
-        kind: a `hypothesis` with levels; a yes/no `question`, whose `trait` is its sub-dimension; or one `score` of the
-            whole aspect, whose `statement` is what the judge is given to go by.
+        kind: a `hypothesis` with levels; a yes/no `question`, whose `trait` is its sub-dimension; one `score` of the
+            whole aspect, whose `statement` is what the judge is given to go by; or a `measure` of a text's surface,
+            whose `id` is its name in the catalogue.
         demonstrations: labelled texts shown with it.
     """
 
     added = frozenset({"question", "demonstrations"})
 
     id: str
-    kind: Literal["hypothesis", "question", "score"]
+    kind: Literal["hypothesis", "question", "score", "measure"]
     trait: str = Field(min_length=1)
     statement: str = Field(min_length=1)
     levels: tuple[Level, ...] = ()
@@ -161,7 +164,7 @@ class Part(Extended):
 
     added = frozenset({"dimensions", "units"})
 
-    method: MethodName
+    method: PartName
     settings: Mapping[str, JsonValue]
     criteria: tuple[Criterion, ...] = Field(min_length=1)
     dropped: tuple[Dropped, ...] = ()
@@ -169,14 +172,30 @@ class Part(Extended):
     units: Units | None = None
 
 
-class Rubric(Frozen):
-    """What raters of one aspect reward, as parts that are scored one by one."""
+class Rubric(Extended):
+    """What raters of one aspect reward, as parts that are scored one by one.
+
+    Attributes:
+        combination: how the criteria of all parts come to one score; without it a rubric's score is the mean of its
+            parts' scores.
+    """
+
+    added = frozenset({"combination"})
 
     format: Literal[1] = FORMAT
     task: str
     aspect: Aspect
     scale: Scale
     parts: tuple[Part, ...] = Field(min_length=1)
+    combination: Combination | None = None
+
+    @model_validator(mode="after")
+    def _combined(self) -> Self:
+        if self.combination:
+            ids, terms = sorted(c.id for c in self.criteria), sorted(t.criterion for t in self.combination.terms)
+            if ids != terms or len(set(ids)) < len(ids):
+                raise ValueError(f"a combination has one term for each criterion; criteria {ids}, terms {terms}")
+        return self
 
     @functools.cached_property
     def digest(self) -> str:
@@ -187,14 +206,6 @@ class Rubric(Frozen):
     def criteria(self) -> tuple[Criterion, ...]:
         """All criteria, part by part."""
         return tuple(criterion for part in self.parts for criterion in part.criteria)
-
-
-class Interval(Frozen):
-    """A statistic with its bootstrap interval; `None` where it is undefined."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
 
 
 class TrainingAgreement(Frozen):
@@ -226,7 +237,7 @@ class Floor(Frozen):
     pearson: float
 
 
-class Provenance(Frozen):
+class Provenance(Extended):
     """What a version was made of and by.
 
     Attributes:
@@ -239,8 +250,11 @@ class Provenance(Frozen):
         examples, groups: ids learned from, sorted.
         texts: digests of the texts learned from, sorted: a text is known again under any id.
         floor: the best surface measure on the training labels; `None` if none tracks them.
+        trust: what the gate found, for a rubric of several methods.
         version: of this package.
     """
+
+    added = frozenset({"trust"})
 
     judge: str
     generator: str
@@ -256,6 +270,7 @@ class Provenance(Frozen):
     seed: int
     agreement: TrainingAgreement | None = None
     floor: Floor | None = None
+    trust: Trust | None = None
     version: str
 
     @functools.cached_property

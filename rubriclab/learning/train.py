@@ -15,9 +15,10 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning.floor import best_measure
 from rubriclab.methods.method import Learned, Lesson, Method, Progress, silent
 from rubriclab.prompts import prompts_digest
-from rubriclab.rubric import Interval, Provenance, Rubric, TrainingAgreement, rounded
+from rubriclab.rubric import Provenance, Rubric, TrainingAgreement, rounded
 from rubriclab.stats import Agreement, agreement
 from rubriclab.stats.bootstrap import Estimate
+from rubriclab.trust import Interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from rubriclab.methods.checkeval import CHECKEVAL
 from rubriclab.methods.dcr import DCR
 from rubriclab.methods.hypoeval import HYPOEVAL
 from rubriclab.methods.method import Method
-from rubriclab.methods.names import MethodName
+from rubriclab.methods.names import PartName
 from rubriclab.methods.seal import SEAL
 from rubriclab.methods.seeval import SEEVAL
 
-METHODS: Mapping[MethodName, Method] = {
+METHODS: Mapping[PartName, Method] = {
     method.name: method for method in (HYPOEVAL, CHECKEVAL, SEEVAL, SEAL, DCR, DIRECT, FEW_SHOT, GEVAL, ANALYZE_RATE)
 }

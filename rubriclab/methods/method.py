@@ -15,7 +15,7 @@ from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
 from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.names import MethodName
+from rubriclab.methods.names import PartName
 from rubriclab.rubric import Part
 from rubriclab.stats.correlation import FloatArray
 
@@ -151,7 +151,7 @@ class Method:
         needs_checklist: whether it cannot do without them.
     """
 
-    name: MethodName
+    name: PartName
     settings: type[BaseModel]
     published: Mapping[str, Any]
     prompts: tuple[str, ...]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 MethodName = Literal["hypoeval", "checkeval", "seeval", "seal", "dcr", "direct", "few_shot", "geval", "analyze_rate"]
+# What a part of a rubric may come from: `surface` costs nothing, and is no way to evaluate on its own.
+PartName = Literal[MethodName, "surface"]
 BaselineName = Literal["direct", "few_shot", "geval", "analyze_rate"]
 
 METHOD_NAMES: tuple[str, ...] = get_args(MethodName)

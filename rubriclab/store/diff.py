@@ -9,8 +9,9 @@ from typing import Any
 from pydantic import JsonValue, TypeAdapter
 
 from rubriclab.data.scale import show
-from rubriclab.rubric import Criterion, Demonstration, Interval, Provenance, Rubric
+from rubriclab.rubric import Criterion, Demonstration, Provenance, Rubric
 from rubriclab.store.version import Version
+from rubriclab.trust import Interval
 
 # Two criteria of one kind whose wording is at least this alike (0 to 100) are one that changed. Ids tell nothing: every
 # learning run hands them out anew.

@@ -21,7 +21,6 @@ from rubriclab.rubric import (
     Effort,
     Evidence,
     Floor,
-    Interval,
     Level,
     Part,
     Provenance,
@@ -31,6 +30,7 @@ from rubriclab.rubric import (
 )
 from rubriclab.scoring.score import CriterionScore, Score
 from rubriclab.store.version import Version
+from rubriclab.trust import Interval
 
 GROUPS = 6
 RIVALS = 4

@@ -12,17 +12,9 @@ from store_samples import EFFORT, criterion, provenance, rubric
 
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
-from rubriclab.rubric import (
-    Criterion,
-    Demonstration,
-    Interval,
-    Level,
-    Part,
-    Question,
-    Rubric,
-    TrainingAgreement,
-)
+from rubriclab.rubric import Criterion, Demonstration, Level, Part, Question, Rubric, TrainingAgreement
 from rubriclab.store import Change, Version, compare
+from rubriclab.trust import Interval
 
 LINKS = "Each sentence of the summary follows from the one before it, so that the reader is led along."
 FACTS = "Names, places and figures in the summary are those of the article, with none made up."

@@ -14,7 +14,8 @@ from rubriclab.digest import canonical
 from rubriclab.report import describe, wording
 from rubriclab.report.terminal.criteria import levels, statement
 from rubriclab.report.terminal.parts import QUIET, columns, heading, indented, text
-from rubriclab.rubric import Criterion, Interval
+from rubriclab.rubric import Criterion
+from rubriclab.trust import Interval
 
 if TYPE_CHECKING:
     from rubriclab.store.diff import Change, CriterionChange, Difference

@@ -1,0 +1,49 @@
+"""What the training phase as a whole hangs on."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rubriclab.combination import Ask
+from rubriclab.methods.replies import Number, Whole
+
+RecipeName = Literal["equal", "correlation", "squared correlation", "pls", "nnls", "ridge"]
+
+
+class JointSettings(BaseModel):
+    """Everything tunable in choosing, weighing and calibrating; written into the version it produced."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    recipe: RecipeName | Literal["chosen"] = "chosen"
+    """How weights are found; `chosen` leaves it to cross-validation, which keeps the first of the recipes unless
+    another is better by more than one standard error."""
+
+    calibration: Literal["linear", "isotonic", "none", "chosen"] = "chosen"
+    """How the raw value is mapped onto the raters' scale."""
+
+    ask: Ask = "by method"
+    """Whether scoring asks once for each method, or about all criteria in one call."""
+
+    folds: Whole = Field(10, ge=2, le=100)
+    """Parts into which the groups are put for cross-validation; at most as many as there are groups."""
+
+    resamples: Whole = Field(500, ge=100, le=10_000)
+    """Bootstrap resamples of the groups behind the intervals of weights."""
+
+    confidence: Number = Field(0.9, gt=0.5, lt=1)
+    """Of the intervals of single texts and of weights."""
+
+    keep_uncertain: bool = False
+    """Whether criteria stay whose weight cannot be told from zero."""
+
+    repeated: Number = Field(0.95, gt=0, le=1)
+    """Correlation of two candidates from which on the one that tracks the labels less adds nothing."""
+
+    calls_per_text: Number = Field(0, ge=0, le=1000)
+    """The most calls that scoring one text may take; 0 sets no bound."""
+
+    no_shortcuts: bool = False
+    """Whether criteria leave that follow length, copying or formatting more than the raters do."""

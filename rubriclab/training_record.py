@@ -1,0 +1,88 @@
+"""What a training run saw and found, text by text: kept beside the version in the store, never part of a pack.
+
+It holds people's texts. Plans, reports and later fits read it; scoring does not need it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+import numpy as np
+from pydantic import Field
+
+from rubriclab.digest import digest
+from rubriclab.frozen import Frozen
+from rubriclab.methods.names import PartName
+from rubriclab.rubric import Criterion
+from rubriclab.stats.correlation import FloatArray
+
+
+class RecordedText(Frozen):
+    """A labelled text, and what the rubric said of it without its group's labels.
+
+    Attributes:
+        label: the human score.
+        raters: each person's score by name, where known.
+        predicted, low, high: by the rubric fitted to the other groups; `None` where there is no such score.
+    """
+
+    id: str
+    group: str
+    output: str
+    source: str | None = None
+    context: str | None = None
+    reference: str | None = None
+    label: float
+    raters: Mapping[str, float] = Field(default_factory=dict)
+    predicted: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class Cell(Frozen):
+    """What was found of one text by one criterion: a score with its reason, or no score and why.
+
+    `applies` is false where the criterion cannot be asked of the text: that is an answer, and no failure.
+    """
+
+    score: float | None
+    reason: str
+    applies: bool = True
+
+
+class Candidate(Frozen):
+    """A criterion that took part in the choice, and the method that it came from.
+
+    Attributes:
+        kept: whether the rubric has it.
+        made_from: ids of the labelled texts whose labels had a part in making it.
+    """
+
+    method: PartName
+    criterion: Criterion
+    kept: bool
+    made_from: tuple[str, ...] = ()
+
+
+class TrainingRecord(Frozen):
+    """The matrix of labelled texts by candidate criteria, with texts and labels.
+
+    Attributes:
+        cells: one row for each text, one cell for each candidate.
+    """
+
+    texts: tuple[RecordedText, ...]
+    candidates: tuple[Candidate, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Digest of the whole record."""
+        return digest(self.model_dump(mode="json"))
+
+    @property
+    def matrix(self) -> FloatArray:
+        """Scores, shape (texts, candidates), NaN where there is none."""
+        rows = [[np.nan if cell.score is None else cell.score for cell in row] for row in self.cells]
+        return np.array(rows, dtype=float).reshape(len(self.texts), len(self.candidates))

@@ -1,0 +1,170 @@
+"""What is known of how far a rubric can be trusted: figures on labels that had no part in what they measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from rubriclab.frozen import Frozen
+
+Outcome = Literal["better", "inconclusive", "not better"]
+
+
+class Interval(Frozen):
+    """A statistic with its bootstrap interval; `None` where it is undefined."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+class Standing(Frozen):
+    """One evaluator on the training texts, each text scored without the labels of its own group.
+
+    Attributes:
+        name: `joint`, a method (`hypoeval`), `direct`, `equal weights`, `constant`, `word count`,
+            `best surface measure`, `all surface measures`.
+        kind: the rubric itself, what it is made of or compared with at a price, or a floor, which costs nothing.
+        n: texts that it scored.
+        spearman, pearson: at the level of the report.
+        calls: calls per text.
+    """
+
+    name: str
+    kind: Literal["rubric", "judged", "floor"]
+    n: int
+    spearman: Interval
+    pearson: Interval
+    calls: float
+
+
+class Verdict(Frozen):
+    """Whether the rubric agrees better with people than another evaluator.
+
+    Attributes:
+        against: the other one's name, as in `Standing`.
+        outcome: `better` if the whole interval of the difference lies above zero, `not better` if none of it lies above
+            what would matter, else `inconclusive`.
+        difference: in Pearson correlation, paired.
+        more_labels: about how many more labels would decide, where the outcome is inconclusive and any number would.
+    """
+
+    against: str
+    outcome: Outcome
+    difference: Interval
+    more_labels: int | None = None
+
+
+class FrontierPoint(Frozen):
+    """The best rubric found at a price.
+
+    Attributes:
+        calls: calls per text.
+        criteria: how many it keeps.
+        parts: the methods that it asks.
+        pearson: held-out correlation, with its standard error in `error`.
+        within: whether this is the smallest one within one standard error of the best.
+        chosen: whether it is the rubric's own size.
+    """
+
+    calls: float
+    criteria: int
+    parts: tuple[str, ...]
+    pearson: float
+    error: float
+    within: bool = False
+    chosen: bool = False
+
+
+class Shortcut(Frozen):
+    """How much of an evaluator's agreement is left when what anybody could count is held constant.
+
+    Attributes:
+        name: a criterion's id, `rubric`, or `raters` for what the labels themselves follow.
+        agreement: correlation with the labels; for the raters 1.
+        left: the same with length, copied share and formatting held constant.
+        follows: correlation with each of these, by name.
+        marked: whether it follows one of them more than the raters do, by more than chance.
+    """
+
+    name: str
+    agreement: float | None
+    left: float | None
+    follows: Mapping[str, float]
+    marked: bool = False
+
+
+class Rater(Frozen):
+    """One person who rated.
+
+    Attributes:
+        name: as in the data, or the place in the lists of scores.
+        n: texts rated beside others.
+        severity: mean distance below the others' mean, in points of the scale: positive is strict.
+        noise: standard deviation of that distance.
+        agreement: correlation with the mean of the others.
+    """
+
+    name: str
+    n: int
+    severity: Interval
+    noise: float | None
+    agreement: float | None
+
+
+class Raters(Frozen):
+    """How far the raters agree among themselves, and what that allows.
+
+    Attributes:
+        icc: intraclass correlation of single scores (two-way random, absolute agreement).
+        icc_mean: of the mean of as many raters as a text has.
+        alpha: Krippendorff's, interval metric.
+        ceiling: the correlation with the labels that a perfect judge could reach.
+        winning: share of the raters that the rubric could replace by the alternative annotator test; `None` where
+            there are too few raters or texts.
+        epsilon: by how much people are given the advantage in that test, as they cost more.
+        advantage: the rubric's average advantage probability there.
+    """
+
+    raters: tuple[Rater, ...]
+    icc: Interval
+    icc_mean: float | None
+    alpha: Interval
+    ceiling: float | None
+    winning: float | None = None
+    advantage: float | None = None
+    epsilon: float | None = None
+
+
+class Trust(Frozen):
+    """What the gate found.
+
+    Attributes:
+        level: at which correlations are taken: among rivals, or over the whole set.
+        n, groups: texts and groups that the figures rest on.
+        folds: into how many parts the groups were put; each is scored without its labels.
+        training: the rubric on the labels that it was fitted to: what optimism looks like.
+        standings: the rubric first, then the others, best first.
+        verdicts: the first one decides: it is against the best of what costs nothing.
+        frontier: accuracy at a price, cheapest first.
+        shortcuts: the raters first, then the rubric, then its criteria.
+        raters: `None` where single raters' scores are not known.
+        forgone: what leaving out shortcuts cost in held-out Pearson correlation, where that was asked for.
+    """
+
+    level: Literal["group", "dataset"]
+    n: int
+    groups: int
+    folds: int
+    training: Standing
+    standings: tuple[Standing, ...]
+    verdicts: tuple[Verdict, ...]
+    frontier: tuple[FrontierPoint, ...] = ()
+    shortcuts: tuple[Shortcut, ...] = ()
+    raters: Raters | None = None
+    forgone: float | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the gate says."""
+        return self.verdicts[0].outcome
