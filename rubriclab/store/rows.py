@@ -11,8 +11,9 @@ from pydantic import BaseModel, ValidationError
 from rubriclab.digest import canonical, digest, digest_text
 from rubriclab.errors import StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
-from rubriclab.store.tables import VersionRow, now
+from rubriclab.store.tables import TrainingRow, VersionRow, now
 from rubriclab.store.version import Version
+from rubriclab.training_record import TrainingRecord
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -31,10 +32,15 @@ def contents_of(rubric: Rubric, provenance: Provenance, effort: Effort) -> Conte
     Raises:
         StoreError: if one could not be read back as the same, as when it was made without validation.
     """
-    return Contents(_content(rubric), _content(provenance), _content(effort))
+    return Contents(content_of(rubric), content_of(provenance), content_of(effort))
 
 
-def _content(model: BaseModel) -> str:
+def content_of(model: BaseModel) -> str:
+    """Return the canonical JSON of a model as a store keeps it.
+
+    Raises:
+        StoreError: if it could not be read back as the same.
+    """
     kind = type(model).__name__
     try:
         content = canonical(model.model_dump(mode="json", warnings="error"))
@@ -123,6 +129,17 @@ def read_version(row: VersionRow, content: str, tags: tuple[str, ...] = (), new:
         tags=tags,
         new=new,
     )
+
+
+def read_training(row: TrainingRow) -> TrainingRecord:
+    """Return what the training run of a version saw and found.
+
+    Raises:
+        StoreError: if it does not match its digest.
+    """
+    if digest_text(row.content) != row.digest:
+        raise StoreError(f"The training record of {row.ref} does not match its digest.", "See: rubriclab verify")
+    return read(TrainingRecord, row.content, f"The training record of {row.ref}")
 
 
 def _moment(row: VersionRow) -> datetime:

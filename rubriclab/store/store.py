@@ -11,15 +11,17 @@ from typing import Self, TypeVar
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
+from rubriclab.digest import digest_text
 from rubriclab.errors import NoStore, NotInStore, StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.answers import AnswerTable
 from rubriclab.store.engine import address, autocommitting, guarded, is_sqlite, make_engine, shown, writing
-from rubriclab.store.rows import Contents, contents_of, make_row, read_version
+from rubriclab.store.rows import Contents, content_of, contents_of, make_row, read_training, read_version
 from rubriclab.store.schema import prepare
-from rubriclab.store.tables import RubricRow, TagRow, VersionRow
+from rubriclab.store.tables import RubricRow, TagRow, TrainingRow, VersionRow
 from rubriclab.store.verify import Problem, find_problems
 from rubriclab.store.version import Version, check_name, check_tag, parse_ref
+from rubriclab.training_record import TrainingRecord
 
 Done = TypeVar("Done")
 
@@ -79,12 +81,20 @@ class Store:
             return AnswerTable(self._held.enter_context(autocommitting(self._engine)))
 
     def save(
-        self, name: str, rubric: Rubric, provenance: Provenance, effort: Effort, parent: str | None = None
+        self,
+        name: str,
+        rubric: Rubric,
+        provenance: Provenance,
+        effort: Effort,
+        parent: str | None = None,
+        *,
+        training: TrainingRecord | None = None,
     ) -> Version:
         """Return the version that holds `rubric` under `name`: the newest, if it holds just that, else a new one.
 
         The parent of a new version is `parent` (`NAME`, `NAME@NUMBER` or `NAME@TAG`), or else the newest of `name`.
-        Of several processes that save at once, each succeeds, and each has a number of its own.
+        Of several processes that save at once, each succeeds, and each has a number of its own. `training` is kept
+        beside the version, unless there is such a record already.
 
         Raises:
             NotInStore: if there is no such parent.
@@ -92,7 +102,8 @@ class Store:
         """
         check_name(name)
         contents = contents_of(rubric, provenance, effort)
-        return self._write(lambda session: _save(session, name, contents, parent))
+        record = content_of(training) if training else None
+        return self._write(lambda session: _save(session, name, contents, parent, record))
 
     def load(self, ref: str) -> Version:
         """Return the version that `ref` means: `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`.
@@ -103,6 +114,20 @@ class Store:
         """
         with self._reading() as session:
             return _version(session, _find(session, ref))
+
+    def training(self, ref: str) -> TrainingRecord | None:
+        """Return what the training run of a version saw and found; `None` if that is not in this store.
+
+        It is not for a version of a single method or from a pack, or where it has been deleted.
+
+        Raises:
+            NotInStore: if there is no such version.
+            StoreError: if the record does not match its digest.
+        """
+        with self._reading() as session:
+            version = _find(session, ref)
+            row = session.get(TrainingRow, (version.name, version.number))
+            return read_training(row) if row else None
 
     def names(self) -> tuple[str, ...]:
         """Return the names under which versions are stored, sorted."""
@@ -164,7 +189,16 @@ class Store:
         raise StoreError(f"Other processes are writing to {self.place} all the time.", "Try again.")
 
 
-def _save(session: Session, name: str, contents: Contents, parent: str | None) -> Version:
+def _save(session: Session, name: str, contents: Contents, parent: str | None, training: str | None) -> Version:
+    version = _save_version(session, name, contents, parent)
+    if training and session.get(TrainingRow, (version.name, version.number)) is None:
+        row = TrainingRow(name=name, number=version.number, digest=digest_text(training), content=training)
+        session.add(row)
+        session.flush()
+    return version
+
+
+def _save_version(session: Session, name: str, contents: Contents, parent: str | None) -> Version:
     newest = _newest(session, name)
     origin = _find(session, parent) if parent else newest
     row = make_row(name, newest.number + 1 if newest else 1, contents, origin)

@@ -75,6 +75,23 @@ class VersionRow(Table, table=True):
         return f"{self.parent_name}@{self.parent_number}" if self.parent_name else None
 
 
+class TrainingRow(Table, table=True):
+    """What the training run of a version saw and found, texts included: unlike a version, it may be deleted."""
+
+    __tablename__ = "trainings"
+    __table_args__ = (ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"]),)
+
+    name: str = Field(primary_key=True, max_length=NAME)
+    number: int = Field(primary_key=True)
+    digest: str = Field(max_length=DIGEST)
+    content: str = Field(sa_type=Text)
+
+    @property
+    def ref(self) -> str:
+        """`NAME@NUMBER` of the version."""
+        return f"{self.name}@{self.number}"
+
+
 class TagRow(Table, table=True):
     """A word that points to one version of a name, and may be moved to another."""
 

@@ -14,7 +14,8 @@ from rubriclab.errors import StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.answers import read_reply
 from rubriclab.store.rows import read, record_digest
-from rubriclab.store.tables import AnswerRow, RubricRow, TagRow, VersionRow
+from rubriclab.store.tables import AnswerRow, RubricRow, TagRow, TrainingRow, VersionRow
+from rubriclab.training_record import TrainingRecord
 
 # Rows fetched at a time, so that memory does not grow with the number of answers.
 CHUNK = 1000
@@ -34,7 +35,7 @@ class Problem:
 
 
 def find_problems(session: Session) -> Iterator[Problem]:
-    """Yield what does not match: rubrics first, then versions, tags and answers, each in the order of its key."""
+    """Yield what does not match: rubrics, versions, training records, tags, answers, each by key."""
     rubrics = set()
     for row in _rows(session, RubricRow, RubricRow.digest):
         rubrics.add(row.digest)
@@ -44,6 +45,8 @@ def find_problems(session: Session) -> Iterator[Problem]:
     yield from _gaps(versions)
     for version in versions.values():
         yield from _version_problems(version, rubrics, versions)
+    for training in _rows(session, TrainingRow, TrainingRow.name, TrainingRow.number):
+        yield from _training_problems(training, versions)
     for tag in _rows(session, TagRow, TagRow.name, TagRow.tag):
         if (tag.name, tag.number) not in versions:
             yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")
@@ -59,6 +62,14 @@ def _rubric_problems(row: RubricRow) -> Iterator[Problem]:
     where = f"rubric {row.digest}"
     yield from _mismatch(where, "its content", digest_text(row.content), row.digest)
     yield from _fault(where, read, Rubric, row.content, "its content")
+
+
+def _training_problems(row: TrainingRow, versions: Collection[tuple[str, int]]) -> Iterator[Problem]:
+    where = f"training record of {row.ref}"
+    if (row.name, row.number) not in versions:
+        yield Problem(where, "there is no such version")
+    yield from _mismatch(where, "its content", digest_text(row.content), row.digest)
+    yield from _fault(where, read, TrainingRecord, row.content, "its content")
 
 
 def _gaps(versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:

@@ -14,6 +14,7 @@ from rubriclab.errors import NotInStore, StoreError
 from rubriclab.rubric import Criterion, Rubric
 from rubriclab.store import Store, Version, open_store
 from rubriclab.store.engine import address
+from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
 
 def save(store: Store, number: int, name: str = "news", parent: str | None = None) -> Version:
@@ -184,7 +185,7 @@ CHANGES = {
         "INSERT OR REPLACE INTO rubrics SELECT digest, '{}' FROM rubrics",
         "INSERT OR REPLACE INTO versions SELECT * FROM versions",
     ],
-    "postgresql": ["TRUNCATE versions, tags, rubrics"],
+    "postgresql": ["TRUNCATE versions, trainings, tags, rubrics"],
 }
 
 
@@ -208,3 +209,42 @@ def test_a_version_with_another_content_is_not_loaded(sqlite_store: Store) -> No
     engine.dispose()
     with pytest.raises(StoreError, match="The rubric of news@1 does not match its digest"):
         sqlite_store.load("news")
+
+
+def record_of(text: str) -> TrainingRecord:
+    candidate = Candidate(method="hypoeval", criterion=criterion(), kept=True)
+    recorded = RecordedText(id="t1", group="g1", output=text, label=4.0, raters={"anna": 5.0})
+    return TrainingRecord(texts=(recorded,), candidates=(candidate,), cells=((Cell(score=3.0, reason="because"),),))
+
+
+def test_the_training_record_of_a_version_is_kept_beside_it_and_a_later_one_does_not_replace_it(store: Store) -> None:
+    first = store.save("news", numbered(1), provenance(), EFFORT, training=record_of("a text"))
+    assert store.training("news@1") == record_of("a text")
+    again = store.save("news", numbered(1), provenance(), EFFORT, training=record_of("another"))
+    assert (again.ref, store.training("news")) == (first.ref, record_of("a text"))
+    assert save(store, 2).ref == "news@2"
+    assert store.training("news@2") is None
+    with pytest.raises(NotInStore):
+        store.training("news@3")
+
+
+def test_training_texts_can_be_deleted_from_the_database_and_the_versions_stay(store: Store, where: str) -> None:
+    store.save("news", numbered(1), provenance(), EFFORT, training=record_of("a text"))
+    engine = create_engine(address(where))
+    with engine.begin() as connection:
+        connection.execute(text("DELETE FROM trainings"))
+    engine.dispose()
+    assert store.training("news") is None
+    assert store.load("news").rubric == numbered(1)
+    assert store.verify() == ()
+
+
+def test_a_training_record_that_was_changed_is_found(store: Store, where: str) -> None:
+    store.save("news", numbered(1), provenance(), EFFORT, training=record_of("a text"))
+    engine = create_engine(address(where))
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE trainings SET content = replace(content, 'a text', 'my text')"))
+    engine.dispose()
+    with pytest.raises(StoreError, match="training record of news@1"):
+        store.training("news")
+    assert [problem.where for problem in store.verify()] == ["training record of news@1"]
