@@ -22,12 +22,11 @@ demo: export RUBRICLAB_STORE = demo/store.db
 demo: $(STAMP)
 	@mkdir -p demo
 	$(BIN)/rubriclab learn $(SAMPLE)/labelled.jsonl --task summarization --aspect coherence --scale 1:5 --name news-coherence
-	$(BIN)/rubriclab show news-coherence
+	$(BIN)/rubriclab report news-coherence -o demo/rubric.html
 	$(BIN)/rubriclab score $(SAMPLE)/heldout.jsonl --rubric news-coherence -o demo/scores.jsonl
 	$(BIN)/rubriclab evaluate $(SAMPLE)/heldout.jsonl --rubric news-coherence --report demo/report.html
-	$(BIN)/rubriclab tag news-coherence production
-	$(BIN)/rubriclab export news-coherence@production -o demo/news-coherence.json
-	@echo "Done: read demo/report.html in a browser, demo/scores.jsonl and demo/news-coherence.json in an editor."
+	$(BIN)/rubriclab export news-coherence -o demo/news-coherence.json
+	@echo "Done: read demo/rubric.html and demo/report.html in a browser, demo/scores.jsonl in an editor."
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS)

@@ -8,6 +8,7 @@ sum of these is `raw`; the calibration maps it onto the raters' scale.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Self
@@ -15,8 +16,15 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from rubriclab.data.scale import Scale
 from rubriclab.frozen import Frozen
+from rubriclab.stats.conformal import error_bound, expected_error
+from rubriclab.stats.correlation import FloatArray
 
+# Scores and contributions are rounded, so that they do not hang on the last bits of a sum.
+DIGITS = 6
+# A step of the raw value too small to matter.
+STEP = 1e-6
 # With half of the weight missing or more it would be the score of another rubric.
 MOST_MISSING = 0.5
 
@@ -31,7 +39,7 @@ class Term(Frozen):
         weight: share of the whole, in units of the criterion's own spread; the sizes of all weights sum to 1. Below
             zero only for surface measures, which have no better end.
         center, spread: mean and standard deviation of its scores on the training texts.
-        low, high: bootstrap interval of the weight.
+        low, high: interval of the weight.
         selected: share of the resamples in which the criterion was chosen.
     """
 
@@ -65,8 +73,12 @@ class Calibration(Frozen):
 
     def __call__(self, raw: float) -> float:
         """Return what `raw` means on the raters' scale, if that had no ends."""
+        return float(self.apply(np.array(raw)))
+
+    def apply(self, raw: FloatArray) -> FloatArray:
+        """Return the same for each of many raw values, NaN for NaN."""
         if self.kind == "isotonic":
-            return float(np.interp(raw, self.x, self.y))
+            return np.asarray(np.interp(raw, self.x, self.y))
         slope = (self.y[1] - self.y[0]) / (self.x[1] - self.x[0])
         return self.y[0] + slope * (raw - self.x[0])
 
@@ -120,3 +132,87 @@ class Combined:
     low: float | None
     high: float | None
     contributions: Mapping[str, float]
+
+
+def combine(combination: Combination, scores: Mapping[str, float | None], scale: Scale) -> Combined:
+    """Return one text's score with its interval, and each criterion's share of it.
+
+    There is no score where `MOST_MISSING` or more of the weight of what can be asked of the text is missing, nor where
+    nothing can be asked of it. What cannot be asked is no failure: it counts as average, and the score stands if the
+    rest is there.
+
+    Contributions are in proportion to weight times distance from the center, the straight path from the average text
+    to this one: exact for a linear calibration, and where it bends or the scale ends, shares of where the path leads.
+
+    Args:
+        scores: by criterion; `None` where it was asked in vain, no entry where it cannot be asked of this text.
+    """
+    z = standardised(combination, scores)
+    if _too_little(combination, scores, z):
+        return Combined(None, None, None, {})
+    parts = {term.criterion: term.weight * z.get(term.criterion, 0.0) for term in combination.terms}
+    raw = math.fsum(parts.values())
+    value = _clipped(combination.calibration(raw), scale)
+    per_raw = _slope(combination.calibration, raw, scale)
+    low, high = _interval(combination, value, z, scale)
+    shares = {criterion: _rounded(part * per_raw) for criterion, part in parts.items()}
+    return Combined(_rounded(value), low, high, shares)
+
+
+def standardised(combination: Combination, scores: Mapping[str, float | None]) -> dict[str, float]:
+    """Return each score that is there as its distance from the criterion's center, in units of its spread."""
+    found = ((term, scores.get(term.criterion)) for term in combination.terms)
+    return {term.criterion: (score - term.center) / term.spread for term, score in found if score is not None}
+
+
+def disagreement(weights: FloatArray, z: FloatArray) -> FloatArray:
+    """Return how far the criteria disagree about each text: what may make its score uncertain.
+
+    It is the weighted standard deviation of the standardised scores that are there, each turned so that more is better,
+    plus the share of the weight of those that are not.
+
+    Args:
+        weights: shape (criteria,), of either sign, not all zero.
+        z: shape (texts, criteria), NaN where missing.
+    """
+    sizes = np.abs(weights) / np.abs(weights).sum()
+    there = np.where(np.isnan(z), 0.0, sizes)
+    shares = there / np.maximum(there.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    turned = np.nan_to_num(z) * np.sign(weights)
+    around = turned - (shares * turned).sum(axis=1, keepdims=True)
+    return np.asarray(np.sqrt((shares * np.square(around)).sum(axis=1)) + np.isnan(z) @ sizes)
+
+
+def _too_little(combination: Combination, scores: Mapping[str, float | None], z: Mapping[str, float]) -> bool:
+    asked = math.fsum(abs(term.weight) for term in combination.terms if term.criterion in scores)
+    there = math.fsum(abs(term.weight) for term in combination.terms if term.criterion in z)
+    # The tolerance is for weights that add up to half but for the last bits.
+    return not z or asked - there >= MOST_MISSING * asked - 1e-9
+
+
+def _clipped(value: float, scale: Scale) -> float:
+    return min(max(value, scale.low), scale.high)
+
+
+def _slope(calibration: Calibration, raw: float, scale: Scale) -> float:
+    """Points of the scale for each unit of raw value, on the way from an average text to this one."""
+    way = raw if abs(raw) > STEP else STEP
+    return (_clipped(calibration(way), scale) - _clipped(calibration(0.0), scale)) / way
+
+
+def _interval(
+    combination: Combination, value: float, z: Mapping[str, float], scale: Scale
+) -> tuple[float | None, float | None]:
+    conformal = combination.conformal
+    if conformal is None:
+        return None, None
+    weights = np.array([term.weight for term in combination.terms])
+    row = np.array([[z.get(term.criterion, math.nan) for term in combination.terms]])
+    expected = float(expected_error(disagreement(weights, row), conformal.unrest)[0])
+    half = error_bound(conformal.errors, conformal.confidence) * expected
+    return _rounded(_clipped(value - half, scale)), _rounded(_clipped(value + half, scale))
+
+
+def _rounded(value: float) -> float:
+    # Adding 0.0 turns a negative zero into zero.
+    return round(value, DIGITS) + 0.0

@@ -3,7 +3,7 @@
     python experiments/agreement/agreement.py --data FOLDER --variant hypoeval --variant checkeval --variant \
         "checkeval:filter=model" --splits 3 --output results/embedded.json
 
-A variant is a method's name, with settings of its own after a colon. Official ids where they are known, and random
+A variant is a method's name, or `joint`, with settings of its own after a colon. Official ids where they are known, and random
 splits by group beside them. Prints a table, and writes every figure as JSON.
 """
 
@@ -26,15 +26,18 @@ from typing import Any
 import numpy as np
 
 from rubriclab.checklist import seed_questions
-from rubriclab.cli.settings import method_settings
+from rubriclab.cli.settings import joint_settings, method_settings
 from rubriclab.data import Assignment, Example, find_aspect, parse_scale, read, task_words
 from rubriclab.errors import ChecklistError
 from rubriclab.evaluation import Evaluator, Result, evaluate, floors
 from rubriclab.judges import JudgeOptions, Ledger, connect
-from rubriclab.learning import best_measure, train
+from rubriclab.learning import best_measure, joint, train
+from rubriclab.learning.candidates import Plan
+from rubriclab.learning.settings import JointSettings
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.method import Lesson, Method
+from rubriclab.methods.names import JOINT_METHODS
 from rubriclab.scoring import score_text
 from rubriclab.stats.levels import Level
 
@@ -118,20 +121,44 @@ def run(case: Case) -> list[dict[str, Any]]:
 
 async def scores(case: Case, variant: str, learned_from: Sequence[Example], test: Sequence[Example]) -> np.ndarray:
     """Return the scores that a variant gives the texts of the test, NaN where it gives none."""
+    judge = connect(case.judge, options=JudgeOptions(), ledger=Ledger())
     name, _, chosen = variant.partition(":")
-    method = METHODS[name]  # type: ignore[index]
-    settings = method_settings(method, [f"{name}.{pair}" for pair in filter(None, chosen.split(","))])
-    aspect = find_aspect(case.task, case.aspect)
-    lesson = Lesson(
+    pairs = [f"{name}.{pair}" for pair in filter(None, chosen.split(","))]
+    if name == "joint":
+        trained = await joint.train(*plans(case, pairs, learned_from), judge=judge, generator=judge, seed=SEED)
+    else:
+        method = METHODS[name]  # type: ignore[index]
+        settings = method_settings(method, pairs)
+        trained = await train(
+            method, lesson(case, method, learned_from), settings, judge=judge, generator=judge, seed=SEED
+        )
+    scored = [await score_text(trained.rubric, example, judge, variant) for example in test]
+    return np.array([np.nan if score.score is None else score.score for score in scored], dtype=float)
+
+
+def lesson(case: Case, method: Method, learned_from: Sequence[Example]) -> Lesson:
+    """Return what a method learns from.
+
+    Raises:
+        ChecklistError: if it starts from questions, and none ship for this aspect.
+    """
+    return Lesson(
         tuple(learned_from),
-        Assignment(task_words(case.task), aspect, parse_scale(case.scale)),
+        Assignment(task_words(case.task), find_aspect(case.task, case.aspect), parse_scale(case.scale)),
         load_findings(case.task, case.aspect),
         seed_questions(method.checklists, case.task, case.aspect, needed=method.needs_checklist),
     )
-    judge = connect(case.judge, options=JudgeOptions(), ledger=Ledger())
-    trained = await train(method, lesson, settings, judge=judge, generator=judge, seed=SEED)
-    scored = [await score_text(trained.rubric, example, judge, variant) for example in test]
-    return np.array([np.nan if score.score is None else score.score for score in scored], dtype=float)
+
+
+def plans(case: Case, pairs: Sequence[str], learned_from: Sequence[Example]) -> tuple[list[Plan], JointSettings]:
+    """Return the plans of a joint training, of those methods that have questions for this aspect, and its settings."""
+    methods = [METHODS[name] for name in JOINT_METHODS]
+    settings, own = joint_settings(methods, pairs, (), {})
+    found = []
+    for method, values in zip(methods, own, strict=True):
+        with contextlib.suppress(ChecklistError):
+            found.append(Plan(method, lesson(case, method, learned_from), values))
+    return found, settings
 
 
 def split(case: Case) -> tuple[list[Example], list[Example]]:

@@ -95,12 +95,14 @@ def _check_identities(judges: Mapping[str, Judge]) -> None:
 
 
 def _examples(texts: str, given: Mapping[str, Any]) -> tuple[Example, ...]:
-    from rubriclab.cli.session import note
+    from rubriclab.cli.session import note, note_comparisons
     from rubriclab.data import Example, parse_mapping, read
     from rubriclab.data.mapping import NATIVE
     from rubriclab.errors import DataError
 
-    rows = list(read(texts, parse_mapping(given["mapping"]) if given["mapping"] else NATIVE))
+    found = read(texts, parse_mapping(given["mapping"]) if given["mapping"] else NATIVE)
+    rows = list(found)
+    note_comparisons(found)
     examples = tuple(row for row in rows if isinstance(row, Example))
     for fault in [row for row in rows if not isinstance(row, Example)]:
         note(f"left out: {fault}")

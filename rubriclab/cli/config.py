@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from rubriclab.errors import SettingsError
-from rubriclab.methods.names import METHOD_NAMES
+from rubriclab.methods.names import SETTINGS_NAMES
 
 CONFIG_NAME = "rubriclab.toml"
 
@@ -33,14 +33,14 @@ def defaults_from(path: Path | None, commands: Mapping[str, Sequence[click.Param
     values = _load(file)
     options = {name: _options(params) for name, params in commands.items()}
     known = sorted(set().union(*options.values()))
-    given = {key.replace("_", "-"): value for key, value in values.items() if key not in METHOD_NAMES}
+    given = {key.replace("_", "-"): value for key, value in values.items() if key not in SETTINGS_NAMES}
     unknown = sorted(set(given) - set(known))
     if unknown:
         raise SettingsError(
             f"{file}: {unknown[0]!r} is no option.",
-            f"Known are: {', '.join(known)}; and tables for {', '.join(METHOD_NAMES)}.",
+            f"Known are: {', '.join(known)}; and tables for {', '.join(SETTINGS_NAMES)}.",
         )
-    settings = [setting for method in METHOD_NAMES for setting in _settings(file, method, values.get(method, {}))]
+    settings = [setting for method in SETTINGS_NAMES for setting in _settings(file, method, values.get(method, {}))]
     return {
         name: {
             **{str(own[key].name): _given(own[key], given[key]) for key in own.keys() & given},

@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from rubriclab.cli.printing import print_json
-from rubriclab.data import Example, Fault
+from rubriclab.data import Assignment, Example, Fault
 from rubriclab.judges.price import FREE, Price, parse_price
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.jointly import at_most as joint_at_most
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import assignment_of
 
@@ -37,10 +38,18 @@ def say_most(
 def scoring_at_most(rubric: Rubric, rows: Iterable[Example | Fault]) -> Estimate:
     """Return the most that scoring `rows` by `rubric` asks of the judge; faulty rows ask nothing."""
     assignment, total = assignment_of(rubric), Estimate()
-    examples = (row for row in rows if isinstance(row, Example))
-    for example in examples:
-        for part in rubric.parts:
-            total += METHODS[part.method].scoring_at_most(example, part, assignment)
+    for row in rows:
+        if isinstance(row, Example):
+            total += _text_at_most(rubric, row, assignment)
+    return total
+
+
+def _text_at_most(rubric: Rubric, example: Example, assignment: Assignment) -> Estimate:
+    if rubric.combination and rubric.combination.ask == "in one call":
+        return joint_at_most(example, rubric.parts, assignment)
+    total = Estimate()
+    for part in rubric.parts:
+        total += METHODS[part.method].scoring_at_most(example, part, assignment)
     return total
 
 

@@ -24,7 +24,7 @@ from rubriclab.methods.names import BASELINE_NAMES
 if TYPE_CHECKING:
     from rubriclab.cli.baselines import Wanted
     from rubriclab.cli.session import Choice, Session
-    from rubriclab.data import Example
+    from rubriclab.data import Example, Rows
     from rubriclab.evaluation import Evaluator, Result
     from rubriclab.judges.judge import Judge
     from rubriclab.scoring import Score
@@ -84,7 +84,7 @@ def evaluate(heldout: str, **given: Any) -> None:
         versions = list({version.ref: version for version in versions}.values())
         choices = {version.ref: judge_of(version, given["judge"]) for version in versions}
         wanted = wanted_baselines(versions, choices, given)
-        examples = _unseen(_heldout(heldout, given), versions, given)
+        examples = _unseen(_heldout(heldout, versions, given), versions, given)
         if given["dry_run"]:
             texts = _texts(examples, versions)
             _check(texts, versions, given)
@@ -188,16 +188,35 @@ def _say_most(
     say_most(most, judges, given)
 
 
-def _heldout(heldout: str, given: dict[str, Any]) -> tuple[Example, ...]:
-    """Return the usable rows of the file, and say which are not."""
+def _heldout(heldout: str, versions: Sequence[Version], given: dict[str, Any]) -> tuple[Example, ...]:
+    """Return the usable texts of the file, and say which are not; labels from comparisons are fitted."""
     from rubriclab.cli.session import note
     from rubriclab.data import Example, parse_mapping, read
     from rubriclab.data.mapping import NATIVE
 
-    rows = list(read(heldout, parse_mapping(given["mapping"]) if given["mapping"] else NATIVE))
+    found = read(heldout, parse_mapping(given["mapping"]) if given["mapping"] else NATIVE)
+    rows = list(found)
     for fault in [row for row in rows if not isinstance(row, Example)]:
         note(f"left out: {fault}")
-    return tuple(row for row in rows if isinstance(row, Example))
+    return _compared(tuple(row for row in rows if isinstance(row, Example)), found, versions)
+
+
+def _compared(examples: tuple[Example, ...], rows: Rows, versions: Sequence[Version]) -> tuple[Example, ...]:
+    """Return the texts, those that people only compared with others with a label too, and say what was made of it."""
+    from rubriclab.cli.session import note
+    from rubriclab.data.fitted import about, comparison_faults, fit_scores
+
+    faults = list(comparison_faults(rows.where, rows.comparisons, examples))
+    for fault in faults:
+        note(f"left out: {fault}")
+    usable = [stated for stated in rows.comparisons if stated[0] not in {fault.line for fault in faults}]
+    for rubric in {version.rubric.aspect.name: version.rubric for version in versions}.values():
+        compared = [comparison for _, comparison in about(usable, examples, rubric.aspect.name)]
+        fitted = fit_scores(examples, compared, rubric.aspect.name, rubric.scale)
+        examples = fitted.examples
+        for line in fitted.notes:
+            note(line)
+    return examples
 
 
 def _unseen(examples: tuple[Example, ...], versions: Sequence[Version], given: dict[str, Any]) -> tuple[Example, ...]:

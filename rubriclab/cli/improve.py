@@ -187,7 +187,7 @@ def _improve(rows: Rows, version: Version, judges: _Judges, work: Session, given
 
     from rubriclab.cli.files import lines, writing
     from rubriclab.cli.progress import progress
-    from rubriclab.cli.session import finish, note
+    from rubriclab.cli.session import finish, note, note_comparisons
     from rubriclab.errors import RubriclabError
     from rubriclab.improving import ImproveSettings, figures, improve_stream
 
@@ -222,6 +222,7 @@ def _improve(rows: Rows, version: Version, judges: _Judges, work: Session, given
         except (RubriclabError, KeyboardInterrupt):
             note(f"{len(done):,} rows were written before it ended")
             raise
+    note_comparisons(rows)
     _summary(version, judges, done, work, given)
     judges.require_replies(reasons)
 

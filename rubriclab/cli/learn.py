@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,14 +17,36 @@ from rubriclab.cli.options import (
     option,
     settings_option,
     store_option,
+    together,
 )
-from rubriclab.methods.names import METHOD_NAMES
+from rubriclab.methods.names import JOINT_METHODS, METHOD_NAMES
 
 if TYPE_CHECKING:
-    from rubriclab.checklist import Checklist
-    from rubriclab.methods.method import Lesson, Method
+    from rubriclab.judges.judge import Judge
+    from rubriclab.learning import Trained
+    from rubriclab.methods.estimate import Estimate
+    from rubriclab.methods.method import Progress
+    from rubriclab.methods.names import MethodName, PartName
     from rubriclab.rubric import Rubric, TrainingAgreement
     from rubriclab.store import Version
+
+joint_options = together(
+    option(
+        "--calls-per-text",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="N",
+        help="The best rubric that scores a text with at most so many calls.  [default: no bound]",
+    ),
+    option(
+        "--surface",
+        type=click.Choice(["include", "exclude"]),
+        help="Whether measures of a text's surface, which cost nothing, may enter the rubric.  [default: exclude]",
+    ),
+    option(
+        "--no-shortcuts", is_flag=True, help="Leave out criteria that follow length, copying or form more than people."
+    ),
+    option("--gate", is_flag=True, help="Exit with 1 if the rubric is no better than what costs nothing, 3 if unsure."),
+)
 
 
 @click.command()
@@ -33,10 +55,13 @@ if TYPE_CHECKING:
 @option("--aspect", required=True, help="The aspect to learn, one that the rows have scores for.")
 @option(
     "--method",
+    "methods",
+    multiple=True,
     type=click.Choice(METHOD_NAMES),
-    help="How to learn and score: a method, or a baseline to compare with.  [default: hypoeval]",
+    help="Learn by this method or baseline alone; given several times, by these together.  "
+    f"[default: {', '.join(JOINT_METHODS)} together]",
 )
-@option("--name", help="The rubric's name in the store.  [default: TASK-ASPECT, or TASK-ASPECT-METHOD with --method]")
+@option("--name", help="The rubric's name in the store.  [default: TASK-ASPECT, or TASK-ASPECT-METHOD for one method]")
 @option("--definition", help="What the aspect means; shipped for those of the well-known data sets.")
 @option("--scale", metavar="LOW:HIGH", help="The raters' scale, as in 1:5; taken from the labels if not given.")
 @option(
@@ -54,6 +79,7 @@ if TYPE_CHECKING:
     metavar="PATH",
     help="Questions of your own, for checkeval, seal and dcr.  [default: those that ship]",
 )
+@joint_options
 @option("--parent", metavar="REF", help="The version that this one continues.  [default: the newest of the name]")
 @judge_options
 @settings_option
@@ -64,30 +90,28 @@ if TYPE_CHECKING:
 def learn(labelled: str, **given: Any) -> None:
     """Learn a rubric from LABELLED texts and keep it as a version in the store.
 
-    LABELLED is a .jsonl, .csv (both also .gz) or .parquet file of texts with human scores, or - for standard input.
-    Killed or stopped by a cap, the same command goes on where it was: answers are kept as they come.
+    Several methods find criteria; the labels choose, weigh and calibrate them; and it is said, with figures on labels
+    that had no part in it, how far the rubric can be trusted. LABELLED is a .jsonl, .csv (both also .gz) or .parquet
+    file of texts with human scores, or - for standard input. Killed or stopped by a cap, the same command goes on where
+    it was: answers are kept as they come.
     """
     from rubriclab.cli.session import Choice, finish, judge_named, note, session
-    from rubriclab.cli.settings import method_settings
-    from rubriclab.methods.catalogue import METHODS
     from rubriclab.store.version import check_name
 
-    name = check_name(given["name"] or default_name(given["task"], given["aspect"], given["method"]))
-    method = METHODS[given["method"] or "hypoeval"]
-    settings = method_settings(method, given["settings"], given["configured"])
-    lesson = _lesson(labelled, method, given)
+    alone = given["methods"][0] if len(set(given["methods"])) == 1 and given["surface"] != "include" else None
+    name = check_name(given["name"] or default_name(given["task"], given["aspect"], alone))
+    course = _alone(labelled, alone, given) if alone else _together(labelled, given)
     judge = judge_named(given["judge"])
     generator = given["generator"] or judge
     if given["dry_run"]:
         from rubriclab.cli.dry_run import say_most
 
-        for_judge, for_generator = method.learning_at_most(lesson, settings)
+        for_judge, for_generator = course.at_most()
         roles = {"judge": judge, "generator": generator}
         say_most({"judge": for_judge, "generator": for_generator}, roles, given, proposes=True)
         return
     with session(given["store"], given, create=True) as work:
         from rubriclab.cli.progress import progress
-        from rubriclab.learning import train
 
         if given["parent"]:
             work.store.load(given["parent"])
@@ -95,21 +119,18 @@ def learn(labelled: str, **given: Any) -> None:
         asked_generator = asked_judge if generator == judge else work.judge(Choice(generator))
         with progress(work.ledger) as advance:
             trained = finish(
-                lambda: train(
-                    method,
-                    lesson,
-                    settings,
-                    judge=asked_judge,
-                    generator=asked_generator,
-                    seed=given["seed"],
-                    snapshots=lambda: sorted(work.ledger.snapshots),
-                    say=advance,
-                )
+                lambda: course.train(asked_judge, asked_generator, lambda: sorted(work.ledger.snapshots), advance)
             )
-        version = work.store.save(name, trained.rubric, trained.provenance, work.effort(), given["parent"])
+        version = work.store.save(
+            name, trained.rubric, trained.provenance, work.effort(), given["parent"], training=trained.record
+        )
         for line in trained.notes:
             note(line)
         _report(version, work.effort(), work.store.place, as_json=given["as_json"])
+    if given["gate"] and version.provenance.trust:
+        from rubriclab.cli.gate import EXIT_CODES
+
+        raise SystemExit(EXIT_CODES[version.provenance.trust.outcome])
 
 
 def default_name(task: str, aspect: str, method: str | None = None) -> str:
@@ -118,44 +139,72 @@ def default_name(task: str, aspect: str, method: str | None = None) -> str:
     return re.sub(r"[^a-z0-9._-]+", "-", words.lower()).strip("-._")
 
 
-def _lesson(labelled: str, method: Method, given: Mapping[str, Any]) -> Lesson:
-    """Return what the options name to learn from, and say what was made of the labelled texts."""
-    from rubriclab.checklist import seed_questions
-    from rubriclab.cli.session import note
-    from rubriclab.data import Assignment, find_aspect, parse_mapping, read, task_words, training_examples
-    from rubriclab.data.aspect import shipped_aspects
-    from rubriclab.data.mapping import NATIVE
-    from rubriclab.literature import load_findings
-    from rubriclab.methods.method import Lesson
+@dataclass(frozen=True)
+class Course:
+    """What is to be learned: the most that it asks of the judge and of the generator, and the run itself."""
 
-    task, own = given["task"], given["checklist"]
-    if own and not method.checklists:
-        note(f"--checklist is left out: {method.name} asks no questions of a checklist")
-    file = Path(own) if own else None
-    checklist = seed_questions(method.checklists, task, given["aspect"], file, needed=method.needs_checklist)
-    if own and checklist:
-        _say_faults(checklist, own)
-    shipped = given["aspect"] in (aspect.name for aspect in shipped_aspects(task))
-    definition = given["definition"] or (checklist.definition if checklist and (own or not shipped) else None)
-    aspect = find_aspect(task, given["aspect"], definition)
-    mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
-    rows = read(labelled, mapping)
-    training = training_examples(rows, aspect.name, given["scale"], labels_needed=method.needs_labels)
-    for line in training.notes:
-        note(line)
-    path = Path(given["literature"]) if given["literature"] else None
-    findings = () if given["no_literature"] else load_findings(task, aspect.name, path)
-    return Lesson(training.examples, Assignment(task_words(task), aspect, training.scale), findings, checklist)
+    at_most: Callable[[], tuple[Estimate, Estimate]]
+    train: Callable[[Judge, Judge, Callable[[], Sequence[str]], Progress], Coroutine[Any, Any, Trained]]
 
 
-def _say_faults(checklist: Checklist, path: str) -> None:
-    """Say before anything is paid for that a checklist of the user's own has faults."""
-    from rubriclab.cli.session import note
-    from rubriclab.methods.checkeval.lint import lint
+def _alone(labelled: str, name: MethodName, given: Mapping[str, Any]) -> Course:
+    """Return the course of one method, as it was published."""
+    from rubriclab.cli.lessons import lesson_of
+    from rubriclab.cli.settings import method_settings
+    from rubriclab.learning import train
+    from rubriclab.methods.catalogue import METHODS
 
-    if faults := lint(checklist):
-        found = "1 fault was" if len(faults) == 1 else f"{len(faults)} faults were"
-        note(f"{found} found in the questions of {path}; `rubriclab lint {path}` says which")
+    _refuse_joint_options(name, given)
+    method = METHODS[name]
+    settings = method_settings(method, given["settings"], given["configured"])
+    lesson = lesson_of(labelled, method, given)
+
+    async def run(judge: Judge, generator: Judge, snapshots: Callable[[], Sequence[str]], say: Progress) -> Trained:
+        roles = {"judge": judge, "generator": generator}
+        return await train(method, lesson, settings, **roles, seed=given["seed"], snapshots=snapshots, say=say)
+
+    return Course(lambda: method.learning_at_most(lesson, settings), run)
+
+
+def _refuse_joint_options(name: str, given: Mapping[str, Any]) -> None:
+    from rubriclab.errors import SettingsError
+
+    options = {"calls_per_text": "--calls-per-text", "no_shortcuts": "--no-shortcuts", "gate": "--gate"}
+    for field, written in options.items():
+        if given[field]:
+            raise SettingsError(
+                f"{written} is for rubrics of several methods: --method {name} alone leaves nothing to choose.",
+                "Leave --method out, or give it several times.",
+            )
+
+
+def _together(labelled: str, given: Mapping[str, Any]) -> Course:
+    """Return the course of several methods whose criteria become one rubric."""
+    from rubriclab.cli.lessons import lessons_of
+    from rubriclab.cli.settings import joint_settings
+    from rubriclab.learning import joint
+    from rubriclab.learning.candidates import Plan
+    from rubriclab.methods.catalogue import METHODS
+
+    wanted: list[PartName] = list(dict.fromkeys(given["methods"] or JOINT_METHODS))
+    if given["surface"] == "include":
+        wanted.append("surface")
+    options: dict[str, Any] = {}
+    if given["calls_per_text"]:
+        options["calls_per_text"] = given["calls_per_text"]
+    if given["no_shortcuts"]:
+        options["no_shortcuts"] = True
+    methods = [METHODS[name] for name in wanted]
+    settings, own = joint_settings(methods, given["settings"], given["configured"], options)
+    chosen = {method.name: values for method, values in zip(methods, own, strict=True)}
+    lessons = lessons_of(labelled, methods, given, all_needed=bool(given["methods"]))
+    plans = [Plan(method, lesson, chosen[method.name]) for method, lesson in lessons]
+
+    async def run(judge: Judge, generator: Judge, snapshots: Callable[[], Sequence[str]], say: Progress) -> Trained:
+        roles = {"judge": judge, "generator": generator}
+        return await joint.train(plans, settings, **roles, seed=given["seed"], snapshots=snapshots, say=say)
+
+    return Course(lambda: joint.at_most(plans, settings), run)
 
 
 def _report(version: Version, effort: Any, place: str, *, as_json: bool) -> None:
@@ -165,12 +214,17 @@ def _report(version: Version, effort: Any, place: str, *, as_json: bool) -> None
     if as_json:
         _print_json(version, effort)
         return
-    criteria, agreement = version.rubric.criteria, version.provenance.agreement
+    criteria, made = version.rubric.criteria, version.provenance
     state = "" if version.new else ", unchanged, so no new version"
+    if made.trust:
+        from rubriclab.cli.printing import print_view
+        from rubriclab.report.terminal import training_view
+
+        print_view(training_view(version))
     click.echo(f"{version.ref}: {contents(criteria)}{state}")
-    if agreement:
-        click.echo(_agreed(version.rubric, agreement))
-    if agreement and not any((criterion.evidence.pearson or 0) > 0 for criterion in criteria):
+    if made.agreement and not made.trust:
+        click.echo(_agreed(version.rubric, made.agreement))
+    if made.agreement and not any((criterion.evidence.pearson or 0) > 0 for criterion in criteria):
         nothing = "none of the criteria tracks" if len(criteria) > 1 else "it does not track"
         note(f"warning: {nothing} the labels; the scores of this rubric mean nothing")
     if effort.failed:
@@ -192,13 +246,15 @@ def _agreed(rubric: Rubric, found: TrainingAgreement) -> str:
 def _print_json(version: Version, effort: Any) -> None:
     from rubriclab.cli.printing import effort_row, print_json
 
-    agreement = version.provenance.agreement
-    row: Mapping[str, Any] = {
+    made = version.provenance
+    row: dict[str, Any] = {
         "rubric": version.ref,
         "new": version.new,
         "digest": version.digest,
         "criteria": len(version.rubric.criteria),
         **effort_row(effort),
-        "agreement": agreement.model_dump(mode="json") if agreement else {},
+        "agreement": made.agreement.model_dump(mode="json") if made.agreement else {},
     }
+    if made.trust:
+        row["trust"] = made.trust.model_dump(mode="json")
     print_json(row)

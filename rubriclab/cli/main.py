@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from rubriclab import __version__
-from rubriclab.cli import agree, evaluate, improve, learn, lint, score, show, versions
+from rubriclab.cli import agree, evaluate, gate, improve, learn, lint, plan, report, score, show, versions
 from rubriclab.cli.config import CONFIG_NAME, defaults_from
 from rubriclab.errors import RubriclabError
 
@@ -47,9 +47,12 @@ def cli(context: click.Context, config: Path | None) -> None:
 for command in (
     learn.learn,
     show.show,
+    report.report,
+    gate.gate,
     score.score,
     evaluate.evaluate,
     improve.improve,
+    plan.plan,
     agree.agree,
     lint.lint,
     *versions.COMMANDS,

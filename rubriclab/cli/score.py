@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +17,7 @@ from rubriclab.cli.options import (
     json_option,
     judge_options,
     map_option,
+    option,
     output_option,
     rubric_option,
     store_option,
@@ -21,8 +25,11 @@ from rubriclab.cli.options import (
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import Session
+    from rubriclab.data.example import Example
     from rubriclab.data.readers import Rows
+    from rubriclab.data.row import Fault
     from rubriclab.judges.judge import Judge
+    from rubriclab.scoring import Score
     from rubriclab.store import Version
 
 
@@ -30,6 +37,13 @@ if TYPE_CHECKING:
 @click.argument("texts")
 @rubric_option
 @output_option("scores")
+@option(
+    "--abstain-above",
+    type=float,
+    metavar="WIDTH",
+    help="Mark texts whose interval is wider, in points of the scale: their score is for a person to decide.",
+)
+@option("--to-person", metavar="PATH", help="Where the rows of these texts go, as they came, for labelling.")
 @judge_options
 @map_option
 @store_option
@@ -39,16 +53,19 @@ def score(texts: str, **given: Any) -> None:
     """Score TEXTS by a rubric: one row of JSON Lines for each row, in order.
 
     TEXTS is a .jsonl, .csv (both also .gz) or .parquet file, or - for standard input; it is read as a stream. A faulty
-    row, or a text without enough usable ratings, becomes a row without a score that says why.
+    row, or a text without enough usable ratings, becomes a row without a score that says why. A rubric that combines
+    several methods gives each score an interval, and each criterion its share of it.
     """
     from rubriclab.cli.session import judge_of, session
     from rubriclab.data import parse_mapping, read
     from rubriclab.data.mapping import NATIVE
 
     _check_output(texts, given)
+    _check_abstaining(texts, given)
     mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
     with session(given["store"], given) as work:
         version = work.store.load(given["rubric"])
+        _check_intervals(version, given)
         choice = judge_of(version, given["judge"])
         if given["dry_run"]:
             from rubriclab.cli.dry_run import say_most, scoring_at_most
@@ -70,6 +87,35 @@ def _check_output(texts: str, given: dict[str, Any]) -> None:
     check_place(output, texts, "The scores", "--output")
 
 
+def _check_abstaining(texts: str, given: dict[str, Any]) -> None:
+    from rubriclab.cli.files import check_place, same_file
+    from rubriclab.errors import SettingsError
+
+    above, place = given["abstain_above"], given["to_person"]
+    if above is not None and not above > 0:
+        raise SettingsError(f"--abstain-above: got {above:g}, expected a width above 0, in points of the scale.")
+    if place is None:
+        return
+    if above is None:
+        raise SettingsError("--to-person needs to know which texts are for a person;", "give --abstain-above WIDTH.")
+    if place == "-" or same_file(place, given["output"]):
+        raise SettingsError(f"--to-person: {place} is where the scores go.", "Give a file of its own.")
+    check_place(place, texts, "The rows for a person", "--to-person")
+
+
+def _check_intervals(version: Version, given: dict[str, Any]) -> None:
+    from rubriclab.errors import SettingsError
+
+    combination = version.rubric.combination
+    if given["abstain_above"] is None or (combination and combination.conformal):
+        return
+    why = "was learned from too few texts for that" if combination else "does not combine its criteria by weights"
+    raise SettingsError(
+        f"--abstain-above: {version.ref} gives no intervals, as it {why};",
+        "score without it, or learn a rubric of several methods: rubriclab learn without --method.",
+    )
+
+
 @dataclass
 class _Count:
     """Rows written and those without a score, answers and those missing, the latest reason for a judged text's."""
@@ -80,30 +126,88 @@ class _Count:
     answers_missing: int = 0
     reason: str | None = None
 
+    def add(self, score: Score) -> None:
+        """Count one more row."""
+        self.rows += 1
+        self.unscored += score.score is None
+        self.answers += score.answers
+        self.answers_missing += score.answers_missing
+        self.reason = score.unscored if score.criteria else self.reason
+
+
+@dataclass
+class _Person:
+    """Who gets the texts whose interval is wider than `above`: how many of them, and by `keep` their rows.
+
+    `ahead` holds the rows that are being scored, and no more of them.
+    """
+
+    above: float | None
+    keep: Callable[[bytes], object] | None
+    ahead: deque[Any] = field(default_factory=deque)
+    texts: int = 0
+
+    def watched(self, rows: Rows) -> Iterator[Example | Fault]:
+        """Yield the rows, remembering each as it came until its score is here."""
+        for row in rows:
+            self.ahead.append(rows.came)
+            yield row
+
+    def row_of(self, score: Score) -> dict[str, Any]:
+        """Return the row of the next score, and hand the text on if need be."""
+        came = self.ahead.popleft()
+        if self.above is None:
+            return score.to_row()
+        abstained = score.width is not None and score.width > self.above
+        self.texts += abstained
+        if abstained and self.keep:
+            self.keep(_json(came))
+        return {**score.to_row(), "abstained": abstained}
+
+
+@contextmanager
+def _person(given: dict[str, Any]) -> Iterator[_Person]:
+    from rubriclab.cli.files import writing
+
+    if not given["to_person"]:
+        yield _Person(given["abstain_above"], None)
+        return
+    with writing(given["to_person"]) as keep:
+        yield _Person(given["abstain_above"], keep)
+        # Where there was nothing to keep, the rows of an earlier run must not stand for it.
+        keep(b"")
+
+
+def _json(came: dict[str, Any]) -> bytes:
+    """Return a row of any format as a line of JSON."""
+    import orjson
+
+    # A cell of CSV may hold bytes that are not UTF-8, in a column that nobody reads.
+    sound = {
+        name: cell.encode(errors="replace").decode() if isinstance(cell, str) else cell for name, cell in came.items()
+    }
+    return orjson.dumps(sound, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
+
 
 def _score(rows: Rows, version: Version, judge: Judge, work: Session, given: dict[str, Any]) -> None:
     import orjson
 
     from rubriclab.cli.files import lines, writing
     from rubriclab.cli.progress import progress
-    from rubriclab.cli.session import finish, note
+    from rubriclab.cli.session import finish, note, note_comparisons
     from rubriclab.errors import JudgeError, RubriclabError
     from rubriclab.scoring import score_stream
 
     count = _Count()
     whole = lines(Path(rows.where)) if sys.stderr.isatty() else 0
-    with writing(given["output"]) as write, progress(work.ledger) as advance:
+    with writing(given["output"]) as write, _person(given) as person, progress(work.ledger) as advance:
 
         async def run() -> None:
             # Twice the requests in flight, so that a slow text at the front never leaves the provider idle.
             under_way = 2 * work.options.concurrency
-            async for row in score_stream(version.rubric, rows, judge, version.ref, under_way):
-                write(orjson.dumps(row.to_row(), option=orjson.OPT_APPEND_NEWLINE))
-                count.rows += 1
-                count.unscored += row.score is None
-                count.answers += row.answers
-                count.answers_missing += row.answers_missing
-                count.reason = row.unscored if row.criteria else count.reason
+            async for score in score_stream(version.rubric, person.watched(rows), judge, version.ref, under_way):
+                write(orjson.dumps(person.row_of(score), option=orjson.OPT_APPEND_NEWLINE))
+                count.add(score)
                 advance(f"{count.rows:,} texts", count.rows / whole if whole else -1.0)
 
         try:
@@ -111,21 +215,29 @@ def _score(rows: Rows, version: Version, judge: Judge, work: Session, given: dic
         except (RubriclabError, KeyboardInterrupt):
             note(f"{count.rows:,} rows were written before it ended")
             raise
-    _summary(version, count, work, given)
+    note_comparisons(rows)
+    _summary(version, count, person, work, given)
     if count.reason and work.ledger.silent:
         raise JudgeError(f"The provider gave no reply at all; the latest reason: {count.reason}")
 
 
-def _summary(version: Version, count: _Count, work: Session, given: dict[str, Any]) -> None:
+def _summary(version: Version, count: _Count, person: _Person, work: Session, given: dict[str, Any]) -> None:
     from rubriclab.cli.printing import effort_row, print_json
     from rubriclab.cli.session import note
+    from rubriclab.data.scale import show
     from rubriclab.report.wording import missing_answers
 
+    scored = count.rows - count.unscored
     if given["as_json"]:
         row = {"rubric": version.ref, "rows": count.rows, "unscored": count.unscored}
         answers = {"answers_missing": count.answers_missing, "answers": count.answers}
-        print_json({**row, **answers, "output": given["output"], **effort_row(work.effort())})
+        abstained = {} if person.above is None else {"abstained": person.texts, "to_person": given["to_person"]}
+        print_json({**row, **answers, **abstained, "output": given["output"], **effort_row(work.effort())})
         return
     place = "" if given["output"] == "-" else f" to {given['output']}"
     missing = f"; {missing_answers(count.answers_missing, count.answers)}" if count.answers_missing else ""
-    note(f"{count.rows - count.unscored:,} texts scored by {version.ref}{place}, {count.unscored:,} unscored{missing}")
+    note(f"{scored:,} texts scored by {version.ref}{place}, {count.unscored:,} unscored{missing}")
+    if person.above is not None:
+        where = f" in {given['to_person']}" if given["to_person"] else ""
+        wider = f"interval wider than {show(person.above)}"
+        note(f"{person.texts:,} of {scored:,} texts go to a person{where}: {wider}")

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
+from rubriclab.data.readers import Rows
 from rubriclab.errors import SettingsError
 from rubriclab.judges.budget import Budget
 from rubriclab.judges.connect import EMBEDDED, connect
@@ -132,6 +133,13 @@ def _say_embedded(judge: str, why: str) -> None:
 def note(text: str) -> None:
     """Say something to the person at the terminal, beside the results."""
     click.echo(text, err=True)
+
+
+def note_comparisons(rows: Rows) -> None:
+    """Say how many comparisons of texts stood among the rows, where nothing is made of them."""
+    if rows.comparisons:
+        count = len({line for line, _ in rows.comparisons})
+        note(f"{count} {'row' if count == 1 else 'rows'} left out that hold no text, but compare others")
 
 
 def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 import orjson
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.errors import SettingsError
+from rubriclab.learning.settings import JointSettings
 from rubriclab.methods.method import Method, chosen_settings
-from rubriclab.methods.names import METHOD_NAMES
+from rubriclab.methods.names import SETTINGS_NAMES
+
+Made = TypeVar("Made", bound=BaseModel)
 
 
 def method_settings(method: Method, given: Sequence[str], configured: Sequence[str] = ()) -> BaseModel:
@@ -21,11 +25,44 @@ def method_settings(method: Method, given: Sequence[str], configured: Sequence[s
     Raises:
         SettingsError: for a pair that is not understood, an unknown name or a value out of bounds.
     """
+    check_names(given, [method.name], f"this is {method.name}")
+    return settings_from(method, {**_values(method.name, configured), **_values(method.name, given)})
+
+
+def joint_settings(
+    methods: Sequence[Method], given: Sequence[str], configured: Sequence[str], options: Mapping[str, Any]
+) -> tuple[JointSettings, list[BaseModel]]:
+    """Return the settings of a joint training, and of each of its methods, from pairs METHOD.NAME=VALUE.
+
+    What a method is set to inside a joint training comes first, then the configuration, then what is `given`; for the
+    training as a whole, what `options` of the command line say comes last.
+
+    Raises:
+        SettingsError: as `method_settings`.
+    """
+    from rubriclab.learning.candidates import JOINT_SETTINGS
+
+    check_names(given, ["joint", *(method.name for method in methods)], "it takes no part")
+    own = [
+        settings_from(
+            method,
+            {**JOINT_SETTINGS.get(method.name, {}), **_values(method.name, configured), **_values(method.name, given)},
+        )
+        for method in methods
+    ]
+    values = {**_values("joint", configured), **_values("joint", given), **options}
+    return _checked("joint", JointSettings, lambda: JointSettings(**values)), own
+
+
+def check_names(given: Sequence[str], names: Sequence[str], why: str) -> None:
+    """Return if each of the pairs `given` is for one of `names`.
+
+    Raises:
+        SettingsError: if one is not.
+    """
     for pair in given:
-        if _parsed(pair)[0] != method.name:
-            raise SettingsError(f"--set {pair!r} is for another method: this is {method.name}.")
-    values = {field: value for name, field, value in map(_parsed, (*configured, *given)) if name == method.name}
-    return settings_from(method, values)
+        if _parsed(pair)[0] not in names:
+            raise SettingsError(f"--set {pair!r} is for another method: {why}.")
 
 
 def settings_from(method: Method, values: Mapping[str, Any]) -> BaseModel:
@@ -34,28 +71,38 @@ def settings_from(method: Method, values: Mapping[str, Any]) -> BaseModel:
     Raises:
         SettingsError: for an unknown name or a value out of bounds.
     """
+    make = partial(chosen_settings, method.settings, method.published, values)
+    return _checked(method.name, method.settings, make)
+
+
+def _checked(name: str, model: type[BaseModel], make: Callable[[], Made]) -> Made:
     try:
-        return chosen_settings(method.settings, method.published, values)
+        return make()
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        known = ", ".join(sorted(method.settings.model_fields))
-        hint = f"Known are: preset, {known}." if first["type"] == "extra_forbidden" else None
-        where = ".".join(map(str, (method.name, *first["loc"])))
+        preset = "" if name == "joint" else "preset, "
+        known = f"Known are: {preset}{', '.join(sorted(model.model_fields))}."
+        hint = known if first["type"] == "extra_forbidden" else None
+        where = ".".join(map(str, (name, *first["loc"])))
         # Our own complaints say what came; pydantic puts their kind before them.
         own = first["type"] == "value_error"
         told = first["msg"].removeprefix("Value error, ") if own else f"{first['msg']}; got {first['input']!r}"
         raise SettingsError(f"{where}: {told}.", hint) from None
     except ValueError as error:
-        raise SettingsError(f"{method.name}.preset: {error}.") from None
+        raise SettingsError(f"{name}.preset: {error}.") from None
+
+
+def _values(name: str, pairs: Sequence[str]) -> dict[str, Any]:
+    return {field: value for owner, field, value in map(_parsed, pairs) if owner == name}
 
 
 def _parsed(pair: str) -> tuple[str, str, Any]:
     name, equals, text = pair.partition("=")
     method, dot, field = name.strip().partition(".")
-    if not equals or not dot or method not in METHOD_NAMES:
+    if not equals or not dot or method not in SETTINGS_NAMES:
         raise SettingsError(
             f"--set {pair!r} is not understood;",
-            f"write METHOD.NAME=VALUE, as in hypoeval.k=10. Methods are: {', '.join(METHOD_NAMES)}.",
+            f"write METHOD.NAME=VALUE, as in hypoeval.k=10. Methods are: {', '.join(SETTINGS_NAMES)}.",
         )
     try:
         return method, field, orjson.loads(text)

@@ -1,26 +1,52 @@
-"""`rubriclab show`: a rubric as a person reads it."""
+"""`rubriclab show`: a rubric as a person reads it, or the matrix that it was chosen from."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rubriclab.cli.options import json_option, option, store_option
 
+if TYPE_CHECKING:
+    from rubriclab.store import Version
+    from rubriclab.training_record import TrainingRecord
+
+FILES = (".csv", ".jsonl")
+
 
 @click.command()
 @click.argument("rubric")
 @option("--evidence", is_flag=True, help="Also where each criterion came from, and what was dropped and why.")
+@option("--matrix", is_flag=True, help="Instead, what each candidate criterion said of each labelled text.")
+@option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    help="Where the matrix goes with all reasons, a line for each text and criterion: FILE.csv or FILE.jsonl.",
+)
 @store_option
 @json_option
-def show(rubric: str, *, evidence: bool, store: str | None, as_json: bool) -> None:
+def show(rubric: str, *, evidence: bool, matrix: bool, output: str | None, store: str | None, as_json: bool) -> None:
     """Show RUBRIC (NAME, NAME@NUMBER or NAME@TAG): its criteria with levels, weights, evidence and agreement."""
+    from rubriclab.cli.files import check_place
     from rubriclab.cli.printing import print_view
+    from rubriclab.errors import SettingsError
     from rubriclab.store import open_store
 
+    if output and not (matrix and output.endswith(FILES)):
+        raise SettingsError(
+            f"--output {output} is not understood;", "it goes with --matrix, and names a .csv or .jsonl file."
+        )
     with open_store(store, create=False) as opened:
         version = opened.load(rubric)
+        if output:
+            check_place(output, opened.place, "The matrix", "-o")
+        record = opened.training(version.ref) if matrix else None
+    if matrix:
+        _show_matrix(version, record, output, as_json=as_json)
+        return
     if as_json:
         from rubriclab.store import write_pack
 
@@ -30,3 +56,28 @@ def show(rubric: str, *, evidence: bool, store: str | None, as_json: bool) -> No
     from rubriclab.report.terminal import version_view
 
     print_view(version_view(version, evidence=evidence))
+
+
+def _show_matrix(version: Version, record: TrainingRecord | None, output: str | None, *, as_json: bool) -> None:
+    from rubriclab.cli.printing import print_json, print_view
+    from rubriclab.errors import NotInStore
+    from rubriclab.report.training import unrecorded
+
+    if record is None:
+        raise NotInStore(f"There is no matrix of {version.ref}.", unrecorded(version))
+    if output:
+        _write(record, output)
+    if as_json:
+        print_json({"rubric": version.ref, **record.model_dump(mode="json")})
+    elif not output:
+        from rubriclab.report.terminal import matrix_view
+
+        print_view(matrix_view(record))
+
+
+def _write(record: TrainingRecord, output: str) -> None:
+    from rubriclab.cli.files import writing
+    from rubriclab.report.matrix import csv_table, json_lines
+
+    with writing(output) as write:
+        write(csv_table(record) if Path(output).suffix == ".csv" else json_lines(record))

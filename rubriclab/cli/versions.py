@@ -13,6 +13,9 @@ from rubriclab.cli.options import json_option, option, store_option
 if TYPE_CHECKING:
     from rubriclab.store import Version
 
+# What scores the texts that count: only what the gate has let through is called so.
+PRODUCTION = "production"
+
 
 @click.command("list")
 @store_option
@@ -72,9 +75,14 @@ def diff(before: str, after: str, *, store: str | None, as_json: bool) -> None:
 @click.argument("ref")
 @click.argument("tag")
 @option("--delete", is_flag=True, help="Remove the tag instead.")
+@option("--force", is_flag=True, help="Tag it production whatever the gate says.")
 @store_option
-def tag(ref: str, tag: str, *, delete: bool, store: str | None) -> None:
-    """Point TAG (as in production) to the version REF; a tag moves, versions never change."""
+def tag(ref: str, tag: str, *, delete: bool, force: bool, store: str | None) -> None:
+    """Point TAG (as in production) to the version REF; a tag moves, versions never change.
+
+    The tag production is for what agrees better with people than what costs nothing: a version whose gate says
+    otherwise, or cannot tell, is refused with exit code 1.
+    """
     from rubriclab.store import open_store
 
     with open_store(store, create=False) as opened:
@@ -82,8 +90,10 @@ def tag(ref: str, tag: str, *, delete: bool, store: str | None) -> None:
             name = ref.partition("@")[0]
             opened.untag(name, tag)
             click.echo(f"{name} has no tag {tag} any more")
-        else:
+        elif tag != PRODUCTION or _may_go_on(opened.load(ref), force=force):
             click.echo(f"{opened.tag(ref, tag).ref} is {tag}")
+        else:
+            click.get_current_context().exit(1)
 
 
 @click.command("export")
@@ -153,6 +163,27 @@ def verify(*, store: str | None, as_json: bool) -> None:
         click.echo(f"{place}: {len(names)} rubrics, everything as it was written")
     if problems:
         click.get_current_context().exit(1)
+
+
+def _may_go_on(version: Version, *, force: bool) -> bool:
+    """Return whether a version may be tagged production, and say on standard error what speaks against it."""
+    from rubriclab.cli.session import note
+    from rubriclab.report.verdicts import headline
+
+    trust = version.provenance.trust
+    if trust is None:
+        note(f"{version.ref} never went through the gate: nothing shows it to be better than what costs nothing")
+        return True
+    if trust.outcome == "better":
+        return True
+    if force:
+        note(f"forced, whatever the gate says of {version.ref}: {headline(trust)}")
+        return True
+    click.echo(
+        f"{version.ref} stays without the tag {PRODUCTION}. {headline(trust)} Give --force to tag it all the same.",
+        err=True,
+    )
+    return False
 
 
 def _print_versions(versions: Any, *, as_json: bool, view: str) -> None:

@@ -3,6 +3,7 @@
 from rubriclab.data.aspect import Aspect, TaskWords, find_aspect, task_words
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.check import Training, training_examples
+from rubriclab.data.comparisons import Comparison
 from rubriclab.data.example import Example, data_digest, labelled
 from rubriclab.data.mapping import FieldMap, parse_mapping
 from rubriclab.data.readers import Rows, from_rows, read
@@ -13,6 +14,7 @@ from rubriclab.data.split import split_by_group
 __all__ = [
     "Aspect",
     "Assignment",
+    "Comparison",
     "Example",
     "Fault",
     "FieldMap",

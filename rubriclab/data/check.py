@@ -7,14 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from rubriclab.data.example import Example, labelled
+from rubriclab.data.comparisons import Comparison
+from rubriclab.data.example import Example, is_labelled, labelled
+from rubriclab.data.fields import describe
+from rubriclab.data.fitted import Lined, about, comparison_faults, fit_scores
 from rubriclab.data.readers import Rows
-from rubriclab.data.row import Fault, describe
+from rubriclab.data.row import Fault
 from rubriclab.data.scale import Scale, parse_scale, scale_of, show
 from rubriclab.errors import DataError, SettingsError
 
 FEWEST_LABELS = 10
 FAULTS_SHOWN = 20
+COMPARED_SCALE = Scale(low=0, high=1, whole=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +47,60 @@ def training_examples(
 ) -> Training:
     """Return the rows that have a label for `aspect`, with the scale that was given or else is taken from the labels.
 
-    `scale` may be written as `parse_scale` reads it. Rows without a label are set aside, which a note says. Unless
-    `labels_needed`, labels that are too few or all the same are left out instead, which a note says too.
+    A label is the row's score, else the mean of its annotations, else what comparisons with others make of it (see
+    `fit_scores`). `scale` may be written as `parse_scale` reads it; where there are comparisons alone it is 0 to 1
+    unless given. Rows without a label are set aside. Unless `labels_needed`, labels that are too few or all the same
+    are left out instead. Notes say all of this.
 
     Raises:
-        DataError: if any row is faulty, an id stands twice, or a label lies outside of the scale (`faults` names each);
-            if no row has a label for `aspect`, fewer than ten have one, or all labels are the same.
+        DataError: if any row is faulty, an id stands twice, a label lies outside of the scale, or a comparison names
+            an unknown text, texts of two groups, or no aspect where there are several (`faults` names each); if no row
+            has a label for `aspect`, fewer than ten have one, or all labels are the same.
         SettingsError: if `scale` is not understood, or there is neither a scale nor a label to take it from.
     """
+    examples, stated, given = _sound(rows, aspect, scale)
+    compared = [comparison for _, comparison in about(stated, examples, aspect)]
+    rated = labelled(examples, aspect)
+    if labels_needed:
+        _check_any(examples, len(rated) + len(compared), aspect)
+    taken = given or _scale(rated, compared, aspect)
+    fitted = fit_scores(examples, compared, aspect, taken)
+    chosen = labelled(fitted.examples, aspect)
+    labels = [example.scores[aspect] for example in chosen]
+    said = (*_other_comparisons(stated, compared, aspect), *fitted.notes, *_scale_taken(given, taken, rated))
+    if not labels_needed and (len(labels) < FEWEST_LABELS or len(set(labels)) == 1):
+        return Training((), taken, (_made_without(labels, aspect), *said))
+    _check_labels(examples, labels, aspect)
+    notes = (*_set_aside(examples, chosen, aspect), *_averaged(examples, aspect), *said, *_grouping(chosen))
+    return Training(chosen, taken, notes)
+
+
+def _sound(
+    rows: Iterable[Example | Fault], aspect: str, scale: Scale | str | None
+) -> tuple[tuple[Example, ...], list[Lined], Scale | None]:
+    """Return the texts, the comparisons with their lines, and the given scale, once there is no fault in any."""
     placed, faults = _sorted_out(rows)
-    labels = [row.example.scores[aspect] for row in placed if aspect in row.example.scores]
+    where, stated = (rows.where, rows.comparisons) if isinstance(rows, Rows) else ("rows", [])
+    examples = tuple(row.example for row in placed)
+    labels = (example.scores[aspect] for example in labelled(examples, aspect))
     given = parse_scale(scale, labels) if isinstance(scale, str) else scale
     faults += _duplicates(placed)
     faults += [fault for row in placed for fault in _faults_of(row, aspect, given)]
+    faults += comparison_faults(where, stated, examples, {fault.id for fault in faults if fault.id})
     _stop_at(faults)
-    examples = tuple(row.example for row in placed)
-    chosen = labelled(examples, aspect)
-    if not labels_needed and (len(labels) < FEWEST_LABELS or len(set(labels)) == 1):
-        return _without_labels(labels, given, aspect)
-    _check_labels(examples, labels, aspect)
-    taken = given or scale_of(labels, [score for e in chosen for score in e.annotations.get(aspect, ())])
-    notes = (*_set_aside(examples, chosen, aspect), *_scale_taken(given, taken), *_grouping(chosen))
-    return Training(chosen, taken, notes)
+    return examples, stated, given
+
+
+def _scale(rated: tuple[Example, ...], compared: list[Comparison], aspect: str) -> Scale:
+    """Return the scale that the labels are on, where none was given."""
+    if rated:
+        annotations = (score for example in rated for score in example.annotations.get(aspect, ()))
+        return scale_of((example.scores[aspect] for example in rated), annotations)
+    if not compared:
+        raise SettingsError(
+            f"No row has a score for {aspect!r} that the scale could be taken from.", "Give it: --scale LOW:HIGH."
+        )
+    return COMPARED_SCALE
 
 
 def _sorted_out(rows: Iterable[Example | Fault]) -> tuple[list[_Placed], list[Fault]]:
@@ -119,23 +155,20 @@ def _stop_at(faults: list[Fault]) -> None:
     raise DataError("\n  ".join([start, *shown]), faults=named)
 
 
-def _without_labels(labels: list[float], given: Scale | None, aspect: str) -> Training:
-    if given is None and not labels:
-        raise SettingsError(
-            f"No row has a score for {aspect!r} that the scale could be taken from.", "Give it: --scale LOW:HIGH."
-        )
+def _made_without(labels: list[float], aspect: str) -> str:
     why = "that are all the same" if labels and len(set(labels)) == 1 else f"where {FEWEST_LABELS} are needed"
-    note = f"made without labels: there are {len(labels)} scores for {aspect!r}, {why}"
-    taken = given or scale_of(labels)
-    return Training((), taken, (note, *_scale_taken(given, taken)))
+    return f"made without labels: there are {len(labels)} scores for {aspect!r}, {why}"
 
 
-def _check_labels(examples: tuple[Example, ...], labels: list[float], aspect: str) -> None:
+def _check_any(examples: tuple[Example, ...], labels: int, aspect: str) -> None:
     if not labels:
         raise DataError(
             f"None of the {len(examples)} rows has a score for {aspect!r}; {_aspects(examples)}.",
             f"Name another aspect, or map the column that holds the scores: --map scores.{aspect}=COLUMN.",
         )
+
+
+def _check_labels(examples: tuple[Example, ...], labels: list[float], aspect: str) -> None:
     if len(labels) < FEWEST_LABELS:
         raise DataError(
             f"Only {len(labels)} of {len(examples)} rows have a score for {aspect!r}; "
@@ -150,7 +183,7 @@ def _check_labels(examples: tuple[Example, ...], labels: list[float], aspect: st
 
 
 def _aspects(examples: Iterable[Example]) -> str:
-    counts = Counter(aspect for example in examples for aspect in example.scores)
+    counts = Counter(aspect for example in examples for aspect in example.scores.keys() | example.annotations.keys())
     named = ", ".join(f"{aspect!r} ({count})" for aspect, count in sorted(counts.items()))
     return f"there are scores for {named}" if named else "they have no scores at all"
 
@@ -161,12 +194,26 @@ def _set_aside(examples: tuple[Example, ...], chosen: tuple[Example, ...], aspec
         yield f"rows without a score for {aspect!r} are set aside: {aside} of {len(examples)}"
 
 
-def _scale_taken(given: Scale | None, taken: Scale) -> Iterator[str]:
-    if given is None:
-        yield (
-            f"scale {show(taken.low)} to {show(taken.high)} taken from the labels; "
-            "give --scale LOW:HIGH if the raters used another"
-        )
+def _averaged(examples: tuple[Example, ...], aspect: str) -> Iterator[str]:
+    derived = sum(is_labelled(example, aspect) and aspect not in example.scores for example in examples)
+    if derived:
+        yield f"labels that are the mean of a text's annotations, as it has no score for {aspect!r}: {derived}"
+
+
+def _other_comparisons(stated: list[Lined], compared: list[Comparison], aspect: str) -> Iterator[str]:
+    others = len(stated) - len(compared)
+    if others:
+        yield f"comparisons in other aspects than {aspect!r} are left out: {others} of {len(stated)}"
+
+
+def _scale_taken(given: Scale | None, taken: Scale, rated: tuple[Example, ...]) -> Iterator[str]:
+    if given is not None:
+        return
+    span = f"scale {show(taken.low)} to {show(taken.high)}"
+    if rated:
+        yield f"{span} taken from the labels; give --scale LOW:HIGH if the raters used another"
+    else:
+        yield f"{span}, as comparisons have none; give --scale LOW:HIGH for another"
 
 
 def _grouping(chosen: tuple[Example, ...]) -> Iterator[str]:

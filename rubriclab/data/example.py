@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rubriclab.digest import canonical, digest
@@ -27,11 +28,33 @@ class Example:
     system: str | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
     annotations: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    raters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def labelled(examples: Iterable[Example], aspect: str) -> tuple[Example, ...]:
-    """Return the examples that carry a human score for `aspect`, in order."""
-    return tuple(example for example in examples if aspect in example.scores)
+    """Return the examples that people rated for `aspect`, in order, each with a score.
+
+    Where a text has single annotations alone, its score is their mean.
+    """
+    return tuple(_averaged(example, aspect) for example in examples if is_labelled(example, aspect))
+
+
+def is_labelled(example: Example, aspect: str) -> bool:
+    """Return whether people rated the text for `aspect`."""
+    return aspect in example.scores or bool(example.annotations.get(aspect))
+
+
+def named_annotations(example: Example, aspect: str) -> dict[str, float]:
+    """Return each rater's score of the text by name; none where the raters' names are not known."""
+    names = example.raters.get(aspect, ())
+    return dict(zip(names, example.annotations[aspect], strict=True)) if names else {}
+
+
+def _averaged(example: Example, aspect: str) -> Example:
+    if aspect in example.scores:
+        return example
+    given = example.annotations[aspect]
+    return replace(example, scores={**example.scores, aspect: math.fsum(given) / len(given)})
 
 
 def text_digest(example: Example) -> str:

@@ -11,8 +11,9 @@ import csv
 import gzip
 import json
 import zlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +136,8 @@ def _broken_off(where: str, number: int, error: Exception) -> Fault:
 
 def _json_row(where: str, number: int, line: bytes) -> Any:
     try:
-        return orjson.loads(line)
+        row = orjson.loads(line)
+        return _named_once(where, number, line, row) if _nested(row) else row
     except orjson.JSONDecodeError as error:
         reason = error.msg
     try:
@@ -149,6 +151,23 @@ def _json_row(where: str, number: int, line: bytes) -> Any:
         return row
     ending = "" if line.endswith(b"\n") else "; the last line breaks off"
     return Fault(where, number, None, f"text that is not JSON ({reason}{ending})", "a JSON object on one line")
+
+
+def _nested(row: Any) -> bool:
+    return isinstance(row, dict) and any(isinstance(cell, dict) for cell in row.values())
+
+
+def _named_once(where: str, number: int, line: bytes, row: Any) -> Any:
+    """Return the row, or a fault if one of its objects has a name twice, where one of two scores would be lost."""
+    repeated: list[str] = []
+
+    def names(pairs: list[tuple[str, Any]]) -> None:
+        counts = Counter(name for name, _ in pairs)
+        repeated.extend(name for name, count in counts.items() if count > 1)
+
+    with suppress(RecursionError):  # nested deeper than any field that is read
+        json.loads(line, object_pairs_hook=names, parse_int=str)
+    return Fault(where, number, None, f"the name {repeated[0]!r} twice in one object", "each once") if repeated else row
 
 
 def _lenient(line: bytes) -> Any:

@@ -11,9 +11,10 @@ from rubriclab.errors import SettingsError
 TEXT_FIELDS = ("source", "context", "reference")
 NAME_FIELDS = ("id", "group", "system")
 TABLES = ("scores", "annotations")
-FIELDS = ("output", *NAME_FIELDS, *TEXT_FIELDS, *TABLES)
+COMPARISON_FIELDS = ("preferred", "over", "tie", "ranking", "aspect", "rater")
+FIELDS = ("output", *NAME_FIELDS, *TEXT_FIELDS, *TABLES, *COMPARISON_FIELDS)
 
-KNOWN = f"{', '.join(FIELDS)}, or scores.ASPECT and annotations.ASPECT"
+KNOWN = f"{', '.join(FIELDS)}, or scores.ASPECT, annotations.ASPECT and annotations.ASPECT.RATER"
 
 
 class Absent:
@@ -40,7 +41,7 @@ class FieldMap:
                 raise SettingsError(f"There is no field {name!r} to map;", f"the fields are {KNOWN}.")
 
     def aspects(self, table: str) -> dict[str, str]:
-        """Return the columns mapped to single aspects of `scores` or `annotations`."""
+        """Return the columns mapped to single aspects of `scores` or `annotations`, or to an aspect's raters."""
         start = f"{table}."
         return {name[len(start) :]: column for name, column in self.columns.items() if name.startswith(start)}
 

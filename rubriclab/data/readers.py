@@ -1,6 +1,7 @@
 """Examples out of files, streams, data frames and data sets: lazily, in order, one answer for each row.
 
-A row that is no example becomes a `Fault` in its place and reading goes on, so nothing is lost without a word. What
+A row that is no example becomes a `Fault` in its place and reading goes on, so nothing is lost without a word. Rows
+that compare texts are kept beside the examples, in `Rows.comparisons`: whoever wants texts sees texts alone. What
 cannot be read at all (no such file, no rows, not the format that its name says) is a `DataError`.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from rubriclab.data.comparisons import Comparison, comparisons_of
 from rubriclab.data.example import Example
 from rubriclab.data.formats import Lines, Numbered, csv_rows, json_lines, lines_of, parquet_rows
 from rubriclab.data.mapping import NATIVE, FieldMap
@@ -24,20 +26,30 @@ PARQUET = ".parquet"
 _NAMES = "name it .jsonl, .csv (either may end in .gz) or .parquet; - reads JSON Lines from standard input."
 
 
-class Rows(Iterator[Example | Fault]):
-    """Examples and faults, one for each row, as they are read.
+Found = Example | Fault | tuple[Comparison, ...]
 
-    `where` is the file, or what stands in its place; `line` is where the row given last begins, 0 before the first.
+
+class Rows(Iterator[Example | Fault]):
+    """Examples and faults, one for each row that does not compare texts, as they are read.
+
+    `where` is the file, or what stands in its place; `line` is where the row given last begins, 0 before the first;
+    `came` is that row as it came, before it became an example. `comparisons` are what the rows read so far say of texts
+    beside each other, each with its line.
     """
 
-    def __init__(self, where: str, found: Iterator[tuple[int, Example | Fault]]) -> None:
+    def __init__(self, where: str, found: Iterator[tuple[int, Any, Found]]) -> None:
         self.where = where
         self.line = 0
+        self.came: Any = None
+        self.comparisons: list[tuple[int, Comparison]] = []
         self._found = found
 
     def __next__(self) -> Example | Fault:
-        self.line, row = next(self._found)
-        return row
+        while True:
+            self.line, self.came, row = next(self._found)
+            if not isinstance(row, tuple):
+                return row
+            self.comparisons += [(self.line, comparison) for comparison in row]
 
 
 def read(source: str | Path | Lines, mapping: FieldMap = NATIVE) -> Rows:
@@ -86,7 +98,7 @@ def _lines_read(where: str, lines: Lines, mapping: FieldMap) -> Rows:
 
 def _examples(
     where: str, rows: Numbered, mapping: FieldMap, *, table: bool = False, typed: bool = True
-) -> Iterator[tuple[int, Example | Fault]]:
+) -> Iterator[tuple[int, Any, Found]]:
     some = False
     for line, row in rows:
         # All rows of a table have the same columns: one answer for the table instead of a fault for each row.
@@ -95,9 +107,14 @@ def _examples(
                 raise DataError(f"{where}: {lack}.")
             table = False
         some = True
-        yield line, row if isinstance(row, Fault) else example_of(row, where, line, mapping, typed=typed)
+        yield line, row, row if isinstance(row, Fault) else _found(row, where, line, mapping, typed)
     if not some:
         raise DataError(f"{where} has no rows;", "each row holds one text, with at least a field 'output'.")
+
+
+def _found(row: Any, where: str, line: int, mapping: FieldMap, typed: bool) -> Found:
+    stated = comparisons_of(row, where, line, mapping, typed=typed)
+    return example_of(row, where, line, mapping, typed=typed) if stated is None else stated
 
 
 def _kind(path: Path) -> str:

@@ -120,6 +120,11 @@ class Improvement:
         if self.example is None:
             return {"id": self.id}
         fields = asdict(self.example) | {"output": self.output}
+        names = fields.pop("raters")
+        fields["annotations"] = {
+            aspect: dict(zip(names[aspect], scores, strict=True)) if aspect in names else scores
+            for aspect, scores in fields["annotations"].items()
+        }
         changed = self.outcome == "improved"
         return {
             name: content

@@ -18,8 +18,8 @@ class JointSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     recipe: RecipeName | Literal["chosen"] = "chosen"
-    """How weights are found; `chosen` leaves it to cross-validation, which keeps the first of the recipes unless
-    another is better by more than one standard error."""
+    """How weights are found; `chosen` takes squared correlations for few labels and ridge for many, unless
+    cross-validation finds another recipe better by two standard errors."""
 
     calibration: Literal["linear", "isotonic", "none", "chosen"] = "chosen"
     """How the raw value is mapped onto the raters' scale."""
@@ -29,6 +29,10 @@ class JointSettings(BaseModel):
 
     folds: Whole = Field(10, ge=2, le=100)
     """Parts into which the groups are put for cross-validation; at most as many as there are groups."""
+
+    relearned: Whole = Field(0, ge=0, le=100)
+    """Parts of which each is left out of a training of its own, methods and all, to tell what the rubric is worth: true
+    where few groups make the usual way too strict, at the price of about as many trainings. 0 uses the usual way."""
 
     resamples: Whole = Field(500, ge=100, le=10_000)
     """Bootstrap resamples of the groups behind the intervals of weights."""

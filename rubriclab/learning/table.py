@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rubriclab.data.scale import Scale
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import FloatArray, IntArray
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -42,8 +42,8 @@ class Table:
     seen: BoolArray
     scale: Scale
 
-    def rows(self, chosen: BoolArray) -> Table:
-        """Return the table of some of the texts."""
+    def rows(self, chosen: BoolArray | IntArray) -> Table:
+        """Return the table of some of the texts, by a mask or by their places in the order wanted."""
         return replace(
             self,
             values=self.values[chosen],

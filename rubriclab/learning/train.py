@@ -18,16 +18,22 @@ from rubriclab.prompts import prompts_digest
 from rubriclab.rubric import Provenance, Rubric, TrainingAgreement, rounded
 from rubriclab.stats import Agreement, agreement
 from rubriclab.stats.bootstrap import Estimate
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.training_record import TrainingRecord
 from rubriclab.trust import Interval
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What learning produced: the rubric, where it came from, and what the user should be told about it."""
+    """What learning produced: the rubric, where it came from, and what the user should be told about it.
+
+    `record` is what a training of several methods saw and found, text by text.
+    """
 
     rubric: Rubric
     provenance: Provenance
     notes: tuple[str, ...] = ()
+    record: TrainingRecord | None = None
 
 
 async def train(
@@ -76,13 +82,31 @@ async def train(
     return Trained(rubric, provenance, learned.notes)
 
 
+def training_agreement(
+    scores: FloatArray,
+    reselected: FloatArray,
+    labels: FloatArray,
+    groups: Sequence[str],
+    *,
+    optimistic: bool = True,
+) -> TrainingAgreement:
+    """Return how well scores of the training texts agree with their labels, over the whole set.
+
+    Args:
+        scores: by the rubric, shape (texts,), NaN where missing.
+        reselected: the same, but each group's by what the other groups' labels alone would have chosen.
+    """
+    fitted = agreement(scores, labels, groups, level="dataset")
+    left_out = agreement(reselected, labels, groups, level="dataset")
+    return TrainingAgreement(
+        n=fitted.n, optimistic=optimistic, **_intervals(fitted), reselected=_interval(left_out.spearman)
+    )
+
+
 def _training_agreement(learned: Learned, ordered: Sequence[Example], aspect: str) -> TrainingAgreement:
     labels = np.array([example.scores[aspect] for example in ordered], dtype=float)
     groups = [example.group for example in ordered]
-    fitted = agreement(learned.scores, labels, groups, level="dataset")
-    left_out = agreement(learned.reselected, labels, groups, level="dataset")
-    reselected = _interval(left_out.spearman)
-    return TrainingAgreement(n=fitted.n, optimistic=learned.optimistic, **_intervals(fitted), reselected=reselected)
+    return training_agreement(learned.scores, learned.reselected, labels, groups, optimistic=learned.optimistic)
 
 
 def _intervals(found: Agreement) -> Mapping[str, Interval]:

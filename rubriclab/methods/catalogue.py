@@ -1,4 +1,4 @@
-"""All methods by name."""
+"""All methods by name, and what may be part of a rubric beside them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from rubriclab.methods.method import Method
 from rubriclab.methods.names import PartName
 from rubriclab.methods.seal import SEAL
 from rubriclab.methods.seeval import SEEVAL
+from rubriclab.methods.surface import SURFACE
 
 METHODS: Mapping[PartName, Method] = {
-    method.name: method for method in (HYPOEVAL, CHECKEVAL, SEEVAL, SEAL, DCR, DIRECT, FEW_SHOT, GEVAL, ANALYZE_RATE)
+    method.name: method
+    for method in (HYPOEVAL, CHECKEVAL, SEEVAL, SEAL, DCR, DIRECT, FEW_SHOT, GEVAL, ANALYZE_RATE, SURFACE)
 }

@@ -99,9 +99,10 @@ class Learned:
 
     Attributes:
         part: criteria kept and dropped, with evidence.
-        examples: ids of the training texts, the rows of `matrix`.
-        candidates: ids of the criteria that were rated, the columns of `matrix`.
-        matrix: ratings, shape (examples, candidates), NaN where missing.
+        examples: ids of the training texts, the rows of `ratings`.
+        candidates: ids of the criteria that were rated, the columns of `ratings`; each is among the part's criteria,
+            kept or dropped.
+        ratings: one row for each example, one rating for each candidate; without a score where it is missing.
         scores: the examples' scores by the part, as scoring would give them; NaN where missing.
         reselected: the same, but each group's by what the other groups' labels alone would have chosen.
         optimistic: whether the labels had any part in what `scores` are computed by.
@@ -111,11 +112,16 @@ class Learned:
     part: Part
     examples: tuple[str, ...]
     candidates: tuple[str, ...]
-    matrix: FloatArray
+    ratings: tuple[tuple[Rated, ...], ...]
     scores: FloatArray
     reselected: FloatArray
     optimistic: bool = True
     notes: tuple[str, ...] = ()
+
+    @property
+    def matrix(self) -> FloatArray:
+        """The ratings' scores, shape (examples, candidates), NaN where missing."""
+        return scores_of(self.ratings, len(self.candidates))
 
 
 class Learn(Protocol):
@@ -130,7 +136,7 @@ class Score(Protocol):
     """Scores one text by a part: a number on the rubric's scale or `None`, and every criterion's rating."""
 
     async def __call__(
-        self, example: Example, part: Part, assignment: Assignment, judge: Judge
+        self, example: Example, part: Part, assignment: Assignment, judge: Judge, /
     ) -> tuple[float | None, tuple[Rated, ...]]: ...
 
 
@@ -162,6 +168,12 @@ class Method:
     needs_labels: bool = True
     checklists: Folder | None = None
     needs_checklist: bool = False
+
+
+def scores_of(ratings: Sequence[Sequence[Rated]], criteria: int) -> FloatArray:
+    """Return the scores of ratings by so many criteria, shape (texts, criteria), NaN where there is none."""
+    rows = [[np.nan if rated.score is None else rated.score for rated in row] for row in ratings]
+    return np.array(rows, dtype=float).reshape(len(rows), criteria)
 
 
 def left_out(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:

@@ -10,4 +10,8 @@ PartName = Literal[MethodName, "surface"]
 BaselineName = Literal["direct", "few_shot", "geval", "analyze_rate"]
 
 METHOD_NAMES: tuple[str, ...] = get_args(MethodName)
+# What a rubric is learned by unless the user says otherwise.
+JOINT_METHODS: tuple[MethodName, ...] = ("hypoeval", "checkeval", "seeval", "direct")
+# The methods and the training phase as a whole: whatever has hyperparameters.
+SETTINGS_NAMES: tuple[str, ...] = (*METHOD_NAMES, "joint")
 BASELINE_NAMES: tuple[str, ...] = get_args(BaselineName)

@@ -228,7 +228,8 @@ def learned_single(
     scores = values(rated, ids)
     kept = with_evidence(criterion, scores, np.array([labels[name] for name in ids], dtype=float))
     part = Part(method=method, settings=settings.model_dump(mode="json"), criteria=(kept,), units=units)
-    return Learned(part, ids, (criterion.id,), scores.reshape(-1, 1), scores, scores, optimistic=False)
+    ratings = tuple((rated[name],) for name in ids)
+    return Learned(part, ids, (criterion.id,), ratings, scores, scores, optimistic=False)
 
 
 def scorer(form: Form) -> Score:

@@ -1,28 +1,23 @@
-"""Small charts as inline SVG: colours and fonts come from the page's style sheet, words are escaped.
+"""Strips as inline SVG, one to a row of the page: colours and fonts come from the page's style sheet.
 
-Strips fill their row of the page: positions in them are percentages, so that dots and letters keep their size on a
-telephone. The other charts have a fixed shape and scale as a whole.
+Positions in them are percentages, so that dots and letters keep their size on a telephone.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from rubriclab.data.scale import Scale, show
-from rubriclab.report.wording import Estimated, plain, rewards
-from rubriclab.rubric import RewardPoint
+from rubriclab.report.wording import Estimated
+from rubriclab.training_record import RecordedText
+from rubriclab.trust import Interval
 
 STEP = 0.2
 MOST_TICKS = 10
-DOT = 0.3
-WIDTH, HEIGHT = 420, 330
-LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
-SPARK_WIDTH, SPARK_HEIGHT = 150, 36
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +53,18 @@ def score_axis(scale: Scale, scores: Iterable[float]) -> Axis:
     return Axis(low, high, tuple(low + step * number for number in range(count + 1)))
 
 
+def weight_axis(found: Iterable[Estimated]) -> Axis:
+    """Return an axis of weights in percent that holds 0 and every weight with its interval."""
+    ends = [end for one in found for end in (one.value, one.low, one.high) if end is not None]
+    low, high = (10 * end for end in (math.floor(min([0.0, *ends]) / 10), math.ceil(max([10.0, *ends]) / 10)))
+    step = 10 * max(1, math.ceil((high - low) / 10 / MOST_TICKS))
+    return Axis(low, high, tuple(range(math.ceil(low / step) * step, high + 1, step)))
+
+
 def tick_row(axis: Axis) -> Markup:
     """Return the axis' numbers, to stand under strips."""
     words = Markup("").join(
-        Markup('<text x="{}" y="13" text-anchor="middle">{}</text>').format(axis.percent(tick), _number(tick))
+        Markup('<text x="{}" y="13" text-anchor="middle">{}</text>').format(axis.percent(tick), number(tick))
         for tick in axis.ticks
     )
     return Markup('<svg class="strip ticks" aria-hidden="true">{}</svg>').format(words)
@@ -97,45 +100,17 @@ def places(human: float, rubric: float) -> Markup:
     ).format(human, rubric, _grid(axis, zero=False), *2 * (axis.percent(human), axis.percent(rubric)))
 
 
-def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Markup:
-    """Return labels (across) against the rubric's (up). Texts of equal scores fall on one, stronger dot."""
-    x = score_axis(scale, (human for human, _ in pairs))
-    y = score_axis(scale, (rubric for _, rubric in pairs))
-    dots = Counter((round(_across(x, human)), round(_up(y, rubric))) for human, rubric in pairs)
-    drawn = Markup("").join(
-        Markup('<circle class="dot" cx="{}" cy="{}" r="4" opacity="{:.2f}"/>').format(*spot, 1 - (1 - DOT) ** count)
-        for spot, count in sorted(dots.items())
+def rated(axis: Axis, text: RecordedText) -> Markup:
+    """Return what was said of a text: the label hollow, each rater a stroke, the rubric filled with its interval."""
+    strokes = Markup("").join(
+        Markup(
+            '<svg x="{}" y="50%" overflow="visible"><line class="rater" x1="0" x2="0" y1="-8" y2="8"/></svg>'
+        ).format(axis.percent(mark))
+        for mark in text.raters.values()
     )
-    label = f"Scatter of {len(pairs)} texts: label across, score by {plain(name)} up"
-    return Markup('<svg class="scatter" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}</svg>').format(
-        WIDTH, HEIGHT, label, _frame(x, y), drawn
-    )
-
-
-def reward_path(points: Sequence[RewardPoint]) -> Markup:
-    """Return a criterion's way through the bandit: the line is its reward, the shaded part of it the bonus."""
-    totals = [point.utility + point.bonus for point in points]
-    lowest, highest = min(point.utility for point in points), max(totals)
-    span = (highest - lowest) or 1.0
-
-    def spot(number: int, value: float) -> str:
-        across = 2 + (SPARK_WIDTH - 4) * number / max(len(points) - 1, 1)
-        return f"{across:.1f},{SPARK_HEIGHT - 3 - (SPARK_HEIGHT - 6) * (value - lowest) / span:.1f}"
-
-    reward = [spot(number, value) for number, value in enumerate(totals)]
-    utility = [spot(number, point.utility) for number, point in enumerate(points)]
-    return Markup(
-        '<svg class="spark" viewBox="0 0 {} {}" role="img" aria-label="{}"><polygon class="bonus" points="{}"/>'
-        '<polyline class="utility" points="{}"/><polyline class="reward" points="{}"/>{}</svg>'
-    ).format(
-        SPARK_WIDTH,
-        SPARK_HEIGHT,
-        rewards(points),
-        " ".join([*reward, *reversed(utility)]),
-        " ".join(utility),
-        " ".join(reward),
-        Markup('<circle class="dot" cx="{}" cy="{}" r="2.5"/>').format(*reward[-1].split(",")),
-    )
+    said = Interval(value=text.predicted, low=text.low, high=text.high)
+    label = Markup('<circle class="hollow" cx="{}" cy="50%" r="5"/>').format(axis.percent(text.label))
+    return _strip(axis, strokes + _interval(axis, said) + label + _dot(axis, said, floor=False))
 
 
 def _strip(axis: Axis, content: Markup) -> Markup:
@@ -171,41 +146,6 @@ def _dot(axis: Axis, found: Estimated, *, floor: bool) -> Markup:
     )
 
 
-def _frame(x: Axis, y: Axis) -> Markup:
-    """Return the scatter's grid, numbers and titles, and the line on which both scores are equal."""
-    ends = max(x.low, y.low), min(x.high, y.high)
-    diagonal = Markup('<line class="equal" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
-        _across(x, ends[0]), _up(y, ends[0]), _across(x, ends[1]), _up(y, ends[1])
-    )
-    across = Markup("").join(
-        Markup(
-            '<line class="grid" x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/>'
-            '<text x="{0:.1f}" y="{3}" text-anchor="middle">{4}</text>'
-        ).format(_across(x, tick), TOP, HEIGHT - BOTTOM, HEIGHT - BOTTOM + 17, _number(tick))
-        for tick in x.ticks
-    )
-    up = Markup("").join(
-        Markup(
-            '<line class="grid" x1="{1}" x2="{2}" y1="{0:.1f}" y2="{0:.1f}"/>'
-            '<text x="{3}" y="{0:.1f}" dy="0.35em" text-anchor="end">{4}</text>'
-        ).format(_up(y, tick), LEFT, WIDTH - RIGHT, LEFT - 8, _number(tick))
-        for tick in y.ticks
-    )
-    middle = TOP + (HEIGHT - TOP - BOTTOM) / 2
-    titles = Markup(
-        '<text class="title" x="{}" y="{}" text-anchor="middle">label</text>'
-        '<text class="title" transform="translate(12 {}) rotate(-90)" text-anchor="middle">rubric score</text>'
-    ).format(LEFT + (WIDTH - LEFT - RIGHT) / 2, HEIGHT - 6, middle)
-    return across + up + diagonal + titles
-
-
-def _across(axis: Axis, value: float) -> float:
-    return LEFT + (WIDTH - LEFT - RIGHT) * axis.share(value)
-
-
-def _up(axis: Axis, value: float) -> float:
-    return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * axis.share(value)
-
-
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Return a number of an axis."""
     return show(value).replace("-", "\N{MINUS SIGN}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rubriclab.combination import Term
 from rubriclab.data.scale import show
 from rubriclab.report.wording import count, counted, excerpt, figure, listed
 from rubriclab.rubric import Criterion, Evidence, Part, Provenance, Rubric
@@ -12,6 +13,7 @@ from rubriclab.rubric import Criterion, Evidence, Part, Provenance, Rubric
 if TYPE_CHECKING:
     from rubriclab.methods.method import UnitVerdict
     from rubriclab.scoring.score import CriterionScore
+    from rubriclab.training_record import Cell
 
 ANSWERS = ("yes", "no", "n/a")
 
@@ -50,13 +52,17 @@ def tally(criteria: Sequence[Criterion], which: str = "") -> str:
 
 def contents(criteria: Sequence[Criterion]) -> str:
     """Return what a rubric consists of, such as `5 criteria` or `12 questions in 4 sub-dimensions`."""
-    kinds = [[each for each in criteria if each.kind == kind] for kind in ("hypothesis", "question", "score")]
-    hypotheses, questions, scores = kinds
+    kinds = [
+        [each for each in criteria if each.kind == kind] for kind in ("hypothesis", "question", "score", "measure")
+    ]
+    hypotheses, questions, scores, measures = kinds
     traits = {question.trait for question in questions}
+    mixed = sum(map(bool, kinds)) > 1
     told = (
-        counted(len(hypotheses), "criterion"),
+        counted(len(hypotheses), "graded criterion" if mixed else "criterion"),
         f"{count(len(questions), 'question')} in {count(len(traits), 'sub-dimension')}",
         f"{count(len(scores), 'score')} of the whole aspect",
+        count(len(measures), "surface measure"),
     )
     return listed(words for words, found in zip(told, kinds, strict=True) if found)
 
@@ -122,8 +128,38 @@ def verdict(found: UnitVerdict) -> str:
     return f"{found.value:.0%} of the scale"
 
 
-def standing(criterion: Criterion) -> str:
+def terms(rubric: Rubric) -> dict[str, Term]:
+    """Return what each criterion counts for, by its id; empty for a rubric that combines nothing."""
+    return {term.criterion: term for term in rubric.combination.terms} if rubric.combination else {}
+
+
+def weight(term: Term) -> str:
+    """Return a share of the whole with its interval, as `19 % [14, 25]`."""
+    return f"{_percent(term.weight)} % [{_percent(term.low)}, {_percent(term.high)}]"
+
+
+def selected(term: Term) -> str:
+    """Return how often a criterion was chosen when the training groups were drawn anew, as `94 %`."""
+    return f"{_percent(term.selected)} %"
+
+
+def weighing(term: Term | None) -> str:
+    """Return what a criterion counts for and how firmly it was chosen; empty where nothing is combined."""
+    return "" if term is None else f"weight {weight(term)}, chosen in {selected(term)} of resamples"
+
+
+def question_weight(part: Part, question: Criterion, terms: Mapping[str, Term]) -> str:
+    """Return what one of a part's questions counts for; empty where nothing is combined and all count the same."""
+    if question.id in terms:
+        return weighing(terms[question.id])
+    same = len({each.weight for each in part.criteria if each.question}) == 1
+    return "" if same else f"weight {show(round(question.weight, 2))}"
+
+
+def standing(criterion: Criterion, term: Term | None = None) -> str:
     """Return the weight, where a criterion shares the score with others, and how it went with the training labels."""
+    if term is not None:
+        return f"{weighing(term)}; {training_pearson(criterion.evidence)}"
     if criterion.kind == "score":
         return training_pearson(criterion.evidence) if criterion.evidence.judged else ""
     return f"weight {show(criterion.weight)}; {training_pearson(criterion.evidence)}"
@@ -159,17 +195,29 @@ def answers(evidence: Evidence) -> str:
     return ", ".join([*given, f"{missing} missing"] if missing > 0 else given)
 
 
-def answered(part: CriterionScore, criterion: Criterion | None) -> str:
+def answered(part: CriterionScore | Cell, criterion: Criterion | None, *, whole: bool = True) -> str:
     """Return what the judge said of a text by one criterion: a score, or a question's `yes`, `no` or `n/a`.
 
-    Questions that were asked of a text in parts or units may have a score between both answers, shown to two decimals.
+    Questions that were not asked of the `whole` text, but in parts or units, may have a score between both answers,
+    shown to two decimals.
     """
     if part.score is None:
         return "none" if part.applies else "n/a"
-    if criterion is None or criterion.question is None or part.score not in (0, 1) or part.units:
+    if criterion is None or criterion.question is None or part.score not in (0, 1) or not whole:
         return show(round(part.score, 2))
     better = criterion.question.better
     return better if part.score == 1 else {"yes": "no", "no": "yes"}[better]
+
+
+def contribution(points: float) -> str:
+    """Return what a criterion adds to the score of an average text, as `added +0.40`."""
+    return f"added {points:+.2f}"
+
+
+def score_interval(ends: tuple[float, float]) -> str:
+    """Return what holds the score that people would give, as `[2.5, 3.75]`."""
+    low, high = (show(round(end, 2)) for end in ends)
+    return f"[{low}, {high}]"
 
 
 def origin(evidence: Evidence) -> str:
@@ -188,3 +236,7 @@ def carried(criterion: Criterion) -> str:
         f"The judge is shown {count(len(texts), 'labelled text')}{sources}, in full. This rubric and every pack of it "
         "hold them: mind that before you share it."
     )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:z.0f}"

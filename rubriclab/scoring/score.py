@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rubriclab.combination import Combination, combine
 from rubriclab.data.aspect import task_words
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.jointly import judge_all
 from rubriclab.methods.method import Rated, UnitVerdict
-from rubriclab.rubric import Part, Rubric
+from rubriclab.rubric import DIGITS, Rubric
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,8 @@ class CriterionScore:
     """A text's score by one criterion, `None` where the judge gave none, and the judge's reason or what went wrong.
 
     Questions score 1 where the answer speaks for the text, else 0; the mean of that over its units, where a text is
-    judged piece by piece. `applies`, `weight` and `units` are as in `Rated`.
+    judged piece by piece. `applies`, `weight` and `units` are as in `Rated`. `contribution` is what the criterion adds
+    to the score of an average text, in points, where the rubric combines criteria by learned weights.
     """
 
     id: str
@@ -30,6 +33,7 @@ class CriterionScore:
     applies: bool = True
     weight: float | None = None
     units: tuple[UnitVerdict, ...] = ()
+    contribution: float | None = None
 
     @property
     def answers_missing(self) -> int:
@@ -41,14 +45,21 @@ class CriterionScore:
     def to_row(self) -> dict[str, Any]:
         """Return the score as one JSON object, without what its method does not know."""
         row = asdict(self)
-        return {
-            name: value for name, value in row.items() if name not in ("weight", "units") or value not in (None, ())
-        }
+        unknown = {name for name in ("weight", "units", "contribution") if row[name] in (None, ())}
+        return {name: value for name, value in row.items() if name not in unknown}
+
+
+# A score, its interval, and what they rest on.
+Found = tuple[float | None, tuple[float, float] | None, tuple[CriterionScore, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A text's score on the rubric's scale, or in `unscored` the reason for its absence; exactly one of them is set."""
+    """A text's score on the rubric's scale, or in `unscored` the reason for its absence; exactly one of them is set.
+
+    `interval` is what holds the score that people would give, with the confidence of the rubric's combination; `None`
+    where there is no score, or the rubric has no intervals.
+    """
 
     id: str
     aspect: str
@@ -57,6 +68,12 @@ class Score:
     unscored: str | None
     rubric: str
     judge: str
+    interval: tuple[float, float] | None = None
+
+    @property
+    def width(self) -> float | None:
+        """How wide the interval is, in points of the scale."""
+        return None if self.interval is None else round(self.interval[1] - self.interval[0], DIGITS)
 
     @property
     def answers(self) -> int:
@@ -69,8 +86,9 @@ class Score:
         return sum(criterion.answers_missing for criterion in self.criteria)
 
     def to_row(self) -> dict[str, Any]:
-        """Return the score as one JSON object."""
-        return {**asdict(self), "criteria": [criterion.to_row() for criterion in self.criteria]}
+        """Return the score as one JSON object, without an interval where there is none."""
+        row = {**asdict(self), "criteria": [criterion.to_row() for criterion in self.criteria]}
+        return row if self.interval else {name: value for name, value in row.items() if name != "interval"}
 
 
 def assignment_of(rubric: Rubric) -> Assignment:
@@ -85,22 +103,19 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
     assignment = assignment_of(rubric)
-    results = await asyncio.gather(*(_score(part, example, assignment, judge) for part in rubric.parts))
-    values = [value for value, _ in results if value is not None]
-    criteria = tuple(
-        CriterionScore(r.criterion, r.score, r.reason, r.applies, r.weight, r.units)
-        for _, ratings in results
-        for r in ratings
-    )
-    complete = len(values) == len(results)
+    if rubric.combination:
+        value, interval, criteria = await _combined(rubric, rubric.combination, example, assignment, judge)
+    else:
+        value, interval, criteria = await _mean_of_parts(rubric, example, assignment, judge)
     return Score(
         id=example.id,
         aspect=rubric.aspect.name,
-        score=sum(values) / len(values) if complete else None,
+        score=value,
         criteria=criteria,
-        unscored=None if complete else _why(criteria),
+        unscored=_why(criteria) if value is None else None,
         rubric=name,
         judge=judge.name,
+        interval=interval,
     )
 
 
@@ -109,10 +124,44 @@ def unscored(row_id: str, reason: str, rubric: Rubric, name: str, judge: Judge) 
     return Score(row_id, rubric.aspect.name, None, (), reason, name, judge.name)
 
 
-async def _score(
-    part: Part, example: Example, assignment: Assignment, judge: Judge
-) -> tuple[float | None, tuple[Rated, ...]]:
-    return await METHODS[part.method].score(example, part, assignment, judge)
+async def _mean_of_parts(rubric: Rubric, example: Example, assignment: Assignment, judge: Judge) -> Found:
+    """Return the mean of the parts' own scores; every part is needed."""
+    results = await _by_part(rubric, example, assignment, judge)
+    values = [value for value, _ in results if value is not None]
+    criteria = tuple(_criterion(rated) for _, ratings in results for rated in ratings)
+    return (sum(values) / len(values) if len(values) == len(results) else None), None, criteria
+
+
+async def _combined(
+    rubric: Rubric, combination: Combination, example: Example, assignment: Assignment, judge: Judge
+) -> Found:
+    """Return the score by learned weights, with its interval and each criterion's share."""
+    if combination.ask == "in one call":
+        ratings = await judge_all(example, rubric.parts, assignment, judge)
+    else:
+        results = await _by_part(rubric, example, assignment, judge)
+        ratings = tuple(rated for _, own in results for rated in own)
+    found = combine(combination, {r.criterion: r.score for r in ratings if r.applies}, rubric.scale)
+    interval = None if found.low is None or found.high is None else (found.low, found.high)
+    return (
+        found.score,
+        interval,
+        tuple(_criterion(rated, found.contributions.get(rated.criterion)) for rated in ratings),
+    )
+
+
+async def _by_part(
+    rubric: Rubric, example: Example, assignment: Assignment, judge: Judge
+) -> list[tuple[float | None, tuple[Rated, ...]]]:
+    """Return each part's own score of the text, and its ratings."""
+    parts = (METHODS[part.method].score(example, part, assignment, judge) for part in rubric.parts)
+    return await asyncio.gather(*parts)
+
+
+def _criterion(rated: Rated, contribution: float | None = None) -> CriterionScore:
+    return CriterionScore(
+        rated.criterion, rated.score, rated.reason, rated.applies, rated.weight, rated.units, contribution
+    )
 
 
 def _why(criteria: Sequence[CriterionScore]) -> str:

@@ -7,7 +7,7 @@ import shutil
 import pytest
 from commands import LABELLED, Commands
 
-LEARN = ("learn", LABELLED, "--task", "summarization", "--scale", "1:5")
+LEARN = ("learn", LABELLED, "--task", "summarization", "--scale", "1:5", "--method", "hypoeval")
 
 
 @pytest.fixture(scope="session")

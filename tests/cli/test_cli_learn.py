@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from commands import LABELLED, Commands
 
-TASK = ("--task", "summarization", "--aspect", "coherence")
+TASK = ("--task", "summarization", "--aspect", "coherence", "--method", "hypoeval")
 LEARN = ("learn", LABELLED, *TASK)
 ROWS = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
 

@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 from commands import HELDOUT, Commands
 
+from rubriclab.combination import Calibration, Combination, Conformal, Term
+from rubriclab.rubric import Effort
+from rubriclab.store import open_store
+
 TEXTS = HELDOUT.read_bytes().splitlines(keepends=True)[:12]
 ROWS = [json.loads(line) for line in TEXTS]
 
@@ -137,3 +141,113 @@ def test_a_rubric_has_to_be_named(learned: Commands) -> None:
     done = learned("score", HELDOUT)
     assert (done.code, done.out) == (2, "")
     assert "Missing option '--rubric'" in done.err
+
+
+@pytest.fixture
+def weighed(own: Commands) -> Commands:
+    """The store with weighed@1: news@1 with equal weights for its criteria, and intervals that vary in width."""
+    with open_store(str(own.folder / "store.db")) as store:
+        news = store.load("news@1")
+        ids = [criterion.id for criterion in news.rubric.criteria]
+        share = 1 / len(ids)
+        terms = tuple(Term(criterion=i, weight=share, center=3, spread=1, low=0, high=1, selected=1) for i in ids)
+        combination = Combination(
+            recipe="equal",
+            terms=terms,
+            calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4)),
+            conformal=Conformal(errors=(0.5,) * 9, unrest=1),
+        )
+        for name, made in (("weighed", combination), ("small", combination.model_copy(update={"conformal": None}))):
+            store.save(name, news.rubric.model_copy(update={"combination": made}), news.provenance, Effort())
+    return own
+
+
+def widths(rows: list[dict[str, Any]]) -> list[float]:
+    """Return how wide each row's interval is."""
+    return [round(row["interval"][1] - row["interval"][0], 6) for row in rows]
+
+
+def test_a_combined_rubric_gives_intervals_and_contributions(weighed: Commands, scores: list[dict[str, Any]]) -> None:
+    rows = weighed("score", "-", "--rubric", "weighed", stdin=b"".join(TEXTS)).rows
+    assert all(list(row)[-1] == "interval" for row in rows)
+    for row, plain in zip(rows, scores, strict=True):
+        # Equal weights around 3 with a slope of 1 are the mean of the ratings.
+        assert row["score"] == pytest.approx(plain["score"], abs=1e-6)
+        assert row["interval"][0] <= row["score"] <= row["interval"][1]
+        added = [criterion.pop("contribution") for criterion in row["criteria"]]
+        assert sum(added) == pytest.approx(row["score"] - 3, abs=1e-5)
+        assert row["criteria"] == plain["criteria"]
+    assert len(set(widths(rows))) > 3
+
+
+def test_texts_with_wide_intervals_go_to_a_person_as_they_came(weighed: Commands) -> None:
+    lines = [*TEXTS, b'{"output": " "}\n']
+    plain = weighed("score", "-", "--rubric", "weighed", stdin=b"".join(lines)).rows
+    above = sorted(widths(plain[:-1]))[6]
+    options = ("--rubric", "weighed", "--abstain-above", above, "--to-person", "people.jsonl")
+    done = weighed("score", "-", *options, stdin=b"".join(lines))
+    wide = [width > above for width in widths(plain[:-1])]
+    assert 0 < sum(wide) < 12
+    assert done.rows == [{**row, "abstained": w} for row, w in zip(plain, [*wide, False], strict=True)]
+    kept = [json.loads(line) for line in (weighed.folder / "people.jsonl").read_bytes().splitlines()]
+    assert kept == [row for row, w in zip(ROWS, wide, strict=True) if w]
+    assert done.err.splitlines()[-2:] == [
+        "12 texts scored by weighed@1, 1 unscored",
+        f"{sum(wide)} of 12 texts go to a person in people.jsonl: interval wider than {above:.3f}".rstrip("0"),
+    ]
+
+
+def test_the_counts_are_in_the_summary_as_json(weighed: Commands) -> None:
+    options = ("--rubric", "weighed", "-o", "scores.jsonl", "--json", "--abstain-above", 0.1)
+    summary = weighed("score", "-", *options, stdin=b"".join(TEXTS)).json
+    assert (summary["rows"], summary["abstained"], summary["to_person"]) == (12, 12, None)
+    again = weighed("score", "-", *options, "--to-person", "people.jsonl", stdin=b"".join(TEXTS)).json
+    assert (again["abstained"], again["to_person"]) == (12, "people.jsonl")
+
+
+def test_rows_of_tables_reach_a_person_with_all_their_columns(weighed: Commands) -> None:
+    write_csv(weighed.folder / "texts.csv", {"id": "key", "source": "article", "output": "summary", "system": "by"})
+    mapping = "id=key,source=article,output=summary"
+    options = ("--rubric", "weighed", "--map", mapping, "--abstain-above", 0.1, "--to-person", "people.jsonl")
+    assert len(weighed("score", "texts.csv", *options).rows) == 12
+    kept = [json.loads(line) for line in (weighed.folder / "people.jsonl").read_bytes().splitlines()]
+    named = {"id": "key", "source": "article", "output": "summary", "system": "by"}
+    assert kept == [{column: str(row[field]) for field, column in named.items()} for row in ROWS]
+
+
+def test_rows_of_an_earlier_run_do_not_stand_where_nothing_goes_to_a_person(weighed: Commands) -> None:
+    (weighed.folder / "people.jsonl").write_text("{}\n")
+    options = ("--rubric", "weighed", "--abstain-above", 4, "--to-person", "people.jsonl")
+    done = weighed("score", "-", *options, stdin=b"".join(TEXTS))
+    assert not any(row["abstained"] for row in done.rows)
+    assert (weighed.folder / "people.jsonl").read_bytes() == b""
+    assert done.err.splitlines()[-1] == "0 of 12 texts go to a person in people.jsonl: interval wider than 4"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("news@1", "--abstain-above", 1), "--abstain-above: news@1 gives no intervals, as it does not combine its"),
+        (
+            ("small", "--abstain-above", 1),
+            "--abstain-above: small@1 gives no intervals, as it was learned from too few",
+        ),
+        (("weighed", "--abstain-above", 0), "--abstain-above: got 0, expected a width above 0"),
+        (("weighed", "--abstain-above", "nan"), "--abstain-above: got nan, expected a width above 0"),
+        (("weighed", "--to-person", "people.jsonl"), "--to-person needs to know which texts are for a person;"),
+        (("weighed", "--abstain-above", 1, "--to-person", "-"), "--to-person: - is where the scores go."),
+        (
+            ("weighed", "--abstain-above", 1, "-o", "a.jsonl", "--to-person", "./a.jsonl"),
+            "--to-person: ./a.jsonl is where the scores go.",
+        ),
+        (("weighed", "--abstain-above", 1, "--to-person", HELDOUT), "The rows for a person would overwrite"),
+        (("weighed", "--abstain-above", 1, "--to-person", "no/where"), "no/where cannot be written:"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
+)
+def test_abstaining_that_makes_no_sense_is_refused(
+    weighed: Commands, arguments: tuple[object, ...], complaint: str
+) -> None:
+    done = weighed("score", HELDOUT, "--rubric", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert done.error.startswith(complaint)

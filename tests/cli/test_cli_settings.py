@@ -117,7 +117,7 @@ def test_a_fault_is_told_with_its_name_what_came_and_what_was_expected(pair, com
     assert refused(SEEVAL, (), [pair]) == told
 
 
-@pytest.mark.parametrize("name", tuple(METHODS))
+@pytest.mark.parametrize("name", METHOD_NAMES)
 def test_the_published_behaviour_can_be_asked_for_of_every_method(name):
     method = METHODS[name]
     found = method_settings(method, [f"{name}.preset=published"])

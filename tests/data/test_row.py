@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubriclab.data import Example, Fault
+from rubriclab.data import Example, Fault, parse_mapping
+from rubriclab.data.example import named_annotations
 from rubriclab.data.row import example_of
 
 
@@ -150,7 +151,7 @@ def test_an_aspect_needs_a_name():
     assert refused({"output": "A", "scores": {" ": 4}}).came == "an aspect without a name"
 
 
-@pytest.mark.parametrize("ratings", [4, "4 5", {"a": 4}, [4, None], [4, "5"], [4, math.nan], [True]])
+@pytest.mark.parametrize("ratings", [4, "4 5", [4, None], [4, "5"], [4, math.nan], [True]])
 def test_annotations_are_lists_of_finite_numbers(ratings):
     assert refused({"output": "A", "annotations": {"coherence": ratings}}).field == "annotations.coherence"
 
@@ -235,3 +236,62 @@ def test_every_row_is_an_example_of_good_values_or_a_fault_in_one_line(row, type
         assert answer.group
         assert all(map(math.isfinite, answer.scores.values()))
         assert all(math.isfinite(score) for scores in answer.annotations.values() for score in scores)
+
+
+def test_annotations_of_raters_with_names_keep_them():
+    example = taken(annotations={"coherence": {"anna": 4, "ben": 5, "cem": None}, "fluency": [1, 2]})
+    assert example.annotations == {"coherence": (4.0, 5.0), "fluency": (1.0, 2.0)}
+    assert example.raters == {"coherence": ("anna", "ben")}
+    assert named_annotations(example, "coherence") == {"anna": 4.0, "ben": 5.0}
+    assert named_annotations(example, "fluency") == {}
+
+
+def test_raters_may_have_columns_of_their_own():
+    row = {
+        "output": "A",
+        "annotations.coherence.anna": "4",
+        "annotations.coherence.ben": "",
+        "annotations.fluency": "4,5",
+    }
+    example = example_of(row, "table.csv", 2, typed=False)
+    assert example.annotations == {"coherence": (4.0,), "fluency": (4.0, 5.0)}
+    assert example.raters == {"coherence": ("anna",)}
+    mapped = example_of({"output": "A", "coh_a": 3}, "rows", 1, parse_mapping("annotations.coherence.anna=coh_a"))
+    assert named_annotations(mapped, "coherence") == {"anna": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("fields", "where", "came"),
+    [
+        ({"annotations": {"coherence": {"anna": 4, " anna ": 5}}}, "annotations.coherence", "the rater 'anna' twice"),
+        (
+            {"annotations": {"coherence": {"anna": 4}}, "annotations.coherence.anna": 5},
+            "annotations.coherence",
+            "the rater 'anna' twice",
+        ),
+        (
+            {"annotations": {"coherence": [4]}, "annotations.coherence.anna": 5},
+            "annotations.coherence",
+            "both a list and named raters",
+        ),
+        ({"annotations": {"coherence": {"anna": math.nan}}}, "annotations.coherence.anna", "NaN"),
+        ({"annotations": {"coherence": {"anna": True}}}, "annotations.coherence.anna", "true"),
+        ({"annotations": {"coherence": {"anna": "4"}}}, "annotations.coherence.anna", "the text '4'"),
+        ({"annotations": {"coherence": {"anna": [4]}}}, "annotations.coherence.anna", "a list of 1"),
+        ({"annotations": {"coherence": {" ": 4}}}, "annotations.coherence", "a rater without a name"),
+        ({"annotations.coherence.": 4}, "annotations.coherence", "a rater without a name"),
+        ({"annotations": {"coherence": {"anna\ud800": 4}}}, "annotations.coherence", "bytes that are not UTF-8"),
+    ],
+)
+def test_named_annotations_that_cannot_be_are_faults(fields, where, came):
+    fault = refused({"output": "A", **fields})
+    assert fault.field == where
+    assert fault.came.startswith(came)
+
+
+@pytest.mark.parametrize(
+    "annotations", [None, {}, {"coherence": None}, {"coherence": {}}, {"coherence": {"anna": None}}]
+)
+def test_no_annotations_are_none(annotations):
+    example = taken(annotations=annotations)
+    assert (example.annotations, example.raters) == ({}, {})

@@ -15,6 +15,7 @@ from server import Brain, RunningServer
 KEY = "sk-nobody-may-ever-see-this"
 MODEL = "openai/fake"
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5", "--name", "news")
+HYPOEVAL = (*TASK, "--method", "hypoeval")
 # HypoEval in little: some ninety requests for twelve texts, through every one of its steps.
 LITTLE = tuple(
     f"--set=hypoeval.{setting}"
@@ -46,7 +47,7 @@ def commands_at(server: RunningServer, folder: Path) -> Commands:
 
 def learn_little(commands: Commands, *more: object, **environment: str) -> Done:
     """Return how learning from twelve texts ended."""
-    return commands("learn", texts(commands.folder, 12), *TASK, *LITTLE, "--json", *more, **environment)
+    return commands("learn", texts(commands.folder, 12), *HYPOEVAL, *LITTLE, "--json", *more, **environment)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 import hypoeval_brain
 import pytest
 from commands import HELDOUT, Commands
-from flow_server import LITTLE, MODEL, TASK, Little, learn_little, texts
+from flow_server import HYPOEVAL, LITTLE, MODEL, Little, learn_little, texts
 from server import RANDOM_FAULTS, RunningServer
 
 DEAD = ("--api-base", "http://127.0.0.1:9/v1", "--attempts", 1)
@@ -166,7 +166,7 @@ def test_an_unknown_price_cannot_be_capped(provider: RunningServer, asking: Comm
 
 
 def test_dry_run_sends_nothing_and_knows_no_price(provider: RunningServer, asking: Commands) -> None:
-    done = asking("learn", texts(asking.folder, 12), *TASK, *LITTLE, "--dry-run")
+    done = asking("learn", texts(asking.folder, 12), *HYPOEVAL, *LITTLE, "--dry-run")
     assert f"judge {MODEL}: at most" in done.out
     assert done.out.count("price unknown (--price)") == 2
     assert provider.requests.total() == 0

@@ -12,7 +12,7 @@ from pathlib import Path
 import hypoeval_brain
 import pytest
 from commands import HELDOUT, Commands, Done
-from flow_server import KEY, MODEL, TASK, Killing, commands_at, texts
+from flow_server import HYPOEVAL, KEY, MODEL, Killing, commands_at, texts
 from server import SNAPSHOT, RunningServer
 
 from rubriclab.methods.hypoeval import HypoEvalSettings
@@ -45,7 +45,7 @@ class Learned:
 
 
 def learn(commands: Commands, *more: object) -> tuple[object, ...]:
-    return ("learn", texts(commands.folder, 30), *TASK, "--json", *more)
+    return ("learn", texts(commands.folder, 30), *HYPOEVAL, "--json", *more)
 
 
 @pytest.fixture(scope="module")

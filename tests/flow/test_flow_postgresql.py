@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commands import HELDOUT, LABELLED, Commands
-from flow_server import TASK, Little, learn_little, texts
+from flow_server import HYPOEVAL, TASK, Little, learn_little, texts
 from server import RunningServer
 
 from rubriclab.store.engine import address, shown
@@ -11,9 +11,9 @@ from rubriclab.store.engine import address, shown
 
 def test_versions_and_answers_live_on_the_server(rubriclab: Commands, schema: str) -> None:
     there = Commands(rubriclab.folder, RUBRICLAB_STORE=schema)
-    done = there("learn", LABELLED, *TASK, "--json", "--judge", "embedded")
+    done = there("learn", LABELLED, *HYPOEVAL, "--json", "--judge", "embedded")
     assert (done.json["rubric"], done.json["new"]) == ("news@1", True)
-    here = rubriclab("learn", LABELLED, *TASK, "--json", "--judge", "embedded")
+    here = rubriclab("learn", LABELLED, *HYPOEVAL, "--json", "--judge", "embedded")
     assert done.json["digest"] == here.json["digest"]
     assert there("score", HELDOUT, "--rubric", "news").rows == rubriclab("score", HELDOUT, "--rubric", "news").rows
     assert there("tag", "news@1", "production").out == "news@1 is production\n"

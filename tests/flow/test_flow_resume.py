@@ -7,7 +7,7 @@ import signal
 import hypoeval_brain
 import pytest
 from commands import Commands
-from flow_server import LITTLE, TASK, Killing, Little, learn_little, texts
+from flow_server import HYPOEVAL, LITTLE, Killing, Little, learn_little, texts
 from server import RunningServer
 
 IN_FLIGHT = 8
@@ -48,7 +48,7 @@ def test_killed_with_requests_in_flight_it_repeats_at_most_those(
 ) -> None:
     for requests in (20, 30):
         provider.brain = killing = Killing(at=requests)
-        killing.victim = asking.start("learn", texts(asking.folder, 12), *TASK, *LITTLE)
+        killing.victim = asking.start("learn", texts(asking.folder, 12), *HYPOEVAL, *LITTLE)
         assert killing.victim.wait().code == -9
     provider.brain = hypoeval_brain.reply
     done = learn_little(asking)
@@ -61,7 +61,7 @@ def test_ctrl_c_ends_with_one_line_and_the_same_command_goes_on(
     provider: RunningServer, asking: Commands, little: Little
 ) -> None:
     provider.brain = killing = Killing(at=40, number=signal.SIGINT)
-    killing.victim = asking.start("learn", texts(asking.folder, 12), *TASK, *LITTLE)
+    killing.victim = asking.start("learn", texts(asking.folder, 12), *HYPOEVAL, *LITTLE)
     done = killing.victim.wait()
     assert (done.code, done.out) == (130, "")
     assert done.err.strip() == "interrupted; run the same command again to go on: answers so far are kept"
@@ -73,7 +73,7 @@ def test_two_processes_that_learn_into_one_store_at_once_both_succeed(
     provider: RunningServer, asking: Commands, little: Little
 ) -> None:
     file = texts(asking.folder, 12)
-    both = [asking.start("learn", file, *TASK, *LITTLE, "--json", "--seed", seed) for seed in (42, 7)]
+    both = [asking.start("learn", file, *HYPOEVAL, *LITTLE, "--json", "--seed", seed) for seed in (42, 7)]
     first, second = (started.wait() for started in both)
     assert first.json["digest"] == little.digest
     assert first.json["digest"] != second.json["digest"]

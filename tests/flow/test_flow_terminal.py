@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from commands import HELDOUT, LABELLED, SCRIPT, Commands
-from flow_server import TASK
+from flow_server import HYPOEVAL
 
-LEARN = [SCRIPT, "learn", LABELLED, *TASK, "--judge", "embedded"]
+LEARN = [SCRIPT, "learn", LABELLED, *HYPOEVAL, "--judge", "embedded"]
 
 
 def on_a_terminal(commands: Commands, *command: object) -> tuple[str, str]:

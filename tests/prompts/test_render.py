@@ -11,6 +11,7 @@ from hypoeval_scripts import ASPECT, assignment, criterion, example, examples, f
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError, meta
+from jointly_scripts import PARTS
 from overall_scripts import OVERALL, overall, part, whole
 from overall_scripts import learn as learn_overall
 
@@ -23,6 +24,7 @@ from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.propose import Material, propose_prompt, refine
 from rubriclab.methods.hypoeval.rate import rate_prompt, rate_together_prompt
+from rubriclab.methods.jointly.prompt import judge_prompt
 from rubriclab.methods.method import Lesson, silent
 from rubriclab.methods.seeval.explain import Mistake, refine_prompt
 from rubriclab.prompts import Prompt, Repair, render
@@ -76,7 +78,7 @@ class Watched(EmbeddedJudge):
 def real() -> dict[str, list[Prompt]]:
     """Return the prompts of whole runs of learning, by template."""
     found: dict[str, list[Prompt]] = {}
-    for prompt in [*of_hypoeval(), *of_overall_scores(), *of_checklists(), *of_units()]:
+    for prompt in [*of_hypoeval(), *of_overall_scores(), *of_checklists(), *of_units(), *of_all_in_one_call()]:
         found.setdefault(prompt.name, []).append(prompt)
     return found
 
@@ -115,6 +117,11 @@ def of_units() -> list[Prompt]:
         learned = asyncio.run(learned_by(judge, name, aspect, **chosen))
         asyncio.run(improve_text(learned, PIECEWISE[0], judge, "it@1"))
     return judge.asked
+
+
+def of_all_in_one_call() -> list[Prompt]:
+    shown = [PARTS, *((part,) for part in PARTS)]
+    return [judge_prompt(text, parts, assignment()) for parts in shown for text in (TEXT, TEXTS[0])]
 
 
 async def learned_by(judge, name: str, aspect: str, **chosen) -> Rubric:
@@ -192,7 +199,7 @@ def test_the_reply_s_schema_closes_the_question_with_its_fields_in_order(real, n
     schema = json.loads(user(prompt).rsplit("\n", 1)[1])
     model = prompt.reply.model_json_schema()
     assert list(schema["properties"]) == list(model["properties"])
-    assert schema["required"] == model["required"]
+    assert schema.get("required") == model.get("required")
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 from rich.console import Console, RenderableType
@@ -244,3 +245,9 @@ def hostile_evaluation(
     values = np.array([math.nan if score.score is None else score.score for score in scores])
     evaluators = [Evaluator(rubric.ref, values), Evaluator(f"floor: {words} ({words})", values)]
     return [rubric], evaluate(texts, evaluators, aspect), {rubric.ref: scores}, texts
+
+
+def shapes(drawing: str, tag: str, style: str) -> list[dict[str, str]]:
+    """Return the attributes of a drawing's shapes of one class; the drawing must be well-formed."""
+    found = ET.fromstring(drawing).iter(tag)
+    return [dict(shape.attrib) for shape in found if shape.get("class") == style]

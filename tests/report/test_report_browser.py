@@ -1,7 +1,9 @@
-"""The page in a real browser, where one is installed; what it must not do is also tested without one."""
+"""The pages in a real browser, where one is installed; what they must not do is also tested without one."""
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import shutil
 import subprocess
@@ -11,9 +13,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from report_samples import hostile_evaluation
+from joint_samples import hostile_joint, joint_record, joint_version
+from report_samples import examples, hostile_evaluation, results_of, scores_of, version
 
-from rubriclab.report.html import evaluation_report
+from rubriclab.report.html import evaluation_report, training_report
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 TRACKER = "tracker.example"
@@ -22,6 +25,43 @@ HOSTILE = (
     f"</style></title><img src=http://{TRACKER}/image onerror=\"document.title='pwned'\"> \"'> "
     f"<svg onload=\"document.title='pwned'\"></svg><link rel=stylesheet href=http://{TRACKER}/style> \u202eturned\u200f"
 )
+# A telephone and a desk, in pixels; and the least contrast of text (WCAG 2.2, success criterion 1.4.3).
+PHONE, DESK = 390, 1280
+CONTRAST = 4.5
+# Every page in frames of both widths and colour schemes, and what a script outside of them finds there.
+LOOK = """
+const light = c => c.map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+  .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0)
+const rgb = c => (c.match(/[\\d.]+/g) || []).map(Number)
+const solid = c => c.length > 2 && (c.length < 4 || c[3] > 0)
+const papers = new Map()
+function paper(element, view) {
+  if (!papers.has(element)) {
+    const c = rgb(view.getComputedStyle(element).backgroundColor)
+    papers.set(element, solid(c) ? c.slice(0, 3) : paper(element.parentElement, view))
+  }
+  return papers.get(element)
+}
+function look(frame) {
+  const page = frame.contentDocument, view = frame.contentWindow, low = {}, wide = []
+  page.querySelectorAll('details').forEach(each => each.open = true)
+  const elements = [...page.body.querySelectorAll('*')]
+  const edge = page.documentElement.clientWidth + 1
+  for (const element of elements) {
+    if (element.getBoundingClientRect().right > edge) wide.push(element.outerHTML.slice(0, 80))
+    if (![...element.childNodes].some(node => node.nodeType === 3 && node.data.trim())) continue
+    const style = view.getComputedStyle(element), ink = rgb(element.closest('svg') ? style.fill : style.color)
+    const [dark, bright] = [light(ink.slice(0, 3)), light(paper(element, view))].sort((a, b) => a - b)
+    const ratio = (bright + .05) / (dark + .05)
+    low[style.color + ' on ' + paper(element, view)] = ratio
+  }
+  const root = page.documentElement
+  return {name: frame.name, scrolls: root.scrollWidth > root.clientWidth, wide, low, paper: paper(page.body, view)}
+}
+onload = () => {
+  document.body.dataset.found = JSON.stringify([...document.querySelectorAll('iframe')].map(look))
+}
+"""
 CONTROL = f"<!DOCTYPE html><title>control</title><p id=here>there</p>{HOSTILE}"
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium on the path")
@@ -80,6 +120,41 @@ def browse(page: str, folder: Path, proxy: Proxy) -> tuple[str, list[str]]:
         check=True,
     )
     return done.stdout, [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
+
+
+def framed(*frames: tuple[str, str, int]) -> str:
+    """Return a page that shows others, each in a colour scheme and width, and says in `data-found` what it found."""
+    shown = "".join(
+        f'<iframe name="{scheme}" style="width:{width}px;height:800px;color-scheme:{scheme}" '
+        f'srcdoc="{html.escape(page)}"></iframe>'
+        for page, scheme, width in frames
+    )
+    return f"<!DOCTYPE html><script>{LOOK}</script><body>{shown}"
+
+
+def test_pages_fit_a_telephone_and_can_be_read_in_both_colour_schemes(tmp_path: Path, proxy: Proxy) -> None:
+    one, texts = version(), examples()
+    scored = {one.ref: scores_of(one, texts, lambda number, _: 1.0 + (number * 3) % 4)}
+    evaluation = evaluation_report([one], results_of([one], scored, texts), scored, texts)
+    training = training_report(joint_version(), joint_record())
+    hostile = training_report(*hostile_joint(HOSTILE + "W" * 60))
+    frames = (
+        *((page, scheme, PHONE) for page in (evaluation, training) for scheme in ("light", "dark")),
+        (training, "light", DESK),
+        (hostile, "light", PHONE),
+    )
+    understood, console = browse(framed(*frames), tmp_path, proxy)
+    assert console == []
+    assert not [url for url in proxy.asked if TRACKER in url]
+    data = re.search('data-found="(.*?)"', understood)
+    assert data
+    found = json.loads(html.unescape(data[1]))
+    assert len(found) == len(frames)
+    for frame in found:
+        assert not frame["scrolls"], frame
+        assert frame["wide"] == [], frame["name"]
+        assert {pair: ratio for pair, ratio in frame["low"].items() if ratio < CONTRAST} == {}, frame["name"]
+        assert (sum(frame["paper"]) < 3 * 128) == (frame["name"] == "dark")
 
 
 def test_hostile_words_do_nothing_in_a_browser(tmp_path: Path, proxy: Proxy) -> None:

@@ -1,26 +1,19 @@
 from __future__ import annotations
 
-import re
 from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_samples import interval
+from report_samples import interval, shapes
 
 from rubriclab.data.scale import Scale
 from rubriclab.report import charts
 from rubriclab.report.charts import Axis
-from rubriclab.rubric import RewardPoint
+from rubriclab.training_record import RecordedText
 
 UNIT = charts.correlation_axis([])
 FIVE = Scale(low=1, high=5, whole=True)
-
-
-def shapes(drawing: str, tag: str, style: str) -> list[dict[str, str]]:
-    """Return the attributes of a drawing's shapes of one class; the drawing must be well-formed."""
-    found = ET.fromstring(drawing).iter(tag)
-    return [dict(shape.attrib) for shape in found if shape.get("class") == style]
 
 
 def test_correlations_are_drawn_from_0_to_1_or_from_further_left() -> None:
@@ -81,56 +74,28 @@ def test_ticks_have_true_minus_signs() -> None:
     assert ">−0.2</text>" in charts.tick_row(charts.correlation_axis([interval(-0.1)]))
 
 
-def test_texts_of_equal_scores_fall_on_one_stronger_dot() -> None:
-    drawing = charts.scatter([(1, 2), (1, 2), (1, 2), (4, 5)], FIVE, "news@1")
-    dots = shapes(drawing, "circle", "dot")
-    assert len(dots) == 2
-    strong, weak = (float(dot["opacity"]) for dot in dots)
-    assert weak == pytest.approx(0.3)
-    assert strong == pytest.approx(1 - 0.7**3, abs=0.01)
-
-
-def test_human_scores_run_across_and_the_rubrics_up() -> None:
-    dots = shapes(charts.scatter([(1, 1), (5, 1), (5, 5)], FIVE, "news@1"), "circle", "dot")
-    first, up, across = sorted((int(dot["cx"]), -int(dot["cy"])) for dot in dots)
-    assert first == (charts.LEFT, -(charts.HEIGHT - charts.BOTTOM))
-    assert sorted((up, across)) == [
-        (charts.WIDTH - charts.RIGHT, -(charts.HEIGHT - charts.BOTTOM)),
-        (charts.WIDTH - charts.RIGHT, -charts.TOP),
-    ]
-
-
-def test_many_texts_do_not_make_a_large_drawing() -> None:
-    pairs = [(1 + 4 * (n % 997) / 997, 1 + 4 * (n % 13) / 13) for n in range(20_000)]
-    assert len(charts.scatter(pairs, FIVE, "news@1")) < 500_000
-
-
-def test_names_in_a_drawing_are_escaped() -> None:
-    drawing = charts.scatter([(1, 1)], FIVE, '"><script>alert(1)</script>\udc80')
-    assert "<script" not in drawing
-    assert ET.fromstring(drawing).get("aria-label") == (
-        'Scatter of 1 texts: label across, score by "><script>alert(1)</script>\\udc80 up'
-    )
-
-
-def test_a_reward_path_ends_at_its_last_point() -> None:
-    points = [RewardPoint(step=s, visits=s, utility=0.9, bonus=1 / s) for s in range(1, 5)]
-    drawing = charts.reward_path(points)
-    (reward,) = shapes(drawing, "polyline", "reward")
-    (dot,) = shapes(drawing, "circle", "dot")
-    assert len(reward["points"].split()) == 4
-    assert reward["points"].split()[-1] == f"{dot['cx']},{dot['cy']}"
-    assert "reward 1.90 to 1.15 over 4 visits" in drawing
-
-
-def test_a_path_of_one_flat_point_is_drawn() -> None:
-    drawing = charts.reward_path([RewardPoint(step=1, visits=1, utility=1.0, bonus=0.0)])
-    assert not re.search("nan|inf", drawing)
-    assert len(shapes(drawing, "circle", "dot")) == 1
-
-
 def test_places_are_told_in_words_too() -> None:
     drawing = charts.places(12.4, 95.0)
     assert "above 12 percent of the other texts by people, above 95 percent by the rubric" in drawing
     assert [dot["cx"] for dot in shapes(drawing, "circle", "hollow")] == ["12.40%"]
     assert [dot["cx"] for dot in shapes(drawing, "circle", "dot")] == ["95.00%"]
+
+
+def test_weights_have_an_axis_in_percent_that_holds_them_and_0() -> None:
+    axis = charts.weight_axis([interval(19.0, 14.0, 25.0), interval(-5.0, -10.0, 1.0)])
+    assert (axis.low, axis.high, axis.ticks) == (-10, 30, (-10, 0, 10, 20, 30))
+    assert charts.weight_axis([]).ticks == (0, 10)
+    assert len(charts.weight_axis([interval(100.0, -100.0, 100.0)]).ticks) <= charts.MOST_TICKS + 1
+
+
+def test_a_text_is_drawn_with_its_label_its_raters_and_the_rubrics_interval() -> None:
+    text = RecordedText(
+        id="a", group="a", output="A.", label=2.0, raters={"x": 1.0, "y": 3.0}, predicted=3.0, low=2.0, high=5.0
+    )
+    drawing = charts.rated(charts.score_axis(FIVE, []), text)
+    assert [dot["cx"] for dot in shapes(drawing, "circle", "hollow")] == ["25.00%"]
+    assert [dot["cx"] for dot in shapes(drawing, "circle", "dot")] == ["50.00%"]
+    assert [(line["x1"], line["x2"]) for line in shapes(drawing, "line", "whisker")] == [("25.00%", "100.00%")]
+    assert len(shapes(drawing, "line", "rater")) == 2
+    alone = charts.rated(UNIT, RecordedText(id="a", group="a", output="A.", label=0.5))
+    assert [dot.get("class") for dot in ET.fromstring(alone).iter("circle")] == ["hollow"]

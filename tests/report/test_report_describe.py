@@ -15,7 +15,7 @@ def test_a_rubric_says_what_it_consists_of() -> None:
     assert describe.contents(QUESTIONS) == "4 questions in 2 sub-dimensions"
     assert describe.contents([question("a")]) == "1 question in 1 sub-dimension"
     assert describe.contents([overall("Why.")]) == "1 score of the whole aspect"
-    assert describe.contents([overall("Why."), criterion()]) == "1 criterion and 1 score of the whole aspect"
+    assert describe.contents([overall("Why."), criterion()]) == "1 graded criterion and 1 score of the whole aspect"
 
 
 def test_questions_are_called_so_and_a_mixture_is_not() -> None:

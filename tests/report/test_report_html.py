@@ -3,14 +3,15 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from joint_samples import joint_version
 from kinds_samples import answers_of, checklist, explained, hostile_kinds, question, shown, unlabelled
+from pages import ALLOWED, ALLOWED_ATTRIBUTES, HOSTILE, Page
 from report_samples import examples, hostile_evaluation, results_of, scores_of, version
 
 from rubriclab.data.aspect import Aspect, find_aspect, task_words
@@ -23,76 +24,11 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning import train
 from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
 from rubriclab.methods.method import Lesson
-from rubriclab.report.html import evaluation_report, typeset
+from rubriclab.report.html import evaluation_report
+from rubriclab.report.html.page import typeset
 from rubriclab.rubric import Effort
 from rubriclab.scoring.score import score_text
 from rubriclab.store.version import Version
-
-VOID = {"meta", "br", "hr", "img", "link", "input"}
-SELF_CLOSING = {"line", "circle", "rect", "path", "polygon", "polyline"}
-TAGS = """
-html head meta title style body header main nav section article h1 h2 h3 h4 p a bdi span strong div figure figcaption
-table caption thead tbody tr th td dl dt dd ul li details summary blockquote
-q svg line circle rect path polygon polyline text
-"""
-ATTRIBUTES = """
-lang charset name content http-equiv id class href aria-label aria-labelledby aria-hidden role dir scope
-x y x1 x2 y1 y2 cx cy r d dy width height points opacity overflow transform text-anchor viewbox
-"""
-ALLOWED, ALLOWED_ATTRIBUTES = set(TAGS.split()), set(ATTRIBUTES.split())
-
-HOSTILE = (
-    "<script>document.title='pwned'</script></style></title><img src=http://tracker.example/x onerror=alert(1)> "
-    "\"'><svg onload=alert(2)> {{ 7*7 }} &lt;b&gt; \u202eturned\u2066 \x1b[31m \x00 <!-- ]]> </article></main>"
-)
-
-
-@dataclass
-class Page(HTMLParser):
-    """A page as a parser reads it: its tags, attributes, words, and whether they are closed in order."""
-
-    text: str
-    tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)
-    comments: list[str] = field(default_factory=list)
-    open: list[str] = field(default_factory=list)
-    content: dict[str, list[str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.feed(self.text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in SELF_CLOSING
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        for tag in self.open:
-            self.content.setdefault(tag, []).append(data)
-        if "style" not in self.open:
-            self.words.append(data)
-
-    def handle_comment(self, data: str) -> None:
-        self.comments.append(data)
-
-    @property
-    def reading(self) -> str:
-        """The words of the page, wherever its lines end."""
-        return " ".join(" ".join(self.words).split())
-
-    def having(self, tag: str) -> list[dict[str, str | None]]:
-        """Return the attributes of every element of one kind."""
-        return [attributes for name, attributes in self.tags if name == tag]
 
 
 def report() -> str:
@@ -414,6 +350,30 @@ def test_hostile_questions_and_texts_add_nothing_and_turn_nothing() -> None:
     assert page.comments == []
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", page.text)
     assert "turned\\u2066" in page.reading
+
+
+def test_a_combined_rubric_shows_weights_intervals_and_what_each_criterion_adds() -> None:
+    one, texts = joint_version(), examples()
+    scored = {
+        one.ref: [
+            replace(
+                score,
+                interval=(1.0, 2.755),
+                criteria=tuple(
+                    replace(each, contribution=-0.4 if each.id == "h01" else 0.25) for each in score.criteria
+                ),
+            )
+            for score in scores_of(one, texts, lambda number, _: 1.0 + (number * 3) % 4)
+        ]
+    }
+    page = Page(evaluation_report([one], results_of([one], scored, texts), scored, texts))
+    assert "weight 19 % [14, 25], chosen in 100 % of resamples" in page.reading
+    assert re.search(r"people \d , rubric \d \[1, 2\.7[56]\]", page.reading)
+    assert re.search(r"h01 linked sentences \d added −0\.40 Reason for", page.reading)
+    assert re.search(r"repeated_trigrams repeated phrases \d added \+0\.25 Reason for", page.reading)
+    assert "3 questions in 2 sub-dimensions, 2 scores of the whole aspect and 1 surface measure" in page.reading
+    assert "On labels that were held out from it, it agrees to a Pearson correlation of 0.66" in page.reading
+    assert {tag for tag, _ in page.tags} <= ALLOWED
 
 
 def test_a_really_learned_rubric_is_reported() -> None:

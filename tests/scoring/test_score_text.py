@@ -6,7 +6,9 @@ from dataclasses import fields
 import pytest
 from hypoeval_scripts import assignment, criterion, example, rating, scripted
 
+from rubriclab.combination import Calibration, Combination, Conformal, Term
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, ReplayMiss
+from rubriclab.judges import FakeJudge
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.rubric import Part, Rubric
 from rubriclab.scoring import CriterionScore, Score, score_text
@@ -110,4 +112,76 @@ def test_a_score_cannot_be_changed():
         "applies",
         "weight",
         "units",
+        "contribution",
     ]
+
+
+def combined(ask="by method", conformal=None, **weights: float) -> Rubric:
+    """Return a rubric whose hypotheses, from one part each, count by weight; their centers are 3, their spreads 1."""
+    terms = tuple(
+        Term(criterion=name, weight=weight, center=3, spread=1, low=0, high=1, selected=1)
+        for name, weight in weights.items()
+    )
+    straight = Calibration(kind="linear", x=(0, 1), y=(3, 4))
+    combination = Combination(recipe="equal", ask=ask, terms=terms, calibration=straight, conformal=conformal)
+    return rubric(*((name,) for name in weights)).model_copy(update={"combination": combination})
+
+
+HALF_A_POINT = Conformal(errors=(0.5,) * 9)
+
+
+async def test_combined_criteria_count_by_their_weights_and_show_what_each_adds():
+    score = await score_text(combined(conformal=HALF_A_POINT, a=0.75, b=0.25), TEXT, judge(a=4, b=1), REF)
+    assert (score.score, score.interval, score.width) == (3.25, (2.75, 3.75), 1.0)
+    assert score.criteria == (
+        CriterionScore("a", 4, "Worth 4.", contribution=0.75),
+        CriterionScore("b", 1, "Worth 1.", contribution=-0.5),
+    )
+
+
+async def test_a_row_shows_interval_and_contributions_where_the_rubric_combines():
+    row = (await score_text(combined(conformal=HALF_A_POINT, a=1.0), TEXT, judge(a=4), REF)).to_row()
+    assert list(row) == ["id", "aspect", "score", "criteria", "unscored", "rubric", "judge", "interval"]
+    assert row["interval"] == (3.5, 4.5)
+    assert row["criteria"] == [{"id": "a", "score": 4, "reason": "Worth 4.", "applies": True, "contribution": 1.0}]
+    without = (await score_text(combined(a=1.0), TEXT, judge(a=4), REF)).to_row()
+    assert "interval" not in without
+    assert without["criteria"][0]["contribution"] == 1.0
+
+
+async def test_a_part_without_any_answer_costs_only_its_weight():
+    score = await score_text(combined(a=0.75, b=0.25), TEXT, judge(a=4, b=None), REF)
+    assert (score.score, score.unscored) == (3.75, None)
+    assert score.criteria[1] == CriterionScore("b", None, "the server is busy", contribution=0.0)
+
+
+async def test_too_little_of_the_weight_means_no_score_no_interval_and_no_contributions():
+    score = await score_text(combined(conformal=HALF_A_POINT, a=0.75, b=0.25), TEXT, judge(a=None, b=4), REF)
+    assert (score.score, score.interval, score.width) == (None, None, None)
+    assert score.unscored == "1 of 2 criteria without a usable rating; the first: the server is busy"
+    assert [criterion.contribution for criterion in score.criteria] == [None, None]
+
+
+async def test_everything_can_be_asked_in_one_call():
+    fake = FakeJudge(lambda _: {"ratings": [rated("a", 4), rated("b", 1)]})
+    score = await score_text(combined(ask="in one call", a=0.75, b=0.25), TEXT, fake, REF)
+    assert [prompt.name for prompt in fake.asked] == ["jointly/judge"]
+    assert [(c.id, c.score, c.contribution) for c in score.criteria] == [("a", 4, 0.75), ("b", 1, -0.5)]
+    assert score.score == 3.25
+
+
+@pytest.mark.parametrize("ask", ["by method", "in one call"])
+async def test_measures_are_counted_here_and_never_asked_about(ask):
+    words = criterion("words").model_copy(update={"kind": "measure", "levels": ()})
+    both = combined(ask=ask, a=0.5, words=0.5)
+    parts = (both.parts[0], Part(method="surface", settings={}, criteria=(words,)))
+    fake = FakeJudge(lambda prompt: {"ratings": [rated("a", 4)]} if "jointly" in prompt.name else rating(4))
+    score = await score_text(both.model_copy(update={"parts": parts}), TEXT, fake, REF)
+    assert [[each["id"] for each in prompt.fields["criteria"]] for prompt in fake.asked] == [["a"]]
+    # TEXT has three words, as many as the center says.
+    assert [(c.id, c.score, c.contribution) for c in score.criteria] == [("a", 4.0, 0.5), ("words", 3.0, 0.0)]
+
+
+def rated(name: str, score: float) -> dict[str, object]:
+    """Return one entry of a reply about several criteria."""
+    return {"criterion": name, "reasoning": f"Worth {score}.", "score": score}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rubriclab.errors import JudgeRefused
-from rubriclab.judges.embedded import comparing, overall, proposing, questions, rating, rewriting, sides, units
+from rubriclab.judges.embedded import comparing, joint, overall, proposing, questions, rating, rewriting, sides, units
 from rubriclab.judges.judge import Reply, Token, Usage
 from rubriclab.prompts import Prompt
 
@@ -39,6 +39,7 @@ ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "geval/steps": overall.steps,
     "geval/rate": overall.rate_by_steps,
     "analyze_rate/rate": overall.analyse,
+    "jointly/judge": joint.judge,
 }
 
 # The logarithm of a probability that vanishes beside any other.

@@ -25,7 +25,7 @@ from rubriclab.methods.checkeval.filtering import Filtered, filtered
 from rubriclab.methods.checkeval.score import rated, text_score
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.choose import BoolArray, Chosen, Sheet, choose
-from rubriclab.methods.method import Learned, Lesson, Progress, Rated, left_out, silent
+from rubriclab.methods.method import Learned, Lesson, Progress, Rated, left_out, scores_of, silent
 from rubriclab.methods.tracking import correlations
 from rubriclab.rubric import Criterion, Dropped, Part, rounded
 from rubriclab.stats.correlation import FloatArray
@@ -95,11 +95,11 @@ class _Study:
             dimensions=self.dimensions,
         )
         ids, candidates = tuple(text.id for text in self.texts), tuple(question.id for question in questions)
-        scores = self._scores(chosen, ratings)
+        rows, scores = _rows(questions, ratings), self._scores(chosen, ratings)
         if not self.texts or not _by_labels(settings):
-            return Learned(part, ids, candidates, sheet.good, scores, scores, optimistic=False, notes=chosen.notes)
+            return Learned(part, ids, candidates, rows, scores, scores, optimistic=False, notes=chosen.notes)
         reselected = self._reselected(questions, sheet, ratings)
-        return Learned(part, ids, candidates, sheet.good, scores, reselected, notes=chosen.notes)
+        return Learned(part, ids, candidates, rows, scores, reselected, notes=chosen.notes)
 
     async def _answers(self) -> list[dict[str, tuple[Answered, ...]]]:
         """Return the answers to all questions about each text."""
@@ -161,10 +161,13 @@ def _by_labels(settings: CheckEvalSettings) -> bool:
 
 def _arrays(questions: Sequence[Criterion], ratings: Sequence[Mapping[str, Rated]]) -> tuple[FloatArray, BoolArray]:
     """Return scores, NaN where there is none, and whether each question applies; shape (texts, questions)."""
-    shape = len(ratings), len(questions)
-    rows = [[each[question.id] for question in questions] for each in ratings]
-    good = np.array([[np.nan if r.score is None else r.score for r in row] for row in rows], dtype=float).reshape(shape)
-    return good, np.array([[r.applies for r in row] for row in rows], dtype=bool).reshape(shape)
+    rows = _rows(questions, ratings)
+    applies = np.array([[r.applies for r in row] for row in rows], dtype=bool)
+    return scores_of(rows, len(questions)), applies.reshape(len(rows), len(questions))
+
+
+def _rows(questions: Sequence[Criterion], ratings: Sequence[Mapping[str, Rated]]) -> tuple[tuple[Rated, ...], ...]:
+    return tuple(tuple(each[question.id] for question in questions) for each in ratings)
 
 
 def _with_evidence(

@@ -152,7 +152,8 @@ class _Study:
         )
         scores = await self._scores(kept, matrix, candidates)
         groups = [example.group for example in self.order]
-        return Learned(part, ids, candidates, matrix, scores, reselected(matrix, labels, groups, self.settings))
+        ratings = self.ratings.rows(candidates, ids)
+        return Learned(part, ids, candidates, ratings, scores, reselected(matrix, labels, groups, self.settings))
 
     async def _scores(self, kept: Sequence[Criterion], matrix: FloatArray, candidates: Sequence[str]) -> FloatArray:
         if self.settings.ask != "concatenated":
@@ -216,12 +217,12 @@ class _Study:
         await self.ratings.fill(criteria, examples)
         for example in examples:
             for criterion in criteria:
-                rating = self.ratings.get(criterion.id, example.id)
+                rating = self.ratings.get(criterion.id, example.id).score
                 gain = None if rating is None else utility(rating, self.labels[example.id], self.assignment.scale)
                 self.bank.visit(criterion.id, gain, step)
 
     def _is_hard(self, example: Example, top: Sequence[Criterion], step: int) -> bool:
-        ratings = [self.ratings.get(criterion.id, example.id) for criterion in top]
+        ratings = [self.ratings.get(criterion.id, example.id).score for criterion in top]
         label, scale = self.labels[example.id], self.assignment.scale
         wrong = sum(r is not None and is_wrong(r, label, self.settings.theta, scale) for r in ratings)
         return wrong >= max(1, wrong_needed(len(top), step, len(self.order), self.settings.wrong_share))

@@ -80,6 +80,7 @@ async def refine(
     evidence = seen.model_copy(
         update={
             "refined": seen.refined + 1,
+            "examples": tuple(dict.fromkeys((*seen.examples, *(example.id for example in material.examples)))),
             "findings": tuple(dict.fromkeys((*seen.findings, *(finding.id for finding in material.findings)))),
             "origin": "labels and literature" if material.findings else seen.origin,
         }

@@ -22,11 +22,11 @@ from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.choose import BoolArray, Chosen, Sheet, chance_below, choose
-from rubriclab.methods.method import Learned, Lesson, Progress, left_out, silent
+from rubriclab.methods.method import Learned, Lesson, Progress, left_out, scores_of, silent
 from rubriclab.methods.questions import about
 from rubriclab.methods.seal.inquiry import Examination
 from rubriclab.methods.seal.propose import propose
-from rubriclab.methods.seal.score import scored, share
+from rubriclab.methods.seal.score import rated, scored
 from rubriclab.methods.seal.settings import SealSettings, units_of
 from rubriclab.methods.seal.verify import Judged, judge_text
 from rubriclab.methods.tracking import correlations
@@ -103,7 +103,8 @@ class _Study:
 
     async def run(self) -> Learned:
         judged, questions = await self._judged(), self.exam.questions
-        good = _matrix(questions, judged)
+        ratings = tuple(rated(each, questions) for each in judged)
+        good = scores_of(ratings, len(questions))
         sheet = Sheet(good, np.ones(good.shape, dtype=bool), self.labels)
         if self.texts:
             columns = zip(questions, good.T, strict=True)
@@ -124,7 +125,7 @@ class _Study:
             part,
             examples=tuple(text.id for text in self.texts),
             candidates=tuple(question.id for question in questions),
-            matrix=good,
+            ratings=ratings,
             scores=scores,
             reselected=self._reselected(questions, sheet, judged) if optimistic else scores,
             optimistic=optimistic,
@@ -215,13 +216,6 @@ def _check(lesson: Lesson, settings: SealSettings) -> None:
             f"The setting {settings.needs_labels} needs labelled texts, and there are none.",
             "Give labelled texts, or leave the setting at its default.",
         )
-
-
-def _matrix(questions: Sequence[Criterion], judged: Sequence[Judged]) -> FloatArray:
-    """Return each question's mean over the units of each text, NaN where there is none; shape (texts, questions)."""
-    rows = [[share(each, question) for question in questions] for each in judged]
-    cells = [[np.nan if value is None else value for value in row] for row in rows]
-    return np.array(cells, dtype=float).reshape(len(judged), len(questions))
 
 
 def _with_evidence(question: Criterion, judged: Sequence[Judged], column: FloatArray, labels: FloatArray) -> Criterion:

@@ -41,13 +41,20 @@ def scored(found: Judged, questions: Sequence[Criterion], scale: Scale) -> tuple
     """Return what the verdicts on these questions come to: the text's score on `scale`, and each question's rating."""
     weights = [(found.weights or {}).get(question.id, question.weight) for question in questions]
     share = dimension_score(values(found, questions), weights) if found.units and not found.fault else None
-    ratings = tuple(_rated(question, found) for question in questions)
+    ratings = rated(found, questions)
     if not found.fault and (found.weights or len(set(weights)) > 1):
         shares = normalised(weights).tolist()
         ratings = tuple(replace(each, weight=round(w, DIGITS)) for each, w in zip(ratings, shares, strict=True))
     if share is not None:
         return on_scale(share, scale), ratings
     return None, _unscored(ratings, found.fault)
+
+
+def rated(found: Judged, questions: Sequence[Criterion]) -> tuple[Rated, ...]:
+    """Return each question's rating by itself, whether or not the text has a score."""
+    if not found.units:
+        return tuple(Rated(question.id, None, found.fault or "") for question in questions)
+    return tuple(_rated(question, found) for question in questions)
 
 
 def values(found: Judged, questions: Sequence[Criterion]) -> FloatArray:

@@ -11,14 +11,14 @@ if so                         -> one more rewriting, from the errors of all labe
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.method import Learned, Lesson, Progress, Rated, left_out, silent
+from rubriclab.methods.method import Learned, Lesson, Progress, Rated, left_out, scores_of, silent
 from rubriclab.methods.overall import require_some, score_all, values, with_evidence
 from rubriclab.methods.seeval.explain import Mistake, elicit, refine
 from rubriclab.methods.seeval.score import FORM
@@ -61,10 +61,20 @@ async def learn(
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Explanations and the scores that the texts have by them, shape (texts, explanations)."""
+    """Explanations and the ratings that the texts have by them, one row for each text."""
 
     criteria: tuple[Criterion, ...]
-    matrix: FloatArray
+    ratings: tuple[tuple[Rated, ...], ...]
+
+    @property
+    def matrix(self) -> FloatArray:
+        """The scores, shape (texts, explanations)."""
+        return scores_of(self.ratings, len(self.criteria))
+
+    def beside(self, criterion: Criterion, rated: Mapping[str, Rated], ids: Sequence[str]) -> _Table:
+        """Return the table with one more explanation."""
+        rows = tuple((*row, rated[name]) for row, name in zip(self.ratings, ids, strict=True))
+        return _Table((*self.criteria, criterion), rows)
 
 
 @dataclass
@@ -96,13 +106,13 @@ class _Study:
         half = f"a trial rewriting, from one half of the texts; {change}"
         dropped += tuple(Dropped(criterion=criterion, reason=half) for criterion in trial.criteria)
         final = await self._rewritten("r", base, given, self.order) if trial.gain > 0 else None
-        scores = values(await self._rated(final, self.order) if final else {}, self.ids)
+        rated = await self._rated(final, self.order) if final else {}
+        scores = values(rated, self.ids)
         if final is None or np.isnan(_correlation(scores, self.labels)):
             return self._learned(base, dropped, table, self._reselected(table.matrix))
         kept = _heldout(with_evidence(final, scores, self.labels), trial.heldout)
         dropped += (Dropped(criterion=base, reason=change),)
-        table = _Table((*table.criteria, kept), np.column_stack([table.matrix, scores]))
-        return self._learned(kept, dropped, table, trial.scores)
+        return self._learned(kept, dropped, table.beside(kept, rated, self.ids), trial.scores)
 
     async def _elicited(self) -> _Table:
         """Return the explanations with their scores of all texts."""
@@ -114,7 +124,7 @@ class _Study:
         require_some([each for scores in rated for each in scores.values()])
         matrix = np.column_stack([values(scores, self.ids) for scores in rated])
         criteria = tuple(with_evidence(c, column, self.labels) for c, column in zip(criteria, matrix.T, strict=True))
-        return _Table(criteria, matrix)
+        return _Table(criteria, tuple(tuple(scores[name] for scores in rated) for name in self.ids))
 
     def _criterion(self, name: str, explanation: str, evidence: Evidence | None = None) -> Criterion:
         return Criterion(
@@ -212,7 +222,7 @@ class _Study:
         part = Part(method="seeval", settings=settings, criteria=(kept,), dropped=dropped)
         names = tuple(criterion.id for criterion in table.criteria)
         scores = table.matrix[:, names.index(kept.id)]
-        return Learned(part, self.ids, names, table.matrix, scores, reselected, optimistic=bool(dropped))
+        return Learned(part, self.ids, names, table.ratings, scores, reselected, optimistic=bool(dropped))
 
 
 def _best(matrix: FloatArray, labels: FloatArray) -> int:

@@ -8,7 +8,9 @@ from rubriclab.report.terminal.concordance import concordance_view
 from rubriclab.report.terminal.difference import difference_view
 from rubriclab.report.terminal.improvement import improvement_view, rewriting_view
 from rubriclab.report.terminal.lists import log_view, names_view, problems_view
+from rubriclab.report.terminal.matrix import matrix_view
 from rubriclab.report.terminal.results import results_view
+from rubriclab.report.terminal.training import training_view
 from rubriclab.report.terminal.version import version_view
 
 __all__ = [
@@ -16,9 +18,11 @@ __all__ = [
     "difference_view",
     "improvement_view",
     "log_view",
+    "matrix_view",
     "names_view",
     "problems_view",
     "results_view",
     "rewriting_view",
+    "training_view",
     "version_view",
 ]

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
-from rich.text import Text
 
 from rubriclab.data.scale import show
 from rubriclab.report import wording
-from rubriclab.report.terminal.parts import QUIET, columns, heading, pairs, text
+from rubriclab.report.terminal.parts import QUIET, columns, figured, heading, pairs, text
 
 if TYPE_CHECKING:
     from rubriclab.concordance import Concordance, CriterionAgreement, Figure, JudgeScores, Kind
-    from rubriclab.stats.bootstrap import Estimate
 
 TITLES: Mapping[Figure, str] = {
     "alpha_interval": "alpha, interval",
@@ -137,13 +135,8 @@ def _criteria(found: Concordance, kind: Kind) -> Iterator[RenderableType]:
 
 def _add(table: Table, name: str, row: CriterionAgreement, *, inapplicable: bool) -> None:
     counts = [row.missing, row.inapplicable] if inapplicable else [row.missing]
-    figures = (_stacked(row.figures[figure]) for figure in SHOWN[row.kind])
+    figures = (figured(wording.estimate(row.figures[figure]), stacked=True) for figure in SHOWN[row.kind])
     table.add_row(text(name), *figures, *(text(f"{number:,}") for number in counts))
-
-
-def _stacked(estimate: Estimate) -> Text:
-    """Return a figure with its interval below it."""
-    return Text(wording.estimate(estimate).replace(" [", "\n["), justify="right")
 
 
 def _alpha_in_words(found: Concordance) -> Iterator[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rubriclab.combination import Term
 from rubriclab.data.scale import show
 from rubriclab.report import describe, wording
 from rubriclab.report.grouping import Omission, omissions, sub_dimensions
@@ -18,15 +19,17 @@ ID = "cyan"
 EXCERPT = 200
 
 
-def criteria_view(part: Part, definition: str, *, evidence: bool) -> Iterator[RenderableType]:
-    """Yield the criteria of `part`, which judges the aspect that `definition` defines."""
+def criteria_view(
+    part: Part, definition: str, terms: Mapping[str, Term], *, evidence: bool
+) -> Iterator[RenderableType]:
+    """Yield the criteria of `part`, which judges the aspect that `definition` defines; `terms` are the rubric's."""
     if part.units:
         yield text(describe.units(part), QUIET)
     for criterion in part.criteria:
         if criterion.kind != "question":
             yield ""
-            yield from _criterion(criterion, definition, evidence=evidence)
-    yield from _checklist(part, evidence=evidence)
+            yield from _criterion(criterion, definition, terms.get(criterion.id), evidence=evidence)
+    yield from _checklist(part, terms, evidence=evidence)
 
 
 def dropped_view(dropped: Sequence[Dropped]) -> Iterator[RenderableType]:
@@ -50,9 +53,9 @@ def levels(criterion: Criterion) -> RenderableType:
     return pairs((show(level.score), level.description) for level in criterion.levels)
 
 
-def _criterion(criterion: Criterion, definition: str, *, evidence: bool) -> Iterator[RenderableType]:
+def _criterion(criterion: Criterion, definition: str, term: Term | None, *, evidence: bool) -> Iterator[RenderableType]:
     yield _name(criterion)
-    if standing := describe.standing(criterion):
+    if standing := describe.standing(criterion, term):
         yield indented(text(standing, QUIET))
     known = criterion.kind == "score" and criterion.statement == definition
     yield indented(text("The judge goes by the definition above.") if known else statement(criterion))
@@ -89,18 +92,13 @@ def _evidence(found: Evidence) -> Iterator[tuple[str, RenderableType]]:
         yield "bandit", f"{line}  {wording.rewards(found.rewards)}"
 
 
-def _checklist(part: Part, *, evidence: bool) -> Iterator[RenderableType]:
-    found = sub_dimensions(part)
-    weighed = len({question.weight for sub in found for question in sub.questions}) > 1
-    for sub in found:
+def _checklist(part: Part, terms: Mapping[str, Term], *, evidence: bool) -> Iterator[RenderableType]:
+    for sub in sub_dimensions(part):
         yield ""
         yield text(sub.name, "bold")
         if sub.definition:
             yield text(sub.definition, QUIET)
-        rows = [
-            (each, describe.remark(each, f"weight {show(round(each.weight, 2))}" if weighed else ""))
-            for each in sub.questions
-        ]
+        rows = [(each, describe.remark(each, describe.question_weight(part, each, terms))) for each in sub.questions]
         yield indented(_questions(rows, evidence=evidence))
 
 

@@ -72,5 +72,10 @@ def columns(*names: str, numeric: Collection[str] = ()) -> Table:
     """Return a table without lines but one under its header; the `numeric` columns are aligned to the right."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style=HEADING)
     for name in names:
-        table.add_column(name, overflow="fold", justify="right" if name in numeric else "left")
+        table.add_column(text(name), overflow="fold", justify="right" if name in numeric else "left")
     return table
+
+
+def figured(figure: str, *, stacked: bool) -> Text:
+    """Return a figure with its interval beside it, or `stacked` below it."""
+    return Text(figure.replace(" [", "\n[") if stacked else figure, justify="right")

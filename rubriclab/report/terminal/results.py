@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
-from rich.text import Text
 
 from rubriclab.report import wording
-from rubriclab.report.terminal.parts import QUIET, columns, heading, text
+from rubriclab.report.terminal.parts import QUIET, columns, figured, heading, text
 
 if TYPE_CHECKING:
     from rubriclab.evaluation import Result
@@ -49,10 +48,5 @@ def _table(results: Sequence[Result]) -> Table:
             table.add_section()
             table.add_row(text("floors:"), style=QUIET)
         name, _ = wording.evaluator_parts(result.evaluator)
-        table.add_row(text(name), *(_figure(figure, stacked=stacked) for figure in row), style=QUIET if floors else "")
+        table.add_row(text(name), *(figured(figure, stacked=stacked) for figure in row), style=QUIET if floors else "")
     return table
-
-
-def _figure(figure: str, *, stacked: bool) -> Text:
-    """Return a figure with its interval beside it, or `stacked` below it."""
-    return Text(figure.replace(" [", "\n[") if stacked else figure, justify="right")

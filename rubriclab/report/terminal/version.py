@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 
-from rubriclab.report import describe, wording
+from rubriclab.report import describe, training, verdicts, wording
 from rubriclab.report.terminal.criteria import criteria_view, dropped_view
 from rubriclab.report.terminal.parts import QUIET, heading, indented, pairs, text
 from rubriclab.rubric import Dropped, Provenance, TrainingAgreement
+from rubriclab.trust import Trust
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
@@ -26,8 +27,7 @@ def version_view(version: Version, *, evidence: bool = False) -> RenderableType:
     return Group(
         *_title(version),
         pairs(_facts(version)),
-        *_agreement(version),
-        *_floor(version.provenance),
+        *(_trust(version.provenance.trust) if version.provenance.trust else _untested(version)),
         *_criteria(version, evidence=evidence),
         *(dropped_view(dropped) if evidence and dropped else [text(_how_many(dropped), QUIET)]),
     )
@@ -58,6 +58,30 @@ def _facts(version: Version) -> Iterator[tuple[str, RenderableType]]:
     yield "took", wording.effort(version.effort)
     algorithm, _, digits = version.digest.partition(":")
     yield f"digest, {algorithm}", digits
+
+
+def _trust(trust: Trust) -> Iterator[RenderableType]:
+    """Yield in brief what `training_view` says in full."""
+    yield heading("Agreement with people", "held out")
+    yield indented(text(verdicts.headline(trust)))
+    yield indented(pairs(_held_out(trust)))
+
+
+def _held_out(trust: Trust) -> Iterator[tuple[str, RenderableType]]:
+    ours, floor, ceiling = training.ours(trust), training.best_floor(trust), training.ceiling(trust)
+    yield "Spearman", wording.estimate(ours.spearman)
+    fitted = wording.figure(trust.training.pearson.value)
+    yield "Pearson", f"{wording.estimate(ours.pearson)}; {fitted} with the labels it was fitted to"
+    if floor:
+        yield "best floor", f"{floor.name}, Pearson {wording.estimate(floor.pearson)}"
+    if ceiling is not None:
+        yield "ceiling", f"Pearson {wording.figure(ceiling)}, as the raters differ"
+    yield "calls", f"{training.calls(ours.calls)} per text"
+
+
+def _untested(version: Version) -> Iterator[RenderableType]:
+    yield from _agreement(version)
+    yield from _floor(version.provenance)
 
 
 def _agreement(version: Version) -> Iterator[RenderableType]:
@@ -92,9 +116,10 @@ def _floor(made: Provenance) -> Iterator[RenderableType]:
 
 
 def _criteria(version: Version, *, evidence: bool) -> Iterator[RenderableType]:
+    terms = describe.terms(version.rubric)
     for part in version.rubric.parts:
         yield heading(describe.contents(part.criteria), f"method {part.method}")
-        yield from criteria_view(part, version.rubric.aspect.definition, evidence=evidence)
+        yield from criteria_view(part, version.rubric.aspect.definition, terms, evidence=evidence)
     yield ""
 
 

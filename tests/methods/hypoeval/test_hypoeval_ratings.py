@@ -7,7 +7,8 @@ import pytest
 from hypoeval_scripts import assignment, criterion, examples, of_kind, rating, scripted
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.methods.hypoeval.ratings import RatingTable
+from rubriclab.methods.hypoeval.ratings import NEVER_ASKED, RatingTable
+from rubriclab.methods.method import Rated
 
 TEXTS = examples(4)
 THREE = [criterion(name) for name in "abc"]
@@ -53,8 +54,9 @@ async def test_a_failed_rating_is_missing_counted_and_not_asked_again():
     for _ in range(2):
         await table.fill(THREE[:2], TEXTS)
     assert len(judge.asked) == 8
-    assert table.get("a", "t00") == 4
-    assert table.get("b", "t00") is None
+    assert table.get("a", "t00").score == 4
+    assert table.get("b", "t00") == Rated("b", None, table.get("b", "t00").reason)
+    assert "busy" in table.get("b", "t00").reason
     ids = [text.id for text in TEXTS]
     assert (table.counts("a", ids), table.counts("b", ids), table.counts("c", ids)) == ((4, 0), (0, 4), (0, 0))
 
@@ -71,6 +73,16 @@ async def test_a_matrix_of_nothing_has_a_shape():
     table = RatingTable(assignment(), scripted(), "separately")
     assert table.matrix([], ["t00"]).shape[1] == 0
     assert table.matrix(["a", "b"], []).shape == (0, 2)
+
+
+async def test_rows_tell_why_a_score_is_missing():
+    table = RatingTable(assignment(), scripted(rate=fails_on_b), "separately")
+    await table.fill(THREE[:2], TEXTS[:1])
+    ((failed, unasked, rated),) = table.rows(["b", "c", "a"], ["t00"])
+    assert (rated.criterion, rated.score, bool(rated.reason)) == ("a", 4, True)
+    assert (failed.criterion, failed.score) == ("b", None)
+    assert "busy" in failed.reason
+    assert unasked == Rated("c", None, NEVER_ASKED)
 
 
 async def test_a_rating_never_asked_for_is_an_error():

@@ -1,25 +1,18 @@
-"""An evaluation as one HTML file: readable without network, scripts or anything beside it."""
+"""The page on an evaluation: how far rubrics agree with people on texts that they have not seen."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from typing import TYPE_CHECKING
 
 from rubriclab.data.example import Example, labelled
-from rubriclab.data.scale import show
 from rubriclab.evaluation import Evaluator, Result
 from rubriclab.evaluation import floors as measured_floors
 from rubriclab.measures import CATALOGUE
-from rubriclab.report import charts, describe, wording
+from rubriclab.report import wording
 from rubriclab.report.criteria import CriterionAgreement, criterion_agreements
-from rubriclab.report.grouping import omissions, sub_dimensions
+from rubriclab.report.html.page import render
 from rubriclab.report.summary import Summary, sentences, summarize
 from rubriclab.report.texts import Judged, furthest_apart, judged_texts
 from rubriclab.rubric import Criterion
@@ -29,12 +22,8 @@ from rubriclab.stats import Estimate
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
 
-TEMPLATES = Path(__file__).parent / "templates"
-LONG_EXCERPT = 1500
-TITLE = 60
 MOST_UNSCORED = 50
 MOST_ROWS = 15
-_NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +97,15 @@ def evaluation_report(
     by_aspect = {aspect.name: aspect for aspect in aspects}
     rubrics = [_rubric_part(version, texts[version.ref], by_aspect) for version in versions]
     constant = results[0].agreement.constant if results else "skip"
-    page = _environment().get_template("page.html")
-    return page.render(
-        aspects=aspects, rubrics=rubrics, several=len(aspects) > 1, constant=constant, explained=_explained(versions)
+    return render(
+        "evaluation.html",
+        aspects=aspects,
+        rubrics=rubrics,
+        several=len(aspects) > 1,
+        constant=constant,
+        explained=_explained(versions),
+        furthest_apart=furthest_apart,
+        most_unscored=MOST_UNSCORED,
     )
 
 
@@ -166,63 +161,3 @@ def _rubric_part(version: Version, texts: Sequence[Judged], aspects: Mapping[str
     constant = summary.standings[0].result.agreement.constant
     agreements = criterion_agreements(version.rubric, texts, summary.level, constant)
     return RubricPart(version, texts, summary.level, agreements, result)
-
-
-def provenance_rows(version: Version, texts: Sequence[Judged]) -> list[tuple[str, str]]:
-    """Return what a version was made of and by, and who scored with it here."""
-    made = version.provenance
-    judges = sorted({text.score.judge for text in texts})
-    rows = [
-        ("Scored here by", ", ".join(judges) or "nobody"),
-        ("Judge while learning", made.judge),
-        ("Generator", made.generator),
-        ("Reported as", ", ".join(made.snapshots)),
-        (describe.labels_title(made).capitalize(), describe.labels(made)),
-        ("Seed", str(made.seed)),
-        ("Created", wording.moment(version.created)),
-        ("Took", wording.effort(version.effort)),
-        ("Parent", version.parent or ""),
-        ("Rubric digest", version.digest),
-        ("Provenance digest", version.provenance_digest),
-        ("Data digest", made.data),
-        ("Prompts digest", made.prompts),
-        ("rubriclab", made.version),
-    ]
-    return [(name, value) for name, value in rows if value]
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_plain,
-    )
-    environment.filters.update(excerpt=wording.excerpt, show=show, typeset=typeset)
-    environment.globals.update(
-        axis=charts.correlation_axis,
-        charts=charts,
-        describe=describe,
-        furthest_apart=furthest_apart,
-        long_excerpt=LONG_EXCERPT,
-        most_unscored=MOST_UNSCORED,
-        omissions=omissions,
-        sub_dimensions=sub_dimensions,
-        title_length=TITLE,
-        provenance_rows=provenance_rows,
-        wording=wording,
-    )
-    return environment
-
-
-def typeset(figures: str) -> str:
-    """Return figures with a true minus sign; a hyphen inside a name stays one."""
-    return _NEGATIVE.sub("\N{MINUS SIGN}", figures)
-
-
-def _plain(value: Any) -> Any:
-    """Return what a template shows; text loses the characters that could turn or cut what stands around it."""
-    return wording.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,0 +1,414 @@
+"""Planned against random choice of the next texts to label: labels needed for the same agreement on held-out groups.
+
+    python experiments/planning/planning.py --data FOLDER --judgments FOLDER --output results/planning.json
+
+Criteria are found from 30 labelled texts of each split; then half of the other groups are a pool, and the others are
+held out. From ten labels drawn from the pool, five at a time are added, drawn at random or planned from what the labels
+so far say, the rubric's numbers are fitted anew, and agreement is measured on the groups held out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gzip
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rubriclab.data import parse_scale
+from rubriclab.data.example import Example
+from rubriclab.judges import JudgeOptions, Ledger, connect
+from rubriclab.learning.candidates import find_candidates
+from rubriclab.learning.fitting import Fit, fit
+from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.table import Table
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.planning.curve import learning_curve
+from rubriclab.planning.design import Texts, picks
+from rubriclab.stats import agreement
+from rubriclab.stats.correlation import FloatArray, IntArray
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "agreement"))
+
+from agreement import SEED, Case, cases, load, plans, split  # noqa: E402
+
+FIRST, BATCH, LAST = 10, 5, 60
+MOST_TEXTS = 320
+# The recipe that the joint training keeps unless another is better; chosen anew at every step it would take hours.
+SETTINGS = JointSettings(recipe="squared correlation", calibration="linear")
+STRATEGIES = ("random", "spread over groups", "planned", "planned by all candidates")
+# Labels at which the learning curve is asked what further ones would bring.
+ASKED_AT, ASKED_ABOUT = 30, 30
+CURVES_PER_CASE = 3
+
+
+@dataclass(frozen=True)
+class Job:
+    """One aspect of one set with criteria found from one choice of texts, or one recorded set of judgments."""
+
+    case: Case
+    judgments: str | None
+    draws: int
+
+
+def main() -> None:
+    """Run every case and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True, help="folder with the sets of ../agreement/sets.toml")
+    parser.add_argument("--judgments", help="folder with a language model's recorded judgments of some of the sets")
+    parser.add_argument("--sets", default="summeval,newsroom,hanna,topical_chat", help="separated by commas")
+    parser.add_argument("--splits", type=int, default=1, help="random splits by group beside the official ids")
+    parser.add_argument("--draws", type=int, default=5, help="of pool and first labels, for each split")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--output", type=Path)
+    given = parser.parse_args()
+    given.judge, given.variant = "embedded", ()
+    began = time.monotonic()
+    jobs = [Job(case, None, given.draws) for case in cases(given)]
+    jobs += [Job(case, given.judgments, 4 * given.draws) for case in recorded_cases(given)]
+    with ProcessPoolExecutor(given.processes) as pool:
+        rows = [row for found in pool.map(run, jobs) for row in found]
+    print(report(rows))
+    print(f"{time.monotonic() - began:.0f} s")
+    if given.output:
+        given.output.write_text(json.dumps(rows, indent=None, separators=(",", ":")).replace("},{", "},\n{") + "\n")
+
+
+def recorded_cases(given: argparse.Namespace) -> Iterator[Case]:
+    """Yield the aspects that judgments are recorded for."""
+    for case in cases(given) if given.judgments else ():
+        path = Path(given.judgments, f"{case.file}.json.gz")
+        if case.split == "official" and path.exists() and _judgments(path)["aspect"] == case.aspect:
+            yield replace(case, split="recorded")
+
+
+def run(job: Job) -> list[dict[str, Any]]:
+    """Return the curves of every draw."""
+    table = recorded(job) if job.judgments else asyncio.run(judged(job.case))
+    found = [_draw(table, job.case, number) for number in range(job.draws)]
+    print(job.case.name, job.case.aspect, job.case.split, flush=True, file=sys.stderr)
+    return [row for row in found if row]
+
+
+async def judged(case: Case) -> Table:
+    """Return what the offline judge says of the texts that no criterion was made from, by every candidate."""
+    learned_from, others = split(case)
+    judge = connect(case.judge, options=JudgeOptions(), ledger=Ledger())
+    chosen, _ = plans(case, (), learned_from)
+    found = await find_candidates(chosen, judge=judge, generator=judge, seed=SEED)
+    assignment, parts = chosen[0].lesson.assignment, found.parts_with(found.ids)
+    texts = _whole_groups(others)
+    values = np.full((len(texts), len(found.ids)), np.nan)
+    for row, text in enumerate(texts):
+        for part in parts:
+            for rated in (await METHODS[part.method].score(text, part, assignment, judge))[1]:
+                if rated.score is not None:
+                    values[row, found.ids.index(rated.criterion)] = rated.score
+    return _table(replace_rows(found.table(assignment, "by method"), values), texts, case)
+
+
+def replace_rows(table: Table, values: FloatArray) -> Table:
+    """Return the table with the values of other texts, which no candidate has seen; labels and groups are to come."""
+    return replace(table, values=values, seen=np.zeros(values.shape, dtype=bool))
+
+
+def _judgments(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    return found
+
+
+def recorded(job: Job) -> Table:
+    """Return a language model's judgments of the recorded test texts."""
+    kept = _judgments(Path(str(job.judgments), f"{job.case.file}.json.gz"))
+    by_id = {text.id: text for text in load(f"{job.case.data}/{job.case.file}.jsonl.gz", job.case.aspect)}
+    texts = [by_id[name] for name in kept["test"]]
+    answers = [kept["answers"][name] for name in kept["test"]]
+    columns: dict[tuple[str, str], list[float | None]] = {}
+    for method, kind in (("hypoeval", "hypotheses"), ("checkeval", "checklist")):
+        for name in answers[0][kind]:
+            columns[method, name] = [answer[kind].get(name) for answer in answers]
+    for method, kind in (("seeval", "explained"), ("direct", "direct")):
+        columns[method, kind] = [answer[kind]["score"] for answer in answers]
+    values = np.array(list(columns.values()), dtype=float).T
+    methods = tuple(method for method, _ in columns)
+    empty = Table(
+        values=values,
+        labels=np.zeros(0),
+        groups=(),
+        methods=methods,
+        signed=np.zeros(len(methods), dtype=bool),
+        unit=np.array([method == "checkeval" for method in methods]),
+        bundles=methods,
+        seen=np.zeros(values.shape, dtype=bool),
+        scale=parse_scale(job.case.scale),
+    )
+    return _table(empty, texts, job.case)
+
+
+def _table(table: Table, texts: Sequence[Example], case: Case) -> Table:
+    labels = np.array([text.scores[case.aspect] for text in texts], dtype=float)
+    return replace(table, labels=labels, groups=tuple(text.group for text in texts))
+
+
+def _whole_groups(texts: Sequence[Example]) -> list[Example]:
+    """Return some of the texts, as many whole groups as there is time for."""
+    groups = np.random.default_rng(SEED).permutation(sorted({text.group for text in texts})).tolist()
+    chosen: list[Example] = []
+    for group in groups:
+        own = [text for text in texts if text.group == group]
+        chosen += own if len(chosen) + len(own) <= MOST_TEXTS else []
+    return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Texts to choose from and texts to test on, by their places in the table."""
+
+    table: Table
+    pool: IntArray
+    test: IntArray
+    first: list[int]
+    seed: int
+
+
+def _draw(table: Table, case: Case, number: int) -> dict[str, Any] | None:
+    """Return the curves of one draw; `None` where its first labels or those held out are all the same."""
+    rng = np.random.default_rng([number, *case.name.encode(), *case.aspect.encode(), *case.split.encode()])
+    groups = rng.permutation(sorted(set(table.groups)))
+    inside = np.isin(table.groups, groups[: (len(groups) + 1) // 2])
+    pool, test = np.flatnonzero(inside), np.flatnonzero(~inside)
+    first = _spread(table, rng.permutation(pool).tolist(), [], FIRST)
+    if np.ptp(table.labels[first]) == 0 or np.ptp(table.labels[test]) == 0:
+        return None
+    draw = Draw(table, pool, test, first, number)
+    found = {strategy: _curve(draw, strategy) for strategy in STRATEGIES}
+    about = {"set": case.name, "aspect": case.aspect, "split": case.split, "draw": number}
+    return {**about, "curves": found, "asked": _asked(draw) if number < CURVES_PER_CASE else None}
+
+
+def _steps(draw: Draw) -> range:
+    return range(FIRST, min(LAST, len(draw.pool)) + 1, BATCH)
+
+
+def _curve(draw: Draw, strategy: str) -> dict[str, list[float]]:
+    rng = np.random.default_rng(draw.seed)
+    labelled, spearman, pearson = list(draw.first), list[float](), list[float]()
+    for number in _steps(draw):
+        if number > len(labelled):
+            free = [place for place in draw.pool.tolist() if place not in set(labelled)]
+            labelled += _next(draw, strategy, free, labelled, rng)
+        rank, linear = _agreement(draw, fit(_rows(draw.table, labelled), SETTINGS))
+        spearman.append(rank)
+        pearson.append(linear)
+    return {"spearman": spearman, "pearson": pearson}
+
+
+def _rows(table: Table, places: Sequence[int]) -> Table:
+    return table.rows(np.array(places, dtype=np.int64))
+
+
+def _next(draw: Draw, strategy: str, free: list[int], labelled: list[int], rng: np.random.Generator) -> list[int]:
+    """Return the places of the next texts to label."""
+    table = draw.table
+    order: list[int] = rng.permutation(free).tolist()
+    if strategy == "random":
+        return order[:BATCH]
+    if strategy == "spread over groups":
+        return _spread(table, order, labelled, BATCH)
+    found = fit(_rows(table, labelled), SETTINGS)
+    columns, shares = list(found.columns), np.abs(found.weights)
+    if strategy == "planned by all candidates":
+        columns = list(range(table.values.shape[1]))
+        shares = np.zeros(len(columns))
+        shares[list(found.columns)] = np.abs(found.weights)
+    pool, known = (_texts(table, places, columns) for places in (free, labelled))
+    return [free[pick.place] for pick in picks(pool, known, shares, BATCH)]
+
+
+def _texts(table: Table, places: Sequence[int], columns: Sequence[int]) -> Texts:
+    return Texts(table.values[np.ix_(places, columns)], [table.groups[place] for place in places])
+
+
+def _spread(table: Table, order: Sequence[int], labelled: Sequence[int], count: int) -> list[int]:
+    """Return the first texts of the order, none from a group while another has fewer labels."""
+    labels = {name: sum(table.groups[place] == name for place in labelled) for name in table.groups}
+    left, chosen = list(order), list[int]()
+    while left and len(chosen) < count:
+        place = min(left, key=lambda each: labels[table.groups[each]])
+        left.remove(place)
+        chosen.append(place)
+        labels[table.groups[place]] += 1
+    return chosen
+
+
+def _agreement(draw: Draw, found: Fit) -> tuple[float, float]:
+    """Return Spearman within groups and Pearson over all, of the texts held out; 0 where nothing is told apart."""
+    table = _rows(draw.table, draw.test)
+    raw = np.nan_to_num(found.raw(table.values)).round(9)
+    within = agreement(raw, table.labels, table.groups, level="group", resamples=0).spearman.value
+    over_all = agreement(raw, table.labels, table.groups, level="dataset", resamples=0).pearson.value
+    return within or 0.0, over_all or 0.0
+
+
+def _asked(draw: Draw) -> dict[str, float] | None:
+    """Return what the learning curve expects of further labels drawn at random, and what they then bring."""
+    if len(draw.pool) < ASKED_AT + ASKED_ABOUT:
+        return None
+    drawn = np.random.default_rng(draw.seed).permutation(draw.pool)
+    then = ASKED_AT + ASKED_ABOUT
+    curve = learning_curve(_rows(draw.table, drawn[:ASKED_AT]), SETTINGS)
+    if curve is None:
+        return None
+    now, after = (_agreement(draw, fit(_rows(draw.table, drawn[:n]), SETTINGS))[1] for n in (ASKED_AT, then))
+    level, gain = curve.at(ASKED_AT), curve.gain(ASKED_ABOUT)
+    found = {"level": level.value, "level_low": level.low, "level_high": level.high, "now": now, "then": after}
+    worth = curve.worth(0.01)
+    return {
+        **found,
+        "gain": gain.value,
+        "gain_low": gain.low,
+        "gain_high": gain.high,
+        "worth": worth.value,
+        "worth_low": worth.low,
+        "worth_high": worth.high,
+    }
+
+
+# Tables
+
+
+def report(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the tables, for Markdown."""
+    offline = [row for row in rows if row["split"] != "recorded"]
+    kept = [row for row in rows if row["split"] == "recorded"]
+    parts = [_means(offline, "Offline judge"), _needed(offline), _aspects(offline)]
+    if kept:
+        parts += [_means(kept, "Recorded judgments of a strong model"), _needed(kept), _aspects(kept)]
+    return "\n\n".join([*parts, _curves(offline)])
+
+
+def _keys(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((row["set"], row["aspect"]) for row in rows))
+
+
+def _of(rows: Sequence[dict[str, Any]], key: tuple[str, str]) -> list[dict[str, Any]]:
+    return [row for row in rows if (row["set"], row["aspect"]) == key]
+
+
+def _advantages(rows: Sequence[dict[str, Any]], strategy: str, figure: str) -> FloatArray:
+    """Return by draw the mean over the steps of agreement less that of random choice."""
+    return np.array(
+        [np.mean(np.subtract(*(row["curves"][s][figure][1:] for s in (strategy, "random")))) for row in rows]
+    )
+
+
+def _mean_interval(by_aspect: Sequence[FloatArray], resamples: int = 2000) -> tuple[float, float, float]:
+    """Return the mean over aspects with a 90 % bootstrap interval: aspects, and draws of each, are drawn anew."""
+    rng = np.random.default_rng(SEED)
+    means = [
+        np.mean([rng.choice(by_aspect[place], len(by_aspect[place])).mean() for place in places])
+        for places in rng.integers(len(by_aspect), size=(resamples, len(by_aspect)))
+    ]
+    low, high = np.quantile(means, [0.05, 0.95])
+    return float(np.mean([draws.mean() for draws in by_aspect])), float(low), float(high)
+
+
+def _means(rows: Sequence[dict[str, Any]], title: str) -> str:
+    lines = [f"{title}: {len(rows)} draws, {len(_keys(rows))} aspects", ""]
+    lines += ["| choice | Spearman within groups, less random | Pearson, less random |", "|---|---|---|"]
+    for strategy in STRATEGIES[1:]:
+        cells = []
+        for figure in ("spearman", "pearson"):
+            by_aspect = [_advantages(_of(rows, key), strategy, figure) for key in _keys(rows)]
+            value, low, high = _mean_interval(by_aspect)
+            ahead = sum(draws.mean() > 0 for draws in by_aspect)
+            cells.append(f"{value:+.4f} [{low:+.4f}, {high:+.4f}], ahead on {ahead} of {len(by_aspect)}")
+        lines.append(f"| {strategy} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _mean_curve(rows: Sequence[dict[str, Any]], strategy: str, figure: str, steps: int) -> FloatArray:
+    curves = [
+        np.mean([row["curves"][strategy][figure][:steps] for row in _of(rows, key)], axis=0) for key in _keys(rows)
+    ]
+    return np.mean(curves, axis=0)
+
+
+def _labels_for(curve: FloatArray, level: float) -> float:
+    """Return the labels at which a curve, made to rise, reaches a level, between steps in proportion; NaN if never."""
+    rising, steps = np.maximum.accumulate(curve), FIRST + BATCH * np.arange(len(curve))
+    return float(np.interp(level, rising, steps)) if rising[-1] >= level else np.nan
+
+
+def _needed(rows: Sequence[dict[str, Any]], resamples: int = 1000) -> str:
+    """Return the table of labels that planning needs where random choice needs 20, 30 or 40."""
+    steps = min(len(row["curves"]["random"]["pearson"]) for row in rows)
+    rng = np.random.default_rng(SEED)
+    wanted = [n for n in (20, 30, 40) if n <= FIRST + BATCH * (steps - 1)]
+    lines = ["| labels, random | agreement there (Pearson) | labels, planned | 90 % interval |", "|---|---|---|---|"]
+
+    def needed(chosen: Sequence[dict[str, Any]]) -> list[tuple[float, float]]:
+        random, planned = (_mean_curve(chosen, name, "pearson", steps) for name in ("random", "planned"))
+        levels = [np.maximum.accumulate(random)[(n - FIRST) // BATCH] for n in wanted]
+        return [(level, _labels_for(planned, level)) for level in levels]
+
+    drawn = []
+    for _ in range(resamples):
+        keys = [_keys(rows)[place] for place in rng.integers(len(_keys(rows)), size=len(_keys(rows)))]
+        # An aspect that is drawn twice counts as two.
+        chosen = []
+        for copy, key in enumerate(keys):
+            own = _of(rows, key)
+            chosen += [{**own[place], "aspect": f"{key[1]} {copy}"} for place in rng.integers(len(own), size=len(own))]
+        drawn.append([labels for _, labels in needed(chosen)])
+    for place, (number, (level, labels)) in enumerate(zip(wanted, needed(rows), strict=True)):
+        # Where planning never gets there it needs more than all the labels that were tried.
+        column = np.nan_to_num(np.array(drawn)[:, place], nan=np.inf)
+        low, high = np.quantile(column, [0.05, 0.95], method="nearest")
+        end = f"more than {FIRST + BATCH * (steps - 1)}" if np.isinf(high) else f"{high:.0f}"
+        lines.append(f"| {number} | {level:.3f} | {labels:.0f} | {low:.0f} to {end} |")
+    return "\n".join(lines)
+
+
+def _aspects(rows: Sequence[dict[str, Any]]) -> str:
+    lines = ["| aspect | draws | Spearman, planned less random | Pearson, planned less random |", "|---|---|---|---|"]
+    for key in _keys(rows):
+        own = _of(rows, key)
+        cells = []
+        for figure in ("spearman", "pearson"):
+            draws = _advantages(own, "planned", figure)
+            error = 1.645 * draws.std(ddof=1) / np.sqrt(len(draws))
+            cells.append(f"{draws.mean():+.3f} [{draws.mean() - error:+.3f}, {draws.mean() + error:+.3f}]")
+        lines.append(f"| {' '.join(key)} | {len(own)} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _curves(rows: Sequence[dict[str, Any]]) -> str:
+    """Return in words how what the learning curve expects compares with what came."""
+    asked: list[Mapping[str, float]] = [row["asked"] for row in rows if row["asked"]]
+    if not asked:
+        return "The learning curve was never asked."
+    gains = np.array([[one["gain"], one["gain_low"], one["gain_high"], one["then"] - one["now"]] for one in asked])
+    levels = np.array([[one["level"], one["level_low"], one["level_high"], one["now"]] for one in asked])
+    inside = ((gains[:, 1] <= gains[:, 3]) & (gains[:, 3] <= gains[:, 2])).mean()
+    holds = ((levels[:, 1] <= levels[:, 3]) & (levels[:, 3] <= levels[:, 2])).mean()
+    return (
+        f"Learning curve from {ASKED_AT} labels, {len(asked)} draws: expected agreement {levels[:, 0].mean():.3f}, "
+        f"found {levels[:, 3].mean():.3f}, in the 90 % interval {holds:.0%}; expected gain of {ASKED_ABOUT} more "
+        f"{gains[:, 0].mean():.3f}, found {gains[:, 3].mean():.3f} (sd {gains[:, 3].std():.3f}), in the interval "
+        f"{inside:.0%}; correlation of expected and found gains {np.corrcoef(gains[:, 0], gains[:, 3])[0, 1]:.2f}. "
+        f"Labels worth it at 0.01 per 10: {np.mean([one['worth'] for one in asked]):.0f} on average."
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""What there is to learn from: labelled texts, the aspect, findings, and each method's seed questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rubriclab.checklist import Checklist, seed_questions
+from rubriclab.cli.session import note
+from rubriclab.data import Assignment, find_aspect, parse_mapping, read, task_words, training_examples
+from rubriclab.data.aspect import shipped_aspects
+from rubriclab.data.mapping import NATIVE
+from rubriclab.errors import ChecklistError
+from rubriclab.literature import load_findings
+from rubriclab.methods.method import Lesson, Method
+
+
+def lesson_of(labelled: str, method: Method, given: Mapping[str, Any]) -> Lesson:
+    """Return what the options name for one method to learn from, and say what was made of the labelled texts.
+
+    Raises:
+        RubriclabError: if there is nothing to learn from, or not what the method needs.
+    """
+    if given["checklist"] and not method.checklists:
+        note(f"--checklist is left out: {method.name} asks no questions of a checklist")
+    return _lesson(labelled, _checklist(method, given), given, labels_needed=method.needs_labels)
+
+
+def lessons_of(
+    labelled: str, methods: Sequence[Method], given: Mapping[str, Any], *, all_needed: bool
+) -> list[tuple[Method, Lesson]]:
+    """Return what the options name for several methods to learn from, all from the same texts.
+
+    Unless `all_needed`, a method without the questions that it starts from takes no part, which is said.
+
+    Raises:
+        RubriclabError: if there is nothing to learn from, or not what a method needs.
+    """
+    checklists: list[tuple[Method, Checklist | None]] = []
+    for method in methods:
+        try:
+            checklists.append((method, _checklist(method, given)))
+        except ChecklistError as error:
+            if all_needed or given["checklist"]:
+                raise
+            note(f"{method.name} takes no part: {error}")
+    known = next((checklist for _, checklist in checklists if checklist), None)
+    lesson = _lesson(labelled, known, given, labels_needed=True)
+    return [(method, replace(lesson, checklist=checklist)) for method, checklist in checklists]
+
+
+def _checklist(method: Method, given: Mapping[str, Any]) -> Checklist | None:
+    file = Path(given["checklist"]) if given["checklist"] and method.checklists else None
+    return seed_questions(
+        method.checklists, given["task"], given["aspect"], file, needed=method.needs_checklist or bool(file)
+    )
+
+
+def _lesson(labelled: str, checklist: Checklist | None, given: Mapping[str, Any], *, labels_needed: bool) -> Lesson:
+    task, own = given["task"], given["checklist"]
+    if own and checklist:
+        _say_faults(checklist, own)
+    shipped = given["aspect"] in (aspect.name for aspect in shipped_aspects(task))
+    definition = given["definition"] or (checklist.definition if checklist and (own or not shipped) else None)
+    aspect = find_aspect(task, given["aspect"], definition)
+    mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
+    rows = read(labelled, mapping)
+    training = training_examples(rows, aspect.name, given["scale"], labels_needed=labels_needed)
+    for line in training.notes:
+        note(line)
+    path = Path(given["literature"]) if given["literature"] else None
+    findings = () if given["no_literature"] else load_findings(task, aspect.name, path)
+    return Lesson(training.examples, Assignment(task_words(task), aspect, training.scale), findings, checklist)
+
+
+def _say_faults(checklist: Checklist, path: str) -> None:
+    """Say before anything is paid for that a checklist of the user's own has faults."""
+    from rubriclab.methods.checkeval.lint import lint
+
+    if faults := lint(checklist):
+        found = "1 fault was" if len(faults) == 1 else f"{len(faults)} faults were"
+        note(f"{found} found in the questions of {path}; `rubriclab lint {path}` says which")

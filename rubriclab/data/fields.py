@@ -1,0 +1,198 @@
+"""The fields of one row of somebody's data, each checked as it is taken out."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from numbers import Real
+from typing import Any, NoReturn
+
+from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, look_up
+
+# Names that are numbers are taken as text where the number is exact: JSON readers turn whole numbers of more than 64
+# bits into decimals, and decimals beyond 2**53 have lost their last digits.
+EXACT_WHOLE = 2**64
+EXACT_DECIMAL = 2**53
+PREVIEW = 40
+COLUMNS_NAMED = 12
+
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_BETWEEN_NUMBERS = re.compile(r"[,;\s]+")
+_A_TEXT = "a non-empty text"
+
+
+def describe(value: Any) -> str:
+    """Return a value of a row in a few words, as a message names it."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int | float | Decimal):
+        return _describe_number(value)
+    if isinstance(value, str):
+        return _describe_text(value)
+    if isinstance(value, Mapping):
+        return "an object"
+    return f"a list of {len(value)}" if isinstance(value, list | tuple) else f"a value of type {type(value).__name__}"
+
+
+def _describe_number(number: int | float | Decimal) -> str:
+    if isinstance(number, int) and abs(number) >= EXACT_WHOLE:
+        return "a whole number of more than 64 bits"
+    return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(number).lower(), str(number))
+
+
+def _describe_text(text: str) -> str:
+    if not text:
+        return "an empty text"
+    if text.isspace():
+        return "only white space"
+    return f"the text {text!r}" if len(text) <= PREVIEW else f"a text that begins {text[:PREVIEW]!r}"
+
+
+class Wrong(Exception):
+    """A field that does not hold what it should."""
+
+    def __init__(self, field: str, came: str, expected: str) -> None:
+        super().__init__(field, came, expected)
+        self.field, self.came, self.expected = field, came, expected
+
+
+class Fields:
+    """What stands in one row, under the names that a mapping gives to its columns."""
+
+    def __init__(self, row: Mapping[Any, Any], mapping: FieldMap, typed: bool) -> None:
+        self.row, self.mapping, self.typed = row, mapping, typed
+
+    def known_id(self) -> str | None:
+        try:
+            return self.name("id")
+        except Wrong:
+            return None
+
+    def is_given(self, name: str) -> bool:
+        """Return whether the row holds anything in a field, mapped or not."""
+        column = self.mapping.columns.get(name)
+        value = self.row.get(name, ABSENT) if column is None else look_up(self.row, column)
+        return not (value is ABSENT or value is None or (isinstance(value, str) and not value.strip()))
+
+    def value(self, name: str) -> Any:
+        column = self.mapping.columns.get(name)
+        if column is None:
+            return self.row.get(name, ABSENT)
+        value = look_up(self.row, column)
+        if value is ABSENT:
+            wanted = f"a column {column!r}, since the mapping says {name}={column}{self.columns()}"
+            raise Wrong(name, "nothing", wanted)
+        return value
+
+    def output(self) -> str:
+        text = self.value("output")
+        if text is ABSENT:
+            self.no_output()
+        if not isinstance(text, str) or not text or text.isspace():
+            raise Wrong("output", describe(text), _A_TEXT)
+        return in_unicode("output", text)
+
+    def no_output(self) -> NoReturn:
+        other = next((str(c) for c, v in self.row.items() if c not in FIELDS and _is_wordy(v)), None)
+        way = f"; to read it from another column, map it, as in --map output={other!r}" if other else ""
+        raise Wrong("output", "nothing", f"{_A_TEXT}{self.columns()}{way}")
+
+    def text(self, name: str) -> str | None:
+        return self.as_text(name, self.value(name))
+
+    def as_text(self, name: str, text: Any) -> str | None:
+        if text is None or text is ABSENT:
+            return None
+        if not isinstance(text, str):
+            joined = " (join the parts of a list into one)" if isinstance(text, list | tuple) else ""
+            raise Wrong(name, describe(text), f"a text{joined} or null")
+        return None if text.isspace() else in_unicode(name, text) or None
+
+    def name(self, name: str) -> str | None:
+        return self.as_name(name, self.value(name))
+
+    def as_name(self, name: str, value: Any) -> str | None:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            exact = EXACT_WHOLE if isinstance(value, int) else EXACT_DECIMAL
+            if not (abs(value) < exact and value == int(value)):
+                raise Wrong(name, describe(value), "a text, or a whole number that needs no rounding")
+            return str(int(value))
+        return self.as_text(name, value)
+
+    def table(self, name: str) -> list[tuple[str, Any]]:
+        start = f"{name}."
+        whole = self.value(name)
+        cells = dict(self._whole_table(name, whole))
+        cells |= {c[len(start) :]: v for c, v in self.row.items() if isinstance(c, str) and c.startswith(start)}
+        cells |= {aspect: self.value(start + aspect) for aspect in self.mapping.aspects(name)}
+        given = [(aspect, cell) for aspect, cell in cells.items() if not self.blank(cell)]
+        if any(not aspect or aspect.isspace() for aspect, _ in given):
+            raise Wrong(name, "an aspect without a name", "names such as 'coherence'")
+        return [(in_unicode(name, aspect), cell) for aspect, cell in given]
+
+    def _whole_table(self, name: str, whole: Any) -> Mapping[str, Any]:
+        if whole is ABSENT or self.blank(whole):
+            return {}
+        if isinstance(whole, Mapping):
+            return {str(aspect): cell for aspect, cell in whole.items()}
+        wanted = f"an object with a value for each aspect, or a column for each, such as {name}.coherence"
+        raise Wrong(name, describe(whole), wanted)
+
+    def number(self, name: str, cell: Any, wanted: str = "a finite number") -> float:
+        if isinstance(cell, str):
+            if self.typed:
+                raise Wrong(name, describe(cell), f"{wanted}, without quotes")
+            if not _DECIMAL.fullmatch(cell.strip()):
+                raise Wrong(name, describe(cell), f"{wanted}, such as 4 or 3.5")
+            cell = float(cell)
+        if isinstance(cell, bool) or not isinstance(cell, Real | Decimal):
+            raise Wrong(name, describe(cell), wanted)
+        number = _as_float(cell)
+        if not math.isfinite(number):
+            raise Wrong(name, describe(cell), wanted)
+        return number
+
+    def numbers(self, name: str, cell: Any) -> tuple[float, ...]:
+        if isinstance(cell, str) and not self.typed:
+            cell = [part for part in _BETWEEN_NUMBERS.split(cell.strip("[]() \t")) if part]
+        if not isinstance(cell, list | tuple):
+            raise Wrong(name, describe(cell), "a list of finite numbers, one for each rater, or an object by rater")
+        wanted = "a finite number from each rater in the list (leave out who gave none)"
+        return tuple(self.number(name, part, wanted) for part in cell)
+
+    def is_list(self, cell: Any) -> bool:
+        """Return whether a cell holds several numbers; in a table of text, anything but one word may."""
+        if isinstance(cell, str) and not self.typed:
+            return bool(_BETWEEN_NUMBERS.search(cell.strip()) or cell.strip()[:1] in "[(")
+        return isinstance(cell, list | tuple)
+
+    def blank(self, cell: Any) -> bool:
+        return cell is None or (not self.typed and isinstance(cell, str) and not cell.strip())
+
+    def columns(self) -> str:
+        named = [repr(str(column)) for column in self.row][:COLUMNS_NAMED]
+        more = ", ..." if len(self.row) > COLUMNS_NAMED else ""
+        return f"; the columns are {', '.join(named)}{more}" if named else ""
+
+
+def _is_wordy(value: Any) -> bool:
+    return isinstance(value, str) and any(character.isalpha() for character in value)
+
+
+def in_unicode(name: str, text: str) -> str:
+    """Return `text`, if it can be written as UTF-8; what a reader could not decode arrives as lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        around = text[max(0, error.start - 10) : error.end + 10]
+        raise Wrong(name, f"bytes that are not UTF-8, in {around!r}", "text in UTF-8") from None
+    return text
+
+
+def _as_float(number: Any) -> float:
+    try:
+        return float(number)
+    except (OverflowError, ValueError):  # an integer beyond all floats; a signalling NaN
+        return math.inf

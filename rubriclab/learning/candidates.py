@@ -1,0 +1,306 @@
+"""What several methods found on the same labelled texts: their criteria side by side, each text rated by each of them.
+
+Every method learns as it does alone, one after the other. What it would drop in the end takes part here too: choosing
+is left to whoever sees all criteria at once, and can do it anew without the labels of a text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
+
+from rubriclab.combination import Ask
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.errors import DataError, JudgeError, SettingsError
+from rubriclab.judges.judge import Judge
+from rubriclab.learning.naming import every_criterion, renamed, unique_names
+from rubriclab.learning.table import BoolArray, Table
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.jointly import at_most as jointly_at_most
+from rubriclab.methods.jointly import can_join, judge_all
+from rubriclab.methods.method import Learned, Lesson, Method, Progress, Rated, silent
+from rubriclab.methods.names import PartName
+from rubriclab.rubric import Criterion, Dropped, Part
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.training_record import Candidate, Cell
+
+# What differs from a method's own defaults where its criteria are candidates among others; a user's settings win.
+JOINT_SETTINGS: Mapping[PartName, Mapping[str, Any]] = {
+    # One call about all hypotheses of a text agreed with people as well as one call about each, in the recorded
+    # judgments of a strong model, at a fraction of the price. Hypotheses do not leave while they are being rated, as a
+    # candidate needs its ratings of all texts, and those that the bandit found last deserve a hearing too.
+    "hypoeval": {"ask": "together", "drop_hopeless": False, "bank_size": 30},
+    # CheckEval's paper finds no noticeable difference between asking about questions in groups and one by one.
+    "checkeval": {"ask": "together"},
+    # A rewritten explanation has seen the errors on all labels: none is left to tell what it is worth beside others.
+    "seeval": {"refine": False},
+}
+
+ONE_CALL = "one call"
+NOT_JUDGED = "the method did not have this text judged, as it is shown to the judge beside others"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A method to run, on what and how."""
+
+    method: Method
+    lesson: Lesson
+    settings: BaseModel
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Labelled texts by criteria, and the parts that the criteria are from.
+
+    Attributes:
+        examples: the labelled texts, by id: the rows of `cells`.
+        candidates: the criteria that all texts were rated by, part by part: the columns of `cells`. None counts as
+            kept yet; their ids are unique over all parts.
+        cells: what was found of each text by each candidate.
+        parts: as each method would keep them, with these ids.
+        fitted: by method, the texts' scores by its own part, in the order of `examples`; NaN where missing.
+        reselected: the same, but each group's by what the other groups' labels alone would have chosen.
+        notes: what the user should be told, with the method's name before it.
+    """
+
+    examples: tuple[Example, ...]
+    candidates: tuple[Candidate, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    parts: tuple[Part, ...]
+    fitted: Mapping[PartName, FloatArray]
+    reselected: Mapping[PartName, FloatArray]
+    notes: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The candidates' ids, in the order of the columns."""
+        return tuple(candidate.criterion.id for candidate in self.candidates)
+
+    def marked(self, kept: Collection[str]) -> tuple[Candidate, ...]:
+        """Return the candidates with those named marked as kept."""
+        return tuple(each.model_copy(update={"kept": each.criterion.id in kept}) for each in self.candidates)
+
+    def table(self, assignment: Assignment, ask: Ask) -> Table:
+        """Return the candidates' scores as numbers, with what choosing and weighing need to know of them."""
+        criteria = [candidate.criterion for candidate in self.candidates]
+        aspect = assignment.aspect.name
+        rows = [[np.nan if cell.score is None else cell.score for cell in row] for row in self.cells]
+        return Table(
+            values=np.array(rows, dtype=float).reshape(len(self.examples), len(criteria)),
+            labels=np.array([example.scores[aspect] for example in self.examples], dtype=float),
+            groups=tuple(example.group for example in self.examples),
+            methods=tuple(candidate.method for candidate in self.candidates),
+            signed=np.array([criterion.kind == "measure" for criterion in criteria], dtype=bool),
+            unit=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
+            bundles=self.bundles(ask),
+            seen=self._seen(),
+            scale=assignment.scale,
+        )
+
+    def bundles(self, ask: Ask) -> tuple[str, ...]:
+        """Return what each candidate shares its call with, as in `Table`, by the settings its method learned with."""
+        parts = {part.method: part for part in self.parts}
+        joined = {name for name, part in parts.items() if ask == "in one call" and can_join(part)}
+        return tuple(
+            ONE_CALL if each.method in joined else _bundle(each.criterion, parts[each.method])
+            for each in self.candidates
+        )
+
+    def calls(self, assignment: Assignment, ask: Ask) -> dict[str, float]:
+        """Return by bundle the most calls that a text takes, on average over the labelled texts, if all its candidates
+        are asked about; what costs nothing is not among them."""
+        bundles = self.bundles(ask)
+        found = {}
+        for bundle in dict.fromkeys(filter(None, bundles)):
+            asked = {name for name, other in zip(self.ids, bundles, strict=True) if other == bundle}
+            parts = self.parts_with(asked)
+            most = (_most(example, parts, assignment, bundle) for example in self.examples)
+            found[bundle] = sum(each.calls for each in most) / len(self.examples)
+        return found
+
+    def parts_with(self, kept: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
+        """Return the parts that have any of the candidates named, with these as their criteria and all others dropped.
+
+        Args:
+            reasons: why those that are not kept are not, by id; for others the method's own reason stands.
+        """
+        found = []
+        for part in self.parts:
+            criteria = (each.criterion for each in self.candidates if each.method == part.method)
+            chosen = tuple(criterion for criterion in criteria if criterion.id in kept)
+            if chosen:
+                dropped = _dropped(part, kept, reasons or {})
+                found.append(part.model_copy(update={"criteria": chosen, "dropped": dropped}))
+        return tuple(found)
+
+    def _seen(self) -> BoolArray:
+        """Return which labels had a part in which candidate, shape (texts, candidates).
+
+        Whole groups count: who has seen one of the texts about a source has seen the source as well.
+        """
+        group = {example.id: example.group for example in self.examples}
+        seen = np.zeros((len(self.examples), len(self.candidates)), dtype=bool)
+        for column, candidate in enumerate(self.candidates):
+            groups = {group[name] for name in candidate.made_from}
+            seen[:, column] = [example.group in groups for example in self.examples]
+        return seen
+
+
+async def find_candidates(
+    plans: Sequence[Plan], *, judge: Judge, generator: Judge, seed: int, say: Progress = silent
+) -> Candidates:
+    """Return what the methods find, run one after the other in the order of the plans.
+
+    The same plans with the same replies give the same result, in whatever order the examples come. A criterion whose
+    id another one has already is called METHOD.ID; scores of the whole aspect go by their method's name.
+
+    Raises:
+        DataError: if there are no labelled texts.
+        SettingsError: if a method would have its criteria judged by one score together.
+        JudgeError: if a method could learn nothing.
+        ValueError: if plans share a method, or are about different texts.
+    """
+    _check(plans)
+    found = []
+    for plan, (start, size) in zip(plans, _shares(plans), strict=True):
+
+        def tell(doing: str, share: float, plan: Plan = plan, start: float = start, size: float = size) -> None:
+            say(f"{plan.method.name}: {doing}", start + size * share)
+
+        learned = await plan.method.learn(
+            plan.lesson, plan.settings, judge=judge, generator=generator, seed=seed, say=tell
+        )
+        found.append(learned)
+    return _side_by_side(plans[0].lesson.examples, found)
+
+
+async def asked_in_one_call(found: Candidates, assignment: Assignment, judge: Judge) -> Candidates:
+    """Return the candidates as rated in one call, which is how a rubric that asks so will score.
+
+    Raises:
+        JudgeError: if no reply could be used.
+    """
+    parts = found.parts_with(found.ids)
+    rated = await asyncio.gather(*(judge_all(example, parts, assignment, judge) for example in found.examples))
+    if all(each.score is None for row in rated for each in row):
+        raise JudgeError(f"No usable rating in one call: {rated[0][0].reason}", "Try --set 'joint.ask=by method'.")
+    by_id = [{each.criterion: _cell(each) for each in row} for row in rated]
+    return replace(found, cells=tuple(tuple(row[name] for name in found.ids) for row in by_id))
+
+
+def learning_at_most(plans: Sequence[Plan]) -> tuple[Estimate, Estimate]:
+    """Return the most that all plans ask of the judge, and of the generator."""
+    judge, generator = Estimate(), Estimate()
+    for plan in plans:
+        judged, generated = plan.method.learning_at_most(plan.lesson, plan.settings)
+        judge, generator = judge + judged, generator + generated
+    return judge, generator
+
+
+def _check(plans: Sequence[Plan]) -> None:
+    names = [plan.method.name for plan in plans]
+    texts = [{example.id for example in plan.lesson.examples} for plan in plans]
+    if not plans or len(set(names)) < len(names) or any(each != texts[0] for each in texts):
+        raise ValueError(f"expected plans of different methods about the same texts, got {names}")
+    if not texts[0]:
+        raise DataError("Criteria of several methods are chosen and weighed by labelled texts, and there are none.")
+    for plan in plans:
+        if getattr(plan.settings, "ask", None) == "concatenated":
+            raise SettingsError(
+                f"{plan.method.name}.ask is 'concatenated': one score by all criteria leaves nothing to weigh.",
+                f"Set {plan.method.name}.ask to 'together' or 'separately'.",
+            )
+
+
+def _shares(plans: Sequence[Plan]) -> list[tuple[float, float]]:
+    """Return for each plan the share of the whole that is done before it, and its own, by the calls they may take."""
+    most = [sum(each.calls for each in plan.method.learning_at_most(plan.lesson, plan.settings)) for plan in plans]
+    sizes = [(calls + 1) / (sum(most) + len(plans)) for calls in most]
+    return [(sum(sizes[:place]), size) for place, size in enumerate(sizes)]
+
+
+def _side_by_side(examples: Sequence[Example], found: Sequence[Learned]) -> Candidates:
+    texts = tuple(sorted(examples, key=lambda example: example.id))
+    names = unique_names([learned.part for learned in found])
+    parts = [renamed(learned.part, given) for learned, given in zip(found, names, strict=True)]
+    candidates: list[Candidate] = []
+    columns: list[list[Cell]] = []
+    for learned, part, given in zip(found, parts, names, strict=True):
+        for place, criterion in _offered(learned, part, given):
+            made_from = tuple(sorted(criterion.evidence.examples))
+            candidates.append(Candidate(method=part.method, criterion=criterion, kept=False, made_from=made_from))
+            columns.append(_cells(learned, place, texts))
+    return Candidates(
+        examples=texts,
+        candidates=tuple(candidates),
+        cells=tuple(zip(*columns, strict=True)),
+        parts=tuple(parts),
+        fitted={each.part.method: _aligned(each, each.scores, texts) for each in found},
+        reselected={each.part.method: _aligned(each, each.reselected, texts) for each in found},
+        notes=tuple(f"{each.part.method}: {note}" for each in found for note in each.notes),
+    )
+
+
+def _offered(learned: Learned, part: Part, names: Mapping[str, str]) -> Iterator[tuple[int, Criterion]]:
+    """Yield the columns of a method's ratings that take part, each with its criterion under its new name.
+
+    Of scores of the whole aspect only the one kept: explanations that it outdid cost a call each and say much the same.
+    """
+    known = {criterion.id: criterion for criterion in every_criterion(part)}
+    kept = {criterion.id for criterion in part.criteria}
+    for place, name in enumerate(learned.candidates):
+        criterion = known[names[name]]
+        if criterion.kind != "score" or criterion.id in kept:
+            yield place, criterion
+
+
+def _cells(learned: Learned, place: int, texts: Sequence[Example]) -> list[Cell]:
+    rows = dict(zip(learned.examples, learned.ratings, strict=True))
+    missing = Cell(score=None, reason=NOT_JUDGED, applies=False)
+    return [_cell(rows[text.id][place]) if text.id in rows else missing for text in texts]
+
+
+def _cell(rated: Rated) -> Cell:
+    return Cell(score=rated.score, reason=rated.reason, applies=rated.applies)
+
+
+def _aligned(learned: Learned, scores: FloatArray, texts: Sequence[Example]) -> FloatArray:
+    by_id = dict(zip(learned.examples, scores.tolist(), strict=True))
+    return np.array([by_id.get(text.id, np.nan) for text in texts], dtype=float)
+
+
+def _bundle(criterion: Criterion, part: Part) -> str:
+    """Return what a criterion shares its call with, where each method asks for itself; empty if it costs none."""
+    if criterion.kind == "measure":
+        return ""
+    match part.settings.get("ask"):
+        case "together":
+            return part.method
+        case "by sub-dimension":
+            return f"{part.method}: {criterion.trait}"
+        case _:
+            return f"{part.method}: {criterion.id}"
+
+
+def _most(example: Example, parts: Sequence[Part], assignment: Assignment, bundle: str) -> Estimate:
+    if bundle == ONE_CALL:
+        return jointly_at_most(example, parts, assignment)
+    return METHODS[parts[0].method].scoring_at_most(example, parts[0], assignment)
+
+
+def _dropped(part: Part, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[Dropped, ...]:
+    """Return what a part is without: what the method kept first, then what it did not."""
+    own = {each.criterion.id: each.reason for each in part.dropped}
+    left = (criterion for criterion in every_criterion(part) if criterion.id not in kept)
+    return tuple(
+        Dropped(criterion=each, reason=reasons.get(each.id) or own.get(each.id, "not chosen")) for each in left
+    )

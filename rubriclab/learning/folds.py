@@ -1,0 +1,68 @@
+"""Parts for cross-validation that keep each group together, the same whatever the order of the texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rubriclab.learning.table import BoolArray, Table
+from rubriclab.stats.correlation import IntArray
+
+
+def units(groups: Sequence[str]) -> IntArray:
+    """Return what each text is left out with, numbered from 0: its group, or itself where there is one group only."""
+    numbers: IntArray = np.unique(np.array(groups, dtype=str), return_inverse=True)[1]
+    return numbers if numbers.max(initial=0) > 0 else np.arange(len(numbers))
+
+
+def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
+    """Return each text's fold, from 0, shape (n,): as many folds as asked for, or as there are groups if fewer.
+
+    Groups are put one by one, the largest first and equals in an order drawn by the seed, into the fold with the fewest
+    texts. Where all texts are of one group each stands for itself, in the order given.
+    """
+    unit = units(groups)
+    sizes = np.bincount(unit)
+    drawn = np.random.default_rng(seed).permutation(len(sizes))
+    filled = np.zeros(min(folds, len(sizes)), dtype=np.int64)
+    place = np.zeros(len(sizes), dtype=np.int64)
+    for one in drawn[np.argsort(-sizes[drawn], kind="stable")]:
+        place[one] = np.argmin(filled)
+        filled[place[one]] += sizes[one]
+    found: IntArray = place[unit]
+    return found
+
+
+def left_out(table: Table, folds: int, seed: int) -> Iterator[tuple[BoolArray, Table]]:
+    """Yield for each fold which texts it holds, and the table of all others.
+
+    Candidates that one of the fold's texts had a part in making have no score there: they could know its label. A fold
+    of all texts there are is left out.
+    """
+    fold = grouped_folds(table.groups, folds, seed)
+    for number in range(int(fold.max(initial=-1)) + 1):
+        inside: BoolArray = fold == number
+        if not inside.all():
+            told = np.flatnonzero(table.seen[inside].any(axis=0)).tolist()
+            yield inside, without_columns(table, told).rows(~inside)
+
+
+def without_columns(table: Table, columns: Sequence[int]) -> Table:
+    """Return the table as if these columns had no score; places stay as they are."""
+    values = table.values.copy()
+    values[:, list(columns)] = np.nan
+    return replace(table, values=values)
+
+
+def in_order(table: Table) -> IntArray:
+    """Return the texts' places in an order that hangs on what they hold, not on how they came.
+
+    Sums then come out the same to the last bit. Labels come last: a text's own label moves it among texts with the
+    same scores at most.
+    """
+    group = np.unique(np.array(table.groups, dtype=str), return_inverse=True)[1]
+    keys = [table.labels, *table.seen.T, *table.values.T, group]
+    order: IntArray = np.lexsort(keys)
+    return order

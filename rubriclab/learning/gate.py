@@ -1,0 +1,262 @@
+"""The gate: whether a rubric agrees with people better than what costs nothing, on labels that had no part in it.
+
+Everybody is held to the same labelled texts, each text scored without the labels of its own group. Correlations are
+taken among rivals where there are enough of them, else over the whole set; a group or set whose labels are constant
+counts for nothing, and an evaluator that tells no texts apart counts as 0 where the labels differ. Intervals come from
+a bootstrap over groups, of differences from a paired one, both expanded for few groups.
+
+A scorer fitted to the other folds must be given without their mean label: left in, it is high where the labels left
+out are low, and pulls the correlation over all texts down (Parker, Gunter & Bedo 2007, "Stratification bias in low
+signal microarray studies", BMC Bioinformatics 8). Values of one fold may therefore differ from those of another by a
+factor, never by an offset that the labels have set.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rubriclab.learning.floor import CONSTANT, held_out_floors
+from rubriclab.learning.recipes import centers_and_spreads, standardised
+from rubriclab.learning.table import BoolArray, Table
+from rubriclab.rubric import rounded
+from rubriclab.stats.agreement import BATCH_ELEMENTS
+from rubriclab.stats.bootstrap import Estimate, estimate
+from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
+from rubriclab.stats.expanded import expanded_confidence
+from rubriclab.stats.levels import Coefficient, level_statistic, scored_texts, used_texts
+from rubriclab.trust import (
+    MATTERS,
+    MOST_LABELS,
+    FrontierPoint,
+    Interval,
+    Outcome,
+    Raters,
+    Shortcut,
+    Standing,
+    Trust,
+    Verdict,
+)
+
+GateLevel = Literal["group", "dataset"]
+
+JOINT = "joint"
+DIRECT = "direct"
+EQUAL = "equal weights"
+
+CONFIDENCE = 0.95
+RESAMPLES = 1000
+
+# Who is better among rivals is what a rubric is for; fewer groups, or smaller ones, say too little about it.
+RIVAL_GROUPS = 10
+RIVALS = 3
+
+_WORST_FIRST: tuple[Outcome, ...] = ("not better", "inconclusive", "better")
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """One evaluator's scores of the labelled texts, shape (texts,), NaN where it has none.
+
+    Attributes:
+        name, kind, calls: as in `Standing`.
+    """
+
+    name: str
+    kind: Literal["rubric", "judged", "floor"]
+    scores: FloatArray
+    calls: float = 0.0
+
+
+def trust(
+    table: Table,
+    surface: FloatArray,
+    held_out: FloatArray,
+    fitted: FloatArray,
+    fold: IntArray,
+    *,
+    alone: Mapping[str, FloatArray],
+    calls: Mapping[str, float],
+    frontier: Sequence[FrontierPoint] = (),
+    shortcuts: Sequence[Shortcut] = (),
+    raters: Raters | None = None,
+    forgone: float | None = None,
+    seed: int = 0,
+) -> Trust:
+    """Return what the labelled texts say of a rubric, beside everything that it has to be better than.
+
+    Args:
+        table: all candidates, whether the rubric has them or not.
+        surface: measures of the texts, shape (texts, measures), columns as in `rubriclab.learning.floor.SURFACE`.
+        held_out: the rubric's scores of each text, fitted without the labels of its fold; see the module's docstring.
+        fitted: its scores when fitted to all.
+        fold: of each text, shape (texts,); a group lies in one fold.
+        alone: by method, its own scores of each text by what the labels of other folds would have chosen. `direct`
+            is taken from the table.
+        calls: calls per text by name, of `joint` and each of `alone`; `direct` and equal weights take one for each
+            bundle of their candidates, unless given here.
+        frontier, shortcuts, raters, forgone: handed on.
+        seed: of the resamples; equal seeds and data give equal figures, in whatever order the texts come.
+    """
+    level = gate_level(table.labels, table.groups)
+    rubric = Scored(JOINT, "rubric", held_out, calls[JOINT])
+    floors = [Scored(name, "floor", scores) for name, scores in held_out_floors(surface, table.labels, fold).items()]
+    judged = [
+        *_compared_with(table, fold, calls),
+        *(Scored(name, "judged", alone[name], calls[name]) for name in alone if name != DIRECT),
+    ]
+    arena = _Arena(table.labels, table.groups, level, seed)
+    standings = {each.name: arena.standing(each) for each in (rubric, *floors, *judged)}
+    others = sorted((name for name in standings if name != JOINT), key=lambda name: -_known(standings[name]))
+    return Trust(
+        level=level,
+        n=int((~np.isnan(held_out)).sum()),
+        groups=len(set(table.groups)),
+        folds=len(np.unique(fold)),
+        training=arena.standing(Scored(JOINT, "rubric", fitted, calls[JOINT])),
+        standings=tuple(standings[name] for name in (JOINT, *others)),
+        verdicts=(arena.gate(rubric, floors, standings), *(arena.verdict(rubric, each) for each in judged)),
+        frontier=tuple(frontier),
+        shortcuts=tuple(shortcuts),
+        raters=raters,
+        forgone=forgone,
+    )
+
+
+def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
+    """Return `group` if at least `RIVAL_GROUPS` groups have `RIVALS` texts or more and labels that differ."""
+    found: dict[str, list[float]] = {}
+    for group, label in zip(groups, labels.tolist(), strict=True):
+        found.setdefault(group, []).append(label)
+    telling = sum(len(own) >= RIVALS and min(own) < max(own) for own in found.values())
+    return "group" if telling >= RIVAL_GROUPS else "dataset"
+
+
+def _compared_with(table: Table, fold: IntArray, calls: Mapping[str, float]) -> list[Scored]:
+    """Return `direct`, where it is among the candidates, and all judged candidates with equal weights.
+
+    Measures have no better end, so they have no place among equals.
+    """
+    asked: list[int] = np.flatnonzero(~table.signed).tolist()
+    direct = [place for place in asked if table.methods[place] == DIRECT]
+    found = [(DIRECT, table.values[:, place], [place]) for place in direct[:1]]
+    if asked:
+        found.append((EQUAL, _equal_weights(table.columns(asked), fold), asked))
+    bundles = {name: len({table.bundles[place] for place in places} - {""}) for name, _, places in found}
+    return [Scored(name, "judged", scores, calls.get(name, bundles[name])) for name, scores, _ in found]
+
+
+def _equal_weights(table: Table, fold: IntArray) -> FloatArray:
+    """Return each text's mean of standardised candidates, NaN where there is none.
+
+    It takes no label, but criteria may be made of some: a candidate that a fold's labels had a part in is left out
+    there, and the folds' means, of other numbers of candidates, are put in units of their own spread.
+    """
+    z = standardised(table.values, *centers_and_spreads(table.values))
+    scores = np.full(len(fold), np.nan)
+    for number in np.unique(fold):
+        inside = fold == number
+        unseen = ~np.any(table.seen[inside], axis=0)
+        if unseen.any():
+            means = z[:, unseen].mean(axis=1)
+            scores[inside] = means[inside] / (means.std() or 1.0)
+    present: BoolArray = ~np.isnan(table.values)
+    return np.where(present.any(axis=1), scores, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class _Arena:
+    """The labels that all evaluators are held to."""
+
+    labels: FloatArray
+    groups: Sequence[str]
+    level: GateLevel
+    seed: int
+
+    def standing(self, each: Scored) -> Standing:
+        return Standing(
+            name=each.name,
+            kind=each.kind,
+            n=int((~np.isnan(each.scores)).sum()),
+            spearman=self._interval([each.scores], spearman_rows),
+            pearson=self._interval([each.scores], pearson_rows),
+            calls=each.calls,
+        )
+
+    def gate(self, rubric: Scored, floors: Sequence[Scored], standings: Mapping[str, Standing]) -> Verdict:
+        """Return the verdict against the best floor, or against none at all where that is the harder to be better than.
+
+        What agrees no better than a constant is no better than the others because these do worse.
+        """
+        best = max(floors, key=lambda floor: (_known(standings[floor.name]), floor.name != CONSTANT))
+        constant = next(floor for floor in floors if floor.name == CONSTANT)
+        verdicts = [self.verdict(rubric, floor) for floor in dict.fromkeys((best, constant))]
+        return min(verdicts, key=lambda verdict: _WORST_FIRST.index(verdict.outcome))
+
+    def verdict(self, rubric: Scored, other: Scored) -> Verdict:
+        difference = self._interval([rubric.scores, other.scores], pearson_rows)
+        outcome = outcome_of(difference)
+        more = more_labels(difference, len(self.labels)) if outcome == "inconclusive" else None
+        return Verdict(against=other.name, outcome=outcome, difference=difference, more_labels=more)
+
+    def _interval(self, scores: Sequence[FloatArray], coefficient: Coefficient) -> Interval:
+        """Return the first one's agreement, less the second's where there are two, on the texts that both scored."""
+        texts = used_texts(scored_texts(scores, self.labels, self.groups, None), self.level, "skip")
+        own = [level_statistic(texts, row, _defined(coefficient), self.level, "skip") for row in range(len(scores))]
+        found = estimate(
+            lambda counts: own[0](counts) - (own[1](counts) if len(own) > 1 else 0.0),
+            texts.clusters,
+            resamples=RESAMPLES,
+            confidence=expanded_confidence(CONFIDENCE, texts.clusters),
+            seed=self.seed,
+            batch=max(1, BATCH_ELEMENTS // max(1, len(texts.human))),
+        )
+        return _rounded(found)
+
+
+def outcome_of(difference: Interval) -> Outcome:
+    """Return what a difference in Pearson correlation with its interval allows to say."""
+    if difference.low is None or difference.high is None:
+        return "inconclusive"
+    if difference.low > 0:
+        return "better"
+    return "not better" if difference.high < MATTERS else "inconclusive"
+
+
+def more_labels(difference: Interval, labels: int) -> int | None:
+    """Return about how many more labels would decide, if the difference stayed as it is; `None` beyond `MOST_LABELS`.
+
+    The interval narrows with the square root of the number of labels, on either side by itself: until its low end
+    passes 0 (better) or its high end `MATTERS` (not better), whichever comes first.
+    """
+    value, low, high = difference.value, difference.low, difference.high
+    if value is None or low is None or high is None:
+        return None
+    needed = [
+        ((value - low) / value) ** 2 if value > 0 else math.inf,
+        ((high - value) / (MATTERS - value)) ** 2 if value < MATTERS else math.inf,
+    ]
+    more = labels * (min(needed) - 1)
+    return max(1, math.ceil(more)) if more <= MOST_LABELS else None
+
+
+def _defined(coefficient: Coefficient) -> Coefficient:
+    """Return the coefficient with 0 for constant scores: what tells no texts apart has shown no agreement."""
+
+    def defined(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
+        values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
+        return np.where(is_constant(y, weights), np.nan, values)
+
+    return defined
+
+
+def _known(standing: Standing) -> float:
+    return -math.inf if standing.pearson.value is None else standing.pearson.value
+
+
+def _rounded(found: Estimate) -> Interval:
+    return Interval(value=rounded(found.value), low=rounded(found.low), high=rounded(found.high))

@@ -1,0 +1,288 @@
+"""The training phase as one: several methods find criteria, the labels make one rubric of them, the gate judges it.
+
+methods                -> candidates: criteria by labelled texts, every rating with its reason, nothing asked twice
+candidates + labels    -> which to keep, what they weigh, how the sum is mapped onto the raters' scale
+the same, fold by fold -> scores of texts whose labels had no part: intervals, and the gate beside what costs nothing
+all of it              -> a rubric of plain numbers, its provenance, and a record of what was seen
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rubriclab import __version__
+from rubriclab.combination import Combination, Conformal, Term
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import data_digest, named_annotations, text_digest
+from rubriclab.errors import JudgeError
+from rubriclab.judges.judge import Judge
+from rubriclab.learning.calibration import bounds, conformal
+from rubriclab.learning.candidates import Candidates, Plan, asked_in_one_call, find_candidates, learning_at_most
+from rubriclab.learning.fitting import Fit, fit, held_out, weight_intervals
+from rubriclab.learning.floor import SURFACE, best_measure, measure_values
+from rubriclab.learning.frontier import frontier
+from rubriclab.learning.gate import JOINT, trust
+from rubriclab.learning.raters import raters
+from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.shortcuts import shortcuts
+from rubriclab.learning.table import Table
+from rubriclab.learning.train import Trained, training_agreement
+from rubriclab.learning.unseen import Unseen, allowed_columns, relearned, reweighed
+from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.jointly import TEMPLATE
+from rubriclab.methods.method import Progress, silent
+from rubriclab.prompts import prompts_digest
+from rubriclab.rubric import DIGITS, Provenance, Rubric, rounded
+from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.training_record import RecordedText, TrainingRecord
+from rubriclab.trust import Trust
+
+# What part of the work is done when the methods have found and rated their criteria.
+FOUND = 0.95
+
+
+async def train(
+    plans: Sequence[Plan],
+    settings: JointSettings,
+    *,
+    judge: Judge,
+    generator: Judge,
+    seed: int,
+    snapshots: Callable[[], Sequence[str]] = tuple,
+    say: Progress = silent,
+) -> Trained:
+    """Return one rubric of what the methods of `plans` find on the same labelled texts, with what it is worth.
+
+    Nothing but `snapshots` hangs on when or in how many runs the answers came: the same plans, settings, seed and
+    replies give the same rubric, provenance and record.
+
+    Raises:
+        DataError: if there are no labelled texts.
+        SettingsError: if a setting leaves nothing to choose from.
+        JudgeError: if a method could learn nothing, or no criterion tells any two labelled texts apart.
+    """
+    assignment = plans[0].lesson.assignment
+    found = await find_candidates(
+        plans, judge=judge, generator=generator, seed=seed, say=lambda doing, share: say(doing, FOUND * share)
+    )
+    if settings.ask == "in one call":
+        found = await asked_in_one_call(found, assignment, judge)
+    study = _Study(found, assignment, settings, seed)
+    if settings.relearned > 1:
+        study.unseen = await relearned(plans, settings, judge=judge, generator=generator, seed=seed, say=say)
+    say(f"{len(found.candidates)} criteria to choose from", FOUND)
+    rubric = study.rubric()
+    say(f"{len(rubric.criteria)} of {len(found.candidates)} criteria kept", 1.0)
+    provenance = Provenance(
+        judge=judge.name,
+        generator=generator.name,
+        judge_address=judge.identity.get("address"),
+        generator_address=generator.identity.get("address"),
+        snapshots=tuple(sorted(snapshots())),
+        settings=_settings(plans, settings),
+        prompts=prompts_digest(sorted({name for plan in plans for name in plan.method.prompts} | {TEMPLATE})),
+        data=data_digest(found.examples, assignment.aspect.name),
+        examples=tuple(example.id for example in found.examples),
+        groups=tuple(sorted({example.group for example in found.examples})),
+        texts=tuple(sorted(text_digest(example) for example in found.examples)),
+        seed=seed,
+        agreement=training_agreement(study.fitted, study.unseen.scores, study.table.labels, study.table.groups),
+        floor=best_measure(found.examples, assignment.aspect.name),
+        trust=study.trust,
+        version=__version__,
+    )
+    return Trained(rubric, provenance, (*found.notes, *study.notes), study.record(rubric))
+
+
+def at_most(plans: Sequence[Plan], settings: JointSettings) -> tuple[Estimate, Estimate]:
+    """Return the most that a joint training asks of the judge, and of the generator."""
+    judge, generator = learning_at_most(plans)
+    if settings.relearned > 1:
+        # Every training but the last leaves texts out, which it rates afterwards by what it found: at most as often as
+        # learning rates them.
+        judge, generator = judge * (settings.relearned + 2), generator * (settings.relearned + 1)
+    if settings.ask == "in one call":
+        # One more round shows every candidate once for each text; their number is bounded by what the methods ask.
+        judge = judge + _one_round(plans, judge)
+    return judge, generator
+
+
+def _one_round(plans: Sequence[Plan], judge: Estimate) -> Estimate:
+    """Return the most that one call for each text takes: at worst as long as all calls about it together."""
+    return Estimate(len(plans[0].lesson.examples), judge.prompt_tokens, judge.completion_tokens)
+
+
+def _settings(plans: Sequence[Plan], settings: JointSettings) -> Mapping[str, Mapping[str, Any]]:
+    own: dict[str, Mapping[str, Any]] = {plan.method.name: plan.settings.model_dump(mode="json") for plan in plans}
+    return {**own, "joint": settings.model_dump(mode="json")}
+
+
+@dataclass
+class _Study:
+    """The candidates before the labels."""
+
+    found: Candidates
+    assignment: Assignment
+    settings: JointSettings
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.notes: list[str] = []
+        self.every = self.found.table(self.assignment, self.settings.ask)
+        self.surface = measure_values(self.found.examples, SURFACE)
+        self.calls = self.found.calls(self.assignment, self.settings.ask)
+
+    @cached_property
+    def columns(self) -> list[int]:
+        """The candidates that may enter the rubric."""
+        return allowed_columns(self.every, self.surface, self.settings, self.seed)
+
+    @cached_property
+    def table(self) -> Table:
+        """What may enter the rubric, as numbers."""
+        return self.every.columns(self.columns)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The names of the table's columns."""
+        return [self.found.ids[place] for place in self.columns]
+
+    @cached_property
+    def fit(self) -> Fit:
+        """The rubric's numbers."""
+        found = fit(self.table, self.settings, self.calls, seed=self.seed)
+        if not found.columns:
+            raise JudgeError(
+                "No criterion tells any two of the labelled texts apart, so there is nothing to weigh.",
+                "Try another --judge, or other methods.",
+            )
+        if found.uncertain:
+            names = ", ".join(self.ids[place] for place in found.uncertain)
+            self.notes.append(f"kept, though these labels cannot tell it from noise: {names}")
+        return found
+
+    @cached_property
+    def unseen(self) -> Unseen:
+        """Each text by those who have not seen its group's labels."""
+        return reweighed(self.every, self.columns, self.settings, self.calls, self.seed)
+
+    @cached_property
+    def fitted(self) -> FloatArray:
+        """Each text by the rubric itself."""
+        return self.fit.scores(self.table.values, self.assignment.scale)
+
+    @cached_property
+    def conformal(self) -> Conformal | None:
+        """Where intervals of single texts come from."""
+        return conformal(self.unseen.scores, self.table.labels, self.unseen.hardness, float(self.settings.confidence))
+
+    def rubric(self) -> Rubric:
+        """Return the parts that are left, and how they come to one score."""
+        low, high, selected = weight_intervals(self.table, self.fit, self.settings, seed=self.seed)
+        terms = tuple(
+            Term(
+                criterion=term.criterion,
+                weight=term.weight,
+                center=term.center,
+                spread=term.spread,
+                low=round(float(low[place]), DIGITS),
+                high=round(float(high[place]), DIGITS),
+                selected=round(float(selected[place]), DIGITS),
+            )
+            for place, term in enumerate(_terms(self.fit, self.ids))
+        )
+        combination = Combination(
+            recipe=self.fit.recipe,
+            ask=self.settings.ask,
+            terms=terms,
+            calibration=self.fit.calibration,
+            conformal=self.conformal,
+        )
+        parts = self.found.parts_with([term.criterion for term in terms], self._reasons())
+        task, aspect, scale = self.assignment.words.task, self.assignment.aspect, self.assignment.scale
+        return Rubric(task=task, aspect=aspect, scale=scale, parts=parts, combination=combination)
+
+    def _reasons(self) -> dict[str, str]:
+        """Return why each candidate that is not in the rubric is not."""
+        left = dict.fromkeys(self.found.ids, "follows a shortcut more than the raters do")
+        for place, name in enumerate(self.ids):
+            left.pop(name)
+            if place in self.fit.dropped:
+                left[name] = self.fit.dropped[place].words(self.ids)
+        return left
+
+    @cached_property
+    def trust(self) -> Trust:
+        """What the gate says."""
+        alone = {part.method: [each.id for each in part.criteria] for part in self.found.parts}
+        kept = [self.ids[place] for place in self.fit.columns]
+        return trust(
+            self.every,
+            self.surface,
+            self.unseen.raw,
+            self.fitted,
+            self.unseen.fold,
+            alone=self.unseen.alone,
+            calls={JOINT: self._calls(kept), **{name: self._calls(ids) for name, ids in alone.items()}},
+            frontier=frontier(self.table, self.settings, self.calls, seed=self.seed),
+            shortcuts=shortcuts(self.every, self.found.ids, self.surface, self.unseen.raw, seed=self.seed),
+            raters=raters(self.found.examples, self.assignment, self.unseen.scores, seed=self.seed),
+            forgone=self._forgone(),
+            seed=self.seed,
+        )
+
+    def _calls(self, kept: Sequence[str]) -> float:
+        bundles = self.found.bundles(self.settings.ask)
+        own = {bundle for name, bundle in zip(self.found.ids, bundles, strict=True) if name in kept}
+        return sum(self.calls[bundle] for bundle in own if bundle)
+
+    def _forgone(self) -> float | None:
+        """Return what leaving out shortcuts cost in correlation."""
+        if len(self.columns) == len(self.found.ids):
+            return None
+        everything = held_out(self.every, self.settings, self.calls, seed=self.seed)
+        labels = self.table.labels
+        return round(_correlation(everything.raw, labels) - _correlation(self.unseen.raw, labels), DIGITS)
+
+    def record(self, rubric: Rubric) -> TrainingRecord:
+        """Return what was seen and found, text by text."""
+        aspect = self.assignment.aspect.name
+        low, high = bounds(self.unseen.scores, self.unseen.hardness, self.conformal, self.assignment.scale)
+        texts = tuple(
+            RecordedText(
+                id=example.id,
+                group=example.group,
+                output=example.output,
+                source=example.source,
+                context=example.context,
+                reference=example.reference,
+                label=float(example.scores[aspect]),
+                raters=named_annotations(example, aspect),
+                predicted=rounded(float(self.unseen.scores[row])),
+                low=rounded(float(low[row])),
+                high=rounded(float(high[row])),
+            )
+            for row, example in enumerate(self.found.examples)
+        )
+        kept = {criterion.id for criterion in rubric.criteria}
+        return TrainingRecord(texts=texts, candidates=self.found.marked(kept), cells=self.found.cells)
+
+
+def _terms(found: Fit, ids: Sequence[str]) -> tuple[Term, ...]:
+    return tuple(
+        Term(criterion=ids[column], weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)
+        for column, weight, center, spread in zip(
+            found.columns, found.weights.tolist(), found.centers.tolist(), found.spreads.tolist(), strict=True
+        )
+    )
+
+
+def _correlation(scores: FloatArray, labels: FloatArray) -> float:
+    there = ~np.isnan(scores)
+    r = pearson(scores[there], labels[there]) if there.sum() > 1 else np.nan
+    return 0.0 if np.isnan(r) else r

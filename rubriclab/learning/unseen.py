@@ -1,0 +1,163 @@
+"""Each labelled text as it is scored by those who never saw its group's labels: what the gate and intervals go by.
+
+Two ways. `reweighed` takes the criteria as they are, and chooses, weighs and calibrates them anew for each fold; one
+that was made from labels of the fold has no part there, so that it is on the safe side, the more so the fewer groups
+there are. `relearned` has the methods themselves learn anew for each fold: what it says is of the whole training, and
+it costs about as many trainings as there are folds, less what is asked in the same words again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from rubriclab.combination import Ask, disagreement
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.judges.judge import Judge
+from rubriclab.learning.candidates import Plan, asked_in_one_call, find_candidates
+from rubriclab.learning.fitting import Weighing, fit, held_out
+from rubriclab.learning.floor import SURFACE, measure_values
+from rubriclab.learning.folds import grouped_folds
+from rubriclab.learning.recipes import standardised
+from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.shortcuts import shortcut_columns
+from rubriclab.learning.table import Table
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.jointly import judge_all
+from rubriclab.methods.method import Progress
+from rubriclab.rubric import Part
+from rubriclab.stats.correlation import FloatArray, IntArray
+
+# The gate has these from the table and from the texts.
+COMPARED_ELSEWHERE = ("direct", "surface")
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """Scores without one's own labels; all of shape (texts,), NaN where there is none.
+
+    Attributes:
+        fold: of each text.
+        raw, scores: by the rubric of all that may enter, before and after calibration.
+        hardness: how far the criteria disagree about the text.
+        alone: by method, what its own criteria come to before calibration.
+    """
+
+    fold: IntArray
+    raw: FloatArray
+    scores: FloatArray
+    hardness: FloatArray
+    alone: Mapping[str, FloatArray]
+
+
+def reweighed(
+    table: Table, columns: Sequence[int], settings: JointSettings, calls: Mapping[str, float], seed: int
+) -> Unseen:
+    """Return the texts' scores by the same candidates, chosen, weighed and calibrated without each fold.
+
+    Args:
+        table: of all candidates.
+        columns: those that may enter the rubric.
+        calls: calls per text that each bundle takes.
+    """
+    own = table.columns(columns)
+    found = held_out(own, settings, calls, seed=seed)
+    hardness = np.full(len(table.labels), np.nan)
+    for number, weighing in enumerate(found.fits):
+        inside = found.fold == number
+        hardness[inside] = _hardness(weighing, own.values[inside])
+    alone = {
+        name: held_out(part, _unbounded(settings), seed=seed).raw for name, part in tables_by_method(table).items()
+    }
+    return Unseen(found.fold, found.raw, found.scores, hardness, alone)
+
+
+async def relearned(
+    plans: Sequence[Plan], settings: JointSettings, *, judge: Judge, generator: Judge, seed: int, say: Progress
+) -> Unseen:
+    """Return the texts' scores by trainings that each left one fold out, in the order of the examples' ids.
+
+    Raises:
+        JudgeError: if a method could learn nothing without one of the folds.
+    """
+    assignment = plans[0].lesson.assignment
+    texts = sorted(plans[0].lesson.examples, key=lambda example: example.id)
+    fold = grouped_folds([text.group for text in texts], settings.relearned, seed)
+    count = int(fold.max(initial=0)) + 1
+    raw, scores, hardness = (np.full(len(texts), np.nan) for _ in range(3))
+    alone: dict[str, FloatArray] = {}
+    for number in range(count):
+        inside = fold == number
+        others = tuple(text for text, left in zip(texts, inside, strict=True) if not left)
+        plans_left = [replace(plan, lesson=replace(plan.lesson, examples=others)) for plan in plans]
+
+        def tell(doing: str, share: float, number: int = number) -> None:
+            say(f"without part {number + 1} of {count}: {doing}", (number + share) / count)
+
+        found = await find_candidates(plans_left, judge=judge, generator=generator, seed=seed, say=tell)
+        if settings.ask == "in one call":
+            found = await asked_in_one_call(found, assignment, judge)
+        parts = found.parts_with(found.ids)
+        rows = [text for text, left in zip(texts, inside, strict=True) if left]
+        rate = partial(_rated, parts=parts, names=found.ids, ask=settings.ask, assignment=assignment, judge=judge)
+        rated = await asyncio.gather(*(rate(text) for text in rows))
+        values = np.array(rated, dtype=float).reshape(len(rows), len(found.ids))
+        table = found.table(assignment, settings.ask)
+        allowed = allowed_columns(table, measure_values(found.examples, SURFACE), settings, seed)
+        weighing = fit(table.columns(allowed), settings, found.calls(assignment, settings.ask), seed=seed)
+        may = values[:, allowed]
+        raw[inside], scores[inside] = weighing.raw(may), weighing.scores(may, table.scale)
+        hardness[inside] = _hardness(weighing, may)
+        for name, part in tables_by_method(table).items():
+            own = [place for place, of in enumerate(table.methods) if of == name]
+            alone.setdefault(name, np.full(len(texts), np.nan))[inside] = fit(
+                part, _unbounded(settings), seed=seed
+            ).raw(values[:, own])
+    return Unseen(fold, raw, scores, hardness, alone)
+
+
+def tables_by_method(table: Table) -> dict[str, Table]:
+    """Return the candidates of each method that is held against the rubric, as tables of their own."""
+    places = {
+        name: [place for place, of in enumerate(table.methods) if of == name]
+        for name in dict.fromkeys(table.methods)
+        if name not in COMPARED_ELSEWHERE
+    }
+    return {name: table.columns(own) for name, own in places.items()}
+
+
+def allowed_columns(table: Table, surface: FloatArray, settings: JointSettings, seed: int) -> list[int]:
+    """Return the candidates that may enter the rubric: all, or those that follow no shortcut, if that leaves any."""
+    every = list(range(len(table.methods)))
+    marked = shortcut_columns(table, surface, seed=seed) if settings.no_shortcuts else frozenset()
+    return [place for place in every if place not in marked] or every
+
+
+async def _rated(
+    text: Example, *, parts: Sequence[Part], names: Sequence[str], ask: Ask, assignment: Assignment, judge: Judge
+) -> list[float]:
+    """Return a text's scores by the criteria named, NaN where there is none, as it would be asked about in scoring."""
+    if ask == "in one call":
+        ratings = await judge_all(text, parts, assignment, judge)
+    else:
+        scored = (METHODS[part.method].score(text, part, assignment, judge) for part in parts)
+        ratings = tuple(rated for _, own in await asyncio.gather(*scored) for rated in own)
+    by_id = {rated.criterion: np.nan if rated.score is None else rated.score for rated in ratings}
+    return [by_id[name] for name in names]
+
+
+def _hardness(found: Weighing, values: FloatArray) -> FloatArray:
+    if not found.columns:
+        return np.full(len(values), np.nan)
+    own = values[:, list(found.columns)]
+    z = np.where(np.isnan(own), np.nan, standardised(own, found.centers, found.spreads))
+    return disagreement(found.weights, z)
+
+
+def _unbounded(settings: JointSettings) -> JointSettings:
+    return settings.model_copy(update={"calls_per_text": 0})

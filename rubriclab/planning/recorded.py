@@ -1,0 +1,78 @@
+"""What a training record says as numbers: the labelled texts by all candidates, and by the rubric's own criteria."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rubriclab.data.example import Example
+from rubriclab.learning.floor import SURFACE, measure_values
+from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.shortcuts import shortcut_columns
+from rubriclab.learning.table import BoolArray, Table
+from rubriclab.rubric import Provenance, Rubric
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.training_record import RecordedText, TrainingRecord
+
+
+def recorded_table(record: TrainingRecord, rubric: Rubric) -> Table:
+    """Return the labelled texts by all candidate criteria; what a call costs is not known of them."""
+    criteria = [candidate.criterion for candidate in record.candidates]
+    return Table(
+        values=record.matrix,
+        labels=np.array([text.label for text in record.texts], dtype=float),
+        groups=tuple(text.group for text in record.texts),
+        methods=tuple(candidate.method for candidate in record.candidates),
+        signed=np.array([criterion.kind == "measure" for criterion in criteria], dtype=bool),
+        unit=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
+        bundles=("",) * len(criteria),
+        seen=_seen(record),
+        scale=rubric.scale,
+    )
+
+
+def refitting(rubric: Rubric, provenance: Provenance) -> JointSettings:
+    """Return the settings to fit the rubric's numbers anew with: as it was trained, with the recipe that it got.
+
+    Calls are not counted, and the map onto the scale is a straight line, which changes no correlation.
+    """
+    trained = JointSettings.model_validate(dict(provenance.settings.get("joint", {})))
+    recipe = rubric.combination.recipe if rubric.combination else trained.recipe
+    fixed = {"recipe": recipe, "calibration": "linear", "calls_per_text": 0}
+    return JointSettings.model_validate({**trained.model_dump(), **fixed})
+
+
+def eligible(record: TrainingRecord, rubric: Rubric, provenance: Provenance) -> Table:
+    """Return the labelled texts by the candidates that more labels could bring into the rubric.
+
+    With a bound on calls these are the candidates of its methods; where shortcuts were left out, those that are none.
+    """
+    table, trained = recorded_table(record, rubric), refitting(rubric, provenance)
+    columns = list(range(len(table.methods)))
+    if provenance.settings.get("joint", {}).get("calls_per_text"):
+        asked = {part.method for part in rubric.parts}
+        columns = [place for place in columns if table.methods[place] in asked]
+    if trained.no_shortcuts:
+        marked = shortcut_columns(table, measure_values([_example(text) for text in record.texts], SURFACE))
+        columns = [place for place in columns if place not in marked] or columns
+    return table.columns(columns)
+
+
+def _example(text: RecordedText) -> Example:
+    return Example(text.id, text.output, text.group, text.source, text.context, text.reference)
+
+
+def own_values(record: TrainingRecord, rubric: Rubric) -> FloatArray:
+    """Return the labelled texts' scores by the rubric's criteria, in the order of its terms, NaN where missing."""
+    place = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates)}
+    terms = rubric.combination.terms if rubric.combination else ()
+    return record.matrix[:, [place[term.criterion] for term in terms]]
+
+
+def _seen(record: TrainingRecord) -> BoolArray:
+    """Return the labels that had a part in a candidate, and the others of their groups, which share a source."""
+    group = {text.id: text.group for text in record.texts}
+    seen = np.zeros((len(record.texts), len(record.candidates)), dtype=bool)
+    for column, candidate in enumerate(record.candidates):
+        groups = {group[name] for name in candidate.made_from}
+        seen[:, column] = [text.group in groups for text in record.texts]
+    return seen

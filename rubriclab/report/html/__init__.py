@@ -1,0 +1,6 @@
+"""Reports as one HTML file each: readable without network, scripts or anything beside it."""
+
+from rubriclab.report.html.evaluation import evaluation_report
+from rubriclab.report.html.training import training_report
+
+__all__ = ["evaluation_report", "training_report"]

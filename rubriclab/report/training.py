@@ -1,0 +1,208 @@
+"""What is said of how a rubric was trained and how far it can be trusted, the same in a terminal and on a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rubriclab.combination import Term
+from rubriclab.data.scale import show
+from rubriclab.methods.names import PartName
+from rubriclab.report import describe
+from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, listed
+from rubriclab.rubric import Criterion
+from rubriclab.trust import FrontierPoint, Interval, Raters, Shortcut, Standing, Trust
+
+if TYPE_CHECKING:
+    from rubriclab.store.version import Version
+
+OURS = "this rubric"
+RATERS, RUBRIC = "raters", "rubric"
+# The alternative annotator test is passed by who could replace half of the raters (Calderon et al. 2025, section 3).
+PASSED = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A criterion with what it counts for.
+
+    Attributes:
+        method: that asks it.
+        warning: that it takes a shortcut; empty where it takes none, or that was not looked into.
+    """
+
+    criterion: Criterion
+    method: PartName
+    term: Term
+    warning: str
+
+    @property
+    def percent(self) -> Interval:
+        """The weight with its interval, in percent of the whole."""
+        return Interval(value=100 * self.term.weight, low=100 * self.term.low, high=100 * self.term.high)
+
+
+def weighed(version: Version) -> list[Weighed]:
+    """Return the criteria of a rubric that combines several methods, those that count most first."""
+    found = describe.terms(version.rubric)
+    known = {shortcut.name: shortcut for shortcut in shortcuts(version)}
+    rows = [
+        Weighed(criterion, part.method, found[criterion.id], _warning(known.get(criterion.id), known.get(RATERS)))
+        for part in version.rubric.parts
+        for criterion in part.criteria
+        if criterion.id in found
+    ]
+    return sorted(rows, key=lambda row: -abs(row.term.weight))
+
+
+def by_kind(trust: Trust) -> list[tuple[str, list[Standing]]]:
+    """Return the evaluators as a table groups them: the rubric, what is asked at a price, and floors; best first."""
+    kinds = {"rubric": "", "judged": "at a price:", "floor": "floors:"}
+    grouped = ((title, [each for each in trust.standings if each.kind == kind]) for kind, title in kinds.items())
+    return [(title, standings) for title, standings in grouped if standings]
+
+
+def ladder(trust: Trust) -> list[Standing]:
+    """Return the evaluators by their held-out Pearson correlation, best first, those without one last."""
+    return sorted(trust.standings, key=lambda each: math.inf if each.pearson.value is None else -each.pearson.value)
+
+
+def shortcuts(version: Version) -> list[Shortcut]:
+    """Return what the raters, the rubric and each of its criteria follow; empty where that was not looked into."""
+    trust = version.provenance.trust
+    known = {RATERS, RUBRIC} | {criterion.id for criterion in version.rubric.criteria}
+    return [shortcut for shortcut in trust.shortcuts if shortcut.name in known] if trust else []
+
+
+def name(standing: Standing) -> str:
+    """Return what an evaluator is called in a table."""
+    return OURS if standing.kind == "rubric" else standing.name
+
+
+def calls(number: float) -> str:
+    """Return calls per text, with one decimal where they are no whole number."""
+    return show(round(number, 1))
+
+
+def basis(trust: Trust) -> str:
+    """Return what the held-out figures rest on."""
+    return (
+        f"{count(trust.n, 'text')} in {count(trust.groups, 'group')}, put into {count(trust.folds, 'part')}: the texts "
+        "of each part are scored by what the labels of the others alone choose, weigh and calibrate. Correlations are "
+        f"taken {LEVELS[trust.level]}; in brackets 95 % bootstrap intervals over groups."
+    )
+
+
+def optimism(trust: Trust) -> str:
+    """Return how the agreement on the labels that the rubric was fitted to compares with the held-out one."""
+    fitted, held_out = trust.training.pearson, ours(trust).pearson
+    told = (
+        f"On the labels that it was fitted to, the rubric reaches Pearson {estimate(fitted)}, on labels that were held "
+        f"out {estimate(held_out)}"
+    )
+    if fitted.value is None or held_out.value is None or fitted.value <= held_out.value:
+        return f"{told}."
+    return f"{told}: the first flatters by {figure(fitted.value - held_out.value)}."
+
+
+def ours(trust: Trust) -> Standing:
+    """Return the rubric's own held-out agreement."""
+    return next(standing for standing in trust.standings if standing.kind == "rubric")
+
+
+def best_floor(trust: Trust) -> Standing | None:
+    """Return what agrees best of all that costs nothing; `None` if no floor's correlation is defined."""
+    floors = [each for each in trust.standings if each.kind == "floor" and each.pearson.value is not None]
+    return max(floors, key=lambda floor: floor.pearson.value or 0.0, default=None)
+
+
+def ceiling(trust: Trust) -> float | None:
+    """Return the correlation with the labels that a perfect judge could reach; `None` where that is not known."""
+    return trust.raters.ceiling if trust.raters else None
+
+
+def criteria_and_parts(point: FrontierPoint) -> str:
+    """Return what is asked at a price, as `6 criteria of hypoeval and checkeval`."""
+    parts = ("surface measures" if part == "surface" else part for part in point.parts)
+    return f"{counted(point.criteria, 'criterion')} of {listed(parts)}"
+
+
+def marks(point: FrontierPoint) -> str:
+    """Return what is to be said of a price: that it is the rubric's own, or the least that is nearly as good."""
+    said = ("this rubric" if point.chosen else "", "smallest within one standard error" if point.within else "")
+    return ", ".join(filter(None, said))
+
+
+def follows(shortcut: Shortcut) -> str:
+    """Return what an evaluator's scores go with, as `length 0.58, copied share 0.11`."""
+    return ", ".join(f"{what} {figure(value)}" for what, value in shortcut.follows.items())
+
+
+def forgone(trust: Trust) -> str:
+    """Return what leaving out shortcuts cost; empty where that was not asked for."""
+    if trust.forgone is None:
+        return ""
+    return f"Criteria that take shortcuts were left out, at the cost of {figure(trust.forgone)} in held-out Pearson."
+
+
+def rater_sentences(raters: Raters) -> Iterator[str]:
+    """Yield how far the raters agree, what that allows at most, and whether the rubric could replace one of them."""
+    mean = "" if raters.icc_mean is None else f", of the mean of a text's raters {figure(raters.icc_mean)}"
+    yield (
+        f"Intraclass correlation of single scores {estimate(raters.icc)}{mean}; Krippendorff's alpha "
+        f"{estimate(raters.alpha)}."
+    )
+    if raters.ceiling is not None:
+        yield f"The raters differ so much that a perfect judge would reach a Pearson of about {figure(raters.ceiling)}."
+    if raters.winning is not None:
+        yield _replacement(raters, raters.winning)
+
+
+def untrusted(version: Version) -> str:
+    """Return why nothing is known of how far a version can be trusted."""
+    if version.rubric.combination is None:
+        return (
+            f"Whether {version.ref} deserves trust was not tested: it was learned by one method, and only a rubric of "
+            "several methods is held against floors on labels that had no part in it."
+        )
+    return f"Whether {version.ref} deserves trust was not tested when it was made."
+
+
+def unrecorded(version: Version) -> str:
+    """Return why there is no record of the texts that a version was learned from."""
+    if version.rubric.combination is None:
+        return (
+            f"{version.ref} was learned by one method: texts and ratings are recorded for rubrics of several methods "
+            "only."
+        )
+    return (
+        f"No texts and ratings are kept with {version.ref}: they stay in the store in which it was learned unless they "
+        "are deleted there, and are no part of a pack."
+    )
+
+
+def _warning(shortcut: Shortcut | None, raters: Shortcut | None) -> str:
+    """Return the remark on what takes a shortcut: the one that it follows furthest beyond the raters."""
+    if shortcut is None or not (shortcut.marked and shortcut.follows):
+        return ""
+    usual = raters.follows if raters else {}
+    beyond = {what: abs(value) - abs(usual.get(what, 0.0)) for what, value in shortcut.follows.items()}
+    return f"shortcut: follows {max(beyond, key=lambda what: beyond[what])} more than the raters do"
+
+
+def _replacement(raters: Raters, winning: float) -> str:
+    epsilon = "" if raters.epsilon is None else f" (epsilon {show(raters.epsilon)})"
+    advantage = "" if raters.advantage is None else f", with an average advantage probability of {raters.advantage:.2f}"
+    passed = "so it could replace a rater" if winning >= PASSED else "so it could not replace a rater"
+    people = len(raters.raters)
+    return (
+        f"By the alternative annotator test{epsilon} the rubric does as well as {round(winning * people)} of "
+        f"{count(people, 'rater')}{advantage}, {passed}."
+    )
+
+
+def exact(value: float) -> Interval:
+    """Return a figure that has no interval."""
+    return Interval(value=value)

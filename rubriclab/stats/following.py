@@ -1,0 +1,124 @@
+"""Whether variables follow another one further than a benchmark does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rubriclab.stats.bootstrap import resample_counts
+from rubriclab.stats.correlation import FloatArray, IntArray
+
+BoolArray = npt.NDArray[np.bool_]
+
+# Fisher's transform of a perfect correlation is infinite.
+MOST = 1 - 1e-9
+
+# A resample in which a variable has less of its variance than this is one in which it does not vary.
+CONSTANT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Following:
+    """How far each of m variables follows another one, and how far a benchmark does.
+
+    Attributes:
+        r: correlations, shape (m,), NaN where undefined.
+        benchmark: the benchmark's, on the rows that the variable has, shape (m,).
+        p: of sizes of correlation at least as far apart if both were equal, shape (m,), two-sided; 1 where undefined.
+    """
+
+    r: FloatArray
+    benchmark: FloatArray
+    p: FloatArray
+
+    @property
+    def defined(self) -> BoolArray:
+        """Which variables have a correlation, shape (m,)."""
+        return ~np.isnan(self.r)
+
+    @property
+    def further(self) -> BoolArray:
+        """Which variables have a correlation of larger size than the benchmark's, shape (m,)."""
+        return np.abs(self.r) > np.abs(self.benchmark)
+
+
+def following(
+    variables: FloatArray,
+    benchmark: FloatArray,
+    target: FloatArray,
+    cluster: IntArray,
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Following:
+    """Return how far each of `variables` follows `target`, and whether `benchmark` follows it as far.
+
+    These are two correlations that share a variable, from rows that come in clusters; each is taken in the direction
+    that it has. The difference of their Fisher transforms, as in Steiger 1980 ("Tests for comparing elements of a
+    correlation matrix", Psychological Bulletin 87), is divided by its standard error and compared with Student's t with
+    one degree of freedom less than clusters. His error takes rows to be independent; this one is from a bootstrap over
+    clusters.
+
+    Args:
+        variables: shape (n, m), NaN where missing: a row is left out for the variables that lack it.
+        benchmark: shape (n,).
+        target: shape (n,), NaN for rows to be left out.
+        cluster: each row's, numbered from 0, shape (n,).
+        resamples, seed: of the bootstrap; equal seeds give equal figures.
+    """
+    from scipy.special import stdtr
+
+    clusters = int(cluster.max(initial=-1)) + 1
+    drawn = resample_counts(np.random.default_rng(seed), resamples, clusters)
+    weights = np.take(np.vstack([np.ones((1, clusters)), drawn]), cluster, axis=1)
+    valid: BoolArray = ~np.isnan(variables) & ~np.isnan(target)[:, np.newaxis]
+    aim = _standardised(target[:, np.newaxis], valid)
+    own = _correlations(weights, _standardised(variables, valid), aim, valid)
+    standard = _correlations(weights, _standardised(benchmark[:, np.newaxis], valid), aim, valid)
+    apart = np.sign(own[0]) * _fisher(own) - np.sign(standard[0]) * _fisher(standard)
+    error = _spread(apart[1:]) * np.sqrt(clusters / max(1, clusters - 1))
+    p = 2 * stdtr(max(1, clusters - 1), -_ratio(np.abs(apart[0]), error))
+    defined = ~np.isnan(apart[0]) & ~np.isnan(error) & (clusters > 1)
+    return Following(own[0], standard[0], np.where(defined, p, 1.0))
+
+
+def _standardised(columns: FloatArray, valid: BoolArray) -> FloatArray:
+    """Return each column with mean 0 and variance 1 over its valid rows, 0 elsewhere and where it does not vary."""
+    counts = np.maximum(valid.sum(axis=0), 1)
+    present = np.where(valid, columns, 0.0)
+    moved = np.where(valid, columns - present.sum(axis=0) / counts, 0.0)
+    spreads = np.sqrt((moved**2).sum(axis=0) / counts)
+    varies = spreads > CONSTANT * np.abs(present).max(axis=0, initial=0.0)
+    return np.where(varies, moved / np.where(varies, spreads, 1.0), 0.0)
+
+
+def _correlations(weights: FloatArray, x: FloatArray, y: FloatArray, valid: BoolArray) -> FloatArray:
+    """Return the correlations of paired standardised columns in each row of weights, (resamples, m)."""
+    n = np.maximum(weights @ valid, 1.0)
+    x_mean, y_mean = weights @ x / n, weights @ y / n
+    x_variance, y_variance = weights @ x**2 / n - x_mean**2, weights @ y**2 / n - y_mean**2
+    varies = np.minimum(x_variance, y_variance) > CONSTANT
+    size = np.sqrt(np.where(varies, x_variance * y_variance, 1.0))
+    return np.where(varies, (weights @ (x * y) / n - x_mean * y_mean) / size, np.nan)
+
+
+def _fisher(r: FloatArray) -> FloatArray:
+    transformed: FloatArray = np.arctanh(np.clip(r, -MOST, MOST))
+    return transformed
+
+
+def _spread(resampled: FloatArray) -> FloatArray:
+    """Return the standard deviation of each column's defined values; NaN where these are not the majority."""
+    defined = ~np.isnan(resampled)
+    counts = np.maximum(defined.sum(axis=0), 1)
+    means = np.where(defined, resampled, 0.0).sum(axis=0) / counts
+    spread = np.sqrt((np.where(defined, resampled - means, 0.0) ** 2).sum(axis=0) / counts)
+    return np.where(2 * defined.sum(axis=0) > len(resampled), spread, np.nan)
+
+
+def _ratio(apart: FloatArray, error: FloatArray) -> FloatArray:
+    """Return apart / error; without any error, infinity for what is apart and 0 for what is not."""
+    certain = np.where(apart > 0, np.inf, 0.0)
+    return np.where(error > 0, apart / np.where(error > 0, error, 1.0), certain)

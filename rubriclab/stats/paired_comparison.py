@@ -1,0 +1,175 @@
+"""Strengths from paired comparisons, alone or together with scores.
+
+Bradley & Terry 1952, "Rank analysis of incomplete block designs": one text is preferred to another with the log odds of
+the difference of their strengths. A tie counts as half a win for each, as in Turner & Firth 2012, "Bradley-Terry Models
+in R: The BradleyTerry2 Package"; in the model with a parameter for ties (Davidson 1970, "On extending the Bradley-Terry
+model to accommodate ties") wins and half the ties are likewise all that strengths depend on. A normal prior on the
+strengths keeps those finite that never lost, and places those that nothing connects.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rubriclab.stats.correlation import FloatArray, IntArray
+
+MOST_STEPS = 100
+CLOSE_ENOUGH = 1e-7
+RELIABILITIES = np.arange(1, 10) / 10
+# A preference is a comparison of two noisy impressions (Thurstone 1927, "A law of comparative judgment", case V). The
+# logistic curve that has the spread of a difference of two impressions with noise 1 is this steep.
+STEEPNESS = math.pi / math.sqrt(6)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Pairs of texts, by their numbers from 0; in a tie the order says nothing.
+
+    Attributes:
+        better, worse: shape (comparisons,).
+        ties: shape (comparisons,).
+    """
+
+    better: IntArray
+    worse: IntArray
+    ties: npt.NDArray[np.bool_]
+
+    def among(self, chosen: npt.NDArray[np.bool_]) -> Comparisons:
+        """Return the comparisons of chosen texts, numbered anew."""
+        kept, places = chosen[self.better], np.cumsum(chosen) - 1
+        return Comparisons(places[self.better[kept]], places[self.worse[kept]], self.ties[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class Latents:
+    """What texts are worth, in points of the scores.
+
+    Attributes:
+        values: shape (texts,), NaN for those that nobody compared.
+        reliability: the share of the variance of single scores that is the texts' own and not noise.
+    """
+
+    values: FloatArray
+    reliability: float
+
+
+def bradley_terry(comparisons: Comparisons, texts: int, *, spread: float) -> FloatArray:
+    """Return the most likely strengths, in log odds, shape (texts,), under a normal prior around 0 with this spread.
+
+    The wider the prior, the closer to maximum likelihood, which exists only if no text or set of texts won or lost
+    every comparison with the others. Strengths of texts that are compared sum to 0 wherever they are connected.
+
+    Raises:
+        ValueError: `spread` is not positive.
+    """
+    if not spread > 0:
+        raise ValueError(f"spread: expected a positive number, got {spread}")
+    precision = np.full(texts, spread**-2.0)
+    return _most_likely(comparisons, np.zeros(texts), precision, slope=1.0)[0]
+
+
+def joint_scores(
+    scores: npt.ArrayLike, groups: npt.ArrayLike, comparisons: Comparisons, *, center: float, spread: float
+) -> Latents:
+    """Return what compared texts are worth on the scale of the scores, from their scores and comparisons together.
+
+    The model: texts' worth is normal around `center`, a score is the worth with normal noise, both variances sum to
+    `spread` squared, and a preference compares two impressions that are each as noisy as one score. The share of the
+    worth is the most probable of `RELIABILITIES` after a Beta(2, 2) prior, which keeps few data from the extremes (by
+    Laplace's approximation, MacKay 2003, "Information Theory, Inference, and Learning Algorithms", chapter 27); the
+    worths are the most likely ones.
+
+    Texts of one group that have comparisons alone have no place but around `center`, and only differences among them
+    mean anything. Without any score nothing sets the unit either: the worths then have the spread `spread`.
+
+    Args:
+        scores: shape (texts,), NaN where there is none.
+        groups: shape (texts,), whole numbers; comparisons stay within a group, so that groups are solved one by one.
+        comparisons: between texts of one group.
+        center, spread: mean and standard deviation of scores.
+
+    Raises:
+        ValueError: a comparison goes from one group to another, or `spread` is not positive.
+    """
+    numbers, group = np.asarray(scores, dtype=np.float64), np.asarray(groups)
+    if np.any(group[comparisons.better] != group[comparisons.worse]):
+        raise ValueError("comparisons: expected pairs within one group, got one between two")
+    if not spread > 0:
+        raise ValueError(f"spread: expected a positive number, got {spread}")
+    compared = np.zeros(len(numbers), dtype=bool)
+    compared[comparisons.better] = compared[comparisons.worse] = True
+    places = [np.flatnonzero(compared & (group == each)) for each in np.unique(group[compared])]
+    standard = (numbers - center) / spread
+    parts = [(place, standard[place], comparisons.among(np.isin(np.arange(len(numbers)), place))) for place in places]
+    fits = [[_fit(own, pairs, reliability) for _, own, pairs in parts] for reliability in RELIABILITIES]
+    prior = np.log(RELIABILITIES * (1 - RELIABILITIES))
+    best = int(np.argmax(prior + [sum(evidence for _, evidence in fit) for fit in fits]))
+    reliability = float(RELIABILITIES[best])
+    unit = spread if np.isfinite(numbers).any() else spread / math.sqrt(reliability)
+    values = np.full(len(numbers), np.nan)
+    for place, (worth, _) in zip(places, fits[best], strict=True):
+        values[place] = center + unit * worth
+    return Latents(values, reliability)
+
+
+def _fit(scores: FloatArray, comparisons: Comparisons, reliability: float) -> tuple[FloatArray, float]:
+    """Return the most likely worths of a group's texts, and the logarithm of the data's probability."""
+    noise, known = 1 - reliability, np.isfinite(scores)
+    precision = np.where(known, 1 / noise, 0.0) + 1 / reliability
+    target = np.where(known, scores, 0.0) / noise / precision
+    worth, curvature, preferring = _most_likely(comparisons, target, precision, STEEPNESS / math.sqrt(noise))
+    away = np.square(worth).sum() / reliability + (np.square(scores - worth)[known] / noise).sum()
+    scale = len(scores) * math.log(reliability) + known.sum() * math.log(noise)
+    return worth, float(-preferring - 0.5 * (away + scale + np.linalg.slogdet(curvature)[1]))
+
+
+def _most_likely(
+    comparisons: Comparisons, target: FloatArray, precision: FloatArray, slope: float
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return the strengths, the curvature there, and what the comparisons cost in negative log likelihood.
+
+    Strengths are normal around `target` with `precision`. Newton's method: the problem is convex, and steps that
+    overshoot are halved.
+    """
+    strength = target.copy()
+    for _ in range(MOST_STEPS):
+        gradient, curvature = _derivatives(comparisons, strength, target, precision, slope)
+        step = np.linalg.solve(curvature, gradient)
+        if np.abs(step).max(initial=0) <= CLOSE_ENOUGH:
+            break
+        loss = _loss(comparisons, strength, target, precision, slope)
+        while np.abs(step).max() > CLOSE_ENOUGH and not (
+            _loss(comparisons, strength - step, target, precision, slope) < loss
+        ):
+            step = step / 2
+        strength = strength - step
+    return strength, curvature, _surprise(comparisons, strength, slope)
+
+
+def _surprise(comparisons: Comparisons, strength: FloatArray, slope: float) -> float:
+    apart = slope * (strength[comparisons.better] - strength[comparisons.worse])
+    return float((np.logaddexp(0, -apart) + np.where(comparisons.ties, apart / 2, 0)).sum())
+
+
+def _loss(
+    comparisons: Comparisons, strength: FloatArray, target: FloatArray, precision: FloatArray, slope: float
+) -> float:
+    return _surprise(comparisons, strength, slope) + float(0.5 * (precision * np.square(strength - target)).sum())
+
+
+def _derivatives(
+    comparisons: Comparisons, strength: FloatArray, target: FloatArray, precision: FloatArray, slope: float
+) -> tuple[FloatArray, FloatArray]:
+    better, worse, n = comparisons.better, comparisons.worse, len(strength)
+    odds = 0.5 * (1 + np.tanh(slope * (strength[better] - strength[worse]) / 2))
+    missed = slope * (odds - np.where(comparisons.ties, 0.5, 1.0))
+    gradient = precision * (strength - target) + np.bincount(better, missed, n) - np.bincount(worse, missed, n)
+    weight = slope**2 * odds * (1 - odds)
+    curvature = np.diag(precision + np.bincount(better, weight, n) + np.bincount(worse, weight, n))
+    np.add.at(curvature, (better, worse), -weight)
+    np.add.at(curvature, (worse, better), -weight)
+    return gradient, curvature

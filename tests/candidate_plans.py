@@ -1,0 +1,70 @@
+"""What the tests of candidates share: a judge that answers the prompts of several methods, and plans in little."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from checkeval_scripts import Scripted as Questions
+from checkeval_scripts import checklist
+from hypoeval_runs import SMALL
+from hypoeval_scripts import ASPECT, assignment, findings
+from hypoeval_scripts import Scripted as Hypotheses
+from overall_scripts import Overall, graded
+from seal_scripts import Scripted as Units
+
+from rubriclab.checklist import Checklist
+from rubriclab.data import Example
+from rubriclab.judges import FakeJudge
+from rubriclab.learning.candidates import JOINT_SETTINGS, Candidates, Plan, find_candidates
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.method import Lesson, silent
+from rubriclab.methods.names import PartName
+from rubriclab.prompts import Prompt
+
+TEXTS = tuple(
+    replace(text, source=f"Source {text.group}.", output=f"{text.output} {'And more. ' * (place % 5)}".strip())
+    for place, text in enumerate(graded(16, groups=8))
+)
+CHOSEN: dict[str, dict[str, Any]] = {
+    "hypoeval": SMALL,
+    "checkeval": {"diversified": 1, "elaborated_fewest": 1, "elaborated_most": 2},
+    "seeval": {"explanations": 2, "shown": 2},
+    "seal": {"proposed": 2, "shown": 3},
+}
+
+
+class Everything:
+    """The usual answers to the prompts of all methods but DCR."""
+
+    def __init__(self) -> None:
+        self._of = {"hypoeval": Hypotheses(), "checkeval": Questions(), "seal": Units()}
+        self._rest = Overall()
+
+    def __call__(self, prompt: Prompt[Any]) -> Any:
+        return self._of.get(prompt.name.split("/")[0], self._rest)(prompt)
+
+
+def plan(name: PartName, texts: Sequence[Example] = TEXTS, questions: Checklist | None = None, **chosen: Any) -> Plan:
+    """Return the plan to learn by a method, with small settings, those of a joint training and those chosen."""
+    method = METHODS[name]
+    given = (questions or checklist()) if method.checklists == "checklists" else None
+    settings = method.settings(**{**CHOSEN.get(name, {}), **JOINT_SETTINGS.get(name, {}), **chosen})
+    return Plan(method, Lesson(tuple(texts), assignment(), findings(), given), settings)
+
+
+def plans(*names: PartName, texts: Sequence[Example] = TEXTS) -> list[Plan]:
+    """Return plans for these methods."""
+    return [plan(name, texts) for name in names]
+
+
+async def found_by(*given: Plan, judge: FakeJudge | None = None, seed: int = 1, say: Any = silent) -> Candidates:
+    """Return what plans find with a judge that also generates."""
+    judge = judge or FakeJudge(Everything())
+    return await find_candidates(given, judge=judge, generator=judge, seed=seed, say=say)
+
+
+def labels() -> list[float]:
+    """Return the texts' labels in the order of their ids."""
+    return [text.scores[ASPECT] for text in sorted(TEXTS, key=lambda text: text.id)]

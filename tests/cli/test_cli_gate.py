@@ -1,0 +1,126 @@
+"""`rubriclab gate`, and what `rubriclab tag` makes of its verdict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from commands import Commands
+
+from rubriclab.rubric import Effort
+from rubriclab.store import open_store
+from rubriclab.trust import Interval, Standing, Trust, Verdict
+
+DIFFERENCES = {"better": (0.21, 0.05, 0.38), "not better": (-0.1, -0.2, 0.01), "inconclusive": (0.1, -0.1, 0.3)}
+SAID = {
+    "better": "Better than word count by 0.21 [0.05, 0.38], on 30 held-out labels.",
+    "not better": (
+        "Not better than word count: the difference is -0.10 [-0.20, 0.01], and less than 0.05 would not matter, "
+        "on 30 held-out labels."
+    ),
+    "inconclusive": (
+        "Inconclusive against word count: the difference is 0.10 [-0.10, 0.30]; about 90 more labels would decide, "
+        "on 30 held-out labels."
+    ),
+}
+CODES = {"better": 0, "not better": 1, "inconclusive": 3}
+
+
+def trust(outcome: Any) -> Trust:
+    def standing(name: str, kind: Any, value: float) -> Standing:
+        found = Interval(value=value, low=value - 0.2, high=value + 0.2)
+        return Standing(name=name, kind=kind, n=30, spearman=found, pearson=found, calls=3 if kind == "rubric" else 0)
+
+    value, low, high = DIFFERENCES[outcome]
+    more = 90 if outcome == "inconclusive" else None
+    difference = Interval(value=value, low=low, high=high)
+    return Trust(
+        level="dataset",
+        n=30,
+        groups=21,
+        folds=10,
+        training=standing("joint", "rubric", 0.7),
+        standings=(standing("joint", "rubric", 0.5), standing("word count", "floor", 0.29)),
+        verdicts=(
+            Verdict(against="word count", outcome=outcome, difference=difference, more_labels=more),
+            Verdict(against="direct", outcome="better", difference=Interval(value=0.3, low=0.1, high=0.5)),
+        ),
+    )
+
+
+@pytest.fixture
+def gated(own: Commands) -> Commands:
+    """The command line with a store of a rubric for each verdict: `better`, `not-better`, `inconclusive`."""
+    with open_store(own.folder / "store.db") as store:
+        known = store.load("news@1")
+        for outcome in CODES:
+            provenance = known.provenance.model_copy(update={"trust": trust(outcome)})
+            store.save(outcome.replace(" ", "-"), known.rubric, provenance, Effort())
+    return own
+
+
+@pytest.mark.parametrize("outcome", CODES)
+def test_the_exit_code_is_the_verdict(gated: Commands, outcome: str) -> None:
+    name = outcome.replace(" ", "-")
+    done = gated("gate", name)
+    assert (done.code, done.err) == (CODES[outcome], "")
+    told = " ".join(done.out.split())
+    assert told.startswith(f"{name}@1: {SAID[outcome]}")
+    assert "Better than direct by 0.30 [0.10, 0.50]." in told
+    assert "word count 0.29 [0.09, 0.49]" in told
+
+
+def test_the_verdict_is_there_as_json(gated: Commands) -> None:
+    done = gated("gate", "inconclusive", "--json")
+    assert done.code == 3
+    assert (done.json["rubric"], done.json["outcome"], done.json["n"]) == ("inconclusive@1", "inconclusive", 30)
+    assert done.json["verdicts"][0] == {
+        "against": "word count",
+        "outcome": "inconclusive",
+        "difference": {"value": 0.1, "low": -0.1, "high": 0.3},
+        "more_labels": 90,
+    }
+    assert [standing["name"] for standing in done.json["standings"]] == ["joint", "word count"]
+
+
+def test_a_version_of_one_method_has_no_gate(gated: Commands) -> None:
+    done = gated("gate", "news@1")
+    assert (done.code, done.out) == (2, "")
+    assert done.error == (
+        "news@1 was never held against anything: it was made by one method. Learn it without --method, or with "
+        "several, and the gate is part of learning."
+    )
+
+
+@pytest.mark.parametrize("name", ["not-better", "inconclusive"])
+def test_production_is_refused_to_what_is_not_better(gated: Commands, name: str) -> None:
+    done = gated("tag", name, "production")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        f"{name}@1 stays without the tag production. {SAID[name.replace('-', ' ')]} "
+        "Give --force to tag it all the same.\n"
+    )
+    assert gated("show", f"{name}@production").code == 2
+
+
+def test_production_can_be_forced_and_is_said_to_be(gated: Commands) -> None:
+    done = gated("tag", "inconclusive", "production", "--force")
+    assert (done.code, done.out) == (0, "inconclusive@1 is production\n")
+    assert done.err == f"forced, whatever the gate says of inconclusive@1: {SAID['inconclusive']}\n"
+
+
+def test_what_is_better_becomes_production_without_a_word(gated: Commands) -> None:
+    done = gated("tag", "better", "production")
+    assert (done.code, done.out, done.err) == (0, "better@1 is production\n", "")
+
+
+def test_a_version_without_a_gate_becomes_production_with_a_note(gated: Commands) -> None:
+    done = gated("tag", "news@1", "production")
+    assert (done.code, done.out) == (0, "news@1 is production\n")
+    assert done.err == "news@1 never went through the gate: nothing shows it to be better than what costs nothing\n"
+
+
+def test_other_tags_are_free_and_production_can_be_taken_away(gated: Commands) -> None:
+    assert gated("tag", "not-better", "trial").code == 0
+    assert gated("tag", "not-better", "production", "--force").code == 0
+    assert gated("tag", "not-better", "production", "--delete").code == 0

@@ -1,0 +1,146 @@
+"""Rows that compare texts: what they say, and what they cannot."""
+
+import json
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rubriclab.data import Comparison, Example, Fault, from_rows, parse_mapping, read
+from rubriclab.data.comparisons import comparisons_of
+
+
+def said(row, typed=True, mapping=None):
+    answer = comparisons_of(row, "labels", 3, *([parse_mapping(mapping)] if mapping else []), typed=typed)
+    assert isinstance(answer, tuple), answer
+    return answer
+
+
+def refused(row, typed=True):
+    answer = comparisons_of(row, "labels", 3, typed=typed)
+    assert isinstance(answer, Fault), answer
+    return answer
+
+
+def test_a_preference_names_both_texts_the_aspect_and_the_rater():
+    row = {"preferred": "a", "over": 7, "aspect": "coherence", "rater": "anna"}
+    assert said(row) == (Comparison("a", "7", False, "coherence", "anna"),)
+    assert said({"preferred": "a", "over": "b", "tie": True}) == (Comparison("a", "b", tie=True),)
+
+
+def test_a_ranking_is_all_of_its_pairs_with_ties_in_lists_of_their_own():
+    found = said({"ranking": ["a", ["b", "c"], 4], "aspect": "coherence"})
+    assert [(each.better, each.worse, each.tie) for each in found] == [
+        ("a", "b", False),
+        ("a", "c", False),
+        ("a", "4", False),
+        ("b", "c", True),
+        ("b", "4", False),
+        ("c", "4", False),
+    ]
+    assert {each.aspect for each in found} == {"coherence"}
+
+
+def test_a_table_of_text_writes_rankings_and_ties_its_own_way():
+    blank = dict.fromkeys(("output", "preferred", "over", "ranking", "tie", "aspect"), "")
+    assert said({**blank, "ranking": "a > b = c"}, typed=False) == said({"ranking": ["a", ["b", "c"]]})
+    tie = said({**blank, "preferred": "a", "over": "b", "tie": "TRUE"}, typed=False)
+    assert tie == (Comparison("a", "b", tie=True),)
+
+
+def test_columns_may_be_mapped():
+    row = {"winner": "a", "loser": "b", "who": "anna"}
+    assert said(row, mapping="preferred=winner,over=loser,rater=who,output=text") == (
+        Comparison("a", "b", rater="anna"),
+    )
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"output": "A text.", "preferred": "a", "over": "b"},
+        {"output": "A text.", "ranking": 3, "aspect": "x"},
+        {"output": None, "aspect": "coherence", "rater": "anna", "tie": True},
+        {"preferred": None, "over": " ", "ranking": None},
+        {},
+        ["preferred"],
+    ],
+)
+def test_a_row_with_a_text_or_without_any_id_is_of_another_kind(row):
+    assert comparisons_of(row, "labels", 3) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "field", "came"),
+    [
+        ({"preferred": "a"}, "over", "nothing"),
+        ({"over": "a"}, "preferred", "nothing"),
+        ({"preferred": "a", "over": "a"}, "over", "'a', the text itself"),
+        ({"preferred": "a", "over": ["b"]}, "over", "a list of 1"),
+        ({"preferred": True, "over": "b"}, "preferred", "true"),
+        ({"preferred": 1.5, "over": "b"}, "preferred", "1.5"),
+        ({"preferred": "a", "over": "b", "tie": "yes"}, "tie", "the text 'yes'"),
+        ({"preferred": "a", "over": "b", "tie": 1}, "tie", "1"),
+        ({"preferred": "a", "over": "b", "aspect": ["x"]}, "aspect", "a list of 1"),
+        ({"preferred": "a", "over": "b", "ranking": ["a", "b"]}, "preferred", "a preference beside a ranking"),
+        ({"ranking": "a > b"}, "ranking", "the text 'a > b'"),
+        ({"ranking": []}, "ranking", "0 texts"),
+        ({"ranking": ["a"]}, "ranking", "1 text"),
+        ({"ranking": ["a", ["b", "a"]]}, "ranking", "'a' twice"),
+        ({"ranking": ["a", []]}, "ranking", "an empty list in it"),
+        ({"ranking": ["a", None]}, "ranking", "nothing"),
+        ({"ranking": ["a", [["b"]]]}, "ranking", "a list of 1"),
+        ({"ranking": {"a": 1}}, "ranking", "an object"),
+    ],
+)
+def test_what_is_no_comparison_is_a_fault(row, field, came):
+    fault = refused(row)
+    assert (fault.field, fault.came, fault.line) == (field, came, 3)
+
+
+def test_readers_keep_comparisons_beside_the_texts_with_their_lines():
+    lines = [
+        {"preferred": "a", "over": "b"},
+        {"id": "a", "output": "A", "group": "g"},
+        {"ranking": ["b", "a"]},
+        {"preferred": "a"},
+        {"id": "b", "output": "B", "group": "g"},
+        {"preferred": "b", "over": "a", "tie": True},
+    ]
+    rows = read([json.dumps(line) for line in lines])
+    assert [(rows.line, type(row)) for row in rows] == [(2, Example), (4, Fault), (5, Example)]
+    assert [(line, each.better) for line, each in rows.comparisons] == [(1, "a"), (3, "b"), (6, "b")]
+
+
+def test_a_csv_file_may_hold_both(tmp_path):
+    (tmp_path / "mixed.csv").write_text("id,group,output,preferred,over\na,g,A,,\nb,g,B,,\n,,,b,a\n")
+    rows = read(tmp_path / "mixed.csv")
+    assert [row.id for row in rows] == ["a", "b"]
+    assert rows.comparisons == [(4, Comparison("b", "a"))]
+
+
+def test_a_data_frame_may_hold_both():
+    frame = pd.DataFrame(
+        [{"id": "a", "output": "A"}, {"id": "b", "output": "B"}, {"ranking": ["a", "b"], "rater": "r"}]
+    )
+    rows = from_rows(frame)
+    assert [row.id for row in rows] == ["a", "b"]
+    assert rows.comparisons == [(3, Comparison("a", "b", rater="r"))]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=4),
+    lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(max_size=3), each, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["output", "preferred", "over", "tie", "ranking", "aspect", "rater"]), JSON))
+@settings(max_examples=200)
+def test_whatever_stands_in_a_row_there_is_an_answer(row):
+    for typed in (True, False):
+        answer = comparisons_of(row, "labels", 1, typed=typed)
+        assert answer is None or isinstance(answer, Fault | tuple)
+        if isinstance(answer, tuple):
+            assert all(isinstance(each, Comparison) and each.better != each.worse for each in answer)

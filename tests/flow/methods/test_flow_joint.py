@@ -1,0 +1,207 @@
+"""Several methods as one rubric, from labels to scores, through the command line and a server that counts."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import hypoeval_brain
+import methods_brain
+import pytest
+from commands import Commands
+from flow_server import LITTLE, TASK, Killing, commands_at, texts
+from method_flows import CHECKLIST, LEARNED_FROM, RECORDING, SCORED, SETTINGS, some_texts
+from server import RunningServer
+
+SET = tuple(f"--set={name}.{value}" for name in ("checkeval", "seeval") for value in SETTINGS[name])
+# What the rubric asks about one text: all hypotheses, all questions, the explained score and the direct one.
+MOST_CALLS = 4
+# How far the lives of a run that is killed get, in shares of the whole; the first ends with its first request.
+LIVES = (0.0, 0.3, 0.6, 0.9)
+
+
+def reply(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+    """Answer HypoEval's prompts as its own brain does, all others as theirs, and those about everything at once by lot.
+
+    Which one a prompt is shows in the entries that its reply consists of.
+    """
+    question = methods_brain.question_in(messages, body)
+    fields = list(question.form)
+    if fields == ["ratings", "answers", "scores"]:
+        return json.dumps({field: _entries(question.text, field) for field in fields})
+    own = fields[-1] in ("hypotheses", "ratings") or (fields[-1] == "same_as" and "hypothes" in question.text)
+    return (hypoeval_brain if own else methods_brain).reply(messages, body)
+
+
+def _entries(text: str, field: str) -> list[dict[str, Any]]:
+    """Return an entry for each id in brackets under the heading of `field`; scores hang on id and text alone."""
+    heading = {"ratings": "Criteria", "answers": "Questions", "scores": "Scores of the whole"}[field]
+    section = re.search(
+        rf"^{heading}\..*?(?=^(?:Questions|Scores of the whole)\.|^Return one entry)", text, re.M | re.S
+    )
+    ids = re.findall(r"^\[([\w.'-]+)\] ", section.group(0), re.MULTILINE) if section else []
+    lot = {name: random.Random(f"{name} {text}") for name in ids}
+    if field == "answers":
+        return [{"question": name, "reason": "by lot", "answer": lot[name].choice(["yes", "no"])} for name in ids]
+    return [{"criterion": name, "reasoning": "by lot", "score": lot[name].randint(1, 5)} for name in ids]
+
+
+def learning(commands: Commands, *more: object) -> tuple[object, ...]:
+    """Return the command that learns from twelve texts by all methods together, in little."""
+    (commands.folder / "checklist.json").write_text(json.dumps(CHECKLIST))
+    own = ("--checklist", "checklist.json", *LITTLE, *SET)
+    return ("learn", texts(commands.folder, LEARNED_FROM), *TASK, *own, "--json", *more)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """What all methods together came to when nothing disturbed them; see `method_flows.Run`."""
+
+    folder: Path
+    result: dict[str, Any]
+    learning: int
+    scoring: int
+    repeated: int
+    scores: list[Any]
+    pack: str
+    record: dict[str, Any]
+
+
+@pytest.fixture
+def server(provider: RunningServer) -> RunningServer:
+    """The local server with answers for all methods."""
+    provider.brain = reply
+    return provider
+
+
+@pytest.fixture(scope="session")
+def joint(_running_server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Joint:
+    """Learned and scored once, with a recording of all replies."""
+    server = _running_server
+    server.reset()
+    server.brain = reply
+    commands = commands_at(server, tmp_path_factory.mktemp("joint"))
+    done = commands(*learning(commands, "--record", RECORDING))
+    assert done.code == 0, done.err
+    learned = server.requests.total()
+    scored = commands("score", "-", "--rubric", "news", "--record", RECORDING, stdin=some_texts())
+    assert scored.code == 0, scored.err
+    scoring = server.requests.total() - learned
+    pack = commands("export", "news").out
+    matrix = commands("show", "news", "--matrix", "--json").json
+    return Joint(commands.folder, done.json, learned, scoring, server.repeated, scored.rows, pack, matrix)
+
+
+@pytest.fixture
+def learned(joint: Joint, asking: Commands) -> Commands:
+    """The command line with a copy of that run's store."""
+    shutil.copy(joint.folder / "store.db", asking.folder)
+    return asking
+
+
+def test_nothing_is_asked_twice_and_never_more_than_a_dry_run_says(
+    joint: Joint, server: RunningServer, asking: Commands
+) -> None:
+    assert joint.repeated == 0
+    assert (joint.result["calls"]["asked"], joint.result["calls"]["failed"]) == (joint.learning, 0)
+    most = asking(*learning(asking, "--dry-run")).json["at_most"].values()
+    assert sum(row["calls"] for row in most) >= joint.learning
+    for kind in ("prompt", "completion"):
+        assert sum(row["tokens"][kind] for row in most) >= joint.result["tokens"][kind]
+    assert server.requests.total() == 0
+
+
+def test_the_gate_holds_the_rubric_against_every_method_alone_and_against_what_is_free(joint: Joint) -> None:
+    trust = joint.result["trust"]
+    names = {standing["name"] for standing in trust["standings"]}
+    methods = {"hypoeval", "checkeval", "seeval", "direct", "equal weights"}
+    assert {"joint", *methods, "constant", "word count", "best surface measure", "all surface measures"} == names
+    assert {verdict["against"] for verdict in trust["verdicts"][1:]} == methods
+    assert trust["training"]["pearson"]["value"] >= trust["standings"][0]["pearson"]["value"]
+
+
+def test_scores_have_an_interval_and_the_share_of_every_criterion_in_them(joint: Joint) -> None:
+    rubric = json.loads(joint.pack)["rubric"]
+    kept = [criterion["id"] for part in rubric["parts"] for criterion in part["criteria"]]
+    assert joint.scoring <= MOST_CALLS * SCORED
+    assert joint.scoring == joint.result["trust"]["standings"][0]["calls"] * SCORED
+    assert len({row["score"] for row in joint.scores}) > 1
+    for row in joint.scores:
+        low, high = row["interval"]
+        assert 1 <= low <= row["score"] <= high <= 5
+        assert [criterion["id"] for criterion in row["criteria"]] == kept
+        assert all(isinstance(criterion["contribution"], float) for criterion in row["criteria"])
+
+
+def test_the_matrix_holds_every_rating_with_its_reason(joint: Joint) -> None:
+    text = json.dumps(joint.record)
+    for row in joint.scores[0]["criteria"]:
+        assert row["id"] in text
+    assert len(joint.record["texts"]) == LEARNED_FROM
+
+
+def test_killed_at_several_moments_it_repeats_no_answered_request_and_ends_the_same(
+    joint: Joint, server: RunningServer, asking: Commands
+) -> None:
+    command = learning(asking, "--concurrency", 1)
+    lives = [1 + round(share * joint.learning / len(LIVES)) for share in LIVES]
+    for requests in lives:
+        server.brain = killing = Killing(at=requests, brain=reply)
+        killing.victim = asking.start(*command)
+        assert killing.victim.wait().code == -9
+    server.brain = reply
+    done = asking(*command).json
+    assert done["digest"] == joint.result["digest"]
+    assert done["trust"] == joint.result["trust"]
+    assert server.repeated == 0
+    assert server.answered.total() == joint.learning
+    assert asking("show", "news", "--matrix", "--json").json == joint.record
+
+
+def test_texts_in_another_order_ask_nothing_and_make_no_new_version(
+    joint: Joint, server: RunningServer, learned: Commands
+) -> None:
+    command = learning(learned)
+    file = learned.folder / str(command[1])
+    file.write_bytes(b"".join(reversed(file.read_bytes().splitlines(keepends=True))))
+    again = learned(*command).json
+    assert (again["rubric"], again["new"], again["trust"]) == ("news@1", False, joint.result["trust"])
+    assert server.requests.total() == 0
+
+
+def test_a_recording_replays_learning_and_scoring_bit_for_bit_without_server_and_key(
+    joint: Joint, rubriclab: Commands
+) -> None:
+    shutil.copy(joint.folder / RECORDING, rubriclab.folder)
+    replay = ("--judge", f"recorded:{RECORDING}")
+    done = rubriclab(*learning(rubriclab, *replay)).json
+    assert (done["digest"], done["trust"]) == (joint.result["digest"], joint.result["trust"])
+    scored = rubriclab("score", "-", "--rubric", "news", *replay, stdin=some_texts()).rows
+    assert scored == [{**row, "judge": f"recorded:{RECORDING}"} for row in joint.scores]
+    assert rubriclab("show", "news", "--matrix", "--json").json == joint.record
+
+
+def test_an_exported_rubric_scores_alike_where_it_is_imported_and_takes_no_text_along(
+    joint: Joint, rubriclab: Commands
+) -> None:
+    shutil.copy(joint.folder / RECORDING, rubriclab.folder)
+    assert rubriclab("import", "-", stdin=joint.pack.encode()).code == 0
+    scored = rubriclab("score", "-", "--rubric", "news", "--judge", f"recorded:{RECORDING}", stdin=some_texts()).rows
+    assert [(row["score"], row["interval"]) for row in scored] == [(r["score"], r["interval"]) for r in joint.scores]
+    labelled = (joint.folder / "texts.jsonl").read_text() if (joint.folder / "texts.jsonl").exists() else ""
+    assert not any(json.loads(line)["output"] in joint.pack for line in labelled.splitlines())
+
+
+def test_everything_in_one_call_takes_one_request_a_text(server: RunningServer, asking: Commands) -> None:
+    done = asking(*learning(asking, "--set=joint.ask=in one call"))
+    assert done.code == 0, done.err
+    before = server.requests.total()
+    rows = asking("score", "-", "--rubric", "news", stdin=some_texts()).rows
+    assert server.requests.total() - before == SCORED
+    assert done.json["trust"]["standings"][0]["calls"] == 1
+    assert all(row["unscored"] is None for row in rows)

@@ -1,0 +1,188 @@
+"""Maps onto the raters' scale: against scikit-learn, and what each promises."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LinearRegression
+
+from rubriclab.combination import Calibration, Combination, Term, combine, disagreement
+from rubriclab.data.scale import Scale
+from rubriclab.learning.calibration import (
+    LEAST_KEPT,
+    SPENT,
+    UNREST,
+    as_judged,
+    calibrate,
+    choose_calibration,
+    conformal,
+    isotonic,
+    linear,
+    standard_error,
+)
+
+ONE_TO_FIVE = Scale(low=1, high=5, whole=False)
+
+
+def noisy(n: int, seed: int = 0, slope: float = 1.0, noise: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
+    """Return raw values and labels that follow them."""
+    draw = np.random.default_rng(seed)
+    raw = draw.normal(size=n)
+    return raw, np.clip(3 + slope * raw + noise * draw.normal(size=n), 1, 5)
+
+
+def test_many_labels_give_the_line_of_least_squares():
+    raw, labels = noisy(200_000)
+    line = LinearRegression().fit(raw[:, None], labels)
+    found = linear(raw, labels)
+    assert found.y[0] == pytest.approx(line.intercept_, abs=1e-4)
+    assert found.y[1] - found.y[0] == pytest.approx(line.coef_[0], abs=1e-4)
+
+
+def test_few_labels_give_a_line_as_much_less_steep_as_adjusting_r_squared_says():
+    raw, labels = noisy(30, noise=1.0)
+    line = LinearRegression().fit(raw[:, None], labels)
+    fit = line.score(raw[:, None], labels)
+    adjusted = 1 - (1 - fit) * 29 / (29 - SPENT)
+    found = linear(raw, labels)
+    assert found.y[1] - found.y[0] == pytest.approx(line.coef_[0] * adjusted / fit, abs=2e-6)
+    assert found(float(raw.mean())) == pytest.approx(labels.mean(), abs=2e-6)
+
+
+def test_a_weak_relation_keeps_a_rest_of_its_slope_so_that_the_order_stays():
+    raw, other = noisy(30, slope=0)
+    line = LinearRegression().fit(raw[:, None], other)
+    labels = other - line.predict(raw[:, None]) + 0.05 * raw
+    found = linear(raw, labels)
+    assert found.y[1] - found.y[0] == pytest.approx(LEAST_KEPT * 0.05, abs=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("raw", "labels"),
+    [([1, 2, 3, 4], [4, 3, 2, 1]), ([2, 2, 2], [1, 3, 5]), ([1, 2, 3], [3, 3, 3]), ([7], [3])],
+    ids=["falling", "no raw value differs", "no label differs", "one text"],
+)
+def test_where_nothing_rises_every_text_gets_the_mean(raw, labels):
+    found = linear(np.array(raw, dtype=float), np.array(labels, dtype=float))
+    assert [found(x) for x in (-5.0, 0.0, 9.0)] == pytest.approx([np.mean(labels)] * 3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.floats(-3, 3), st.integers(1, 5)), min_size=1, max_size=40))
+def test_isotonic_knots_say_the_same_as_scikit_learn_and_never_fall(pairs):
+    raw = np.array([pair[0] for pair in pairs]).round(6)
+    labels = np.array([pair[1] for pair in pairs], dtype=float)
+    found = isotonic(raw, labels)
+    places = np.linspace(-4, 4, 41)
+    expected = IsotonicRegression(out_of_bounds="clip").fit(raw, labels).predict(places)
+    np.testing.assert_allclose(found.apply(places), expected, atol=2e-6)
+    assert list(found.y) == sorted(found.y)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.floats(-3, 3), st.floats(1, 5)), min_size=1, max_size=40), st.randoms())
+def test_maps_never_fall_and_the_order_of_texts_changes_nothing(pairs, random):
+    shuffled = random.sample(pairs, len(pairs))
+    for kind in ("linear", "isotonic"):
+        found, again = (
+            calibrate(kind, np.array([p[0] for p in some]), np.array([p[1] for p in some]), None)
+            for some in (pairs, shuffled)
+        )
+        assert (np.diff(found.apply(np.linspace(-4, 4, 30))) >= -1e-12).all()
+        np.testing.assert_allclose(found.apply(np.linspace(-4, 4, 30)), again.apply(np.linspace(-4, 4, 30)), atol=1e-5)
+
+
+def test_the_map_as_judged_is_the_weighted_mean_in_points_of_the_scale():
+    weights, centers, spreads = np.array([0.6, 0.4]), np.array([3.2, 0.7]), np.array([0.8, 0.3])
+    found = as_judged(weights, centers, spreads, np.array([False, True]), ONE_TO_FIVE)
+    assert found is not None
+    rating, answers = 4.0, 0.5
+    raw = 0.6 * (rating - 3.2) / 0.8 + 0.4 * (answers - 0.7) / 0.3
+    # In points of the scale half of the answers are a 3, and their spread of 0.3 is one of 1.2.
+    shares = 0.6 / 0.8, 0.4 / 1.2
+    assert found(raw) == pytest.approx((shares[0] * 4.0 + shares[1] * 3.0) / sum(shares), abs=1e-5)
+    assert found.kind == "none"
+
+
+def test_signed_weights_and_weights_of_zero_have_no_mean_of_what_was_judged():
+    centers, spreads, unit = np.full(2, 3.0), np.ones(2), np.zeros(2, dtype=bool)
+    assert as_judged(np.array([0.5, -0.5]), centers, spreads, unit, ONE_TO_FIVE) is None
+    assert as_judged(np.zeros(2), centers, spreads, unit, ONE_TO_FIVE) is None
+    with pytest.raises(ValueError, match="no mean of what the judge said"):
+        calibrate("none", np.zeros(3), np.ones(3), None)
+
+
+def chosen(raw: np.ndarray, labels: np.ndarray, judged: Calibration | None = None) -> str:
+    """Return the kind chosen with texts in groups of three and in ten folds."""
+    groups = np.arange(len(raw)) // 3
+    return choose_calibration(raw, labels, groups, groups % 10, judged=judged, scale=ONE_TO_FIVE).kind
+
+
+def test_a_straight_relation_is_mapped_straight():
+    assert [chosen(*noisy(60, seed)) for seed in range(10)] == ["linear"] * 10
+
+
+def test_a_step_is_mapped_in_steps():
+    raw = np.random.default_rng(0).uniform(-1, 1, size=300)
+    assert chosen(raw, np.where(raw > 0.6, 5.0, 1.5)) == "isotonic"
+
+
+def test_a_judge_who_already_speaks_the_raters_scale_is_believed_when_labels_are_few():
+    raw, labels = noisy(15, seed=2, noise=0.05)
+    judged = Calibration(kind="none", x=(0, 1), y=(3, 4))
+    assert chosen(raw, labels, judged) == "none"
+    assert chosen(raw, labels, Calibration(kind="none", x=(0, 1), y=(1, 1.1))) == "linear"
+
+
+def test_a_single_fold_leaves_nothing_to_choose_by():
+    raw, labels = noisy(12)
+    zeros = np.zeros(12, dtype=int)
+    assert choose_calibration(raw, labels, zeros, zeros, judged=None, scale=ONE_TO_FIVE) == linear(raw, labels)
+
+
+def test_the_standard_error_takes_the_texts_of_a_group_together():
+    values = np.random.default_rng(0).normal(size=40)
+    alone = standard_error(values, np.arange(40))
+    assert alone == pytest.approx(values.std(ddof=1) / math.sqrt(40))
+    twice = np.repeat(values, 2)
+    assert standard_error(twice, np.arange(80) // 2) == pytest.approx(alone)
+    assert standard_error(values, np.zeros(40, dtype=int)) == math.inf
+
+
+def test_conformal_keeps_the_errors_in_units_of_what_each_text_led_to_expect():
+    labels = np.arange(1.0, 11.0)
+    scores = labels + np.array([1.0, -2.0] * 5)
+    hardness = np.array([0.0, 2.0] * 5)
+    found = conformal(scores, labels, hardness, 0.9)
+    assert found is not None
+    assert (found.unrest, found.confidence) == (UNREST, 0.9)
+    assert found.errors == (1.0,) * 10
+
+
+def test_texts_without_a_score_bound_nothing_and_too_few_give_no_intervals():
+    labels = np.arange(1.0, 11.0)
+    scores = np.where(labels > 8, np.nan, labels)
+    assert conformal(scores, labels, np.zeros(10), 0.9) is None
+    found = conformal(scores, labels, np.zeros(10), 0.8)
+    assert found is not None
+    assert found.errors == (0.0,) * 8
+
+
+def test_errors_and_scoring_mean_the_same_by_disagreement():
+    # A text whose held-out error was the only one of its size is held by an interval of just that width.
+    weights, z = np.array([0.75, 0.25]), np.array([[0.9, -1.1]])
+    found = conformal(np.full(9, 4.0), np.full(9, 3.0), np.repeat(disagreement(weights, z), 9), 0.9)
+    terms = tuple(
+        Term(criterion=name, weight=weight, center=3, spread=1, low=0, high=1, selected=1)
+        for name, weight in zip("ab", weights.tolist(), strict=True)
+    )
+    straight = Calibration(kind="linear", x=(0, 1), y=(3, 4))
+    combined = Combination(recipe="equal", terms=terms, calibration=straight, conformal=found)
+    scored = combine(combined, {"a": 3.9, "b": 1.9}, ONE_TO_FIVE)
+    assert scored.score == 3.4
+    assert (scored.low, scored.high) == pytest.approx((2.4, 4.4), abs=1e-5)

@@ -1,0 +1,392 @@
+"""Candidates of several methods: what each method found, side by side, and what is known of every one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from candidate_plans import TEXTS, Everything, found_by, labels, plan, plans
+from checkeval_scripts import checklist
+from hypoeval_scripts import assignment
+
+from rubriclab.combination import Calibration, Combination, Term
+from rubriclab.digest import digest
+from rubriclab.errors import DataError, JudgeUnavailable, SettingsError
+from rubriclab.judges import FakeJudge
+from rubriclab.learning.candidates import JOINT_SETTINGS, NOT_JUDGED, Candidates, find_candidates, learning_at_most
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.method import Learned
+from rubriclab.rubric import Rubric
+
+USUAL = ("hypoeval", "checkeval", "seeval", "direct")
+EVERY = ("hypoeval", "checkeval", "seeval", "seal", "direct", "few_shot", "analyze_rate", "surface")
+IDS = sorted(text.id for text in TEXTS)
+
+
+@pytest.fixture(scope="module")
+def everything_found() -> Candidates:
+    """What all methods find."""
+    return asyncio.run(found_by(*plans(*EVERY)))
+
+
+async def alone(name: Any, **chosen: Any) -> Learned:
+    given, judge = plan(name, **chosen), FakeJudge(Everything())
+    return await given.method.learn(given.lesson, given.settings, judge=judge, generator=judge, seed=1, say=_nobody)
+
+
+def _nobody(_doing: str, _share: float) -> None:
+    pass
+
+
+def columns(found: Candidates, method: str) -> list[int]:
+    return [place for place, each in enumerate(found.candidates) if each.method == method]
+
+
+# What is found
+
+
+@pytest.mark.parametrize("name", ["hypoeval", "checkeval", "seal", "surface"])
+async def test_everything_that_a_method_had_rated_is_a_candidate_with_its_scores_and_reasons(name):
+    found, learned = await found_by(*plans("direct", name)), await alone(name)
+    own = columns(found, name)
+    assert [found.ids[place] for place in own] == list(learned.candidates)
+    for text, row in zip(found.examples, found.cells, strict=True):
+        rated = learned.ratings[learned.examples.index(text.id)]
+        cells = [row[place] for place in own]
+        assert [(c.score, c.reason, c.applies) for c in cells] == [(r.score, r.reason, r.applies) for r in rated]
+
+
+@pytest.mark.parametrize("name", EVERY)
+async def test_every_candidate_of_a_method_is_among_its_criteria_kept_or_dropped(name):
+    learned = await alone(name)
+    known = {criterion.id for criterion in learned.part.criteria} | {d.criterion.id for d in learned.part.dropped}
+    assert set(learned.candidates) <= known
+    assert len(learned.ratings) == len(learned.examples)
+    assert {len(row) for row in learned.ratings} == {len(learned.candidates)}
+
+
+async def test_nothing_is_asked_twice():
+    judge = FakeJudge(Everything())
+    await found_by(*plans(*EVERY), judge=judge)
+    asked = Counter(digest([p.name, p.fields, p.sample, p.temperature]) for p in judge.asked if p.repair is None)
+    assert set(asked.values()) == {1}
+
+
+async def test_the_order_of_the_texts_does_not_matter(everything_found):
+    first, again = everything_found, await found_by(*plans(*EVERY, texts=TEXTS[::-1]))
+    assert [text.id for text in first.examples] == IDS
+    assert (first.examples, first.candidates, first.cells, first.parts) == (
+        again.examples,
+        again.candidates,
+        again.cells,
+        again.parts,
+    )
+
+
+async def test_of_explanations_only_the_one_kept_is_offered():
+    found, learned = await found_by(*plans("seeval")), await alone("seeval")
+    assert len(learned.candidates) > 1
+    assert found.ids == ("seeval",)
+    kept = learned.candidates.index(learned.part.criteria[0].id)
+    assert [row[0].score for row in found.cells] == learned.matrix[:, kept].tolist()
+    assert found.candidates[0].criterion.statement == learned.part.criteria[0].statement
+
+
+async def test_a_failed_rating_is_missing_with_its_reason():
+    def script(prompt, usual=Everything()):  # noqa: B008
+        if prompt.name == "direct/rate" and prompt.fields["output"] == TEXTS[2].output:
+            raise JudgeUnavailable("too busy")
+        return usual(prompt)
+
+    found = await found_by(*plans("direct", "surface"), judge=FakeJudge(script))
+    row = found.cells[IDS.index(TEXTS[2].id)]
+    assert row[0].score is None
+    assert "too busy" in row[0].reason
+    assert row[0].applies
+    assert np.isnan(found.table(assignment(), "by method").values[:, 0]).sum() == 1
+
+
+async def test_texts_shown_beside_others_have_no_score_and_count_as_seen():
+    found = await found_by(*plans("direct", "few_shot"))
+    place = found.ids.index("few_shot")
+    shown = found.candidates[place].made_from
+    assert len(shown) == 3
+    for text, row in zip(found.examples, found.cells, strict=True):
+        assert (row[place].reason == NOT_JUDGED) == (row[place].score is None) == (text.id in shown)
+    assert np.isnan(found.fitted["few_shot"]).sum() == 3
+
+
+async def test_scores_by_each_method_alone_come_along_in_the_order_of_the_texts():
+    found, learned = await found_by(*plans("hypoeval", "surface")), await alone("hypoeval")
+    for name in ("fitted", "reselected"):
+        own = dict(zip(learned.examples, getattr(learned, "scores" if name == "fitted" else name), strict=True))
+        np.testing.assert_array_equal(getattr(found, name)["hypoeval"], [own[text.id] for text in found.examples])
+    assert np.isnan(found.fitted["surface"]).all()
+
+
+async def test_in_a_joint_training_every_hypothesis_is_rated_on_every_text():
+    found = await found_by(plan("hypoeval"), plan("direct"))
+    assert len(columns(found, "hypoeval")) > 5
+    assert not np.isnan(found.table(assignment(), "by method").values).any()
+
+
+@pytest.mark.parametrize("name", JOINT_SETTINGS)
+def test_the_settings_of_a_joint_training_are_settings_that_the_methods_have(name):
+    settings = METHODS[name].settings(**JOINT_SETTINGS[name])
+    assert {field: getattr(settings, field) for field in JOINT_SETTINGS[name]} == JOINT_SETTINGS[name]
+    assert settings != METHODS[name].settings()
+
+
+async def test_notes_say_which_method_they_are_of():
+    def script(prompt, usual=Everything()):  # noqa: B008
+        return "nothing of use" if prompt.name == "checkeval/diversify" else usual(prompt)
+
+    found = await found_by(*plans("checkeval", "direct"), judge=FakeJudge(script))
+    assert found.notes
+    assert all(note.startswith("checkeval: ") for note in found.notes)
+
+
+# Where candidates come from
+
+
+class Watched(Everything):
+    """Remembers for every wording which texts had been shown with their scores to whoever worded it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: dict[str, set[str]] = defaultdict(set)
+
+    def __call__(self, prompt: Any) -> Any:
+        said = super().__call__(prompt)
+        fields = prompt.fields
+        texts = {each["output"] for each in (*fields.get("observations", ()), *fields.get("texts", ()))}
+        if prompt.name in ("hypoeval/propose", "hypoeval/refine"):
+            before = set().union(*(self.shown[each["statement"]] for each in fields.get("hypotheses", ())))
+            self._remember((each["statement"] for each in said["hypotheses"]), texts | before)
+        elif prompt.name == "seeval/refine":
+            self._remember([said["explanation"]], texts)
+        elif prompt.name == "seal/propose":
+            self._remember((each["question"] for each in said["sub_dimensions"]), texts)
+        return said
+
+    def _remember(self, statements: Any, texts: set[str]) -> None:
+        for statement in statements:
+            self.shown[statement] |= texts
+
+
+async def test_a_candidate_knows_every_text_that_its_makers_were_shown():
+    watched = Watched()
+    found = await found_by(*plans("hypoeval", "seeval", "seal"), judge=FakeJudge(watched))
+    outputs = {text.id: text.output for text in TEXTS}
+    told = {each.criterion.statement: {outputs[name] for name in each.made_from} for each in found.candidates}
+    assert told == {statement: watched.shown[statement] for statement in told}
+    assert {each.method for each in found.candidates if each.made_from} >= {"hypoeval", "seal"}
+    dropped = [each.criterion for part in found.parts for each in part.dropped]
+    assert all({outputs[i] for i in c.evidence.examples} == watched.shown[c.statement] for c in dropped)
+
+
+def test_a_candidate_counts_as_seen_by_all_texts_of_the_groups_that_it_was_made_from(everything_found):
+    found = everything_found
+    table = found.table(assignment(), "by method")
+    group = {text.id: text.group for text in TEXTS}
+    for place, candidate in enumerate(found.candidates):
+        groups = {group[name] for name in candidate.made_from}
+        assert table.seen[:, place].tolist() == [group in groups for group in table.groups]
+    assert table.seen.any()
+    assert not table.seen[:, columns(found, "checkeval") + columns(found, "surface")].any()
+
+
+# As numbers
+
+
+def test_the_table_holds_scores_labels_groups_and_what_kind_each_score_is_of(everything_found):
+    found = everything_found
+    table = found.table(assignment(), "by method")
+    group = {text.id: text.group for text in TEXTS}
+    assert table.values.shape == table.seen.shape == (len(TEXTS), len(found.ids))
+    assert table.labels.tolist() == labels()
+    assert table.groups == tuple(group[name] for name in IDS)
+    assert table.methods == tuple(candidate.method for candidate in found.candidates)
+    assert table.scale == assignment().scale
+    of = np.array(table.methods)
+    assert (table.unit == np.isin(of, ["checkeval", "seal"])).all()
+    assert (table.signed == (of == "surface")).all()
+    shares, points = table.values[:, table.unit], table.values[:, ~table.unit & ~table.signed]
+    assert 0 <= np.nanmin(shares) <= np.nanmax(shares) <= 1
+    assert 1 <= np.nanmin(points) <= np.nanmax(points) <= 5
+
+
+@pytest.mark.parametrize(
+    ("name", "ask", "bundles"),
+    [
+        ("hypoeval", "together", {"hypoeval"}),
+        ("hypoeval", "separately", None),
+        ("checkeval", "together", {"checkeval"}),
+        ("checkeval", "by sub-dimension", {"checkeval: Side 1", "checkeval: Side 2"}),
+        ("checkeval", "one by one", None),
+        ("seal", "together", {"seal"}),
+    ],
+)
+async def test_candidates_of_a_method_share_calls_as_its_settings_say(name, ask, bundles):
+    found = await found_by(plan(name, ask=ask), *plans("direct", "surface"))
+    table = found.table(assignment(), "by method")
+    own = [table.bundles[place] for place in columns(found, name)]
+    assert set(own) == (bundles if bundles else {f"{name}: {found.ids[place]}" for place in columns(found, name)})
+    assert table.bundles[found.ids.index("direct")] == "direct: direct"
+    assert {table.bundles[place] for place in columns(found, "surface")} == {""}
+    assert found.calls(assignment(), "by method") == dict.fromkeys(set(table.bundles) - {""}, 1.0)
+
+
+async def test_in_one_call_all_that_can_join_is_one_bundle():
+    found = await found_by(*plans("hypoeval", "checkeval", "seeval", "seal", "direct", "surface"))
+    bundles = found.bundles("in one call")
+    joined = {
+        method
+        for bundle, method in zip(bundles, found.table(assignment(), "in one call").methods, strict=True)
+        if bundle == "one call"
+    }
+    assert joined == {"hypoeval", "checkeval", "seeval", "direct"}
+    assert found.calls(assignment(), "in one call") == {"one call": 1.0, "seal": 1.0}
+
+
+async def test_calls_count_the_samples_of_a_weighted_score():
+    found = await found_by(plan("direct", scoring="weighted", samples=7), plan("surface"))
+    assert found.calls(assignment(), "by method") == {"direct: direct": 7.0}
+
+
+# What becomes of them
+
+
+async def test_candidates_are_marked_as_kept_by_name():
+    found = await found_by(*plans(*USUAL))
+    assert not any(candidate.kept for candidate in found.candidates)
+    marked = found.marked({"direct", "h01"})
+    assert [each.criterion.id for each in marked if each.kept] == [
+        name for name in found.ids if name in ("direct", "h01")
+    ]
+    assert [each.criterion for each in marked] == [each.criterion for each in found.candidates]
+
+
+async def test_parts_with_some_candidates_hold_these_and_say_why_the_others_left():
+    found = await found_by(*plans(*USUAL))
+    kept = ["h02", "direct"]
+    parts = found.parts_with(kept, {"h01": "its weight cannot be told from zero"})
+    assert [part.method for part in parts] == ["hypoeval", "direct"]
+    assert [criterion.id for part in parts for criterion in part.criteria] == kept
+    whole = next(part for part in found.parts if part.method == "hypoeval")
+    every = {criterion.id for criterion in whole.criteria} | {each.criterion.id for each in whole.dropped}
+    left = {each.criterion.id: each.reason for each in parts[0].dropped}
+    assert set(left) == every - {"h02"}
+    assert left["h01"] == "its weight cannot be told from zero"
+    own = {each.criterion.id: each.reason for each in whole.dropped}
+    assert all(left[name] == own.get(name, "not chosen") for name in left if name != "h01")
+
+
+def test_the_chosen_parts_make_a_rubric(everything_found):
+    found = everything_found
+    chosen = [found.ids[place] for name in EVERY for place in columns(found, name)[:1]]
+    terms = [
+        Term(criterion=name, weight=1 / len(chosen), center=0, spread=1, low=0, high=1, selected=1) for name in chosen
+    ]
+    combination = Combination(
+        recipe="equal", terms=tuple(terms), calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4))
+    )
+    told = assignment()
+    rubric = Rubric(
+        task="summarization",
+        aspect=told.aspect,
+        scale=told.scale,
+        parts=found.parts_with(chosen),
+        combination=combination,
+    )
+    assert [criterion.id for criterion in rubric.criteria] == chosen
+    assert Rubric.model_validate_json(rubric.model_dump_json()).digest == rubric.digest
+
+
+# Progress and price
+
+
+async def test_progress_rises_from_method_to_method():
+    said: list[tuple[str, float]] = []
+    await found_by(*plans(*EVERY), say=lambda doing, share: said.append((doing, share)))
+    shares = [share for _, share in said]
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] < shares[-1] == pytest.approx(1)
+    told = [doing.split(": ")[0] for doing, _ in said]
+    assert list(dict.fromkeys(told)) == list(EVERY)
+
+
+async def test_the_most_that_is_asked_is_the_sum_over_the_methods():
+    given = plans(*EVERY)
+    judge, generator = FakeJudge(Everything()), FakeJudge(Everything())
+    await find_candidates(given, judge=judge, generator=generator, seed=1)
+    most = [plan.method.learning_at_most(plan.lesson, plan.settings) for plan in given]
+    for_judge, for_generator = learning_at_most(given)
+    assert for_judge.calls == sum(judged.calls for judged, _ in most) >= len(judge.asked)
+    assert for_generator.calls == sum(generated.calls for _, generated in most) >= len(generator.asked)
+    assert for_judge.prompt_tokens == sum(judged.prompt_tokens for judged, _ in most)
+
+
+# What cannot be
+
+
+async def test_without_labelled_texts_there_is_nothing_to_choose_by():
+    with pytest.raises(DataError, match="labelled texts, and there are none"):
+        await found_by(*plans("direct", texts=()))
+
+
+async def test_one_score_by_all_hypotheses_together_is_refused():
+    with pytest.raises(SettingsError, match=r"hypoeval\.ask is 'concatenated'.*Set hypoeval\.ask"):
+        await found_by(plan("hypoeval", ask="concatenated"), plan("direct"))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [],
+        plans("direct", "direct"),
+        [plan("direct"), plan("checkeval", texts=TEXTS[:-1])],
+    ],
+    ids=["none", "twice the same", "other texts"],
+)
+async def test_plans_must_be_of_different_methods_about_the_same_texts(given):
+    with pytest.raises(ValueError, match="expected plans of different methods about the same texts"):
+        await found_by(*given)
+
+
+# Names
+
+
+def test_scores_of_the_whole_go_by_their_method_and_all_ids_differ(everything_found):
+    found = everything_found
+    assert {"seeval", "direct", "few_shot", "analyze_rate"} <= set(found.ids)
+    every = [c.id for part in found.parts for c in (*part.criteria, *(each.criterion for each in part.dropped))]
+    assert len(set(every)) == len(every)
+    assert set(found.ids) <= set(every)
+
+
+async def test_a_taken_id_becomes_the_method_s_own():
+    given = checklist()
+    first = given.sub_dimensions[0]
+    seeds = (first.questions[0].model_copy(update={"id": "h01"}),)
+    clashing = given.model_copy(
+        update={"sub_dimensions": (first.model_copy(update={"questions": seeds}), *given.sub_dimensions[1:])}
+    )
+    found = await found_by(plan("hypoeval"), plan("checkeval", questions=clashing))
+    assert found.ids.count("h01") == 1
+    assert found.candidates[found.ids.index("h01")].method == "hypoeval"
+    place = found.ids.index("checkeval.h01")
+    assert found.candidates[place].criterion.statement == seeds[0].text
+    made = [each.criterion.question for each in found.candidates if each.method == "checkeval"]
+    assert "checkeval.h01" in {question.seed for question in made}
+    assert "h01" not in {question.seed for question in made}
+
+
+async def test_the_texts_of_the_record_keep_what_they_came_with():
+    marked = [replace(text, system="s1") for text in TEXTS]
+    found = await found_by(*plans("direct", texts=marked))
+    assert found.examples == tuple(sorted(marked, key=lambda text: text.id))

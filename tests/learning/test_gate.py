@@ -1,0 +1,228 @@
+"""The gate: verdicts on held-out labels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from gate_tables import follow, measures, table
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import pearsonr, spearmanr
+
+from rubriclab.learning.floor import SURFACE
+from rubriclab.learning.folds import grouped_folds
+from rubriclab.learning.gate import gate_level, more_labels, outcome_of, trust
+from rubriclab.learning.table import Table
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.trust import Interval, Trust
+
+
+def gate(found: Table, held_out: FloatArray, surface: FloatArray | None = None, **more: Any) -> Trust:
+    n = len(held_out)
+    return trust(
+        found,
+        measures(0, n) if surface is None else surface,
+        held_out,
+        more.pop("fitted", held_out),
+        grouped_folds(found.groups, 10, 0),
+        alone=more.pop("alone", {}),
+        calls={"joint": 3.0} | more.pop("calls", {}),
+        **more,
+    )
+
+
+def test_a_rubric_that_knows_the_labels_is_better_than_everybody() -> None:
+    judged = table(n=80)
+    found = gate(judged, follow(np.random.default_rng(3), judged.labels, 0.95))
+    assert found.outcome == "better"
+    assert {verdict.against: verdict.outcome for verdict in found.verdicts[1:]} == {
+        "direct": "better",
+        "equal weights": "better",
+    }
+    assert all(verdict.more_labels is None for verdict in found.verdicts)
+
+
+def test_a_rubric_of_noise_is_not_better_than_what_tracks_the_labels() -> None:
+    judged = table(n=80)
+    surface = measures(0, 80, words=follow(np.random.default_rng(4), judged.labels, 0.8))
+    found = gate(judged, np.random.default_rng(3).normal(size=80), surface)
+    assert found.outcome == "not better"
+    assert found.verdicts[0].difference.high is not None
+    assert found.verdicts[0].difference.high < 0.05
+
+
+def test_noise_is_not_let_through_because_the_floors_do_worse() -> None:
+    judged = table(n=30)
+    noise = np.random.default_rng(11).normal(size=30)
+    backwards = np.tile(-judged.labels[:, np.newaxis], (1, measures(0, 30).shape[1]))
+    backwards[:, 1:] = np.nan
+    found = gate(judged, noise, backwards)
+    assert found.outcome != "better"
+    assert found.verdicts[0].against in ("constant", "best surface measure", "all surface measures")
+
+
+def test_with_floors_below_zero_the_constant_is_the_one_to_beat() -> None:
+    judged = table(n=30)
+    surface = np.full_like(measures(0, 30), np.nan)
+    surface[:, 0] = -judged.labels * np.random.default_rng(0).uniform(0.2, 1, size=30)
+    surface[::2] *= 0
+    found = gate(replace(judged, groups=tuple(f"{k}" for k in range(30))), judged.labels, surface)
+    floors = {each.name: each.pearson.value for each in found.standings if each.kind == "floor"}
+    assert floors["constant"] == 0
+    best = max(floors, key=lambda name: (floors[name] or 0, name != "constant"))
+    assert found.verdicts[0].against == best
+    assert found.outcome == "better"
+
+
+def test_a_rubric_that_tells_no_texts_apart_is_not_better() -> None:
+    found = gate(table(), np.full(40, 2.5))
+    assert found.outcome == "not better"
+    assert found.standings[0].pearson == Interval(value=0, low=0, high=0)
+
+
+def test_without_any_score_nothing_can_be_said() -> None:
+    found = gate(table(), np.full(40, np.nan))
+    assert (found.outcome, found.n) == ("inconclusive", 0)
+    assert found.verdicts[0].difference == Interval(value=None)
+    assert found.verdicts[0].more_labels is None
+
+
+def test_standings_are_the_correlations_and_come_best_first() -> None:
+    judged = table(n=24)
+    own = follow(np.random.default_rng(5), judged.labels, 0.7)
+    alone = {"hypoeval": follow(np.random.default_rng(6), judged.labels, 0.5)}
+    found = gate(judged, own, alone=alone, calls={"hypoeval": 2.0}, fitted=judged.labels)
+    assert found.level == "dataset"
+    assert (found.n, found.groups, found.folds) == (24, 12, 10)
+    by_name = {each.name: each for each in found.standings}
+    for name, scores in (("joint", own), ("direct", judged.values[:, 0]), ("hypoeval", alone["hypoeval"])):
+        assert by_name[name].pearson.value == pytest.approx(pearsonr(scores, judged.labels)[0], abs=1e-6)
+        assert by_name[name].spearman.value == pytest.approx(spearmanr(scores, judged.labels)[0], abs=1e-6)
+    z = (judged.values - judged.values.mean(axis=0)) / judged.values.std(axis=0)
+    assert by_name["equal weights"].pearson.value == pytest.approx(pearsonr(z.mean(axis=1), judged.labels)[0], abs=1e-6)
+    assert {name: by_name[name].calls for name in ("joint", "direct", "hypoeval", "equal weights", "word count")} == {
+        "joint": 3,
+        "direct": 1,
+        "hypoeval": 2,
+        "equal weights": 2,
+        "word count": 0,
+    }
+    assert found.standings[0].name == "joint"
+    ranked = [each.pearson.value or 0.0 for each in found.standings[1:]]
+    assert ranked == sorted(ranked, reverse=True)
+    assert found.training.pearson.value == pytest.approx(1)
+    assert [verdict.against for verdict in found.verdicts[1:]] == ["direct", "equal weights", "hypoeval"]
+
+
+def test_texts_that_one_of_two_did_not_score_are_left_out_for_both() -> None:
+    judged = table(n=30)
+    own = judged.labels.copy()
+    own[:10] = np.nan
+    direct = judged.values.copy()
+    direct[20:, 0] = np.nan
+    found = gate(replace(judged, values=direct), own)
+    expected = 1 - pearsonr(direct[10:20, 0], judged.labels[10:20])[0]
+    assert found.verdicts[1].difference.value == pytest.approx(expected, abs=1e-6)
+    assert (found.n, found.standings[0].n) == (20, 20)
+
+
+def test_measures_have_no_place_among_equals() -> None:
+    judged = table(n=30, measure=np.arange(30.0))
+    signed = np.array([False, False, False, True])
+    found = gate(replace(judged, signed=signed), judged.labels)
+    without = gate(table(n=30), judged.labels)
+    equal = [next(each for each in one.standings if each.name == "equal weights") for one in (found, without)]
+    assert equal[0].pearson == equal[1].pearson
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=5)
+def test_the_order_of_the_texts_changes_nothing(seed: int) -> None:
+    judged = table(seed, n=24)
+    own = follow(np.random.default_rng([seed, 2]), judged.labels, 0.5)
+    surface = measures(seed, 24)
+    order = np.random.default_rng([seed, 3]).permutation(24)
+    assert gate(judged.rows(order), own[order], surface[order]) == gate(judged, own, surface)
+
+
+def test_rivals_are_compared_where_there_are_enough_of_them() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.normal(size=36)
+    groups = [f"g{place // 3}" for place in range(36)]
+    assert gate_level(labels, groups) == "group"
+    labels[:9] = 1.0
+    assert gate_level(labels, groups) == "dataset"
+    assert gate_level(rng.normal(size=40), [f"g{place // 2}" for place in range(40)]) == "dataset"
+
+
+def test_among_rivals_the_mean_over_groups_counts() -> None:
+    judged = table(n=48, rivals=4)
+    own = follow(np.random.default_rng(1), judged.labels, 0.6)
+    found = gate(judged, own)
+    within = [pearsonr(own[k : k + 4], judged.labels[k : k + 4])[0] for k in range(0, 48, 4)]
+    assert found.level == "group"
+    assert found.standings[0].pearson.value == pytest.approx(np.mean(within), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "outcome"),
+    [
+        (0.01, 0.3, "better"),
+        (0.0, 0.3, "inconclusive"),
+        (-0.2, 0.05, "inconclusive"),
+        (-0.2, 0.049, "not better"),
+        (0.01, 0.04, "better"),
+        (None, None, "inconclusive"),
+    ],
+)
+def test_an_outcome_is_read_off_the_interval(low: float | None, high: float | None, outcome: str) -> None:
+    assert outcome_of(Interval(value=None if low is None else 0.02, low=low, high=high)) == outcome
+
+
+def test_more_labels_follow_the_square_root() -> None:
+    # Half of the way down from 0.2 to -0.2 needs intervals half as wide: four times the labels.
+    assert more_labels(Interval(value=0.2, low=-0.2, high=0.6), 30) == 90
+    # Here the high end comes to 0.05 first: 0.5 above, to be 0.25 above.
+    assert more_labels(Interval(value=-0.2, low=-0.9, high=0.3), 30) == 90
+    assert more_labels(Interval(value=0.001, low=-0.4, high=0.4), 30) == math.ceil(30 * ((0.399 / 0.049) ** 2 - 1))
+
+
+def test_what_no_number_of_labels_decides_is_said_to_be_so() -> None:
+    assert more_labels(Interval(value=0.02, low=-0.9, high=0.9), 30) is None
+    assert more_labels(Interval(value=None), 30) is None
+
+
+def test_as_many_more_labels_as_told_do_decide_if_they_are_like_these() -> None:
+    rng = np.random.default_rng(2)
+    judged = table(n=60, rivals=1)
+    own = follow(rng, judged.labels, 0.6)
+    surface = np.full_like(measures(0, 60), np.nan)
+    surface[:, SURFACE.index("words")] = follow(rng, judged.labels, 0.4)
+
+    def found(times: int) -> Trust:
+        more = judged.rows(np.tile(np.arange(60), times))
+        apart = replace(more, groups=tuple(map(str, range(60 * times))))
+        return gate(apart, np.tile(own, times), np.tile(surface, (times, 1)))
+
+    first = found(1)
+    assert (first.outcome, first.verdicts[0].against) == ("inconclusive", "word count")
+    assert first.verdicts[0].more_labels
+    needed = 1 + first.verdicts[0].more_labels / 60
+    assert found(math.ceil(1.3 * needed)).outcome == "better"
+    assert found(math.floor(0.7 * needed)).outcome == "inconclusive"
+
+
+def test_equal_weights_leave_out_what_a_fold_s_labels_had_a_part_in() -> None:
+    judged = table(n=30, leaked=np.zeros(30))
+    values = judged.values.copy()
+    values[:, 3] = 100 * judged.labels
+    seen = judged.seen.copy()
+    seen[:, 3] = True
+    leaking = gate(replace(judged, values=values, seen=seen), judged.labels)
+    clean = gate(table(n=30), judged.labels)
+    equal = [next(each for each in one.standings if each.name == "equal weights") for one in (leaking, clean)]
+    assert equal[0].pearson == equal[1].pearson

@@ -1,0 +1,345 @@
+"""A rubric of several methods with all that is known of it: thirty invented summaries, sixteen candidate criteria."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from kinds_samples import LEFT_OUT, question
+from report_samples import criterion, interval, version
+
+from rubriclab.combination import Calibration, Combination, Conformal, Term
+from rubriclab.rubric import Criterion, Evidence, Level, Part, Provenance, RewardPoint, Rubric
+from rubriclab.store.version import Version
+from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
+from rubriclab.trust import FrontierPoint, Interval, Rater, Raters, Shortcut, Standing, Trust, Verdict
+
+# Four sentences a topic; a text is some of them in some order.
+TOPICS = (
+    "The harbour bridge closed on Monday. Engineers had found cracks in two of its pillars. Ferries now carry "
+    "commuters free of charge. The city expects repairs to last until spring.",
+    "A school in Lindmoor has replaced homework with reading hours. Teachers say pupils arrive better rested. Some "
+    "parents fear that the exams will suffer. The trial ends in July.",
+    "Beekeepers report the best harvest in ten years. A mild April let the lime trees bloom early. Prices have fallen "
+    "by a fifth all the same. Small producers ask for a guaranteed minimum.",
+    "The night train to Varsov runs again after eleven years. Tickets for the first week sold out in an hour. The "
+    "carriages are old but newly fitted. A second line is planned for autumn.",
+    "Doctors at two hospitals have stopped work. They want shorter shifts and more staff. The ministry calls the "
+    "demand fair but too dear. Emergency wards stay open.",
+    "A painting thought lost since 1911 hung in a canteen. A cleaner noticed the signature. Experts confirmed it after "
+    "months of tests. It will be shown in the town museum.",
+    "The river rose four metres in one night. Volunteers filled sandbags until dawn. The old town stayed dry. Farmers "
+    "downstream lost most of the early crop.",
+    "The chess club of Orsk has won the league for the first time. Its youngest player is thirteen. She drew the last "
+    "game with the black pieces. The club meets in a former bakery.",
+    "Wolves have returned to the Harle forest. Cameras show a pair with four pups. Shepherds ask for fences and dogs. "
+    "The council will pay for half of both.",
+    "A start-up sells lamps that run on salt water. Fishermen were the first to buy them. Each lamp lasts about six "
+    "months. Critics doubt that the cells can be recycled.",
+)
+ORDERS = ((0, 1, 2, 3), (0, 2, 1), (3, 0, 3, 1, 0))
+RIVALS = len(ORDERS)
+LINKS = "How well the sentences build on each other, from the first to the last."
+
+
+def _hypothesis(name: str, trait: str, statement: str, pearson: float) -> Criterion:
+    rewards = tuple(
+        RewardPoint(step=s, visits=max(1, s // 2), utility=0.55 + 0.3 * pearson + 0.02 * (s % 3), bonus=0.6 / s)
+        for s in range(3, 31)
+    )
+    levels = (
+        Level(score=1, description=f"Nothing of it: a reader looks in vain for {trait}."),
+        Level(score=3, description=f"Some {trait}, with gaps that a reader has to fill."),
+        Level(score=5, description=f"Full {trait} from beginning to end."),
+    )
+    found = Evidence(
+        origin="labels and literature",
+        examples=("bridge-0", "bridge-2"),
+        findings=("sum-07",),
+        refined=1,
+        rewards=rewards,
+        pearson=pearson,
+        judged=30,
+    )
+    return criterion(name, trait, statement=statement, levels=levels, evidence=found, weight=1.0)
+
+
+def _asked(name: str, trait: str, statement: str, pearson: float, **fields: Any) -> Criterion:
+    found = Evidence(
+        origin="seed questions", pearson=pearson, judged=28, missing=1, answers={"yes": 17, "no": 11, "n/a": 1}
+    )
+    return question(name, trait, statement=statement, evidence=found, **fields)
+
+
+def _whole(name: str, statement: str, pearson: float) -> Criterion:
+    found = Evidence(origin="prior knowledge", pearson=pearson, judged=30)
+    return Criterion(id=name, kind="score", trait="coherence", statement=statement, evidence=found)
+
+
+HYPOTHESES = (
+    _hypothesis("h01", "linked sentences", "Each sentence takes up something that the one before has said.", 0.61),
+    _hypothesis("h02", "a sensible order", "Events are told in an order in which each can be understood.", 0.52),
+    _hypothesis("h03", "one subject", "The summary stays with one subject and drops none halfway.", 0.34),
+    _hypothesis("h04", "a clear end", "The last sentence closes the account instead of breaking off.", 0.18),
+)
+QUESTIONS = (
+    _asked("q01", "links", "Does every pronoun point to somebody named before?", 0.41),
+    _asked("q02", "links", "Does any sentence repeat what was said already?", 0.55, better="no"),
+    _asked("q03", "order", "Do causes come before their effects?", 0.38, origin="diversified", seed="q01"),
+    _asked("q04", "order", "Does the first sentence say what it is about?", 0.29),
+    _asked("q05", "order", "Is the tense kept?", 0.05),
+)
+EXPLANATION = """I read the summary as one piece.
+
+1. Does each sentence take up the one before?
+2. Could two sentences change places?"""
+EXPLAINED = _whole("e1", EXPLANATION, 0.58)
+DIRECT = _whole("direct.score", LINKS, 0.57)
+MEASURE = Criterion(
+    id="repeated_trigrams",
+    kind="measure",
+    trait="repeated phrases",
+    statement="Share of the text's runs of three words that stand in it more than once.",
+    evidence=Evidence(origin="definition", pearson=-0.36, judged=30),
+)
+WEIGHTS = {
+    "h01": 0.19, "h02": 0.13, "h03": 0.07, "q01": 0.09, "q02": 0.14, "q03": 0.07, "e1": 0.14, "direct.score": 0.12,
+    "repeated_trigrams": -0.05,
+}  # fmt: skip
+SHORTCUT = "h03"
+
+
+def _part(method: Any, *criteria: Criterion, **fields: Any) -> Part:
+    kept = tuple(each for each in criteria if each.id in WEIGHTS)
+    return Part(method=method, settings={"k": 10}, criteria=kept, **fields)
+
+
+def joint_rubric() -> Rubric:
+    """Return the rubric: four hypotheses, questions, an explained and a direct score, and a measure."""
+    parts = (
+        _part("hypoeval", *HYPOTHESES),
+        _part("checkeval", *QUESTIONS, dimensions={"links": "Neighbours belong together."}, dropped=LEFT_OUT),
+        _part("seeval", EXPLAINED),
+        _part("direct", DIRECT),
+        _part("surface", MEASURE),
+    )
+    terms = tuple(
+        Term(
+            criterion=each.id,
+            weight=WEIGHTS[each.id],
+            center=3.0,
+            spread=1.0,
+            low=WEIGHTS[each.id] - 0.05,
+            high=WEIGHTS[each.id] + 0.06,
+            selected=min(1.0, 0.5 + 3 * abs(WEIGHTS[each.id])),
+        )
+        for part in parts
+        for each in part.criteria
+    )
+    usual = version().rubric
+    combination = Combination(
+        recipe="squared correlation",
+        terms=terms,
+        calibration=Calibration(kind="linear", x=(-1.0, 1.0), y=(2.1, 4.2)),
+        conformal=Conformal(errors=tuple(0.1 * step for step in range(30))),
+    )
+    return Rubric(task=usual.task, aspect=usual.aspect, scale=usual.scale, parts=parts, combination=combination)
+
+
+def joint_trust(**fields: Any) -> Trust:
+    """Return what the gate found; `fields` replace its own."""
+    own: dict[str, Any] = {
+        "level": "dataset",
+        "n": 30,
+        "groups": 10,
+        "folds": 10,
+        "training": _standing("joint", "rubric", 0.74, 0.78, 4),
+        "standings": (
+            _standing("joint", "rubric", 0.61, 0.66, 4),
+            _standing("hypoeval", "judged", 0.58, 0.60, 1),
+            _standing("equal weights", "judged", 0.57, 0.59, 4),
+            _standing("direct", "judged", 0.55, 0.57, 1),
+            _standing("checkeval", "judged", 0.47, 0.49, 1),
+            _standing("seeval", "judged", 0.44, 0.50, 1),
+            _standing("all surface measures", "floor", 0.36, 0.38, 0),
+            _standing("best surface measure", "floor", 0.29, 0.33, 0),
+            _standing("word count", "floor", -0.02, 0.04, 0),
+            Standing(name="constant", kind="floor", n=30, spearman=interval(None), pearson=interval(None), calls=0),
+        ),
+        "verdicts": (
+            Verdict(against="all surface measures", outcome="better", difference=interval(0.28, 0.07, 0.49)),
+            Verdict(against="direct", outcome="inconclusive", difference=interval(0.09, -0.04, 0.2), more_labels=45),
+            Verdict(against="equal weights", outcome="inconclusive", difference=interval(0.07, -0.05, 0.18)),
+        ),
+        "frontier": (
+            FrontierPoint(calls=0, criteria=1, parts=("surface",), pearson=0.33, error=0.12),
+            FrontierPoint(calls=1, criteria=3, parts=("hypoeval", "surface"), pearson=0.58, error=0.09),
+            FrontierPoint(
+                calls=2, criteria=6, parts=("hypoeval", "checkeval", "surface"), pearson=0.62, error=0.08, within=True
+            ),
+            FrontierPoint(
+                calls=4,
+                criteria=9,
+                parts=("hypoeval", "checkeval", "seeval", "direct", "surface"),
+                pearson=0.66,
+                error=0.07,
+                chosen=True,
+            ),
+        ),
+        "shortcuts": (
+            _shortcut("raters", 1.0, 0.94, 0.21),
+            _shortcut("rubric", 0.66, 0.61, 0.27),
+            *(
+                _shortcut(name, each, each - 0.2 if name == SHORTCUT else each - 0.04, 0.15, marked=name == SHORTCUT)
+                for name, each in (("h01", 0.61), ("h02", 0.52), (SHORTCUT, 0.34), ("q02", 0.55), ("e1", 0.58))
+            ),
+        ),
+        "raters": Raters(
+            raters=(
+                _rater("anna", 0.24, 0.61, 0.66),
+                _rater("ben", -0.31, 0.72, 0.58),
+                _rater("chi", 0.07, 0.58, 0.69),
+            ),
+            icc=interval(0.52, 0.31, 0.68),
+            icc_mean=0.76,
+            alpha=interval(0.5, 0.29, 0.67),
+            ceiling=0.87,
+            winning=2 / 3,
+            advantage=0.71,
+            epsilon=0.15,
+        ),
+    }
+    return Trust(**(own | fields))
+
+
+def _standing(name: str, kind: Any, spearman: float, pearson: float, calls: float) -> Standing:
+    return Standing(name=name, kind=kind, n=30, spearman=_around(spearman), pearson=_around(pearson), calls=calls)
+
+
+def _rater(name: str, strict: float, noise: float, agreement: float) -> Rater:
+    severity = interval(strict, strict - 0.2, strict + 0.2)
+    return Rater(name=name, n=30, severity=severity, noise=noise, agreement=agreement)
+
+
+def _around(value: float) -> Interval:
+    return interval(value, value - 0.19, min(0.99, value + 0.15))
+
+
+def _shortcut(name: str, agreement: float, left: float, length: float, *, marked: bool = False) -> Shortcut:
+    follows = {"length": 0.58 if marked else length, "copied share": 0.11, "formatting": -0.04}
+    return Shortcut(name=name, agreement=agreement, left=left, follows=follows, marked=marked)
+
+
+def joint_record() -> TrainingRecord:
+    """Return the texts with what every candidate said of them; a few cells are missing, a few do not apply."""
+    texts = tuple(_text(place) for place in range(len(TOPICS) * RIVALS))
+    asked = (
+        *(("hypoeval", each) for each in HYPOTHESES),
+        *(("checkeval", each) for each in QUESTIONS),
+        ("seeval", EXPLAINED),
+        ("direct", DIRECT),
+        ("surface", MEASURE),
+    )
+    candidates = tuple(
+        Candidate(method=method, criterion=each, kept=each.id in WEIGHTS, made_from=each.evidence.examples)
+        for method, each in asked
+    )
+    cells = tuple(
+        tuple(_cell(text, row, each, column) for column, (_, each) in enumerate(asked))
+        for row, text in enumerate(texts)
+    )
+    return TrainingRecord(texts=texts, candidates=candidates, cells=cells)
+
+
+def _text(place: int) -> RecordedText:
+    topic, rival = divmod(place, RIVALS)
+    facts = [f"{fact.strip(' .')}." for fact in TOPICS[topic].split(". ")]
+    name = TOPICS[topic].split()[1].lower()
+    noise = np.random.default_rng(place).normal(size=4)
+    marks = [float(np.clip(round(4.6 - 1.3 * rival + 0.7 * each), 1, 5)) for each in noise[:3]]
+    label = sum(marks) / 3
+    predicted = round(float(np.clip(0.6 * label + 1.3 + 0.7 * noise[3], 1, 5)), 2)
+    return RecordedText(
+        id=f"{name}-{rival}",
+        group=name,
+        output=" ".join(facts[fact] for fact in ORDERS[rival]),
+        source=TOPICS[topic],
+        label=label,
+        raters=dict(zip(("anna", "ben", "chi"), marks, strict=True)),
+        predicted=predicted,
+        low=max(1.0, predicted - 1.1),
+        high=min(5.0, predicted + 1.1),
+    )
+
+
+def _cell(text: RecordedText, row: int, each: Criterion, column: int) -> Cell:
+    noise = float(np.random.default_rng([row, column]).normal())
+    if each.kind == "measure":
+        return Cell(score=round(max(0.0, 0.3 - 0.05 * text.label + 0.03 * noise), 4), reason="Measured, not judged.")
+    if (row, each.id) == (4, "h02"):
+        return Cell(score=None, reason="The reply was cut off.")
+    if each.id == "q01" and row % 9 == 0:
+        return Cell(score=None, reason="It has no pronoun.", applies=False)
+    if each.kind == "question":
+        said = float(text.label + noise > 3)
+        return Cell(score=said, reason=f"{'Every sentence' if said else 'The second sentence'} bears that out.")
+    score = float(np.clip(round(text.label + 0.8 * noise), 1, 5))
+    words = "The account runs on" if score > 3 else "The account starts afresh after the first sentence"
+    return Cell(score=score, reason=f"{words}, so {each.trait} is {score:.0f} of 5.")
+
+
+def joint_version(**fields: Any) -> Version:
+    """Return the version of that rubric; `fields` replace those of its provenance and of the version."""
+    rubric = fields.pop("rubric", None) or joint_rubric()
+    texts = joint_record().texts
+    own = {
+        "examples": tuple(sorted(text.id for text in texts)),
+        "groups": tuple(sorted({text.group for text in texts})),
+    }
+    usual = version(3, **(own | {key: fields[key] for key in fields if key != "trust"}))
+    known = {name: getattr(usual.provenance, name) for name in Provenance.model_fields}
+    made = Provenance(**{**known, "trust": fields.get("trust", joint_trust())})
+    return replace(usual, rubric=rubric, digest=rubric.digest, provenance=made, provenance_digest=made.digest)
+
+
+def hostile_joint(words: str) -> tuple[Version, TrainingRecord]:
+    """Return a version and its record that say `words` wherever people, models or files may put words."""
+    record = joint_record()
+    other = {each.criterion.id: f"{words}{place}" for place, each in enumerate(record.candidates)}
+
+    def said(each: Criterion) -> Criterion:
+        return each.model_copy(update={"id": other[each.id], "trait": words, "statement": words})
+
+    rubric = joint_rubric()
+    parts = tuple(p.model_copy(update={"criteria": tuple(map(said, p.criteria))}) for p in rubric.parts)
+    assert rubric.combination
+    terms = tuple(t.model_copy(update={"criterion": other[t.criterion]}) for t in rubric.combination.terms)
+    combination = rubric.combination.model_copy(update={"terms": terms, "recipe": words})
+    evil = rubric.model_copy(update={"parts": parts, "combination": combination})
+    trust = joint_trust()
+    assert trust.raters
+    people = tuple(r.model_copy(update={"name": f"{words}{n}"}) for n, r in enumerate(trust.raters.raters))
+    marks = tuple(
+        Shortcut(name=other.get(s.name, s.name), agreement=0.5, left=0.1, follows={words: 0.5}, marked=True)
+        for s in trust.shortcuts
+    )
+    found = trust.model_copy(
+        update={
+            "standings": tuple(s.model_copy(update={"name": f"{words}{s.name}"}) for s in trust.standings),
+            "verdicts": tuple(v.model_copy(update={"against": words}) for v in trust.verdicts),
+            "frontier": tuple(p.model_copy(update={"parts": (words,)}) for p in trust.frontier),
+            "shortcuts": marks,
+            "raters": trust.raters.model_copy(update={"raters": people}),
+        }
+    )
+    texts = tuple(
+        text.model_copy(
+            update={"id": f"{words}{n}", "output": words, "source": words, "context": words, "raters": {words: 2.0}}
+        )
+        for n, text in enumerate(record.texts)
+    )
+    candidates = tuple(each.model_copy(update={"criterion": said(each.criterion)}) for each in record.candidates)
+    cells = tuple(tuple(cell.model_copy(update={"reason": words}) for cell in row) for row in record.cells)
+    made = joint_version(rubric=evil, trust=found, tags=(words,), judge=words, generator=words)
+    return made, TrainingRecord(texts=texts, candidates=candidates, cells=cells)

@@ -1,0 +1,104 @@
+"""`rubriclab report` and `rubriclab show --matrix` on a store with a combined rubric, an imported one and another."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from commands import Commands
+from joint_samples import joint_record, joint_version
+from pages import Page
+from report_samples import version
+
+from rubriclab.report import matrix
+from rubriclab.store import open_store
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Commands:
+    """A store with joint@1 and its record, bare@1 without one, and news@1 of a single method, to be read only."""
+    commands = Commands(tmp_path_factory.mktemp("kept"), RUBRICLAB_STORE="store.db")
+    joint, news = joint_version(), version()
+    with open_store(commands.folder / "store.db") as store:
+        store.save("joint", joint.rubric, joint.provenance, joint.effort, training=joint_record())
+        store.save("bare", joint.rubric, joint.provenance, joint.effort)
+        store.save("news", news.rubric, news.provenance, news.effort)
+    return commands
+
+
+def test_a_report_is_one_page_with_texts_and_verdict(kept: Commands) -> None:
+    done = kept("report", "joint", "-o", "report.html")
+    assert (done.code, done.out, done.err) == (0, "", "report written to report.html\n")
+    page = Page((kept.folder / "report.html").read_text("utf-8"))
+    assert "joint@1 , a rubric of coherence" in page.reading
+    assert "Better than all surface measures" in page.reading
+    assert "Where it disagrees most with people" in page.reading
+    assert kept("report", "joint").out == page.text
+
+
+@pytest.mark.parametrize(
+    ("ref", "said"),
+    [("bare", "No texts and ratings are kept with bare@1"), ("news", "news@1 deserves trust was not tested")],
+)
+def test_a_report_without_a_record_says_why(kept: Commands, ref: str, said: str) -> None:
+    done = kept("report", ref)
+    assert done.code == 0
+    assert said in Page(done.out).reading
+
+
+@pytest.mark.parametrize(
+    ("place", "complaint"),
+    [
+        ("nowhere/report.html", "nowhere/report.html cannot be written: No such file or directory."),
+        ("store.db", "The report would overwrite store.db while it is being read. Give another -o."),
+        (".", ". cannot be written: Is a directory."),
+    ],
+)
+def test_a_report_goes_where_it_can_be_written(kept: Commands, place: str, complaint: str) -> None:
+    before = (kept.folder / "store.db").read_bytes()
+    done = kept("report", "joint", "-o", place)
+    assert (done.code, done.error) == (2, complaint)
+    assert (kept.folder / "store.db").read_bytes() == before
+
+
+def test_the_matrix_is_printed_and_exported_whole(kept: Commands) -> None:
+    printed = kept("show", "joint", "--matrix")
+    assert (printed.code, printed.err) == (0, "")
+    assert "30 labelled texts by 12 candidate criteria" in printed.out
+    whole = kept("show", "joint", "--matrix", "--json").json
+    assert whole.pop("rubric") == "joint@1"
+    assert whole == joint_record().model_dump(mode="json")
+    for name in ("matrix.csv", "matrix.jsonl"):
+        done = kept("show", "joint", "--matrix", "-o", name)
+        assert (done.code, done.out) == (0, "")
+    rows = list(matrix.rows(joint_record()))
+    lines = (kept.folder / "matrix.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == rows
+    table = csv.DictReader(io.StringIO((kept.folder / "matrix.csv").read_text("utf-8")))
+    assert [row["reason"] for row in table] == [row["reason"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("bare", "--matrix"), "There is no matrix of bare@1. No texts and ratings are kept with bare@1: they stay"),
+        (("news", "--matrix"), "There is no matrix of news@1. news@1 was learned by one method"),
+        (("joint", "--matrix", "-o", "matrix.xlsx"), "--output matrix.xlsx is not understood; it goes with --matrix"),
+        (("joint", "-o", "matrix.csv"), "--output matrix.csv is not understood; it goes with --matrix"),
+        (("joint", "--matrix", "-o", "no/matrix.csv"), "no/matrix.csv cannot be written: No such file or directory."),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_with_the_reason(
+    kept: Commands, arguments: tuple[str, ...], complaint: str
+) -> None:
+    done = kept("show", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert done.error.startswith(complaint)
+
+
+def test_a_combined_rubric_is_shown_with_its_weights(kept: Commands) -> None:
+    words = " ".join(kept("show", "joint").out.split())
+    assert "weight 19 % [14, 25], chosen in 100 % of resamples" in words
+    assert "Pearson 0.66 [0.47, 0.81]; 0.78 with the labels it was fitted to" in words

@@ -1,0 +1,61 @@
+"""The gate's verdicts in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rubriclab.report.verdicts import headline, sentence
+from rubriclab.trust import Interval, Standing, Trust, Verdict
+
+
+def verdict(outcome: Any, value: float, low: float, high: float, against: str = "direct", **more: Any) -> Verdict:
+    difference = Interval(value=value, low=low, high=high)
+    return Verdict(against=against, outcome=outcome, difference=difference, **more)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (verdict("better", 0.21, 0.05, 0.38, "word count"), "Better than word count by 0.21 [0.05, 0.38]."),
+        (
+            verdict("not better", -0.1, -0.21, 0.04),
+            "Not better than direct: the difference is -0.10 [-0.21, 0.04], and less than 0.05 would not matter.",
+        ),
+        (
+            verdict("inconclusive", 0.1, -0.05, 0.25, more_labels=60),
+            "Inconclusive against direct: the difference is 0.10 [-0.05, 0.25]; about 60 more labels would decide.",
+        ),
+        (
+            verdict("inconclusive", 0.1, -0.01, 0.25, more_labels=1),
+            "Inconclusive against direct: the difference is 0.10 [-0.01, 0.25]; about 1 more label would decide.",
+        ),
+        (
+            verdict("inconclusive", 0.02, -0.5, 0.5, "constant"),
+            "Inconclusive against a constant, which says the same of every text: the difference is 0.02 "
+            "[-0.50, 0.50]; not even 10,000 more labels would decide.",
+        ),
+        (
+            Verdict(against="direct", outcome="inconclusive", difference=Interval(value=None)),
+            "Cannot be compared with direct: on these labels no correlation of both is defined.",
+        ),
+    ],
+)
+def test_a_verdict_says_what_it_rests_on(found: Verdict, said: str) -> None:
+    assert sentence(found) == said
+
+
+def test_the_headline_tells_the_number_of_labels() -> None:
+    nothing = Interval(value=None)
+    standing = Standing(name="joint", kind="rubric", n=30, spearman=nothing, pearson=nothing, calls=1)
+    found = Trust(
+        level="dataset",
+        n=30,
+        groups=20,
+        folds=10,
+        training=standing,
+        standings=(standing,),
+        verdicts=(verdict("better", 0.21, 0.05, 0.38, "word count"),),
+    )
+    assert headline(found) == "Better than word count by 0.21 [0.05, 0.38], on 30 held-out labels."

@@ -1,0 +1,120 @@
+"""Intraclass correlations against Shrout & Fleiss, designs with gaps, and the ceiling they allow."""
+
+import numpy as np
+import pytest
+
+from rubriclab.stats.intraclass import ceiling, intraclass, variances
+
+# Six targets by four judges: Shrout & Fleiss 1979, table 2; their results are in table 4.
+WORKED = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float).T
+
+
+@pytest.mark.parametrize(
+    ("known", "of_mean", "published"),
+    [(True, False, 0.29), (True, True, 0.62), (False, False, 0.17), (False, True, 0.44)],
+)
+def test_a_published_worked_example(known, of_mean, published):
+    found = intraclass(WORKED, raters_known=known, of_mean=of_mean)
+    assert round(found.value, 2) == published
+    assert found.low < found.value < found.high
+
+
+def test_the_ceiling_is_the_root_of_the_published_consistency_of_the_mean():
+    assert round(ceiling(WORKED) ** 2, 2) == 0.91
+
+
+def test_a_complete_design_is_the_analysis_of_variance():
+    rng = np.random.default_rng(3)
+    table = rng.normal(size=(4, 12)) + rng.normal(size=12) + rng.normal(size=(4, 1))
+    k, n = table.shape
+    left = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+    rest = np.square(left).sum() / ((k - 1) * (n - 1))
+    found = variances(table)
+    assert found.rest[0] == pytest.approx(rest)
+    assert found.rater[0] == pytest.approx(table.mean(axis=1).var(ddof=1) - rest / n)
+    assert found.text[0] == pytest.approx(table.mean(axis=0).var(ddof=1) - rest / k)
+
+
+def gappy(rng, raters=5, texts=60):
+    worth, severity = rng.normal(size=texts), rng.normal(size=raters) * 0.7
+    table = worth + severity[:, np.newaxis] + rng.normal(size=(raters, texts)) * 1.2
+    table[rng.random(table.shape) < 0.5] = np.nan
+    return table, worth
+
+
+def test_variances_are_without_bias_where_raters_left_texts_out():
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(200):
+        each = variances(gappy(rng)[0])
+        found.append([each.text[0], each.rater[0], each.rest[0]])
+    np.testing.assert_allclose(np.mean(found, axis=0), [1, 0.49, 1.44], atol=0.1)
+
+
+def test_the_ceiling_is_what_a_judge_reaches_who_knows_the_worth():
+    rng = np.random.default_rng(1)
+    ceilings, reached = [], []
+    for _ in range(100):
+        table, worth = gappy(rng)
+        rated = ~np.isnan(table).all(axis=0)
+        ceilings.append(ceiling(table))
+        reached.append(np.corrcoef(np.nanmean(table[:, rated], axis=0), worth[rated])[0, 1])
+    assert np.mean(ceilings) == pytest.approx(np.mean(reached), abs=0.03)
+
+
+def test_within_groups_the_ceiling_knows_that_rivals_are_alike_and_had_the_same_raters():
+    rng = np.random.default_rng(2)
+    group = np.repeat(np.arange(15), 4)
+    ceilings, reached = [], []
+    for _ in range(60):
+        worth = 1.5 * rng.normal(size=15)[group] + rng.normal(size=60)
+        table = np.full((20, 60), np.nan)
+        severity = rng.normal(size=20)
+        for each in range(15):
+            for text in np.flatnonzero(group == each):
+                who = np.arange(each, each + 3) % 20
+                table[who, text] = worth[text] + severity[who] + rng.normal(size=3)
+        own = [values - np.bincount(group, values)[group] / 4 for values in (np.nanmean(table, axis=0), worth)]
+        ceilings.append(ceiling(table, group))
+        reached.append(np.corrcoef(*own)[0, 1])
+    assert np.mean(ceilings) == pytest.approx(np.mean(reached), abs=0.03)
+
+
+def test_raters_who_never_meet_twice_are_as_good_as_unknown():
+    table = np.full((6, 3), np.nan)
+    for text, (first, second) in enumerate([(1, 2), (4, 3), (5, 5.5)]):
+        table[2 * text, text], table[2 * text + 1, text] = first, second
+    known, unknown = (intraclass(table, raters_known=each, resamples=0).value for each in (True, False))
+    assert known == pytest.approx(unknown)
+
+
+def test_agreement_to_the_point_is_1_and_so_is_the_ceiling():
+    table = np.tile([1.0, 3, 2, 5, 4], (3, 1))
+    assert intraclass(table).value == pytest.approx(1)
+    assert ceiling(table) == pytest.approx(1)
+
+
+def test_raters_who_see_nothing_have_no_ceiling_to_speak_of():
+    table = np.array([[1, 5, 1, 5.0], [5, 1, 5, 1]])
+    assert intraclass(table).value < 0
+    assert ceiling(table) is None
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        np.empty((2, 0)),
+        np.full((2, 3), np.nan),
+        np.array([[1.0, np.nan], [np.nan, 2]]),
+        np.full((2, 4), 3.0),
+        [[1.0], [2]],
+    ],
+)
+def test_nothing_is_said_of_ratings_that_say_nothing(table):
+    assert intraclass(table).value is None
+    assert ceiling(table) is None
+
+
+def test_a_vector_is_refused():
+    with pytest.raises(ValueError, match="matrix"):
+        intraclass([1, 2, 3])
