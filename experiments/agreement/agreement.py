@@ -3,8 +3,8 @@
     python experiments/agreement/agreement.py --data FOLDER --variant hypoeval --variant checkeval --variant \
         "checkeval:filter=model" --splits 3 --output results/embedded.json
 
-A variant is a method's name, or `joint`, with settings of its own after a colon. Official ids where they are known, and random
-splits by group beside them. Prints a table, and writes every figure as JSON.
+A variant is a method's name, or `joint`, with settings of its own after a colon. Official ids where they are known, and
+random splits by group beside them. Prints a table, and writes every figure as JSON.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ class Case:
     split: str
     judge: str
     variants: tuple[str, ...]
+    test_groups: int = 0
 
 
 def main() -> None:
@@ -68,6 +69,7 @@ def main() -> None:
     parser.add_argument("--variant", action="append", required=True, help="METHOD or METHOD:NAME=VALUE,…")
     parser.add_argument("--sets", default="", help="only these sets, separated by commas")
     parser.add_argument("--splits", type=int, default=0, help="random splits by group beside the official ids")
+    parser.add_argument("--test-groups", type=int, default=0, help="at most so many groups to test on, drawn")
     parser.add_argument("--judge", default="embedded")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--output", type=Path)
@@ -100,6 +102,7 @@ def cases(given: argparse.Namespace) -> Iterator[Case]:
                     split=split,
                     judge=given.judge,
                     variants=tuple(given.variant),
+                    test_groups=given.test_groups,
                 )
 
 
@@ -178,7 +181,17 @@ def split(case: Case) -> tuple[list[Example], list[Example]]:
         ids = set(draw.sample(sorted(row.id for row in rows if row.group in drawn), SHOTS))
     learned_from = [row for row in rows if row.id in ids]
     seen = {row.group for row in learned_from}
-    return learned_from, [row for row in rows if row.group not in seen] or [row for row in rows if row.id not in ids]
+    test = [row for row in rows if row.group not in seen] or [row for row in rows if row.id not in ids]
+    return learned_from, some_groups(test, case)
+
+
+def some_groups(test: list[Example], case: Case) -> list[Example]:
+    """Return the texts of as many groups as are to be tested on."""
+    groups = sorted({row.group for row in test})
+    if not 0 < case.test_groups < len(groups):
+        return test
+    drawn = set(random.Random(f"test {case.split}").sample(groups, case.test_groups))
+    return [row for row in test if row.group in drawn]
 
 
 @lru_cache(maxsize=1)

@@ -91,7 +91,7 @@ async def train(
         groups=tuple(sorted({example.group for example in found.examples})),
         texts=tuple(sorted(text_digest(example) for example in found.examples)),
         seed=seed,
-        agreement=training_agreement(study.fitted, study.unseen.scores, study.table.labels, study.table.groups),
+        agreement=training_agreement(study.fitted, study.unseen.raw, study.table.labels, study.table.groups),
         floor=best_measure(found.examples, assignment.aspect.name),
         trust=study.trust,
         version=__version__,

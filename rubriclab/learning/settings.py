@@ -17,7 +17,7 @@ class JointSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    recipe: RecipeName | Literal["chosen"] = "chosen"
+    recipe: Literal["chosen", "equal", "correlation", "squared correlation", "pls", "nnls", "ridge"] = "chosen"
     """How weights are found; `chosen` takes squared correlations for few labels and ridge for many, unless
     cross-validation finds another recipe better by two standard errors."""
 

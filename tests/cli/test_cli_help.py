@@ -23,7 +23,7 @@ OPTIONS = [
 
 
 def test_every_command_of_the_plan_is_there() -> None:
-    planned = "learn show report score evaluate improve agree lint list log diff tag export import verify"
+    planned = "learn show report gate score evaluate improve plan agree lint list log diff tag export import verify"
     assert sorted(planned.split()) == COMMANDS
 
 

@@ -38,13 +38,13 @@ def test_results_go_to_stdout_and_everything_else_to_stderr(rubriclab: Commands)
     done = rubriclab(*LEARN)
     assert done.code == 0
     first, second = done.out.splitlines()
-    assert first == "summarization-coherence@1: 5 criteria"
+    assert first == "summarization-coherence-hypoeval@1: 5 criteria"
     assert second.startswith("Spearman 0.")
     assert "optimistic" in second
     scale, judge, kept = done.err.splitlines()
     assert scale == "scale 1 to 5 taken from the labels; give --scale LOW:HIGH if the raters used another"
     assert judge.startswith("judge: embedded, as none is configured; it measures texts offline and is not a language")
-    assert kept == "kept in store.db; read it with: rubriclab show summarization-coherence@1"
+    assert kept == "kept in store.db; read it with: rubriclab show summarization-coherence-hypoeval@1"
 
 
 def test_json_form_is_the_promised_one(rubriclab: Commands) -> None:

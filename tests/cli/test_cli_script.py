@@ -10,6 +10,9 @@ from rubriclab.cli.main import cli
 ARGUMENTS: dict[str, tuple[object, ...]] = {
     "learn": (LABELLED, "--task", "summarization", "--aspect", "fluency", "--no-literature"),
     "show": ("news",),
+    "report": ("news",),
+    "gate": ("--help",),
+    "plan": ("--help",),
     "score": (HELDOUT, "--rubric", "news"),
     "evaluate": (HELDOUT, "--rubric", "news", "--level", "group", "--report", "report.html"),
     "agree": (

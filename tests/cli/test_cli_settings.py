@@ -181,7 +181,11 @@ def test_every_method_learns_offline_under_a_name_of_its_own(rubriclab: Commands
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--set", "seeval.shown=3"), "--set 'seeval.shown=3' is for another method: this is hypoeval."),
+        (("--method", "hypoeval", "--set", "seeval.shown=3"), "is for another method: this is hypoeval."),
+        (("--set", "seal.proposed=3"), "--set 'seal.proposed=3' is for another method: it takes no part."),
+        (("--set", "joint.recipe=best"), "joint.recipe: Input should be 'chosen', 'equal', 'correlation'"),
+        (("--set", "joint.fold=3"), "Known are: ask, calibration"),
+        (("--method", "hypoeval", "--gate"), "--gate is for rubrics of several methods: --method hypoeval alone"),
         (("--method", "few_shot", "--set", "few_shot.k=0"), "few_shot.k: Input should be greater than or equal to 1"),
     ],
     ids=str,

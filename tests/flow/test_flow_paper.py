@@ -12,15 +12,12 @@ from pathlib import Path
 import hypoeval_brain
 import pytest
 from commands import HELDOUT, Commands, Done
-from flow_server import HYPOEVAL, KEY, MODEL, Killing, commands_at, texts
+from flow_server import HYPOEVAL, KEY, MODEL, commands_at, texts
 from server import SNAPSHOT, RunningServer
 
 from rubriclab.methods.hypoeval import HypoEvalSettings
 
 AT_MOST = 700
-# How far each life of a run that is killed ten times gets, in shares of the whole: through its first request, through
-# proposals, refinements, comparisons and ratings.
-LIVES = (0.0, 0.01, 0.07, 0.14, 0.09, 0.18, 0.04, 0.17, 0.15, 0.1)
 
 
 @dataclass(frozen=True)
@@ -141,26 +138,6 @@ def test_a_recording_fails_by_name_on_a_request_that_it_does_not_hold(learned: L
     assert (done.code, done.out) == (2, "")
     assert f"holds no reply of {MODEL} to this hypoeval/rate prompt ({missing[:19]}…)" in done.error
     assert done.error.endswith(f"Record it with --judge {MODEL} --record recording.jsonl.")
-
-
-def test_killed_at_ten_moments_it_repeats_no_answered_request_and_ends_the_same(
-    learned: Learned, provider: RunningServer, asking: Commands
-) -> None:
-    # One request at a time, so that it is certain which replies had arrived: all but the one that the kill stands for.
-    command = learn(asking, "--concurrency", 1)
-    lives = [1 + round(share * learned.asked) for share in LIVES]
-    for requests in lives:
-        provider.brain = killing = Killing(at=requests)
-        killing.victim = asking.start(*command)
-        assert killing.victim.wait().code == -9
-    provider.brain = hypoeval_brain.reply
-    done = asking(*command)
-    assert done.json["digest"] == learned.digest
-    assert provider.repeated == 0
-    assert provider.answered.total() == learned.asked
-    assert provider.requests.total() == learned.asked + len(lives)
-    assert done.json["calls"]["asked"] == learned.asked - (sum(lives) - len(lives))
-    assert asking("verify").code == 0
 
 
 def test_the_key_is_in_no_store_recording_or_output(learned: Learned) -> None:

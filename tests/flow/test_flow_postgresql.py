@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from commands import HELDOUT, LABELLED, Commands
-from flow_server import HYPOEVAL, TASK, Little, learn_little, texts
+from commands import Commands
+from flow_server import HYPOEVAL, LITTLE, TASK, Little, learn_little, texts
 from server import RunningServer
 
 from rubriclab.store.engine import address, shown
@@ -11,11 +11,12 @@ from rubriclab.store.engine import address, shown
 
 def test_versions_and_answers_live_on_the_server(rubriclab: Commands, schema: str) -> None:
     there = Commands(rubriclab.folder, RUBRICLAB_STORE=schema)
-    done = there("learn", LABELLED, *HYPOEVAL, "--json", "--judge", "embedded")
+    some = texts(rubriclab.folder, 12)
+    done = there("learn", some, *HYPOEVAL, *LITTLE, "--json", "--judge", "embedded")
     assert (done.json["rubric"], done.json["new"]) == ("news@1", True)
-    here = rubriclab("learn", LABELLED, *HYPOEVAL, "--json", "--judge", "embedded")
+    here = rubriclab("learn", some, *HYPOEVAL, *LITTLE, "--json", "--judge", "embedded")
     assert done.json["digest"] == here.json["digest"]
-    assert there("score", HELDOUT, "--rubric", "news").rows == rubriclab("score", HELDOUT, "--rubric", "news").rows
+    assert there("score", some, "--rubric", "news").rows == rubriclab("score", some, "--rubric", "news").rows
     assert there("tag", "news@1", "production").out == "news@1 is production\n"
     assert [row["rubric"] for row in there("list", "--json").json["versions"]] == ["news@1"]
     assert there("verify").out == f"{shown(address(schema))}: 1 rubrics, everything as it was written\n"

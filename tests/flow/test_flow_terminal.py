@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from commands import HELDOUT, LABELLED, SCRIPT, Commands
-from flow_server import HYPOEVAL
+from flow_server import HYPOEVAL, LITTLE, texts
 
-LEARN = [SCRIPT, "learn", LABELLED, *HYPOEVAL, "--judge", "embedded"]
+LEARN = (*HYPOEVAL, "--judge", "embedded")
 
 
 def on_a_terminal(commands: Commands, *command: object) -> tuple[str, str]:
@@ -35,24 +35,24 @@ def on_a_terminal(commands: Commands, *command: object) -> tuple[str, str]:
 
 
 def test_a_bar_with_calls_and_money_is_shown_on_a_terminal_only(rubriclab: Commands) -> None:
-    out, seen = on_a_terminal(rubriclab, *LEARN)
+    out, seen = on_a_terminal(rubriclab, SCRIPT, "learn", LABELLED, *LEARN)
     assert out.startswith("news@1: 5 criteria\n")
     assert "calls" in seen
     assert "$0.0000" in seen
     assert "labelled texts seen" in seen or "texts rated by" in seen
     assert "\x1b[" in seen
     assert "kept in store.db" in seen
-    without = rubriclab(*LEARN[1:])
+    without = rubriclab("learn", texts(rubriclab.folder, 12), *LEARN, *LITTLE)
     assert without.err.splitlines() == [
         "judge: embedded; it measures texts offline and is not a language model (--judge names another)",
-        "kept in store.db; read it with: rubriclab show news@1",
+        "kept in store.db; read it with: rubriclab show news@2",
     ]
 
 
 @pytest.fixture
 def long(rubriclab: Commands) -> Path:
     """A rubric in the store, and more texts than a pipe holds scores of."""
-    assert rubriclab(*LEARN[1:]).code == 0
+    assert rubriclab("learn", texts(rubriclab.folder, 12), *LEARN, *LITTLE).code == 0
     file = rubriclab.folder / "texts.jsonl"
     file.write_bytes(HELDOUT.read_bytes() * 4)
     return file
