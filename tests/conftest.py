@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 from commands import Commands
 from postgresql import empty_schema, running_postgresql
 from server import RunningServer
+from sharing import Sharing, longest_first
 
 from rubriclab.judges import close_connections
 
 # A run of the tests says the same about the same code every time.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=longest_first)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Sharing | None:
+    """Return how tests are spread over workers, unless the command line says how (`--dist`)."""
+    return Sharing(config, log) if config.getvalue("dist") == "load" else None
 
 
 @pytest.fixture(scope="session")

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from checkeval_scripts import question
-from hypoeval_scripts import criterion, drawn_rating
+from hypoeval_scripts import assignment, criterion, drawn_rating
 from overall_scripts import part as overall_part
 from overall_scripts import whole
 
+from rubriclab.combination import Ask, Calibration, Combination, Term
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.names import PartName
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion, Part
+from rubriclab.rubric import Criterion, Part, Rubric
 
 DIMENSIONS = {"Side 1": "What the first is.", "Side 2": "What the second is."}
 QUESTIONS = (question("q1"), question("q2", "Side 2"), question("q3", better="no"))
@@ -59,3 +60,14 @@ def answer(name: Any, said: Any = "yes", **fields: Any) -> dict[str, Any]:
 def jointly(spoil: Callable[[dict[str, Any]], Any] = lambda reply: reply) -> FakeJudge:
     """Return a judge that gives sound replies, spoilt by `spoil`."""
     return FakeJudge(lambda prompt: spoil(sound(prompt)))
+
+
+def combined(ask: Ask, parts: tuple[Part, ...] = PARTS) -> Rubric:
+    """Return a rubric of these parts; all criteria weigh the same, and a point more by each is a point more."""
+    names = [criterion.id for part in parts for criterion in part.criteria]
+    share = {"weight": 1 / len(names), "center": 3.0, "spread": 1.0, "low": 0.0, "high": 1.0, "selected": 1.0}
+    terms = tuple(Term(criterion=name, **share) for name in names)
+    calibration = Calibration(kind="linear", x=(0.0, 1.0), y=(3.0, 4.0))
+    shown = assignment()
+    combination = Combination(recipe="equal", ask=ask, terms=terms, calibration=calibration)
+    return Rubric(task="summarization", aspect=shown.aspect, scale=shown.scale, parts=parts, combination=combination)

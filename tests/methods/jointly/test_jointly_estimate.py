@@ -6,18 +6,17 @@ import pytest
 from checkeval_scripts import answers as answers_to
 from checkeval_scripts import question
 from hypoeval_scripts import assignment, example
-from jointly_scripts import DIRECT, HYPOTHESES, IDS, PARTS, part_of, sound
+from jointly_scripts import DIRECT, HYPOTHESES, IDS, PARTS, combined, part_of, sound
 from overall_scripts import part as overall_part
 from overall_scripts import spent, whole
 
 from rubriclab.cli.dry_run import scoring_at_most
-from rubriclab.combination import Ask, Calibration, Combination, Term
 from rubriclab.data import Fault
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import Estimate
 from rubriclab.methods.jointly import at_most, judge_all
-from rubriclab.rubric import Part, Rubric
+from rubriclab.rubric import Part
 
 TEXT = example(1, 3, source="The source.", context="The context.")
 LONG = part_of("checkeval", *(question(f"p{n}") for n in range(3)), part_words=50)
@@ -47,16 +46,6 @@ def test_one_call_reads_the_text_once_and_so_is_cheaper_than_several():
     assert (together.calls, apart.calls) == (1, 2 + 2 + 3)
     assert together.prompt_tokens < apart.prompt_tokens / 3
     assert together.completion_tokens < apart.completion_tokens
-
-
-def combined(ask: Ask, parts: tuple[Part, ...] = PARTS) -> Rubric:
-    names = [criterion.id for part in parts for criterion in part.criteria]
-    share = {"weight": 1 / len(names), "center": 3.0, "spread": 1.0, "low": 0.0, "high": 1.0, "selected": 1.0}
-    terms = tuple(Term(criterion=name, **share) for name in names)
-    calibration = Calibration(kind="linear", x=(0.0, 1.0), y=(3.0, 4.0))
-    shown = assignment()
-    combination = Combination(recipe="equal", ask=ask, terms=terms, calibration=calibration)
-    return Rubric(task="summarization", aspect=shown.aspect, scale=shown.scale, parts=parts, combination=combination)
 
 
 def test_a_dry_run_goes_by_how_the_rubric_asks():

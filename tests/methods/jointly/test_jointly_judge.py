@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -12,11 +11,10 @@ from hypoeval_scripts import assignment, criterion, drawn_rating, example
 from jointly_scripts import CHECKLIST, DIRECT, EXPLAINED, HYPOTHESES, IDS, PARTS, STEPS, answer, jointly, part_of, sound
 from overall_scripts import part as overall_part
 from overall_scripts import whole
-from server import RunningServer
 
 from rubriclab.data import Scale
 from rubriclab.errors import BudgetReached, JudgeUnavailable
-from rubriclab.judges import FakeJudge, LanguageModel
+from rubriclab.judges import FakeJudge
 from rubriclab.methods.jointly import can_join, judge_all
 from rubriclab.methods.method import Rated
 from rubriclab.rubric import Demonstration, Part
@@ -177,17 +175,3 @@ async def test_scores_keep_to_a_scale_that_is_not_1_to_5():
     found = await run(judge, parts, Scale(low=0, high=1, whole=False))
     assert found[1].score == 0.25
     assert len(judge.asked) == 1
-
-
-# Over HTTP
-
-
-async def test_a_language_model_is_asked_once_and_understood(server: RunningServer):
-    asked: list[Any] = []
-    recorder = FakeJudge(lambda prompt: asked.append(prompt) or sound(prompt))
-    expected = await run(recorder)
-    server.brain = lambda *_: f"Here you are:\n```json\n{json.dumps(sound(asked[0]))}\n```"
-    assert await run(LanguageModel("openai/fake", timeout=5)) == expected
-    (body,) = server.bodies
-    assert body["max_tokens"] == asked[0].max_tokens
-    assert all(f"[{name}]" in body["messages"][-1]["content"] for name in IDS)

@@ -1,0 +1,114 @@
+"""One rubric from several methods: what is kept, what it costs, and that nobody is measured with labels he has seen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from candidate_plans import TEXTS, Everything, plans
+from hypoeval_scripts import ASPECT
+
+from rubriclab.data import Example
+from rubriclab.judges import FakeJudge
+from rubriclab.learning import joint
+from rubriclab.learning.folds import grouped_folds
+from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.train import Trained
+from rubriclab.learning.unseen import relearned
+from rubriclab.methods.method import silent
+from rubriclab.scoring import score_text
+
+CHEAP = ("checkeval", "direct")
+SEED = 42
+
+
+def learned(names: Sequence[str], examples: Sequence[Example] = TEXTS, **settings: Any) -> Trained:
+    judge = FakeJudge(Everything())
+    chosen = plans(*names, texts=examples)
+    return asyncio.run(joint.train(chosen, JointSettings(**settings), judge=judge, generator=judge, seed=SEED))
+
+
+@cache
+def usual() -> Trained:
+    return learned((*CHEAP, "surface"))
+
+
+def test_scoring_a_training_text_gives_what_learning_fitted_to_it() -> None:
+    found = usual()
+    record = found.record
+    assert record is not None
+    combination = found.rubric.combination
+    assert combination is not None
+    for row, text in enumerate(TEXTS):
+        score = asyncio.run(score_text(found.rubric, text, FakeJudge(Everything()), "x@1"))
+        place = next(i for i, each in enumerate(record.texts) if each.id == text.id)
+        names = [candidate.criterion.id for candidate in record.candidates]
+        z = {term.criterion: term for term in combination.terms}
+        raw = sum(
+            term.weight * (record.matrix[place, names.index(name)] - term.center) / term.spread
+            for name, term in z.items()
+            if not np.isnan(record.matrix[place, names.index(name)])
+        )
+        expected = min(max(combination.calibration(float(raw)), 1.0), 5.0)
+        assert score.score == pytest.approx(expected, abs=1e-5), row
+        assert score.interval is not None
+        assert score.interval[0] <= score.score <= score.interval[1]
+
+
+def test_every_candidate_is_in_the_record_and_either_kept_or_dropped_with_a_reason() -> None:
+    found = usual()
+    assert found.record is not None
+    kept = {candidate.criterion.id for candidate in found.record.candidates if candidate.kept}
+    assert kept == {criterion.id for criterion in found.rubric.criteria}
+    dropped = {each.criterion.id: each.reason for part in found.rubric.parts for each in part.dropped}
+    left = {
+        each.criterion.id for each in found.record.candidates if each.method in {p.method for p in found.rubric.parts}
+    }
+    assert left - kept <= dropped.keys()
+    assert all(reason.strip() for reason in dropped.values())
+
+
+def test_the_weights_are_shares_of_the_whole_and_each_lies_in_its_interval() -> None:
+    combination = usual().rubric.combination
+    assert combination is not None
+    assert sum(abs(term.weight) for term in combination.terms) == pytest.approx(1, abs=1e-5)
+    assert all(term.low <= term.weight <= term.high for term in combination.terms)
+
+
+def test_a_bound_on_calls_is_kept_and_measures_are_free() -> None:
+    found = learned((*CHEAP, "surface"), calls_per_text=1)
+    trust = found.provenance.trust
+    assert trust is not None
+    assert trust.standings[0].calls <= 1
+    assert {part.method for part in found.rubric.parts} in (
+        {"checkeval", "surface"},
+        {"direct", "surface"},
+        {"surface"},
+    )
+
+
+def test_no_label_of_a_part_has_a_say_in_the_scores_of_that_part_when_learning_is_repeated() -> None:
+    settings = JointSettings(relearned=3)
+    texts = sorted(TEXTS, key=lambda text: text.id)
+    fold = grouped_folds([text.group for text in texts], 3, SEED)
+    changed = [
+        replace(text, scores={**text.scores, ASPECT: 6 - text.scores[ASPECT]}) if part == 0 else text
+        for text, part in zip(texts, fold, strict=True)
+    ]
+
+    def unseen(examples: Sequence[Example]) -> Any:
+        judge = FakeJudge(Everything())
+        chosen = plans("hypoeval", "direct", texts=examples)
+        return asyncio.run(relearned(chosen, settings, judge=judge, generator=judge, seed=SEED, say=silent))
+
+    before, after = unseen(texts), unseen(changed)
+    assert (before.fold == fold).all()
+    for name in ("raw", "scores", "hardness"):
+        np.testing.assert_array_equal(getattr(before, name)[fold == 0], getattr(after, name)[fold == 0])
+    np.testing.assert_array_equal(before.alone["hypoeval"][fold == 0], after.alone["hypoeval"][fold == 0])
+    assert (before.raw[fold != 0] != after.raw[fold != 0]).any()
