@@ -32,6 +32,8 @@ PATIENCE = 120
 PRELOADED = (
     "rubriclab.cli.baselines",
     "rubriclab.cli.dry_run",
+    "rubriclab.cli.files",
+    "rubriclab.cli.lessons",
     "rubriclab.cli.main",
     "rubriclab.cli.printing",
     "rubriclab.cli.progress",
@@ -41,6 +43,7 @@ PRELOADED = (
     "rubriclab.improving",
     "rubriclab.judges.embedded",
     "rubriclab.learning",
+    "rubriclab.learning.joint",
     "rubriclab.methods.checkeval.lint",
     "rubriclab.report.html",
     "rubriclab.report.terminal",
@@ -57,6 +60,9 @@ PRELOADED = (
     "numpy.ma",
     "numpy.random",
     "openai.resources",
+    "rich._emoji_codes",
+    "scipy.stats",
+    "sklearn.linear_model",
     "sqlalchemy.dialects.postgresql.psycopg",
     "sqlalchemy.dialects.sqlite",
 )

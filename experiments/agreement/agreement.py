@@ -30,14 +30,17 @@ from rubriclab.cli.settings import joint_settings, method_settings
 from rubriclab.data import Assignment, Example, find_aspect, parse_scale, read, task_words
 from rubriclab.errors import ChecklistError
 from rubriclab.evaluation import Evaluator, Result, evaluate, floors
-from rubriclab.judges import JudgeOptions, Ledger, connect
+from rubriclab.judges import Judge, JudgeOptions, Ledger, connect
 from rubriclab.learning import best_measure, joint, train
-from rubriclab.learning.candidates import Plan
+from rubriclab.learning.candidates import Plan, find_candidates
+from rubriclab.learning.fitting import fit
+from rubriclab.learning.recipes import centers_and_spreads, standardised
 from rubriclab.learning.settings import JointSettings
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Lesson, Method
 from rubriclab.methods.names import JOINT_METHODS
+from rubriclab.rubric import Part
 from rubriclab.scoring import score_text
 from rubriclab.stats.levels import Level
 
@@ -60,13 +63,15 @@ class Case:
     judge: str
     variants: tuple[str, ...]
     test_groups: int = 0
+    together: bool = False
 
 
 def main() -> None:
     """Run every case and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", required=True, help="folder with the sets of sets.toml")
-    parser.add_argument("--variant", action="append", required=True, help="METHOD or METHOD:NAME=VALUE,…")
+    parser.add_argument("--variant", action="append", default=[], help="METHOD or METHOD:NAME=VALUE,…")
+    parser.add_argument("--together", action="store_true", help="the joint rubric beside what its methods make alone")
     parser.add_argument("--sets", default="", help="only these sets, separated by commas")
     parser.add_argument("--splits", type=int, default=0, help="random splits by group beside the official ids")
     parser.add_argument("--test-groups", type=int, default=0, help="at most so many groups to test on, drawn")
@@ -77,7 +82,8 @@ def main() -> None:
     began = time.monotonic()
     with ProcessPoolExecutor(given.processes) as pool:
         rows = [row for found in pool.map(run, list(cases(given))) for row in found]
-    print(table([row for row in rows if row["split"] == "official"], given.variant))
+    columns = list(dict.fromkeys(row["evaluator"] for row in rows if not row["evaluator"].startswith("floor")))
+    print(table([row for row in rows if row["split"] == "official"], columns))
     print(means(rows))
     print(f"{time.monotonic() - began:.0f} s")
     if given.output:
@@ -103,6 +109,7 @@ def cases(given: argparse.Namespace) -> Iterator[Case]:
                     judge=given.judge,
                     variants=tuple(given.variant),
                     test_groups=given.test_groups,
+                    together=given.together,
                 )
 
 
@@ -115,11 +122,52 @@ def run(case: Case) -> list[dict[str, Any]]:
         # A method without questions for this aspect has no figure here.
         with contextlib.suppress(ChecklistError):
             evaluators.append(Evaluator(variant, asyncio.run(scores(case, variant, learned_from, test))))
+    if case.together:
+        evaluators += [
+            Evaluator(name, own) for name, own in asyncio.run(from_one_matrix(case, learned_from, test)).items()
+        ]
     everyone = [*evaluators, *floors(test, {"best": floor} if floor else {})]
     # Where every text answers an input of its own, there are no rivals to compare it with.
     level: Level = "group" if len({example.group for example in test}) < len(test) else "dataset"
     results = evaluate(test, everyone, case.aspect, levels=[level], seed=SEED)
     return [row_of(case, result) for result in results]
+
+
+async def from_one_matrix(
+    case: Case, learned_from: Sequence[Example], test: Sequence[Example]
+) -> dict[str, np.ndarray]:
+    """Return the scores of the joint rubric, of all its candidates with equal weights, and of each method alone.
+
+    All come from one joint training and one round of scoring, so that they differ in nothing else.
+    """
+    judge = connect(case.judge, options=JudgeOptions(), ledger=Ledger())
+    chosen, settings = plans(case, (), learned_from)
+    assignment = chosen[0].lesson.assignment
+    found = await find_candidates(chosen, judge=judge, generator=judge, seed=SEED)
+    table = found.table(assignment, settings.ask)
+    parts = found.parts_with(found.ids)
+    rows = [await rated(text, parts, assignment, judge) for text in test]
+    values = np.array([[row[name] for name in found.ids] for row in rows], dtype=float)
+    centers, spreads = centers_and_spreads(table.values)
+    joined = {
+        "joint": fit(table, settings, seed=SEED).scores(values, table.scale),
+        "equal weights": standardised(values, centers, spreads).mean(axis=1),
+    }
+    return joined | {part.method: await alone(part, test, assignment, judge) for part in found.parts}
+
+
+async def rated(text: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge) -> dict[str, float]:
+    """Return a text's score by every criterion, NaN where there is none."""
+    ratings = [
+        rating for part in parts for rating in (await METHODS[part.method].score(text, part, assignment, judge))[1]
+    ]
+    return {rating.criterion: np.nan if rating.score is None else rating.score for rating in ratings}
+
+
+async def alone(part: Part, test: Sequence[Example], assignment: Assignment, judge: Judge) -> np.ndarray:
+    """Return the scores by one method's own rubric."""
+    found = [(await METHODS[part.method].score(text, part, assignment, judge))[0] for text in test]
+    return np.array([np.nan if score is None else score for score in found], dtype=float)
 
 
 async def scores(case: Case, variant: str, learned_from: Sequence[Example], test: Sequence[Example]) -> np.ndarray:

@@ -34,12 +34,13 @@ from rubriclab.learning.calibration import conformal
 from rubriclab.learning.candidates import JOINT_SETTINGS, Plan, find_candidates
 from rubriclab.learning.fitting import Fit, HeldOut, fit, held_out, weight_intervals
 from rubriclab.learning.recipes import centers_and_spreads, standardised, weights
+from rubriclab.learning.refitting import agreement_errors, fisher_interval
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.table import Table
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Lesson, chosen_settings
-from rubriclab.stats import agreement
+from rubriclab.stats import Estimate, agreement
 from rubriclab.stats.conformal import error_bound, expected_error
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.expanded import expanded_confidence
@@ -49,14 +50,14 @@ SETS = Path(__file__).parents[1] / "agreement" / "sets.toml"
 ASKED = ("hypoeval", "checkeval", "seeval", "direct")
 CONFIDENCE = 0.9
 SEED = 42
-RESAMPLES = 500
+RESAMPLES = 300
 # Learning sets: groups, and texts of each.
 DESIGNS = ((10, 3), (30, 1), (25, 4))
 # The settings that cross-validation would choose between are given: a hundred times as fast.
 GIVEN = JointSettings(recipe="squared correlation", calibration="linear", resamples=100)
 CHOSEN = JointSettings(resamples=100)
 # The simulated population: groups, of as many texts as the learning set's, and how many of its texts get an interval.
-POPULATION, INTERVALS = 4000, 1000
+POPULATION, INTERVALS = 2000, 1000
 CRITERIA = 20
 # The real ones: groups, and texts of each, that criteria are made from; how often the texts of each other group are
 # drawn for groups as small as the learning set's.
@@ -88,7 +89,7 @@ def main() -> None:
     parser.add_argument("--data", required=True, help="folder with the sets of experiments/agreement/sets.toml")
     parser.add_argument("--aspects", default="summeval coherence,hanna engagement")
     parser.add_argument("--runs", type=int, default=100, help="learning sets of each design")
-    parser.add_argument("--chosen", type=int, default=20, help="those of them where the recipe is chosen in each run")
+    parser.add_argument("--chosen", type=int, default=10, help="those of them where the recipe is chosen in each run")
     parser.add_argument("--judge", default="embedded")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--output", type=Path)
@@ -142,8 +143,10 @@ def row(case: Case, learned_from: Table, fresh: Table, population: Table) -> dic
         "recipe": found.recipe if case.chosen else "given",
         **texts(found, left_out, learned_from, fresh),
         **weighed(found, learned_from, population, settings),
-        **agreed(found, left_out, learned_from, population, "dataset"),
-        **(agreed(found, left_out, learned_from, population, "group") if case.size > 2 else {}),
+        **agreed(found, left_out, learned_from, population, level="dataset", settings=settings),
+        **(
+            agreed(found, left_out, learned_from, population, level="group", settings=settings) if case.size > 2 else {}
+        ),
     }
 
 
@@ -180,10 +183,12 @@ def weighed(found: Fit, learned_from: Table, population: Table, settings: JointS
     return {"criteria": len(columns), "weights": int(((true >= low - 1e-6) & (true <= high + 1e-6)).sum())}
 
 
-def agreed(found: Fit, left_out: HeldOut, learned_from: Table, population: Table, level: Level) -> dict[str, Any]:
+def agreed(
+    found: Fit, left_out: HeldOut, learned_from: Table, population: Table, *, level: Level, settings: JointSettings
+) -> dict[str, Any]:
     """Return whether the rubric's agreement in the population lies in the interval of its held-out agreement.
 
-    `None` where the learning set allows no interval.
+    Beside it the interval that takes the rubrics of the folds as given, and resamples groups of finished scores.
     """
     true = agreement(found.raw(population.values), population.labels, population.groups, level=level, resamples=0)
     told = agreement(
@@ -194,13 +199,22 @@ def agreed(found: Fit, left_out: HeldOut, learned_from: Table, population: Table
         resamples=RESAMPLES,
         confidence=expanded_confidence(CONFIDENCE, len(set(learned_from.groups))),
     )
+    errors = agreement_errors(learned_from, left_out, settings, level=level)
     result: dict[str, Any] = {}
     for name in ("spearman", "pearson"):
-        interval, value = getattr(told, name), getattr(true, name).value
-        known = interval.low is not None
-        result[f"{level} {name}"] = int(interval.low <= value <= interval.high) if known else None
-        result[f"{level} {name} off"] = round(interval.value - value, 4) if known else None
+        finished, value = getattr(told, name), getattr(true, name).value
+        refitted = fisher_interval(finished.value, errors[name], CONFIDENCE)
+        result[f"{level} {name}"] = holds(refitted, value)
+        result[f"{level} {name}, scores resampled"] = holds(finished, value)
+        result[f"{level} {name} off"] = None if finished.value is None else round(finished.value - value, 4)
     return result
+
+
+def holds(interval: Estimate, value: float) -> int | None:
+    """Return 1 if the value lies in the interval, else 0; `None` where there is no interval."""
+    if interval.low is None or interval.high is None:
+        return None
+    return int(interval.low <= value <= interval.high)
 
 
 def hard(found: Fit, values: FloatArray) -> FloatArray:
@@ -312,8 +326,8 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     """Return the coverage of each kind of interval by kind of run, for Markdown."""
     lines = [
         "| learning sets | groups x texts | recipe | n | texts | weights | Spearman | Pearson | of rivals: Spearman | "
-        "Pearson | mean width | widest |",
-        "|---" * 12 + "|",
+        "Pearson | scores resampled, all four | mean width | widest |",
+        "|---" * 13 + "|",
     ]
     kinds = {
         **dict.fromkeys((kind(each), f"{each['groups']} x {each['size']}", recipe(each)) for each in rows),
@@ -324,10 +338,16 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
         own = own or [each for each in rows if kind(each) == key[0]]
         held = sum(each["weights"] for each in own) / sum(each["criteria"] for each in own)
         names = ["dataset spearman", "dataset pearson", "group spearman", "group pearson"]
-        shares = [mean(own, "texts"), held, *(mean(own, name) for name in names)]
+        resampled = float(np.nanmean([mean(own, f"{name}, scores resampled") for name in names]))
+        shares = [mean(own, "texts"), held, *(mean(own, name) for name in names), resampled]
         more = [f"{mean(own, name):.2f}" for name in ("width", "widest")]
-        lines.append(f"| {' | '.join((*key, str(len(own)), *(f'{share:.1%}' for share in shares), *more))} |")
+        lines.append(f"| {' | '.join((*key, str(len(own)), *(percent(share) for share in shares), *more))} |")
     return "\n".join(lines)
+
+
+def percent(share: float) -> str:
+    """Return a share for the table, nothing where there is none."""
+    return "" if np.isnan(share) else f"{share:.1%}"
 
 
 def kind(each: dict[str, Any]) -> str:

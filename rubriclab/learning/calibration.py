@@ -56,14 +56,17 @@ def linear(raw: FloatArray, labels: FloatArray) -> Calibration:
 
 def isotonic(raw: FloatArray, labels: FloatArray) -> Calibration:
     """Return the map of least squares among all that never fall, by its knots; arguments as for `linear`."""
-    from sklearn.isotonic import IsotonicRegression
+    from scipy.optimize import isotonic_regression
 
     # Knots nearer than the last digit kept would fall together when they are written down.
-    steps = IsotonicRegression(out_of_bounds="clip").fit(raw.round(DIGITS), labels)
+    x, place, count = np.unique(raw.round(DIGITS), return_inverse=True, return_counts=True)
+    found = isotonic_regression(np.bincount(place, labels) / count, weights=count)
+    # Between the ends of a level stretch nothing bends.
+    ends = np.unique(np.concatenate([found.blocks[:-1], found.blocks[1:] - 1]))
     return Calibration(
         kind="isotonic",
-        x=tuple(float(x) for x in steps.X_thresholds_),
-        y=tuple(round(float(y), DIGITS) for y in steps.y_thresholds_),
+        x=tuple(x[ends].tolist()),
+        y=tuple(round(float(y), DIGITS) for y in found.x[ends]),
     )
 
 

@@ -172,7 +172,7 @@ def fit_within(table: Table, settings: JointSettings, budget: Budget | None, see
     beyond = [] if budget is None else columns_beyond(table, settings, budget, seed)
     allowed = without_columns(table, beyond)
     way = _best_way(allowed, settings, seed)
-    weighing = _weigh(allowed, choose(allowed, settings), way)
+    weighing = weigh(allowed, choose(allowed, settings), way)
     return Fit(
         columns=weighing.columns,
         weights=weighing.weights,
@@ -230,7 +230,7 @@ def _selected(table: Table, unit: IntArray, found: Fit, settings: JointSettings,
     chosen = np.zeros((settings.resamples, len(own)), dtype=bool)
     for place in range(settings.resamples):
         resample = _resample(table, members, rng.integers(len(members), size=len(members)))
-        chosen[place] = np.isin(own, _weigh(resample, choose(resample, settings), way).columns)
+        chosen[place] = np.isin(own, weigh(resample, choose(resample, settings), way).columns)
     shares: FloatArray = chosen.mean(axis=0)
     return shares
 
@@ -251,8 +251,8 @@ def _weights(table: Table, columns: list[int], way: Way) -> tuple[FloatArray, Fl
     return found.round(DIGITS), centers, spreads
 
 
-def _weigh(table: Table, choice: Choice, way: Way) -> Weighing:
-    """Weigh what was chosen; what then weighs nothing leaves too, as asking for it would be for nothing."""
+def weigh(table: Table, choice: Choice, way: Way) -> Weighing:
+    """Return what was chosen with its weights; what weighs nothing leaves too: asking for it would be for nothing."""
     kept = list(choice.kept)
     found, centers, spreads = _weights(table, kept, way)
     heavy = np.abs(found) > 0
@@ -298,7 +298,7 @@ def _told_by_others(table: Table, settings: JointSettings, ways: Sequence[Way], 
     for inside, others in left_out(table, settings.folds, seed):
         choice = choose(others, settings)
         for place, way in enumerate(ways):
-            weighing = _weigh(others, choice, way)
+            weighing = weigh(others, choice, way)
             raws[inside, place] = np.nan_to_num(
                 weighing.raw(table.values[inside]) / _spread(weighing.raw(others.values))
             )

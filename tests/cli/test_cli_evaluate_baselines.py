@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from commands import HELDOUT, LABELLED, Commands
 
 BASELINES = ("direct", "few_shot", "geval", "analyze_rate")
 ALL = [argument for name in BASELINES for argument in ("--baseline", name)]
+
+
+@pytest.fixture
+def few(own: Commands) -> Path:
+    """Twelve texts, where it is not the figures that matter."""
+    file = own.folder / "few.jsonl"
+    file.write_bytes(b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:12]))
+    return file
 
 
 def test_each_baseline_is_evaluated_on_the_same_texts_and_kept_as_a_version(own: Commands) -> None:
@@ -19,11 +29,11 @@ def test_each_baseline_is_evaluated_on_the_same_texts_and_kept_as_a_version(own:
     assert all(rows[ref]["spearman"]["value"] > 0 for ref in refs)
 
 
-def test_a_baseline_that_is_there_is_used_again_and_gives_the_same_figures(own: Commands) -> None:
-    command = ("evaluate", HELDOUT, "--rubric", "news@1", "--baseline", "geval", "--level", "dataset", "--json")
+def test_a_baseline_that_is_there_is_used_again_and_gives_the_same_figures(own: Commands, few: Path) -> None:
+    command = ("evaluate", few, "--rubric", "news@1", "--baseline", "geval", "--level", "dataset", "--json")
     first, again = own(*command).json, own(*command).json
     assert first == again
-    alone = own("evaluate", HELDOUT, "--rubric", "summarization-coherence-geval", "--level", "dataset", "--json").json
+    alone = own("evaluate", few, "--rubric", "summarization-coherence-geval", "--level", "dataset", "--json").json
     assert alone["results"][0] == first["results"][1]
 
 
@@ -41,10 +51,10 @@ def test_texts_that_few_shot_shows_are_not_evaluated(own: Commands) -> None:
     assert "18 of 72 texts left out" in done.err
 
 
-def test_one_rubric_given_twice_or_two_of_one_aspect_have_each_baseline_once(own: Commands) -> None:
+def test_one_rubric_given_twice_or_two_of_one_aspect_have_each_baseline_once(own: Commands, few: Path) -> None:
     rubrics = ("--rubric", "news@1", "--rubric", "news@2", "--rubric", "relevance")
     baselines = ("--baseline", "direct", "--baseline", "direct", "--level", "dataset", "--json")
-    names = [row["evaluator"] for row in own("evaluate", HELDOUT, *rubrics, *baselines).json["results"]]
+    names = [row["evaluator"] for row in own("evaluate", few, *rubrics, *baselines).json["results"]]
     assert [name for name in names if "direct" in name and not name.startswith("floor")] == [
         "summarization-coherence-direct@1",
         "summarization-relevance-direct@1",
@@ -78,8 +88,8 @@ def test_texts_to_show_without_a_label_are_refused(own: Commands, content: str) 
     assert "unlabelled.jsonl" in done.error
 
 
-def test_a_baseline_has_the_settings_of_the_command_line_and_the_configuration(own: Commands) -> None:
-    command = ("evaluate", HELDOUT, "--rubric", "news@1", "--baseline", "direct", "--level", "dataset", "--json")
+def test_a_baseline_has_the_settings_of_the_command_line_and_the_configuration(own: Commands, few: Path) -> None:
+    command = ("evaluate", few, "--rubric", "news@1", "--baseline", "direct", "--level", "dataset", "--json")
     plain = own(*command).json["results"][1]
     given = own(*command, "--set", "direct.scoring=weighted").json["results"][1]
     (own.folder / "rubriclab.toml").write_text('[direct]\nscoring = "weighted"\n')
@@ -96,9 +106,9 @@ def test_a_setting_for_a_baseline_that_is_not_evaluated_is_refused(own: Commands
 
 
 def test_a_baseline_that_the_store_holds_under_an_older_number_is_used_and_not_set_against_itself(
-    own: Commands,
+    own: Commands, few: Path
 ) -> None:
-    command = ("evaluate", HELDOUT, "--rubric", "news@1", "--baseline", "direct", "--level", "dataset", "--json")
+    command = ("evaluate", few, "--rubric", "news@1", "--baseline", "direct", "--level", "dataset", "--json")
     assert own(*command).code == 0
     learned = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
     assert own(*learned, "--method", "direct", "--json").json["rubric"] == "summarization-coherence-direct@2"

@@ -19,7 +19,7 @@ from method_flows import (
     METHODS,
     Run,
     Turns,
-    every_method,
+    every_kind,
     learning,
     some_texts,
     unusable_at_first,
@@ -41,7 +41,7 @@ def considered(shown: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield criterion
 
 
-@pytest.mark.parametrize("method", [method for method in METHODS if method != "geval"])
+@pytest.mark.parametrize("method", [method for method in METHODS if method not in ("geval", "analyze_rate")])
 def test_with_a_fifth_of_the_replies_faulty_it_ends_and_says_what_is_missing(
     run: Run, provider: RunningServer, asking: Commands
 ) -> None:
@@ -101,7 +101,7 @@ def test_a_missing_answer_is_counted_as_no_answer(
     assert missing > 0
 
 
-@every_method
+@every_kind
 def test_failures_that_a_retry_and_replies_that_one_repair_mends_leave_no_trace_in_the_rubric(
     run: Run, provider: RunningServer, asking: Commands
 ) -> None:
@@ -113,7 +113,7 @@ def test_failures_that_a_retry_and_replies_that_one_repair_mends_leave_no_trace_
     assert (provider.requests.total(), provider.repeated) == (2 * run.learning + 2, 0)
 
 
-@every_method
+@every_kind
 def test_faulty_replies_leave_a_text_unscored_with_the_reason(
     run: Run, provider: RunningServer, asking: Commands
 ) -> None:

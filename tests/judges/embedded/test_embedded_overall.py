@@ -166,7 +166,7 @@ async def test_samples_asked_for_without_probabilities_are_legal_too(name, scale
 @pytest.mark.parametrize("name", OVERALL)
 async def test_every_method_learns_offline_on_every_scale(name, scoring, scale):
     anchors = scale.anchors()
-    texts = [replace(each, scores={ASPECT: anchors[i % len(anchors)]}) for i, each in enumerate(TEXTS)]
+    texts = [replace(each, scores={ASPECT: anchors[i % len(anchors)]}) for i, each in enumerate(TEXTS[:12])]
     learned = await learn(name, texts, judge=EmbeddedJudge(), scale=scale, scoring=scoring, samples=2)
     assert not np.isnan(learned.scores).any()
     assert all(scale.contains(score) for score in learned.scores)
@@ -276,13 +276,13 @@ def test_texts_that_no_measure_tells_apart_teach_nothing_and_break_nothing(count
 # Edges
 
 
-@pytest.mark.parametrize("output", ["x", ".", "\ud800", "长长长", "A. " * 300])
 @pytest.mark.parametrize("name", OVERALL)
-async def test_any_text_gets_a_score(name, output):
-    odd = Example("odd", output, "g", source="")
+async def test_any_text_gets_a_score(name):
     learned = await learn(name, TEXTS[:12], judge=EmbeddedJudge())
-    value, _ = await METHODS[name].score(odd, learned.part, assignment(), EmbeddedJudge())
-    assert assignment().scale.contains(value)
+    for output in ("x", ".", "\ud800", "长长长", "A. " * 300):
+        odd = Example("odd", output, "g", source="")
+        value, _ = await METHODS[name].score(odd, learned.part, assignment(), EmbeddedJudge())
+        assert assignment().scale.contains(value), output
 
 
 @pytest.mark.parametrize("name", OVERALL)
