@@ -39,7 +39,8 @@ class Term(Frozen):
         weight: share of the whole, in units of the criterion's own spread; the sizes of all weights sum to 1. Below
             zero only for surface measures, which have no better end.
         center, spread: mean and standard deviation of its scores on the training texts.
-        low, high: interval of the weight.
+        low, high: jackknife interval of the weight over groups, at the confidence that the rubric was trained with
+            (90 % by default).
         selected: share of the resamples in which the criterion was chosen.
     """
 

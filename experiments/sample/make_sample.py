@@ -17,6 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 HERE = Path(__file__).resolve().parent
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 LOWEST, HIGHEST = 1, 5
+# Texts held out that are shown without labels too, as texts to plan labels for.
+UNLABELLED = 24
 LABELLED_SOURCES = 6
 
 # What each damage takes from the highest score, in the order of ASPECTS.
@@ -231,7 +233,12 @@ def build() -> dict[str, str]:
     raw = json.loads((HERE / "sources.json").read_text(encoding="utf-8"))
     sources = [Source.model_validate(entry) for entry in raw]
     split = LABELLED_SOURCES
-    parts = {"labelled.jsonl": rows(sources[:split]), "heldout.jsonl": rows(sources[split:], first=split)}
+    heldout = rows(sources[split:], first=split)
+    parts = {
+        "labelled.jsonl": rows(sources[:split]),
+        "heldout.jsonl": heldout,
+        "unlabelled.jsonl": [{**row, "scores": None} for row in heldout[:UNLABELLED]],
+    }
     return {name: "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in part) for name, part in parts.items()}
 
 

@@ -130,7 +130,7 @@ def learn(labelled: str, **given: Any) -> None:
     if given["gate"] and version.provenance.trust:
         from rubriclab.cli.gate import EXIT_CODES
 
-        raise SystemExit(EXIT_CODES[version.provenance.trust.outcome])
+        click.get_current_context().exit(EXIT_CODES[version.provenance.trust.outcome])
 
 
 def default_name(task: str, aspect: str, method: str | None = None) -> str:

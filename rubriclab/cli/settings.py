@@ -42,7 +42,7 @@ def joint_settings(
     """
     from rubriclab.learning.candidates import JOINT_SETTINGS
 
-    check_names(given, ["joint", *(method.name for method in methods)], "it takes no part")
+    check_names(given, ["joint", *(method.name for method in methods)], "it takes no part in this training")
     own = [
         settings_from(
             method,
@@ -62,7 +62,7 @@ def check_names(given: Sequence[str], names: Sequence[str], why: str) -> None:
     """
     for pair in given:
         if _parsed(pair)[0] not in names:
-            raise SettingsError(f"--set {pair!r} is for another method: {why}.")
+            raise SettingsError(f"--set {pair!r} is for another method; {why}.")
 
 
 def settings_from(method: Method, values: Mapping[str, Any]) -> BaseModel:

@@ -104,7 +104,7 @@ def calibrate(kind: Kind, raw: FloatArray, labels: FloatArray, judged: Calibrati
     return linear(raw, labels) if kind == "linear" else isotonic(raw, labels)
 
 
-def choose_calibration(
+def chosen_kind(
     raw: FloatArray,
     labels: FloatArray,
     groups: IntArray,
@@ -112,25 +112,28 @@ def choose_calibration(
     *,
     judged: Calibration | None,
     scale: Scale,
-) -> Calibration:
-    """Return the best map, fitted to all texts: the straight one, unless another is better by a standard error.
+) -> Kind:
+    """Return the kind of map that fits best: the straight one, unless another is better by a standard error.
 
     Better is a smaller mean squared error on texts of folds that a map was not fitted to; the standard error is that of
     the mean difference, with texts of one group taken together. Of several that are better, the best; with a single
     fold there is nothing to tell by.
 
     Args:
-        raw, labels: as for `linear`.
+        raw: shape (texts,), without NaN, each by weights that were not fitted to the text's fold: on weights fitted to
+            the same labels steps look better than they are, and cost 17 % in squared error on new texts where they were
+            chosen so.
+        labels: of the same texts.
         groups, folds: numbers of each text's group and fold; a group lies within one fold.
         judged: from `as_judged`; `None` leaves that kind out.
     """
     if len(np.unique(folds)) < 2:
-        return linear(raw, labels)
+        return "linear"
     straight = _errors(linear, raw, labels, folds, scale)
     others: dict[Kind, Fitter] = {"isotonic": isotonic, **({"none": lambda *_: judged} if judged else {})}
     gains = {kind: straight - _errors(fit, raw, labels, folds, scale) for kind, fit in others.items()}
     better = {kind: gain.mean() for kind, gain in gains.items() if gain.mean() > standard_error(gain, groups)}
-    return calibrate(max(better, key=lambda kind: better[kind]) if better else "linear", raw, labels, judged)
+    return max(better, key=lambda kind: better[kind]) if better else "linear"
 
 
 def standard_error(values: FloatArray, groups: IntArray) -> float:

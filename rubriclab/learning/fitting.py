@@ -17,7 +17,7 @@ from rubriclab.combination import DIGITS, MOST_MISSING, Calibration
 from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.learning.bundles import Budget, budget_of, columns_beyond
-from rubriclab.learning.calibration import as_judged, calibrate, choose_calibration
+from rubriclab.learning.calibration import Kind, as_judged, calibrate, chosen_kind
 from rubriclab.learning.choice import COMPARED, Choice, Dropped, choose
 from rubriclab.learning.folds import grouped_folds, in_order, left_out, units, without_columns
 from rubriclab.learning.recipes import RECIPES, SAME, STRENGTHS, centers_and_spreads, standardised, weights
@@ -182,7 +182,7 @@ def fit_within(table: Table, settings: JointSettings, budget: Budget | None, see
         dropped={**weighing.dropped, **dict.fromkeys(beyond, Dropped("beyond the bound"))},
         recipe=way.recipe,
         strength=way.strength,
-        calibration=_calibration(allowed, weighing, settings, seed),
+        calibration=_calibration(allowed, weighing, way, settings, seed),
     )
 
 
@@ -310,7 +310,7 @@ def _spread(raw: FloatArray) -> float:
     return float(defined.std()) if len(defined) and defined.std() > 0 else 1.0
 
 
-def _calibration(table: Table, weighing: Weighing, settings: JointSettings, seed: int) -> Calibration:
+def _calibration(table: Table, weighing: Weighing, way: Way, settings: JointSettings, seed: int) -> Calibration:
     """Return the map onto the scale; with nothing to map it gives every text the labels' mean."""
     raw = weighing.raw(table.values)
     there = ~np.isnan(raw)
@@ -326,17 +326,19 @@ def _calibration(table: Table, weighing: Weighing, settings: JointSettings, seed
             "Calibration `none` is the mean of what the judge said, which surface measures have no part in;",
             "choose another calibration, or leave the measures out.",
         )
-    if settings.calibration != "chosen":
-        return calibrate(settings.calibration, raw[there], table.labels[there], judged)
-    fold = grouped_folds(table.groups, settings.folds, seed)
-    return choose_calibration(
-        raw[there],
-        table.labels[there],
-        units(table.groups)[there],
-        fold[there],
-        judged=judged,
-        scale=table.scale,
-    )
+    kind = settings.calibration
+    if kind == "chosen":
+        kind = _kind(table, way, settings, seed, judged=judged, spread=_spread(raw))
+    return calibrate(kind, raw[there], table.labels[there], judged)
+
+
+def _kind(
+    table: Table, way: Way, settings: JointSettings, seed: int, *, judged: Calibration | None, spread: float
+) -> Kind:
+    """Return the kind of map that suits raw values of texts that had no part in their weights."""
+    raw = _told_by_others(table, settings, [way], seed)[:, 0] * spread
+    fold, unit = grouped_folds(table.groups, settings.folds, seed), units(table.groups)
+    return chosen_kind(raw, table.labels, unit, fold, judged=judged, scale=table.scale)
 
 
 def significant(values: FloatArray) -> FloatArray:

@@ -9,11 +9,13 @@ import numpy as np
 from rubriclab.combination import DIGITS
 from rubriclab.learning.bundles import FREE, Budget, ranked
 from rubriclab.learning.fitting import Fit, fit_within, held_out_within
-from rubriclab.learning.folds import in_order, units
+from rubriclab.learning.folds import in_order
+from rubriclab.learning.gate import held_out_pearson
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.table import Table
+from rubriclab.rubric import rounded
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.jackknife import correlations_without, jackknife_error
+from rubriclab.stats.jackknife import jackknife_error
 from rubriclab.trust import FrontierPoint
 
 # Prices tried where there are more: each is cross-validated as a whole. They lie closer together where they are low.
@@ -27,8 +29,9 @@ def frontier(
 
     A price buys bundles, in the order in which they help most (`rubriclab.learning.bundles`). Where all criteria are
     asked in one call it counts criteria instead, and at most `MOST_POINTS` prices are tried. Each figure is the
-    correlation of the labels with the scores of `held_out`, with what to buy chosen anew for each fold; only the recipe
-    is that of the whole table's rubric at this price. Errors are jackknifed over groups.
+    correlation of the labels with the raw values of `held_out`, taken as the gate takes it, with what to buy chosen
+    anew for each fold; only the recipe is that of the whole table's rubric at this price. Errors are jackknifed over
+    groups. Labels that are all the same give no figure, and no point.
 
     Args:
         calls: calls per text that each bundle takes; 1 each if not given.
@@ -42,17 +45,17 @@ def frontier_fits(
     """Return the points of `frontier`, each with the rubric's numbers; arguments as there."""
     calls = calls or {}
     ordered = table.rows(in_order(table))
+    if np.ptp(ordered.labels) == 0:
+        return []
     tried: dict[tuple[int, ...], tuple[Fit, FloatArray]] = {}
     chosen: tuple[int, ...] = ()
     for budget, own in _budgets(ordered, settings, calls, seed):
         found = fit_within(ordered, settings, budget, seed)
         if found.columns and found.columns not in tried:
             fixed = settings.model_copy(update={"recipe": found.recipe})
-            tried[found.columns] = found, held_out_within(ordered, fixed, budget, seed).scores
+            tried[found.columns] = found, held_out_within(ordered, fixed, budget, seed).raw
         chosen = found.columns if own else chosen
-    pairs = [
-        (_point(ordered, found, scores, calls, found.columns == chosen), found) for found, scores in tried.values()
-    ]
+    pairs = [(_point(ordered, found, raw, calls, found.columns == chosen), found) for found, raw in tried.values()]
     return _with_smallest(sorted(pairs, key=lambda pair: (pair[0].calls, pair[0].criteria)))
 
 
@@ -80,23 +83,26 @@ def _thinned(prices: list[float], kept: float) -> list[float]:
     return sorted({*(prices[place] for place in places), kept})
 
 
-def _point(table: Table, found: Fit, scores: FloatArray, calls: Mapping[str, float], chosen: bool) -> FrontierPoint:
-    """A text without a score counts as an average one."""
-    filled = np.where(np.isnan(scores), table.labels.mean(), scores)[:, np.newaxis]
-    r, without = correlations_without(filled, table.labels, units(table.groups))
+def _point(table: Table, found: Fit, raw: FloatArray, calls: Mapping[str, float], chosen: bool) -> FrontierPoint:
+    """A text without a score counts as an average one, whose raw value is 0: prices are compared on the same texts."""
+    statistic, clusters = held_out_pearson(np.nan_to_num(raw), table.labels, table.groups)
+    without = statistic(1.0 - np.eye(clusters))
     asked = dict.fromkeys(table.bundles[place] for place in found.columns if table.bundles[place] != FREE)
     return FrontierPoint(
         calls=round(sum(calls.get(bundle, 1.0) for bundle in asked), DIGITS),
         criteria=len(found.columns),
         parts=tuple(dict.fromkeys(table.methods[place] for place in found.columns)),
-        pearson=round(float(np.nan_to_num(r[0])), DIGITS),
-        error=round(float(np.nan_to_num(jackknife_error(without)[0])), DIGITS),
+        pearson=round(float(statistic(np.ones((1, clusters)))[0]), DIGITS),
+        error=rounded(float(jackknife_error(without[:, np.newaxis])[0])),
         chosen=chosen,
     )
 
 
 def _with_smallest(pairs: list[tuple[FrontierPoint, Fit]]) -> list[tuple[FrontierPoint, Fit]]:
-    """Mark the cheapest point within one standard error of the best (Breiman et al. 1984, section 3.4.3)."""
+    """Mark the cheapest point within one standard error of the best (Breiman et al. 1984, section 3.4.3), if known."""
     best = max((point for point, _ in pairs), key=lambda point: point.pearson, default=None)
-    enough = next((point for point, _ in pairs if best and point.pearson >= best.pearson - best.error), None)
+    if best is None or best.error is None:
+        return pairs
+    least = best.pearson - best.error
+    enough = next(point for point, _ in pairs if point.pearson >= least)
     return [(point.model_copy(update={"within": point is enough}), found) for point, found in pairs]

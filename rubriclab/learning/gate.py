@@ -3,7 +3,8 @@
 Everybody is held to the same labelled texts, each text scored without the labels of its own group. Correlations are
 taken among rivals where there are enough of them, else over the whole set; a group or set whose labels are constant
 counts for nothing, and an evaluator that tells no texts apart counts as 0 where the labels differ. Intervals come from
-a bootstrap over groups, of differences from a paired one, both expanded for few groups.
+a bootstrap over groups, of differences from a paired one, both expanded for few groups; with very few no difference
+can be told at all.
 
 A scorer fitted to the other folds must be given without their mean label: left in, it is high where the labels left
 out are low, and pulls the correlation over all texts down (Parker, Gunter & Bedo 2007, "Stratification bias in low
@@ -25,11 +26,12 @@ from rubriclab.learning.recipes import centers_and_spreads, standardised
 from rubriclab.learning.table import BoolArray, Table
 from rubriclab.rubric import rounded
 from rubriclab.stats.agreement import BATCH_ELEMENTS
-from rubriclab.stats.bootstrap import Estimate, estimate
+from rubriclab.stats.bootstrap import Estimate, Statistic, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
 from rubriclab.stats.expanded import expanded_confidence
-from rubriclab.stats.levels import Coefficient, level_statistic, scored_texts, used_texts
+from rubriclab.stats.levels import Coefficient, Texts, level_statistic, scored_texts, used_texts
 from rubriclab.trust import (
+    FEWEST_GROUPS,
     MATTERS,
     MOST_LABELS,
     FrontierPoint,
@@ -93,7 +95,7 @@ def trust(
         table: all candidates, whether the rubric has them or not.
         surface: measures of the texts, shape (texts, measures), columns as in `rubriclab.learning.floor.SURFACE`.
         held_out: the rubric's scores of each text, fitted without the labels of its fold; see the module's docstring.
-        fitted: its scores when fitted to all.
+        fitted: the same when fitted to all.
         fold: of each text, shape (texts,); a group lies in one fold.
         alone: by method, its own scores of each text by what the labels of other folds would have chosen. `direct`
             is taken from the table.
@@ -198,15 +200,18 @@ class _Arena:
         return min(verdicts, key=lambda verdict: _WORST_FIRST.index(verdict.outcome))
 
     def verdict(self, rubric: Scored, other: Scored) -> Verdict:
-        difference = self._interval([rubric.scores, other.scores], pearson_rows)
+        both = [rubric.scores, other.scores]
+        difference, few = self._interval(both, pearson_rows), self._few_groups(both)
+        if few is not None:
+            difference = Interval(value=difference.value)
         outcome = outcome_of(difference)
         more = more_labels(difference, len(self.labels)) if outcome == "inconclusive" else None
-        return Verdict(against=other.name, outcome=outcome, difference=difference, more_labels=more)
+        return Verdict(against=other.name, outcome=outcome, difference=difference, more_labels=more, few_groups=few)
 
     def _interval(self, scores: Sequence[FloatArray], coefficient: Coefficient) -> Interval:
         """Return the first one's agreement, less the second's where there are two, on the texts that both scored."""
-        texts = used_texts(scored_texts(scores, self.labels, self.groups, None), self.level, "skip")
-        own = [level_statistic(texts, row, _defined(coefficient), self.level, "skip") for row in range(len(scores))]
+        texts = self._texts(scores)
+        own = [_statistic(texts, row, coefficient, self.level) for row in range(len(scores))]
         found = estimate(
             lambda counts: own[0](counts) - (own[1](counts) if len(own) > 1 else 0.0),
             texts.clusters,
@@ -216,6 +221,32 @@ class _Arena:
             batch=max(1, BATCH_ELEMENTS // max(1, len(texts.human))),
         )
         return _rounded(found)
+
+    def _few_groups(self, scores: Sequence[FloatArray]) -> int | None:
+        """Return how many groups there are to draw, if these are too few to tell a difference.
+
+        Where every text is a group of its own, or all are of one, texts are drawn.
+        """
+        texts = self._texts(scores)
+        return texts.clusters if texts.unit == "groups" and texts.clusters < FEWEST_GROUPS else None
+
+    def _texts(self, scores: Sequence[FloatArray]) -> Texts:
+        """Return the texts that all of these scored, as far as the level can use them."""
+        return used_texts(scored_texts(scores, self.labels, self.groups, None), self.level, "skip")
+
+
+def held_out_pearson(scores: FloatArray, labels: FloatArray, groups: Sequence[str]) -> tuple[Statistic, int]:
+    """Return the correlation that `trust` gives an evaluator, as a function of how often each cluster counts.
+
+    Args:
+        scores: held out, shape (texts,), NaN where there is none.
+
+    Returns:
+        The statistic, and how many clusters there are.
+    """
+    level = gate_level(labels, groups)
+    texts = used_texts(scored_texts([scores], labels, groups, None), level, "skip")
+    return _statistic(texts, 0, pearson_rows, level), texts.clusters
 
 
 def outcome_of(difference: Interval) -> Outcome:
@@ -242,6 +273,10 @@ def more_labels(difference: Interval, labels: int) -> int | None:
     ]
     more = labels * (min(needed) - 1)
     return max(1, math.ceil(more)) if more <= MOST_LABELS else None
+
+
+def _statistic(texts: Texts, row: int, coefficient: Coefficient, level: GateLevel) -> Statistic:
+    return level_statistic(texts, row, _defined(coefficient), level, "skip")
 
 
 def _defined(coefficient: Coefficient) -> Coefficient:

@@ -19,28 +19,30 @@ from rubriclab import __version__
 from rubriclab.combination import Combination, Conformal, Term
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import data_digest, named_annotations, text_digest
-from rubriclab.errors import JudgeError
+from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.calibration import bounds, conformal
 from rubriclab.learning.candidates import Candidates, Plan, asked_in_one_call, find_candidates, learning_at_most
 from rubriclab.learning.fitting import Fit, fit, held_out, weight_intervals
 from rubriclab.learning.floor import SURFACE, best_measure, measure_values
 from rubriclab.learning.frontier import frontier
-from rubriclab.learning.gate import JOINT, trust
+from rubriclab.learning.gate import CONFIDENCE, JOINT, trust
 from rubriclab.learning.raters import raters
+from rubriclab.learning.refitting import agreement_errors, fisher_interval
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.shortcuts import shortcuts
 from rubriclab.learning.table import Table
-from rubriclab.learning.train import Trained, training_agreement
+from rubriclab.learning.train import Trained, interval_of, training_agreement
 from rubriclab.learning.unseen import Unseen, allowed_columns, relearned, reweighed
 from rubriclab.methods.estimate import Estimate
 from rubriclab.methods.jointly import TEMPLATE
 from rubriclab.methods.method import Progress, silent
 from rubriclab.prompts import prompts_digest
-from rubriclab.rubric import DIGITS, Provenance, Rubric, rounded
+from rubriclab.rubric import DIGITS, Provenance, Rubric, TrainingAgreement, rounded
 from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.levels import Level
 from rubriclab.training_record import RecordedText, TrainingRecord
-from rubriclab.trust import Trust
+from rubriclab.trust import Standing, Trust
 
 # What part of the work is done when the methods have found and rated their criteria.
 FOUND = 0.95
@@ -66,6 +68,7 @@ async def train(
         SettingsError: if a setting leaves nothing to choose from.
         JudgeError: if a method could learn nothing, or no criterion tells any two labelled texts apart.
     """
+    _check(plans, settings)
     assignment = plans[0].lesson.assignment
     found = await find_candidates(
         plans, judge=judge, generator=generator, seed=seed, say=lambda doing, share: say(doing, FOUND * share)
@@ -91,7 +94,7 @@ async def train(
         groups=tuple(sorted({example.group for example in found.examples})),
         texts=tuple(sorted(text_digest(example) for example in found.examples)),
         seed=seed,
-        agreement=training_agreement(study.fitted, study.unseen.raw, study.table.labels, study.table.groups),
+        agreement=study.agreement,
         floor=best_measure(found.examples, assignment.aspect.name),
         trust=study.trust,
         version=__version__,
@@ -101,6 +104,7 @@ async def train(
 
 def at_most(plans: Sequence[Plan], settings: JointSettings) -> tuple[Estimate, Estimate]:
     """Return the most that a joint training asks of the judge, and of the generator."""
+    _check(plans, settings)
     judge, generator = learning_at_most(plans)
     if settings.relearned > 1:
         # Every training but the last leaves texts out, which it rates afterwards by what it found: at most as often as
@@ -110,6 +114,21 @@ def at_most(plans: Sequence[Plan], settings: JointSettings) -> tuple[Estimate, E
         # One more round shows every candidate once for each text; their number is bounded by what the methods ask.
         judge = judge + _one_round(plans, judge)
     return judge, generator
+
+
+def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
+    """Return if the settings leave something to learn, as far as that can be told before anything is paid for."""
+    free = any(plan.method.name == "surface" for plan in plans)
+    if 0 < settings.calls_per_text < 1 and not free:
+        raise SettingsError(
+            f"No criterion can be asked for in {settings.calls_per_text:g} calls per text;",
+            "allow one at least, or add measures, which cost none: --surface include.",
+        )
+    if settings.calibration == "none" and free:
+        raise SettingsError(
+            "Calibration `none` is the mean of what the judge said, which surface measures have no part in;",
+            "choose another calibration, or leave the measures out.",
+        )
 
 
 def _one_round(plans: Sequence[Plan], judge: Estimate) -> Estimate:
@@ -140,7 +159,13 @@ class _Study:
     @cached_property
     def columns(self) -> list[int]:
         """The candidates that may enter the rubric."""
-        return allowed_columns(self.every, self.surface, self.settings, self.seed)
+        allowed = allowed_columns(self.every, self.surface, self.settings, self.seed)
+        if self.settings.no_shortcuts:
+            left = [name for place, name in enumerate(self.found.ids) if place not in allowed]
+            self.notes.append(
+                f"left out, as they follow a shortcut more than the raters do: {', '.join(left) or 'none'}"
+            )
+        return allowed
 
     @cached_property
     def table(self) -> Table:
@@ -221,11 +246,11 @@ class _Study:
         """What the gate says."""
         alone = {part.method: [each.id for each in part.criteria] for part in self.found.parts}
         kept = [self.ids[place] for place in self.fit.columns]
-        return trust(
+        found = trust(
             self.every,
             self.surface,
             self.unseen.raw,
-            self.fitted,
+            self.fit.raw(self.table.values),
             self.unseen.fold,
             alone=self.unseen.alone,
             calls={JOINT: self._calls(kept), **{name: self._calls(ids) for name, ids in alone.items()}},
@@ -235,6 +260,27 @@ class _Study:
             forgone=self._forgone(),
             seed=self.seed,
         )
+        own, *others = found.standings
+        return found.model_copy(update={"standings": (self._refitted(own, found.level), *others)})
+
+    def _refitted(self, own: Standing, level: Level) -> Standing:
+        """Return the rubric's standing with intervals that know of the learning too, not only of the texts drawn."""
+        again = held_out(self.table, self.settings, self.calls, seed=self.seed)
+        errors = agreement_errors(self.table, again, self.settings, level=level, seed=self.seed)
+        found = {
+            name: fisher_interval(figure.value, errors[name], CONFIDENCE)
+            for name, figure in (("spearman", own.spearman), ("pearson", own.pearson))
+        }
+        return own.model_copy(update={name: interval_of(each) for name, each in found.items()})
+
+    @property
+    def agreement(self) -> TrainingAgreement:
+        """How well the rubric agrees with the labels that it was fitted to, and without each group's own."""
+        labels, groups = self.table.labels, self.table.groups
+        found = training_agreement(self.fitted, self.unseen.raw, labels, groups)
+        # The same figure as the gate's has the same interval.
+        same = {"reselected": self.trust.standings[0].spearman} if self.trust.level == "dataset" else {}
+        return found.model_copy(update=same)
 
     def _calls(self, kept: Sequence[str]) -> float:
         bundles = self.found.bundles(self.settings.ask)
@@ -245,9 +291,10 @@ class _Study:
         """Return what leaving out shortcuts cost in correlation."""
         if len(self.columns) == len(self.found.ids):
             return None
-        everything = held_out(self.every, self.settings, self.calls, seed=self.seed)
-        labels = self.table.labels
-        return round(_correlation(everything.raw, labels) - _correlation(self.unseen.raw, labels), DIGITS)
+        labels, seed = self.table.labels, self.seed
+        raws = (held_out(table, self.settings, self.calls, seed=seed).raw for table in (self.every, self.table))
+        everything, rest = (_correlation(raw, labels) for raw in raws)
+        return round(everything - rest, DIGITS)
 
     def record(self, rubric: Rubric) -> TrainingRecord:
         """Return what was seen and found, text by text."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rubriclab.combination import Ask
 from rubriclab.methods.replies import Number, Whole
@@ -51,3 +51,10 @@ class JointSettings(BaseModel):
 
     no_shortcuts: bool = False
     """Whether criteria leave that follow length, copying or formatting more than the raters do."""
+
+    @field_validator("relearned")
+    @classmethod
+    def _parts(cls, relearned: int) -> int:
+        if relearned == 1:
+            raise ValueError("expected 0, or at least 2 parts, got 1")
+        return relearned

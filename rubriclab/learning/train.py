@@ -99,7 +99,7 @@ def training_agreement(
     fitted = agreement(scores, labels, groups, level="dataset")
     left_out = agreement(reselected, labels, groups, level="dataset")
     return TrainingAgreement(
-        n=fitted.n, optimistic=optimistic, **_intervals(fitted), reselected=_interval(left_out.spearman)
+        n=fitted.n, optimistic=optimistic, **_intervals(fitted), reselected=interval_of(left_out.spearman)
     )
 
 
@@ -110,8 +110,9 @@ def _training_agreement(learned: Learned, ordered: Sequence[Example], aspect: st
 
 
 def _intervals(found: Agreement) -> Mapping[str, Interval]:
-    return {name: _interval(getattr(found, name)) for name in ("spearman", "pearson", "kendall")}
+    return {name: interval_of(getattr(found, name)) for name in ("spearman", "pearson", "kendall")}
 
 
-def _interval(estimate: Estimate) -> Interval:
+def interval_of(estimate: Estimate) -> Interval:
+    """Return an estimate as it is written down."""
     return Interval(value=rounded(estimate.value), low=rounded(estimate.low), high=rounded(estimate.high))

@@ -65,14 +65,16 @@ def frontier(points: Sequence[FrontierPoint]) -> Markup:
     most = math.ceil(max(1.0, *(point.calls for point in points)))
     step = max(1, math.ceil(most / 10))
     x = Axis(0, most, tuple(range(0, most + 1, step)))
-    low = STEP * math.floor(min(point.pearson - point.error for point in points) / STEP)
-    high = STEP * math.ceil(max(low + STEP, *(point.pearson + point.error for point in points)) / STEP)
+    low = STEP * math.floor(min(point.pearson - (point.error or 0) for point in points) / STEP)
+    high = STEP * math.ceil(max(low + STEP, *(point.pearson + (point.error or 0) for point in points)) / STEP)
     ticks = round((high - low) / STEP)
     y = Axis(low, high, tuple(round(low + STEP * tick, 1) for tick in range(0, ticks + 1, max(1, ticks // 6))))
     best = max(points, key=lambda point: point.pearson)
-    line = Markup('<line class="equal" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/>').format(
-        LEFT, WIDTH - RIGHT, *2 * (_up(y, best.pearson - best.error),)
-    )
+    line = Markup("")
+    if best.error is not None:
+        line = Markup('<line class="equal" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/>').format(
+            LEFT, WIDTH - RIGHT, *2 * (_up(y, best.pearson - best.error),)
+        )
     path = " ".join(f"{_across(x, point.calls):.1f},{_up(y, point.pearson):.1f}" for point in points)
     drawn = Markup('<polyline class="utility" points="{}"/>').format(path) + Markup("").join(
         _price(x, y, point) for point in points
@@ -117,7 +119,9 @@ def _prediction(place: float, y: Axis, text: RecordedText, predicted: float) -> 
 
 def _price(x: Axis, y: Axis, point: FrontierPoint) -> Markup:
     place = _across(x, point.calls)
-    whisker = _whisker(place, _up(y, point.pearson - point.error), _up(y, point.pearson + point.error))
+    whisker = Markup("")
+    if point.error is not None:
+        whisker = _whisker(place, _up(y, point.pearson - point.error), _up(y, point.pearson + point.error))
     return whisker + _mark(place, _up(y, point.pearson), filled=point.chosen)
 
 

@@ -41,14 +41,17 @@ def predicted(record: TrainingRecord) -> list[RecordedText]:
 
 
 def coverage(record: TrainingRecord, confidence: float) -> str:
-    """Return how many labels their intervals hold, beside how many they should; empty where there are none."""
+    """Return how many labels their intervals hold, and that this proves nothing; empty where there are none."""
     held = [
         text.low <= text.label <= text.high for text in record.texts if text.low is not None and text.high is not None
     ]
     if not held:
         return ""
     inside = f"{sum(held)} of {count(len(held), 'label')} lie inside"
-    return f"{inside}; the intervals are made to hold {100 * confidence:.0f} %."
+    return (
+        f"{inside}. That is so by construction, as these texts set the width; of new texts the intervals are to hold "
+        f"{100 * confidence:.0f} %."
+    )
 
 
 def _kept(candidates: Sequence[Candidate], cells: Sequence[Cell]) -> tuple[tuple[Candidate, Cell], ...]:

@@ -57,6 +57,13 @@ def weighed(version: Version) -> list[Weighed]:
     return sorted(rows, key=lambda row: -abs(row.term.weight))
 
 
+def weight_interval(version: Version) -> str:
+    """Return what the interval of a weight is, as `90 % jackknife interval over groups`."""
+    confidence = version.provenance.settings.get("joint", {}).get("confidence")
+    share = f"{100 * confidence:.4g} % " if isinstance(confidence, float) else ""
+    return f"{share}jackknife interval over groups"
+
+
 def by_kind(trust: Trust) -> list[tuple[str, list[Standing]]]:
     """Return the evaluators as a table groups them: the rubric, what is asked at a price, and floors; best first."""
     kinds = {"rubric": "", "judged": "at a price:", "floor": "floors:"}
@@ -90,7 +97,7 @@ def basis(trust: Trust) -> str:
     """Return what the held-out figures rest on."""
     return (
         f"{count(trust.n, 'text')} in {count(trust.groups, 'group')}, put into {count(trust.folds, 'part')}: the texts "
-        "of each part are scored by what the labels of the others alone choose, weigh and calibrate. Correlations are "
+        "of each part are scored by what the labels of the others alone choose and weigh. Correlations are "
         f"taken {LEVELS[trust.level]}; in brackets 95 % bootstrap intervals over groups."
     )
 
@@ -144,7 +151,10 @@ def forgone(trust: Trust) -> str:
     """Return what leaving out shortcuts cost; empty where that was not asked for."""
     if trust.forgone is None:
         return ""
-    return f"Criteria that take shortcuts were left out, at the cost of {figure(trust.forgone)} in held-out Pearson."
+    change = f"cost {figure(trust.forgone)}" if trust.forgone >= 0 else f"gained {figure(-trust.forgone)}"
+    return (
+        f"Criteria that take shortcuts were left out of the choice, which {change} in held-out Pearson over all texts."
+    )
 
 
 def rater_sentences(raters: Raters) -> Iterator[str]:

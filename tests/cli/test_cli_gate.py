@@ -20,7 +20,7 @@ SAID = {
     ),
     "inconclusive": (
         "Inconclusive against word count: the difference is 0.10 [-0.10, 0.30]; about 90 more labels would decide, "
-        "on 30 held-out labels."
+        "and it points to: better, on 30 held-out labels."
     ),
 }
 CODES = {"better": 0, "not better": 1, "inconclusive": 3}
@@ -66,7 +66,7 @@ def test_the_exit_code_is_the_verdict(gated: Commands, outcome: str) -> None:
     assert (done.code, done.err) == (CODES[outcome], "")
     told = " ".join(done.out.split())
     assert told.startswith(f"{name}@1: {SAID[outcome]}")
-    assert "Better than direct by 0.30 [0.10, 0.50]." in told
+    assert "direct 0.30 [0.10, 0.50] better" in told
     assert "word count 0.29 [0.09, 0.49]" in told
 
 

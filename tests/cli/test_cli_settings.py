@@ -77,7 +77,7 @@ def test_a_pair_of_another_form_or_method_is_not_understood(pair):
 
 
 def test_a_pair_for_another_method_on_the_command_line_is_refused():
-    assert refused(SEEVAL, ["hypoeval.k=3"]) == "--set 'hypoeval.k=3' is for another method: this is seeval."
+    assert refused(SEEVAL, ["hypoeval.k=3"]) == "--set 'hypoeval.k=3' is for another method; this is seeval."
 
 
 def test_a_configuration_may_hold_tables_of_several_methods():
@@ -181,8 +181,11 @@ def test_every_method_learns_offline_under_a_name_of_its_own(rubriclab: Commands
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--method", "hypoeval", "--set", "seeval.shown=3"), "is for another method: this is hypoeval."),
-        (("--set", "seal.proposed=3"), "--set 'seal.proposed=3' is for another method: it takes no part."),
+        (("--method", "hypoeval", "--set", "seeval.shown=3"), "is for another method; this is hypoeval."),
+        (
+            ("--set", "seal.proposed=3"),
+            "--set 'seal.proposed=3' is for another method; it takes no part in this training.",
+        ),
         (("--set", "joint.recipe=best"), "joint.recipe: Input should be 'chosen', 'equal', 'correlation'"),
         (("--set", "joint.fold=3"), "Known are: ask, calibration"),
         (("--method", "hypoeval", "--gate"), "--gate is for rubrics of several methods: --method hypoeval alone"),

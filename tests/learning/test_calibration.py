@@ -19,7 +19,7 @@ from rubriclab.learning.calibration import (
     UNREST,
     as_judged,
     calibrate,
-    choose_calibration,
+    chosen_kind,
     conformal,
     isotonic,
     linear,
@@ -120,7 +120,7 @@ def test_signed_weights_and_weights_of_zero_have_no_mean_of_what_was_judged():
 def chosen(raw: np.ndarray, labels: np.ndarray, judged: Calibration | None = None) -> str:
     """Return the kind chosen with texts in groups of three and in ten folds."""
     groups = np.arange(len(raw)) // 3
-    return choose_calibration(raw, labels, groups, groups % 10, judged=judged, scale=ONE_TO_FIVE).kind
+    return chosen_kind(raw, labels, groups, groups % 10, judged=judged, scale=ONE_TO_FIVE)
 
 
 def test_a_straight_relation_is_mapped_straight():
@@ -142,7 +142,7 @@ def test_a_judge_who_already_speaks_the_raters_scale_is_believed_when_labels_are
 def test_a_single_fold_leaves_nothing_to_choose_by():
     raw, labels = noisy(12)
     zeros = np.zeros(12, dtype=int)
-    assert choose_calibration(raw, labels, zeros, zeros, judged=None, scale=ONE_TO_FIVE) == linear(raw, labels)
+    assert chosen_kind(raw, labels, zeros, zeros, judged=None, scale=ONE_TO_FIVE) == "linear"
 
 
 def test_the_standard_error_takes_the_texts_of_a_group_together():

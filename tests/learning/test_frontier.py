@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from score_tables import made_up
 
 from rubriclab.learning.fitting import fit, held_out
+from rubriclab.learning.floor import SURFACE
 from rubriclab.learning.frontier import MOST_POINTS, frontier
+from rubriclab.learning.gate import trust
 from rubriclab.learning.settings import JointSettings
 from rubriclab.stats.correlation import pearson
 
@@ -25,12 +28,36 @@ def test_prices_rise_and_the_last_is_the_whole_rubric():
 
 
 def test_a_figure_is_that_of_the_same_rubric_held_out():
-    table = made_up(1, texts=60, groups=20)
+    table = made_up(1, texts=60, groups=30)
     for bound, point in zip((1, 0), frontier(table, QUICK), strict=True):
         found = held_out(table, QUICK.model_copy(update={"calls_per_text": bound}))
-        scores = np.where(np.isnan(found.scores), table.labels.mean(), found.scores)
-        assert point.pearson == round(pearson(scores, table.labels), 6)
+        assert point.pearson == round(pearson(np.nan_to_num(found.raw), table.labels), 6)
+        assert point.error
         assert 0 < point.error < 0.3
+
+
+@pytest.mark.parametrize("groups", [8, 20])
+def test_the_rubric_s_own_size_has_the_figure_of_the_gate(groups):
+    table = made_up(2, texts=60, groups=groups)
+    whole = np.where(np.isnan(table.values), 3.0, table.values)
+    found = replace(table, values=whole)
+    raw = held_out(found, QUICK).raw
+    gate = trust(found, np.zeros((60, len(SURFACE))), raw, raw, np.arange(60) % 5, alone={}, calls={"joint": 2}, seed=0)
+    (own,) = [point for point in frontier(found, QUICK) if point.chosen]
+    assert own.pearson == gate.standings[0].pearson.value
+
+
+def test_what_hangs_on_one_text_has_no_error():
+    table = made_up(0, texts=36, groups=12)
+    points = frontier(replace(table, labels=np.where(np.arange(36) == 7, 4.0, 3.0)), QUICK)
+    assert points
+    assert {point.error for point in points} == {None}
+    assert not any(point.within for point in points)
+
+
+def test_labels_that_are_all_the_same_give_no_point():
+    table = made_up(0, texts=36, groups=12)
+    assert frontier(replace(table, labels=np.full(36, 3.0)), QUICK) == ()
 
 
 def test_the_smallest_within_one_error_of_the_best_is_marked():

@@ -168,6 +168,24 @@ def test_among_rivals_the_mean_over_groups_counts() -> None:
     assert found.standings[0].pearson.value == pytest.approx(np.mean(within), abs=1e-6)
 
 
+@pytest.mark.parametrize("groups", [2, 4])
+def test_with_few_groups_no_difference_can_be_told(groups: int) -> None:
+    judged = table(n=40, rivals=40 // groups)
+    found = gate(judged, judged.labels)
+    for verdict in found.verdicts:
+        assert (verdict.outcome, verdict.few_groups, verdict.more_labels) == ("inconclusive", groups, None)
+        assert (verdict.difference.value or 0) > 0.1
+        assert (verdict.difference.low, verdict.difference.high) == (None, None)
+
+
+@pytest.mark.parametrize("rivals", [1, 8, 40])
+def test_enough_groups_or_texts_to_draw_tell_a_difference(rivals: int) -> None:
+    judged = table(n=40, rivals=rivals)
+    found = gate(judged, judged.labels)
+    assert found.outcome == "better"
+    assert all(verdict.few_groups is None for verdict in found.verdicts)
+
+
 @pytest.mark.parametrize(
     ("low", "high", "outcome"),
     [

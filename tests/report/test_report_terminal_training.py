@@ -7,12 +7,14 @@ import re
 import pytest
 from joint_samples import WEIGHTS, hostile_joint, joint_record, joint_trust, joint_version
 from kinds_samples import QUESTIONS
+from pages import Page
 from report_samples import printed, version, words_of
 from rich.cells import cell_len
 
+from rubriclab.report.html import training_report
 from rubriclab.report.terminal import matrix_view, training_view, version_view
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
-from rubriclab.trust import Standing
+from rubriclab.trust import Interval, Standing, Verdict
 
 HOSTILE = "[red]no markup[/red] \x1b[31mred\x1b]8;;http://x.example\x07 \u202eright\u2066 \x00 \r gone" + "W" * 120
 
@@ -20,7 +22,35 @@ HOSTILE = "[red]no markup[/red] \x1b[31mred\x1b]8;;http://x.example\x07 \u202eri
 def test_the_page_begins_with_the_verdict() -> None:
     words = words_of(training_view(joint_version()))
     assert words.startswith("news@3: Better than all surface measures by 0.28 [0.07, 0.49], on 30 held-out labels.")
-    assert "Inconclusive against direct" in words
+    assert "Beside others differences in held-out Pearson; the verdict above decides alone" in words
+
+
+def test_other_verdicts_stand_in_one_table() -> None:
+    words = words_of(training_view(joint_version()), 120)
+    assert (
+        "direct 0.09 [-0.04, 0.20] inconclusive; about 45 more labels would decide, and it points to: better" in words
+    )
+    assert "Inconclusive against" not in words
+
+
+def test_differences_without_an_interval_are_shown_with_the_reason() -> None:
+    few = tuple(
+        Verdict(against=each.against, outcome="inconclusive", difference=Interval(value=0.2), few_groups=3)
+        for each in joint_trust().verdicts
+    )
+    words = words_of(training_view(joint_version(trust=joint_trust(verdicts=few))), 120)
+    assert (
+        "difference is 0.20; too few groups (3) to tell, labels from at least 5 would, on 30 held-out labels." in words
+    )
+    assert "direct 0.20 inconclusive; too few groups (3) to tell" in words
+
+
+def test_an_unknown_error_of_a_price_is_said_to_be_so() -> None:
+    trust = joint_trust()
+    unknown = tuple(point.model_copy(update={"error": None}) for point in trust.frontier)
+    found = joint_version(trust=trust.model_copy(update={"frontier": unknown}))
+    assert "0.58 ± undefined" in words_of(training_view(found), 120)
+    assert "0.58 ± undefined" in Page(training_report(found, None)).reading
 
 
 def test_every_evaluator_has_both_figures_and_its_price_and_floors_stand_apart() -> None:
@@ -70,6 +100,13 @@ def test_criteria_stand_by_weight_with_interval_and_how_often_they_were_chosen()
     assert "3 more criteria considered and left out" in words_of(training_view(joint_version()))
 
 
+def test_the_interval_of_weights_is_called_what_it_is() -> None:
+    assert "with its jackknife interval over groups;" in words_of(training_view(joint_version()))
+    trained = joint_version(settings={"joint": {"confidence": 0.8}})
+    assert "with its 80 % jackknife interval over groups;" in words_of(training_view(trained))
+    assert "with its 80 % jackknife interval over groups;" in Page(training_report(trained, None)).reading
+
+
 def test_a_shortcut_is_marked_by_what_goes_furthest_beyond_the_raters() -> None:
     view = training_view(joint_version())
     assert "! shortcut: follows length more than the raters do" in words_of(view)
@@ -78,7 +115,7 @@ def test_a_shortcut_is_marked_by_what_goes_furthest_beyond_the_raters() -> None:
 
 
 def test_what_leaving_out_shortcuts_cost_is_said_where_it_was_asked_for() -> None:
-    assert "at the cost of 0.03 in held-out Pearson" in words_of(
+    assert "which cost 0.03 in held-out Pearson over all texts" in words_of(
         training_view(joint_version(trust=joint_trust(forgone=0.03)))
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rubriclab.report.verdicts import headline, sentence
+from rubriclab.report.verdicts import headline, outcome, sentence
 from rubriclab.trust import Interval, Standing, Trust, Verdict
 
 
@@ -25,16 +25,32 @@ def verdict(outcome: Any, value: float, low: float, high: float, against: str = 
         ),
         (
             verdict("inconclusive", 0.1, -0.05, 0.25, more_labels=60),
-            "Inconclusive against direct: the difference is 0.10 [-0.05, 0.25]; about 60 more labels would decide.",
+            "Inconclusive against direct: the difference is 0.10 [-0.05, 0.25]; about 60 more labels would decide, "
+            "and it points to: better.",
         ),
         (
             verdict("inconclusive", 0.1, -0.01, 0.25, more_labels=1),
-            "Inconclusive against direct: the difference is 0.10 [-0.01, 0.25]; about 1 more label would decide.",
+            "Inconclusive against direct: the difference is 0.10 [-0.01, 0.25]; about 1 more label would decide, "
+            "and it points to: better.",
         ),
         (
             verdict("inconclusive", 0.02, -0.5, 0.5, "constant"),
             "Inconclusive against a constant, which says the same of every text: the difference is 0.02 "
             "[-0.50, 0.50]; not even 10,000 more labels would decide.",
+        ),
+        (
+            verdict("inconclusive", -0.1, -0.3, 0.1, more_labels=60),
+            "Inconclusive against direct: the difference is -0.10 [-0.30, 0.10]; about 60 more labels would decide, "
+            "and it points to: not better.",
+        ),
+        (
+            verdict("inconclusive", 0.02, -0.1, 0.1, more_labels=60),
+            "Inconclusive against direct: the difference is 0.02 [-0.10, 0.10]; about 60 more labels would decide.",
+        ),
+        (
+            Verdict(against="direct", outcome="inconclusive", difference=Interval(value=0.4), few_groups=3),
+            "Inconclusive against direct: the difference is 0.40; too few groups (3) to tell, labels from at least 5 "
+            "would.",
         ),
         (
             Verdict(against="direct", outcome="inconclusive", difference=Interval(value=None)),
@@ -44,6 +60,29 @@ def verdict(outcome: Any, value: float, low: float, high: float, against: str = 
 )
 def test_a_verdict_says_what_it_rests_on(found: Verdict, said: str) -> None:
     assert sentence(found) == said
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (verdict("better", 0.21, 0.05, 0.38), "better"),
+        (verdict("not better", -0.1, -0.21, 0.04), "not better"),
+        (
+            verdict("inconclusive", -0.1, -0.3, 0.1, more_labels=60),
+            "inconclusive; about 60 more labels would decide, and it points to: not better",
+        ),
+        (
+            Verdict(against="direct", outcome="inconclusive", difference=Interval(value=0.4), few_groups=3),
+            "inconclusive; too few groups (3) to tell, labels from at least 5 would",
+        ),
+        (
+            Verdict(against="direct", outcome="inconclusive", difference=Interval(value=None), few_groups=3),
+            "cannot be compared",
+        ),
+    ],
+)
+def test_an_outcome_leaves_the_figures_to_the_table(found: Verdict, said: str) -> None:
+    assert outcome(found) == said
 
 
 def test_the_headline_tells_the_number_of_labels() -> None:

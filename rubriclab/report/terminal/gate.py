@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 
 from rubriclab.report import training, wording
 from rubriclab.report.terminal.parts import QUIET, columns, figured, heading, text
-from rubriclab.report.verdicts import headline, sentence
+from rubriclab.report.verdicts import headline, outcome
 from rubriclab.trust import Trust
 
 # Two figures of this width, and the calls, leave enough of 80 columns for a name.
@@ -16,19 +16,27 @@ ONE_LINE = len("-0.12 [-0.41, 0.53]")
 
 
 def gate_view(ref: str, trust: Trust) -> RenderableType:
-    """Return the verdicts on the version `ref`, and below them what everybody reached on the same labels."""
+    """Return the verdict on the version `ref`, and below it what everybody reached on the same labels."""
     return Group(*_lines(ref, trust))
 
 
 def _lines(ref: str, trust: Trust) -> Iterator[RenderableType]:
     yield text(f"{ref}: {headline(trust)}", "bold")
-    for verdict in trust.verdicts[1:]:
-        yield text(sentence(verdict))
+    if trust.verdicts[1:]:
+        yield heading("Beside others", "differences in held-out Pearson; the verdict above decides alone")
+        yield _beside(trust)
     yield heading("Agreement with people", "held out")
     yield _table(trust)
     yield ""
     yield text(training.basis(trust), QUIET)
     yield text(training.optimism(trust))
+
+
+def _beside(trust: Trust) -> RenderableType:
+    table = columns("", "difference", "outcome", numeric=("difference",))
+    for verdict in trust.verdicts[1:]:
+        table.add_row(*map(text, (verdict.against, wording.estimate(verdict.difference), outcome(verdict))))
+    return table
 
 
 def _table(trust: Trust) -> RenderableType:

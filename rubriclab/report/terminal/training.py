@@ -53,8 +53,8 @@ def _criteria(version: Version) -> Iterator[RenderableType]:
     yield table
     yield ""
     yield text(
-        "weight: share of the whole, with a bootstrap interval; chosen: share of the resamples of the training groups "
-        "in which it was chosen; alone: its own Pearson correlation with the training labels.",
+        f"weight: share of the whole, with its {training.weight_interval(version)}; chosen: share of the resamples of "
+        "the training groups in which it was chosen; alone: its own Pearson correlation with the training labels.",
         QUIET,
     )
     left = sum(len(part.dropped) for part in version.rubric.parts)
@@ -86,7 +86,7 @@ def _frontier(points: Sequence[FrontierPoint]) -> Iterator[RenderableType]:
     yield heading("Accuracy at a price", "held-out Pearson, with its standard error")
     table = columns("calls/text", "Pearson", "asked", "", numeric=("calls/text", "Pearson"))
     for point in points:
-        pearson = f"{wording.figure(point.pearson)} ± {point.error:.2f}"
+        pearson = f"{wording.figure(point.pearson)} ± {wording.figure(point.error)}"
         cells = (training.calls(point.calls), pearson, training.criteria_and_parts(point), training.marks(point))
         table.add_row(*map(text, cells))
     yield table
