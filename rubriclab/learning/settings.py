@@ -34,8 +34,8 @@ class JointSettings(BaseModel):
     """Parts of which each is left out of a training of its own, methods and all, to tell what the rubric is worth: true
     where few groups make the usual way too strict, at the price of about as many trainings. 0 uses the usual way."""
 
-    resamples: Whole = Field(500, ge=100, le=10_000)
-    """Bootstrap resamples of the groups behind the intervals of weights."""
+    resamples: Whole = Field(200, ge=100, le=10_000)
+    """Bootstrap resamples of the groups, by which it is told how often each criterion is chosen."""
 
     confidence: Number = Field(0.9, gt=0.5, lt=1)
     """Of the intervals of single texts and of weights."""
