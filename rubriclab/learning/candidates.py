@@ -21,7 +21,7 @@ from rubriclab.data.example import Example
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.naming import every_criterion, renamed, unique_names
-from rubriclab.learning.table import BoolArray, Table
+from rubriclab.learning.table import Table, candidate_table
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import Estimate
 from rubriclab.methods.jointly import at_most as jointly_at_most
@@ -29,7 +29,6 @@ from rubriclab.methods.jointly import can_join, judge_all
 from rubriclab.methods.method import Learned, Lesson, Method, Progress, Rated, silent
 from rubriclab.methods.names import PartName
 from rubriclab.rubric import Criterion, Dropped, Part
-from rubriclab.stats.correlation import FloatArray
 from rubriclab.training_record import Candidate, Cell
 
 # What differs from a method's own defaults where its criteria are candidates among others; a user's settings win.
@@ -67,8 +66,6 @@ class Candidates:
             kept yet; their ids are unique over all parts.
         cells: what was found of each text by each candidate.
         parts: as each method would keep them, with these ids.
-        fitted: by method, the texts' scores by its own part, in the order of `examples`; NaN where missing.
-        reselected: the same, but each group's by what the other groups' labels alone would have chosen.
         notes: what the user should be told, with the method's name before it.
     """
 
@@ -76,8 +73,6 @@ class Candidates:
     candidates: tuple[Candidate, ...]
     cells: tuple[tuple[Cell, ...], ...]
     parts: tuple[Part, ...]
-    fitted: Mapping[PartName, FloatArray]
-    reselected: Mapping[PartName, FloatArray]
     notes: tuple[str, ...] = ()
 
     @functools.cached_property
@@ -91,18 +86,14 @@ class Candidates:
 
     def table(self, assignment: Assignment, ask: Ask) -> Table:
         """Return the candidates' scores as numbers, with what choosing and weighing need to know of them."""
-        criteria = [candidate.criterion for candidate in self.candidates]
         aspect = assignment.aspect.name
         rows = [[np.nan if cell.score is None else cell.score for cell in row] for row in self.cells]
-        return Table(
-            values=np.array(rows, dtype=float).reshape(len(self.examples), len(criteria)),
-            labels=np.array([example.scores[aspect] for example in self.examples], dtype=float),
-            groups=tuple(example.group for example in self.examples),
-            methods=tuple(candidate.method for candidate in self.candidates),
-            signed=np.array([criterion.kind == "measure" for criterion in criteria], dtype=bool),
-            unit=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
+        return candidate_table(
+            self.candidates,
+            np.array(rows, dtype=float).reshape(len(self.examples), len(self.candidates)),
+            np.array([example.scores[aspect] for example in self.examples], dtype=float),
+            texts=[(example.id, example.group) for example in self.examples],
             bundles=self.bundles(ask),
-            seen=self._seen(),
             scale=assignment.scale,
         )
 
@@ -141,18 +132,6 @@ class Candidates:
                 dropped = _dropped(part, kept, reasons or {})
                 found.append(part.model_copy(update={"criteria": chosen, "dropped": dropped}))
         return tuple(found)
-
-    def _seen(self) -> BoolArray:
-        """Return which labels had a part in which candidate, shape (texts, candidates).
-
-        Whole groups count: who has seen one of the texts about a source has seen the source as well.
-        """
-        group = {example.id: example.group for example in self.examples}
-        seen = np.zeros((len(self.examples), len(self.candidates)), dtype=bool)
-        for column, candidate in enumerate(self.candidates):
-            groups = {group[name] for name in candidate.made_from}
-            seen[:, column] = [example.group in groups for example in self.examples]
-        return seen
 
 
 async def find_candidates(
@@ -244,8 +223,6 @@ def _side_by_side(examples: Sequence[Example], found: Sequence[Learned]) -> Cand
         candidates=tuple(candidates),
         cells=tuple(zip(*columns, strict=True)),
         parts=tuple(parts),
-        fitted={each.part.method: _aligned(each, each.scores, texts) for each in found},
-        reselected={each.part.method: _aligned(each, each.reselected, texts) for each in found},
         notes=tuple(f"{each.part.method}: {note}" for each in found for note in each.notes),
     )
 
@@ -271,11 +248,6 @@ def _cells(learned: Learned, place: int, texts: Sequence[Example]) -> list[Cell]
 
 def _cell(rated: Rated) -> Cell:
     return Cell(score=rated.score, reason=rated.reason, applies=rated.applies)
-
-
-def _aligned(learned: Learned, scores: FloatArray, texts: Sequence[Example]) -> FloatArray:
-    by_id = dict(zip(learned.examples, scores.tolist(), strict=True))
-    return np.array([by_id.get(text.id, np.nan) for text in texts], dtype=float)
 
 
 def _bundle(criterion: Criterion, part: Part) -> str:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from rubriclab.data.scale import Scale
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.training_record import Candidate
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -71,3 +72,44 @@ class Table:
         shares = self.scale.low + self.scale.width * self.values
         points: FloatArray = np.where(self.unit, shares, self.values)
         return points
+
+
+def candidate_table(
+    candidates: Sequence[Candidate],
+    values: FloatArray,
+    labels: FloatArray,
+    *,
+    texts: Sequence[tuple[str, str]],
+    bundles: Sequence[str],
+    scale: Scale,
+) -> Table:
+    """Return the scores of labelled texts by candidates as numbers, with what choosing and weighing need to know.
+
+    Args:
+        values, labels: as in `Table`.
+        texts: id and group of each.
+        bundles: of each candidate.
+    """
+    criteria = [candidate.criterion for candidate in candidates]
+    return Table(
+        values=values,
+        labels=labels,
+        groups=tuple(group for _, group in texts),
+        methods=tuple(candidate.method for candidate in candidates),
+        signed=np.array([criterion.kind == "measure" for criterion in criteria], dtype=bool),
+        unit=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
+        bundles=tuple(bundles),
+        seen=_seen(candidates, texts),
+        scale=scale,
+    )
+
+
+def _seen(candidates: Sequence[Candidate], texts: Sequence[tuple[str, str]]) -> BoolArray:
+    """Return which labels had a part in which candidate, shape (texts, candidates).
+
+    Whole groups count: who has seen one of the texts about a source has seen the source as well.
+    """
+    of = dict(texts)
+    groups = np.array([group for _, group in texts], dtype=object)
+    columns = [np.isin(groups, [of[name] for name in candidate.made_from]) for candidate in candidates]
+    return np.array(columns, dtype=bool).reshape(len(candidates), len(texts)).T

@@ -7,8 +7,8 @@ import numpy as np
 from rubriclab.data.example import Example
 from rubriclab.learning.floor import SURFACE, measure_values
 from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.shortcuts import shortcut_columns
-from rubriclab.learning.table import BoolArray, Table
+from rubriclab.learning.table import Table, candidate_table
+from rubriclab.learning.unseen import allowed_columns
 from rubriclab.rubric import Provenance, Rubric
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.training_record import RecordedText, TrainingRecord
@@ -16,16 +16,12 @@ from rubriclab.training_record import RecordedText, TrainingRecord
 
 def recorded_table(record: TrainingRecord, rubric: Rubric) -> Table:
     """Return the labelled texts by all candidate criteria; what a call costs is not known of them."""
-    criteria = [candidate.criterion for candidate in record.candidates]
-    return Table(
-        values=record.matrix,
-        labels=np.array([text.label for text in record.texts], dtype=float),
-        groups=tuple(text.group for text in record.texts),
-        methods=tuple(candidate.method for candidate in record.candidates),
-        signed=np.array([criterion.kind == "measure" for criterion in criteria], dtype=bool),
-        unit=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
-        bundles=("",) * len(criteria),
-        seen=_seen(record),
+    return candidate_table(
+        record.candidates,
+        record.matrix,
+        np.array([text.label for text in record.texts], dtype=float),
+        texts=[(text.id, text.group) for text in record.texts],
+        bundles=("",) * len(record.candidates),
         scale=rubric.scale,
     )
 
@@ -51,10 +47,9 @@ def eligible(record: TrainingRecord, rubric: Rubric, provenance: Provenance) -> 
     if provenance.settings.get("joint", {}).get("calls_per_text"):
         asked = {part.method for part in rubric.parts}
         columns = [place for place in columns if table.methods[place] in asked]
-    if trained.no_shortcuts:
-        marked = shortcut_columns(table, measure_values([_example(text) for text in record.texts], SURFACE))
-        columns = [place for place in columns if place not in marked] or columns
-    return table.columns(columns)
+    surface = measure_values([_example(text) for text in record.texts], SURFACE)
+    allowed = allowed_columns(table, surface, trained, provenance.seed)
+    return table.columns([place for place in columns if place in allowed] or columns)
 
 
 def _example(text: RecordedText) -> Example:
@@ -66,13 +61,3 @@ def own_values(record: TrainingRecord, rubric: Rubric) -> FloatArray:
     place = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates)}
     terms = rubric.combination.terms if rubric.combination else ()
     return record.matrix[:, [place[term.criterion] for term in terms]]
-
-
-def _seen(record: TrainingRecord) -> BoolArray:
-    """Return the labels that had a part in a candidate, and the others of their groups, which share a source."""
-    group = {text.id: text.group for text in record.texts}
-    seen = np.zeros((len(record.texts), len(record.candidates)), dtype=bool)
-    for column, candidate in enumerate(record.candidates):
-        groups = {group[name] for name in candidate.made_from}
-        seen[:, column] = [text.group in groups for text in record.texts]
-    return seen

@@ -48,5 +48,5 @@ def test_without_a_store_the_users_data_folder_holds_one(rubriclab: Commands) ->
     store = rubriclab.folder / ".local/share/rubriclab/store.db"
     bare("list")
     assert not store.exists(), "looking makes no store"
-    bare("learn", LABELLED, "--task", "summarization", "--aspect", "coherence")
+    bare("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--method", "direct")
     assert store.is_file()

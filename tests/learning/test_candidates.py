@@ -117,15 +117,6 @@ async def test_texts_shown_beside_others_have_no_score_and_count_as_seen():
     assert len(shown) == 3
     for text, row in zip(found.examples, found.cells, strict=True):
         assert (row[place].reason == NOT_JUDGED) == (row[place].score is None) == (text.id in shown)
-    assert np.isnan(found.fitted["few_shot"]).sum() == 3
-
-
-async def test_scores_by_each_method_alone_come_along_in_the_order_of_the_texts():
-    found, learned = await found_by(*plans("hypoeval", "surface")), await alone("hypoeval")
-    for name in ("fitted", "reselected"):
-        own = dict(zip(learned.examples, getattr(learned, "scores" if name == "fitted" else name), strict=True))
-        np.testing.assert_array_equal(getattr(found, name)["hypoeval"], [own[text.id] for text in found.examples])
-    assert np.isnan(found.fitted["surface"]).all()
 
 
 async def test_in_a_joint_training_every_hypothesis_is_rated_on_every_text():
