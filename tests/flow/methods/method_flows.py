@@ -16,11 +16,11 @@ from server import RunningServer
 
 Turns = list[dict[str, str]]
 
-METHODS = ("checkeval", "seeval", "seal", "dcr", "direct", "few_shot", "geval", "analyze_rate")
+# `direct` stands for `few_shot` and `analyze_rate`, which differ from it in what the judge is shown alone.
+METHODS = ("checkeval", "seeval", "seal", "dcr", "direct", "geval")
 every_method = pytest.mark.parametrize("method", METHODS)
 # These two ask as `direct` does, in other words: where it is about replies and not about words, it stands for them.
-OF_ANOTHER_KIND = tuple(method for method in METHODS if method not in ("few_shot", "analyze_rate"))
-every_kind = pytest.mark.parametrize("method", OF_ANOTHER_KIND)
+every_kind = pytest.mark.parametrize("method", METHODS)
 LEARNED_FROM, SCORED = 12, 6
 RECORDING = "recording.jsonl"
 # Two failures after which the server is asked again at once.

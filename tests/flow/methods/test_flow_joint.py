@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
-import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,33 +20,16 @@ SET = tuple(f"--set={name}.{value}" for name in ("checkeval", "seeval") for valu
 # What the rubric asks about one text: all hypotheses, all questions, the explained score and the direct one.
 MOST_CALLS = 4
 # How far the lives of a run that is killed get, in shares of the whole; the first ends with its first request.
-LIVES = (0.0, 0.3, 0.6, 0.9)
+LIVES = (0.0, 0.4, 0.9)
 
 
 def reply(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-    """Answer HypoEval's prompts as its own brain does, all others as theirs, and those about everything at once by lot.
-
-    Which one a prompt is shows in the entries that its reply consists of.
-    """
+    """Answer HypoEval's prompts as its own brain does, and all others as theirs, told by the last field of a reply."""
     question = methods_brain.question_in(messages, body)
-    fields = list(question.form)
-    if fields == ["ratings", "answers", "scores"]:
-        return json.dumps({field: _entries(question.text, field) for field in fields})
-    own = fields[-1] in ("hypotheses", "ratings") or (fields[-1] == "same_as" and "hypothes" in question.text)
-    return (hypoeval_brain if own else methods_brain).reply(messages, body)
-
-
-def _entries(text: str, field: str) -> list[dict[str, Any]]:
-    """Return an entry for each id in brackets under the heading of `field`; scores hang on id and text alone."""
-    heading = {"ratings": "Criteria", "answers": "Questions", "scores": "Scores of the whole"}[field]
-    section = re.search(
-        rf"^{heading}\..*?(?=^(?:Questions|Scores of the whole)\.|^Return one entry)", text, re.M | re.S
+    own = question.verdict in ("hypotheses", "ratings") or (
+        question.verdict == "same_as" and "hypothes" in question.text
     )
-    ids = re.findall(r"^\[([\w.'-]+)\] ", section.group(0), re.MULTILINE) if section else []
-    lot = {name: random.Random(f"{name} {text}") for name in ids}
-    if field == "answers":
-        return [{"question": name, "reason": "by lot", "answer": lot[name].choice(["yes", "no"])} for name in ids]
-    return [{"criterion": name, "reasoning": "by lot", "score": lot[name].randint(1, 5)} for name in ids]
+    return (hypoeval_brain if own else methods_brain).reply(messages, body)
 
 
 def learning(commands: Commands, *more: object) -> tuple[object, ...]:
@@ -195,13 +176,3 @@ def test_an_exported_rubric_scores_alike_where_it_is_imported_and_takes_no_text_
     assert [(row["score"], row["interval"]) for row in scored] == [(r["score"], r["interval"]) for r in joint.scores]
     labelled = (joint.folder / "texts.jsonl").read_text() if (joint.folder / "texts.jsonl").exists() else ""
     assert not any(json.loads(line)["output"] in joint.pack for line in labelled.splitlines())
-
-
-def test_everything_in_one_call_takes_one_request_a_text(server: RunningServer, asking: Commands) -> None:
-    done = asking(*learning(asking, "--set=joint.ask=in one call"))
-    assert done.code == 0, done.err
-    before = server.requests.total()
-    rows = asking("score", "-", "--rubric", "news", stdin=some_texts()).rows
-    assert server.requests.total() - before == SCORED
-    assert done.json["trust"]["standings"][0]["calls"] == 1
-    assert all(row["unscored"] is None for row in rows)

@@ -33,9 +33,7 @@ LEARNING = {
     # Two explanations and all texts by each; two rewritings, each with the other half's texts; a last one, with all.
     "seeval": lambda asked: asked == 2 * (1 + LEARNED_FROM) + 2 * (1 + LEARNED_FROM // 2) + 1 + LEARNED_FROM,
     "direct": lambda asked: asked == LEARNED_FROM,
-    "few_shot": lambda asked: asked == LEARNED_FROM - 3,
     "geval": lambda asked: asked == 1 + LEARNED_FROM,
-    "analyze_rate": lambda asked: asked == LEARNED_FROM,
     # A proposal, and the facts of two sources besides.
     "seal": lambda asked: asked == 1 + BY_FACTS * LEARNED_FROM + 2,
     "dcr": lambda asked: asked == 2 * LEARNED_FROM,
@@ -46,9 +44,7 @@ SHOWN = {
     "checkeval": "questions in 2 sub-dimensions",
     "seeval": HINT,
     "direct": "How well the summary works as one piece",
-    "few_shot": "ferry::",
     "geval": f"2. Consider {HINT}.",
-    "analyze_rate": "How well the summary works as one piece",
     "seal": "Asked of each single fact that the text states, beside its source; the judge weighs the questions",
     "dcr": "Asked of each sentence, beside its source.",
 }
