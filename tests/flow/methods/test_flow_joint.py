@@ -176,3 +176,13 @@ def test_an_exported_rubric_scores_alike_where_it_is_imported_and_takes_no_text_
     assert [(row["score"], row["interval"]) for row in scored] == [(r["score"], r["interval"]) for r in joint.scores]
     labelled = (joint.folder / "texts.jsonl").read_text() if (joint.folder / "texts.jsonl").exists() else ""
     assert not any(json.loads(line)["output"] in joint.pack for line in labelled.splitlines())
+
+
+def test_the_gate_says_in_its_exit_code_what_learning_found_and_so_does_learning_when_asked(
+    joint: Joint, learned: Commands
+) -> None:
+    code = {"better": 0, "not better": 1, "inconclusive": 3}[joint.result["trust"]["verdicts"][0]["outcome"]]
+    assert learned("gate", "news").code == code
+    assert learned(*learning(learned, "--gate")).code == code
+    assert learned("tag", "news", "production").code == (1 if code else 0)
+    assert learned("tag", "news", "production", "--force").code == 0
