@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab import __version__
 from rubriclab.combination import Combination, Conformal, Term
 from rubriclab.data.assignment import Assignment
-from rubriclab.data.example import data_digest, named_annotations, text_digest
+from rubriclab.data.example import named_annotations
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.calibration import bounds, conformal
@@ -32,7 +31,7 @@ from rubriclab.learning.refitting import agreement_errors, fisher_interval
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.shortcuts import shortcuts
 from rubriclab.learning.table import Table
-from rubriclab.learning.train import Trained, interval_of, training_agreement
+from rubriclab.learning.train import Trained, interval_of, origins, training_agreement
 from rubriclab.learning.unseen import Unseen, allowed_columns, relearned, reweighed
 from rubriclab.methods.estimate import Estimate
 from rubriclab.methods.jointly import TEMPLATE
@@ -82,22 +81,13 @@ async def train(
     rubric = study.rubric()
     say(f"{len(rubric.criteria)} of {len(found.candidates)} criteria kept", 1.0)
     provenance = Provenance(
-        judge=judge.name,
-        generator=generator.name,
-        judge_address=judge.identity.get("address"),
-        generator_address=generator.identity.get("address"),
-        snapshots=tuple(sorted(snapshots())),
+        **origins(found.examples, assignment.aspect.name, judge, generator, snapshots()),
         settings=_settings(plans, settings),
         prompts=prompts_digest(sorted({name for plan in plans for name in plan.method.prompts} | {TEMPLATE})),
-        data=data_digest(found.examples, assignment.aspect.name),
-        examples=tuple(example.id for example in found.examples),
-        groups=tuple(sorted({example.group for example in found.examples})),
-        texts=tuple(sorted(text_digest(example) for example in found.examples)),
         seed=seed,
         agreement=study.agreement,
         floor=best_measure(found.examples, assignment.aspect.name),
         trust=study.trust,
-        version=__version__,
     )
     return Trained(rubric, provenance, (*found.notes, *study.notes), study.record(rubric))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
@@ -63,23 +64,32 @@ async def train(
     by_id = {example.id: example for example in examples}
     ordered = [by_id[name] for name in learned.examples]
     provenance = Provenance(
-        judge=judge.name,
-        generator=generator.name,
-        judge_address=judge.identity.get("address"),
-        generator_address=generator.identity.get("address"),
-        snapshots=tuple(sorted(snapshots())),
+        **origins(examples, assignment.aspect.name, judge, generator, snapshots()),
         settings={method.name: settings.model_dump(mode="json")},
         prompts=prompts_digest(method.prompts),
-        data=data_digest(examples, assignment.aspect.name),
-        examples=tuple(sorted(by_id)),
-        groups=tuple(sorted({example.group for example in examples})),
-        texts=tuple(sorted(text_digest(example) for example in examples)),
         seed=seed,
         agreement=_training_agreement(learned, ordered, assignment.aspect.name) if ordered else None,
         floor=best_measure(ordered, assignment.aspect.name) if ordered else None,
-        version=__version__,
     )
     return Trained(rubric, provenance, learned.notes)
+
+
+def origins(
+    examples: Sequence[Example], aspect: str, judge: Judge, generator: Judge, snapshots: Iterable[str]
+) -> dict[str, Any]:
+    """Return those fields of a provenance that say who asked, and what was learned from."""
+    return {
+        "judge": judge.name,
+        "generator": generator.name,
+        "judge_address": judge.identity.get("address"),
+        "generator_address": generator.identity.get("address"),
+        "snapshots": tuple(sorted(snapshots)),
+        "data": data_digest(examples, aspect),
+        "examples": tuple(sorted(example.id for example in examples)),
+        "groups": tuple(sorted({example.group for example in examples})),
+        "texts": tuple(sorted(text_digest(example) for example in examples)),
+        "version": __version__,
+    }
 
 
 def training_agreement(
