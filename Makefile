@@ -28,6 +28,8 @@ demo: $(STAMP)
 	$(BIN)/rubriclab export news-coherence -o demo/news-coherence.json
 	@echo "Done: read demo/rubric.html and demo/report.html in a browser, demo/scores.jsonl in an editor."
 
+# Bytecode is kept: every worker and every command started by a test would else compile the package anew.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS)
 

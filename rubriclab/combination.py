@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from rubriclab.data.scale import Scale
-from rubriclab.frozen import Frozen
+from rubriclab.frozen import Extended, Frozen
 from rubriclab.stats.conformal import error_bound, expected_error
 from rubriclab.stats.correlation import FloatArray
 
@@ -100,7 +100,7 @@ class Conformal(Frozen):
     confidence: float = Field(0.9, gt=0, lt=1)
 
 
-class Combination(Frozen):
+class Combination(Extended):
     """One score from many criteria.
 
     Attributes:
@@ -109,13 +109,18 @@ class Combination(Frozen):
         terms: one for each criterion of the rubric.
         calibration: onto the raters' scale.
         conformal: where intervals come from; `None` where there were too few texts to tell.
+        onto: the scale that scores are given on, where it is not the one that criteria are asked on: from there they
+            are moved in a straight line, end to end.
     """
+
+    added: ClassVar[frozenset[str]] = frozenset({"onto"})
 
     recipe: str
     ask: Ask = "by method"
     terms: tuple[Term, ...] = Field(min_length=1)
     calibration: Calibration
     conformal: Conformal | None = None
+    onto: Scale | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +152,26 @@ def combine(combination: Combination, scores: Mapping[str, float | None], scale:
 
     Args:
         scores: by criterion; `None` where it was asked in vain, no entry where it cannot be asked of this text.
+        scale: what criteria are asked on.
     """
     z = standardised(combination, scores)
     if _too_little(combination, scores, z):
         return Combined(None, None, None, {})
-    parts = {term.criterion: term.weight * z.get(term.criterion, 0.0) for term in combination.terms}
+    parts = _parts(combination, z)
     raw = math.fsum(parts.values())
     value = _clipped(combination.calibration(raw), scale)
-    per_raw = _slope(combination.calibration, raw, scale)
+    given_on = combination.onto or scale
+    per_raw = _slope(combination.calibration, raw, scale) * given_on.width / scale.width
     low, high = _interval(combination, value, z, scale)
     shares = {criterion: _rounded(part * per_raw) for criterion, part in parts.items()}
-    return Combined(_rounded(value), low, high, shares)
+    score, low, high = (None if end is None else _rounded(scale.moved_to(given_on, end)) for end in (value, low, high))
+    return Combined(score, low, high, shares)
+
+
+def raw_value(combination: Combination, scores: Mapping[str, float | None]) -> float | None:
+    """Return the weighted sum of a text's standardised scores, `None` where `combine` gives no score."""
+    z = standardised(combination, scores)
+    return None if _too_little(combination, scores, z) else math.fsum(_parts(combination, z).values())
 
 
 def standardised(combination: Combination, scores: Mapping[str, float | None]) -> dict[str, float]:
@@ -182,6 +196,10 @@ def disagreement(weights: FloatArray, z: FloatArray) -> FloatArray:
     turned = np.nan_to_num(z) * np.sign(weights)
     around = turned - (shares * turned).sum(axis=1, keepdims=True)
     return np.asarray(np.sqrt((shares * np.square(around)).sum(axis=1)) + np.isnan(z) @ sizes)
+
+
+def _parts(combination: Combination, z: Mapping[str, float]) -> dict[str, float]:
+    return {term.criterion: term.weight * z.get(term.criterion, 0.0) for term in combination.terms}
 
 
 def _too_little(combination: Combination, scores: Mapping[str, float | None], z: Mapping[str, float]) -> bool:
@@ -211,7 +229,7 @@ def _interval(
     row = np.array([[z.get(term.criterion, math.nan) for term in combination.terms]])
     expected = float(expected_error(disagreement(weights, row), conformal.unrest)[0])
     half = error_bound(conformal.errors, conformal.confidence) * expected
-    return _rounded(_clipped(value - half, scale)), _rounded(_clipped(value + half, scale))
+    return _clipped(value - half, scale), _clipped(value + half, scale)
 
 
 def _rounded(value: float) -> float:

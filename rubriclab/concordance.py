@@ -172,21 +172,21 @@ def concordance(
         ValueError: fewer than two judges or bins, or scores that are not those of the examples.
     """
     _check(examples, scored, bins)
-    bins = bins or len(rubric.scale.anchors())
+    bins = bins or len(rubric.scores_on.anchors())
     drawing = _Drawing.of(examples, resamples, seed)
     scores = {judge: _values(rows) for judge, rows in scored.items()}
     answers = _answers(rubric, scored)
     kinds = [[answer for answer in answers if answer.kind == kind] for kind in get_args(Kind)]
     return Concordance(
         aspect=rubric.aspect.name,
-        scale=rubric.scale,
+        scale=rubric.scores_on,
         bins=bins,
         texts=len(examples),
         groups=len({example.group for example in examples}),
         resampled=drawing.unit,
         judges=tuple(_judge(judge, values) for judge, values in scores.items()),
         pairs=tuple(_pair(*names, scores, drawing) for names in combinations(scores, 2)),
-        scores=_score_agreement(np.stack(list(scores.values())), rubric.scale, bins, drawing),
+        scores=_score_agreement(np.stack(list(scores.values())), rubric.scores_on, bins, drawing),
         criteria=tuple(_criterion(answer, rubric.scale, bins, drawing) for answer in answers),
         pooled=tuple(_criterion(_pooled(some), rubric.scale, bins, drawing) for some in kinds if len(some) > 1),
     )

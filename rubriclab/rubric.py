@@ -203,6 +203,11 @@ class Rubric(Extended):
         return digest(self.model_dump(mode="json"))
 
     @property
+    def scores_on(self) -> Scale:
+        """The scale that texts' scores are on; criteria are asked on `scale`, which may be another one."""
+        return (self.combination and self.combination.onto) or self.scale
+
+    @property
     def criteria(self) -> tuple[Criterion, ...]:
         """All criteria, part by part."""
         return tuple(criterion for part in self.parts for criterion in part.criteria)
@@ -237,6 +242,25 @@ class Floor(Frozen):
     pearson: float
 
 
+Action = Literal["reuse", "recalibrate", "reweight", "reselect", "relearn"]
+
+
+class Transferred(Frozen):
+    """How a version came from its parent, where it was carried over to other texts or another judge.
+
+    Attributes:
+        action: what was learned anew.
+        judge, aspect, data: the parent's, as in its own provenance and rubric.
+        labels: of the new texts, that had a part in it.
+    """
+
+    action: Action
+    judge: str
+    aspect: str
+    data: str
+    labels: int
+
+
 class Provenance(Extended):
     """What a version was made of and by.
 
@@ -251,10 +275,11 @@ class Provenance(Extended):
         texts: digests of the texts learned from, sorted: a text is known again under any id.
         floor: the best surface measure on the training labels; `None` if none tracks them.
         trust: what the gate found, for a rubric of several methods.
+        transfer: how it came from its parent, for a rubric that was carried over.
         version: of this package.
     """
 
-    added = frozenset({"trust"})
+    added = frozenset({"trust", "transfer"})
 
     judge: str
     generator: str
@@ -271,6 +296,7 @@ class Provenance(Extended):
     agreement: TrainingAgreement | None = None
     floor: Floor | None = None
     trust: Trust | None = None
+    transfer: Transferred | None = None
     version: str
 
     @functools.cached_property

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from pydantic import Field
 
+from rubriclab.data.example import Example
 from rubriclab.digest import digest
 from rubriclab.frozen import Frozen
 from rubriclab.methods.names import PartName
@@ -38,6 +39,11 @@ class RecordedText(Frozen):
     predicted: float | None = None
     low: float | None = None
     high: float | None = None
+
+    @property
+    def example(self) -> Example:
+        """The text as a row, without its label."""
+        return Example(self.id, self.output, self.group, self.source, self.context, self.reference)
 
 
 class Cell(Frozen):

@@ -16,7 +16,7 @@ from sharing import Sharing, longest_first
 from rubriclab.judges import close_connections
 
 # A run of the tests says the same about the same code every time; a test that has need of more examples says so.
-hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=50)
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=30)
 hypothesis.settings.load_profile("repeatable")
 
 

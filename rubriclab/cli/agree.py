@@ -114,7 +114,8 @@ def _examples(texts: str, given: Mapping[str, Any]) -> tuple[Example, ...]:
 
 
 def _say_most(version: Version, examples: Sequence[Example], names: Sequence[str], given: Mapping[str, Any]) -> None:
-    from rubriclab.cli.dry_run import say_most, scoring_at_most
+    from rubriclab.cli.dry_run import say_most
+    from rubriclab.scoring.estimate import scoring_at_most
 
     most = scoring_at_most(version.rubric, examples)
     roles = {f"judge {number}": name for number, name in enumerate(names, start=1)}

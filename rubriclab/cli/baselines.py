@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -43,7 +43,8 @@ class Wanted:
     @property
     def lesson(self) -> Lesson:
         """What it is made from: nothing but the texts it shows, if it shows any."""
-        return Lesson(self.shown, assignment_of(self.like.rubric))
+        rubric = self.like.rubric
+        return Lesson(self.shown, replace(assignment_of(rubric), scale=rubric.scores_on))
 
     def at_most(self, texts: Sequence[Example]) -> Estimate:
         """Return the most that making it and scoring `texts` asks."""
@@ -85,7 +86,7 @@ def wanted_baselines(
     first: dict[str, Version] = {}
     for version in versions:
         rubric = version.rubric
-        like = first.setdefault(f"{rubric.task} {rubric.aspect} {rubric.scale}", version)
+        like = first.setdefault(f"{rubric.task} {rubric.aspect} {rubric.scores_on}", version)
         if like is version:
             for name, chosen in settings.items():
                 shown = _shown(version, given, chosen) if name == "few_shot" else ()
@@ -120,7 +121,7 @@ def _shown(version: Version, given: Mapping[str, Any], settings: BaseModel) -> t
     aspect = version.rubric.aspect.name
     rows = read(given["labelled"], parse_mapping(given["mapping"]) if given["mapping"] else NATIVE)
     usable = labelled((row for row in rows if isinstance(row, Example)), aspect)
-    inside = [example for example in usable if version.rubric.scale.contains(example.scores[aspect])]
+    inside = [example for example in usable if version.rubric.scores_on.contains(example.scores[aspect])]
     if not inside:
         raise DataError(f"{given['labelled']}: no usable row has a score for {aspect!r} on the rubric's scale.")
     chosen = {each.example for each in demonstrations(inside, aspect, FewShotSettings.model_validate(settings).k, SEED)}

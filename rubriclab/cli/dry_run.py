@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from rubriclab.cli.printing import print_json
-from rubriclab.data import Assignment, Example, Fault
 from rubriclab.judges.price import FREE, Price, parse_price
-from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.jointly import at_most as joint_at_most
-from rubriclab.rubric import Rubric
-from rubriclab.scoring.score import assignment_of
 
 
 def say_most(
     asked: Mapping[str, Estimate], judges: Mapping[str, str], given: Mapping[str, Any], *, proposes: bool = False
 ) -> None:
     """Print calls, tokens and money, per role, for the judge that plays it; `proposes` where criteria are made."""
-    rows = {role: _row(judges[role], estimate, given) for role, estimate in asked.items()}
+    rows = {role: most_row(judges[role], estimate, given) for role, estimate in asked.items()}
     if given["as_json"]:
         print_json({"dry_run": True, "at_most": rows})
         return
@@ -35,25 +30,8 @@ def say_most(
     )
 
 
-def scoring_at_most(rubric: Rubric, rows: Iterable[Example | Fault]) -> Estimate:
-    """Return the most that scoring `rows` by `rubric` asks of the judge; faulty rows ask nothing."""
-    assignment, total = assignment_of(rubric), Estimate()
-    for row in rows:
-        if isinstance(row, Example):
-            total += _text_at_most(rubric, row, assignment)
-    return total
-
-
-def _text_at_most(rubric: Rubric, example: Example, assignment: Assignment) -> Estimate:
-    if rubric.combination and rubric.combination.ask == "in one call":
-        return joint_at_most(example, rubric.parts, assignment)
-    total = Estimate()
-    for part in rubric.parts:
-        total += METHODS[part.method].scoring_at_most(example, part, assignment)
-    return total
-
-
-def _row(judge: str, estimate: Estimate, given: Mapping[str, Any]) -> dict[str, Any]:
+def most_row(judge: str, estimate: Estimate, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the most that a judge is asked, with its price where that is known."""
     price = _price(judge, given)
     return {
         "judge": judge,

@@ -24,7 +24,7 @@ from rubriclab.methods.names import BASELINE_NAMES
 if TYPE_CHECKING:
     from rubriclab.cli.baselines import Wanted
     from rubriclab.cli.session import Choice, Session
-    from rubriclab.data import Example, Rows
+    from rubriclab.data import Example
     from rubriclab.evaluation import Evaluator, Result
     from rubriclab.judges.judge import Judge
     from rubriclab.scoring import Score
@@ -179,7 +179,8 @@ def _say_most(
     choices: Mapping[str, Choice],
     given: dict[str, Any],
 ) -> None:
-    from rubriclab.cli.dry_run import say_most, scoring_at_most
+    from rubriclab.cli.dry_run import say_most
+    from rubriclab.scoring.estimate import scoring_at_most
 
     most = {v.ref: scoring_at_most(v.rubric, texts[v.ref]) for v in versions}
     most |= {f"{each.name} beside {each.like.ref}": each.at_most(texts[each.like.ref]) for each in wanted}
@@ -190,33 +191,10 @@ def _say_most(
 
 def _heldout(heldout: str, versions: Sequence[Version], given: dict[str, Any]) -> tuple[Example, ...]:
     """Return the usable texts of the file, and say which are not; labels from comparisons are fitted."""
-    from rubriclab.cli.session import note
-    from rubriclab.data import Example, parse_mapping, read
-    from rubriclab.data.mapping import NATIVE
+    from rubriclab.cli.texts import usable_texts
 
-    found = read(heldout, parse_mapping(given["mapping"]) if given["mapping"] else NATIVE)
-    rows = list(found)
-    for fault in [row for row in rows if not isinstance(row, Example)]:
-        note(f"left out: {fault}")
-    return _compared(tuple(row for row in rows if isinstance(row, Example)), found, versions)
-
-
-def _compared(examples: tuple[Example, ...], rows: Rows, versions: Sequence[Version]) -> tuple[Example, ...]:
-    """Return the texts, those that people only compared with others with a label too, and say what was made of it."""
-    from rubriclab.cli.session import note
-    from rubriclab.data.fitted import about, comparison_faults, fit_scores
-
-    faults = list(comparison_faults(rows.where, rows.comparisons, examples))
-    for fault in faults:
-        note(f"left out: {fault}")
-    usable = [stated for stated in rows.comparisons if stated[0] not in {fault.line for fault in faults}]
-    for rubric in {version.rubric.aspect.name: version.rubric for version in versions}.values():
-        compared = [comparison for _, comparison in about(usable, examples, rubric.aspect.name)]
-        fitted = fit_scores(examples, compared, rubric.aspect.name, rubric.scale)
-        examples = fitted.examples
-        for line in fitted.notes:
-            note(line)
-    return examples
+    aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
+    return usable_texts(heldout, given["mapping"], aspects.items())
 
 
 def _unseen(examples: tuple[Example, ...], versions: Sequence[Version], given: dict[str, Any]) -> tuple[Example, ...]:
@@ -277,7 +255,7 @@ def _check(texts: Mapping[str, Sequence[Example]], versions: Sequence[Version], 
     if given["report"] and not Path(given["report"]).absolute().parent.is_dir():
         raise DataError(f"{given['report']} cannot be written: there is no such folder.")
     for version in versions:
-        rows, aspect, scale = texts[version.ref], version.rubric.aspect.name, version.rubric.scale
+        rows, aspect, scale = texts[version.ref], version.rubric.aspect.name, version.rubric.scores_on
         if len({row.id for row in rows}) < len(rows):
             note(f"{version.ref}: some ids stand more than once; such texts count as often as they stand")
         outside = sum(not scale.contains(row.scores[aspect]) for row in rows)

@@ -162,11 +162,12 @@ def _second(judge: Judge, second: Judge) -> Judge:
 def _say_most(
     rows: Rows, version: Version, choices: tuple[Choice, Choice, Choice | None], given: dict[str, Any]
 ) -> None:
-    from rubriclab.cli.dry_run import say_most, scoring_at_most
+    from rubriclab.cli.dry_run import say_most
     from rubriclab.cli.session import note
     from rubriclab.data import Example
     from rubriclab.improving import rewriting_at_most
     from rubriclab.methods.estimate import Estimate
+    from rubriclab.scoring.estimate import scoring_at_most
 
     scoring, rewriting = Estimate(), Estimate()
     for row in rows:

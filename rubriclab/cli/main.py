@@ -10,7 +10,22 @@ from typing import Any
 import click
 
 from rubriclab import __version__
-from rubriclab.cli import agree, evaluate, gate, improve, learn, lint, plan, report, score, show, versions
+from rubriclab.cli import (
+    agree,
+    drift,
+    evaluate,
+    experiment,
+    gate,
+    improve,
+    learn,
+    lint,
+    plan,
+    report,
+    score,
+    show,
+    transfer,
+    versions,
+)
 from rubriclab.cli.config import CONFIG_NAME, defaults_from
 from rubriclab.errors import RubriclabError
 
@@ -40,8 +55,11 @@ def cli(context: click.Context, config: Path | None) -> None:
     Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result fails what was
     asked of it, 2 something to be mended by you, 3 inconclusive, 4 the provider failed.
     """
-    commands = {name: command.params for name, command in cli.commands.items()}
-    context.default_map = defaults_from(config, commands)
+    defaults = defaults_from(config, {name: command.params for name, command in every_command().items()})
+    context.default_map = {}
+    for name, values in defaults.items():
+        group, _, own = name.partition(" ")
+        context.default_map.setdefault(group, {}).update({own: values} if own else values)
 
 
 for command in (
@@ -53,11 +71,25 @@ for command in (
     evaluate.evaluate,
     improve.improve,
     plan.plan,
+    transfer.transfer,
+    drift.drift,
+    experiment.experiment,
     agree.agree,
     lint.lint,
     *versions.COMMANDS,
 ):
     cli.add_command(command)
+
+
+def every_command() -> dict[str, click.Command]:
+    """Return all commands by name, those of a group as `GROUP NAME`."""
+    found: dict[str, click.Command] = {}
+    for name, command in cli.commands.items():
+        if isinstance(command, click.Group):
+            found |= {f"{name} {own}": each for own, each in command.commands.items()}
+        else:
+            found[name] = command
+    return found
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -77,7 +77,8 @@ def plan(texts: str, **given: Any) -> None:
         choice = judge_of(version, given["judge"])
         pool = _pool(rows, version, given)
         if given["dry_run"]:
-            from rubriclab.cli.dry_run import say_most, scoring_at_most
+            from rubriclab.cli.dry_run import say_most
+            from rubriclab.scoring.estimate import scoring_at_most
 
             most = scoring_at_most(version.rubric, [text.example for text in pool])
             say_most({"judge": most}, {"judge": choice.spec}, given)

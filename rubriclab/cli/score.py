@@ -68,7 +68,8 @@ def score(texts: str, **given: Any) -> None:
         _check_intervals(version, given)
         choice = judge_of(version, given["judge"])
         if given["dry_run"]:
-            from rubriclab.cli.dry_run import say_most, scoring_at_most
+            from rubriclab.cli.dry_run import say_most
+            from rubriclab.scoring.estimate import scoring_at_most
 
             say_most({"judge": scoring_at_most(version.rubric, read(texts, mapping))}, {"judge": choice.spec}, given)
         else:

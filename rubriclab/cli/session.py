@@ -109,7 +109,10 @@ def judge_of(version: Version, named: str | None) -> Choice:
     if named:
         _say_embedded(named, "")
         if named != made.judge:
-            note(f"{version.ref} was learned with {made.judge}; with another judge its agreement may differ")
+            note(
+                f"{version.ref} is calibrated for {made.judge}; with another judge its agreement may differ: "
+                "`rubriclab transfer` says by how much"
+            )
         return Choice(named)
     place = f" at {made.judge_address}" if made.judge_address else ""
     why = f", as {version.ref} was learned with it"

@@ -61,7 +61,7 @@ def check_names(given: Sequence[str], names: Sequence[str], why: str) -> None:
         SettingsError: if one is not.
     """
     for pair in given:
-        if _parsed(pair)[0] not in names:
+        if parsed_setting(pair)[0] not in names:
             raise SettingsError(f"--set {pair!r} is for another method; {why}.")
 
 
@@ -93,10 +93,15 @@ def _checked(name: str, model: type[BaseModel], make: Callable[[], Made]) -> Mad
 
 
 def _values(name: str, pairs: Sequence[str]) -> dict[str, Any]:
-    return {field: value for owner, field, value in map(_parsed, pairs) if owner == name}
+    return {field: value for owner, field, value in map(parsed_setting, pairs) if owner == name}
 
 
-def _parsed(pair: str) -> tuple[str, str, Any]:
+def parsed_setting(pair: str) -> tuple[str, str, Any]:
+    """Return method, name and value of a pair METHOD.NAME=VALUE.
+
+    Raises:
+        SettingsError: if it is of no such form, or there is no such method.
+    """
     name, equals, text = pair.partition("=")
     method, dot, field = name.strip().partition(".")
     if not equals or not dot or method not in SETTINGS_NAMES:

@@ -45,6 +45,14 @@ class Scale(BaseModel):
         """Return whether `label` lies on the scale; means of several raters may fall between whole scores."""
         return math.isfinite(label) and self.low <= label <= self.high
 
+    def moved_to(self, other: Scale, score: float) -> float:
+        """Return what a score of this scale is on another one: as far between its ends as between these."""
+        return other.low + (score - self.low) * other.width / self.width
+
+    def same_ends(self, other: Scale) -> bool:
+        """Return whether scores of both lie between the same ends, whether or not they are whole."""
+        return (self.low, self.high) == (other.low, other.high)
+
     def anchors(self) -> tuple[float, ...]:
         """Return the scores that a criterion describes in words, lowest first, as exact as `show` writes them.
 

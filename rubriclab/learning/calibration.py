@@ -37,12 +37,13 @@ LEAST_KEPT = 0.1
 UNREST = 0.5
 
 
-def linear(raw: FloatArray, labels: FloatArray) -> Calibration:
+def linear(raw: FloatArray, labels: FloatArray, spent: int = SPENT) -> Calibration:
     """Return the straight map of least squares, made less steep for the weights' sake; it never falls.
 
     Args:
         raw: shape (texts,), without NaN.
         labels: of the same texts.
+        spent: degrees of freedom that finding the weights cost these labels.
     """
     n, middle = len(raw), float(raw.mean())
     across = float(np.square(raw - middle).sum())
@@ -51,7 +52,7 @@ def linear(raw: FloatArray, labels: FloatArray) -> Calibration:
     if along <= 0 or across * up <= 0:
         return _line(0.0, middle, float(labels.mean()))
     fit = min(along**2 / (across * up), 1.0)
-    return _line(along / across * _kept(fit, n), middle, float(labels.mean()))
+    return _line(along / across * _kept(fit, n, spent), middle, float(labels.mean()))
 
 
 def isotonic(raw: FloatArray, labels: FloatArray) -> Calibration:
@@ -91,8 +92,10 @@ def as_judged(
     return Calibration(kind="none", x=(0.0, 1.0), y=(round(average, DIGITS), round(average + 1 / total, DIGITS)))
 
 
-def calibrate(kind: Kind, raw: FloatArray, labels: FloatArray, judged: Calibration | None) -> Calibration:
-    """Return the map of that kind; `judged` is the one of kind `none`, from `as_judged`.
+def calibrate(
+    kind: Kind, raw: FloatArray, labels: FloatArray, judged: Calibration | None, spent: int = SPENT
+) -> Calibration:
+    """Return the map of that kind; `judged` is the one of kind `none`, from `as_judged`, `spent` as for `linear`.
 
     Raises:
         ValueError: for `none`, where there is no mean of what the judge said.
@@ -101,7 +104,7 @@ def calibrate(kind: Kind, raw: FloatArray, labels: FloatArray, judged: Calibrati
         if judged is None:
             raise ValueError("a rubric with negative weights has no mean of what the judge said; calibrate it")
         return judged
-    return linear(raw, labels) if kind == "linear" else isotonic(raw, labels)
+    return linear(raw, labels, spent) if kind == "linear" else isotonic(raw, labels)
 
 
 def chosen_kind(
@@ -181,10 +184,10 @@ def _errors(fit: Fitter, raw: FloatArray, labels: FloatArray, folds: IntArray, s
     return squares
 
 
-def _kept(fit: float, n: int) -> float:
+def _kept(fit: float, n: int, spent: int) -> float:
     """Return R squared as adjusted for what the weights cost, as a share of R squared."""
-    left = n - 1 - SPENT
-    adjusted = fit - SPENT * (1 - fit) / left if left > 0 else 0.0
+    left = n - 1 - spent
+    adjusted = fit - spent * (1 - fit) / left if left > 0 else 0.0
     return max(adjusted / fit, LEAST_KEPT)
 
 

@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from rubriclab import __version__
 from rubriclab.data.example import Example, data_digest, text_digest
-from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.floor import best_measure
 from rubriclab.methods.method import Learned, Lesson, Method, Progress, silent
@@ -56,8 +55,6 @@ async def train(
         DataError: if the method needs labelled texts, and there are none.
         JudgeError: if nothing could be learned.
     """
-    if method.needs_labels and not lesson.examples:
-        raise DataError(f"{method.name} learns from labelled texts, and there are none.")
     learned = await method.learn(lesson, settings, judge=judge, generator=generator, seed=seed, say=say)
     assignment, examples = lesson.assignment, lesson.examples
     rubric = Rubric(task=assignment.words.task, aspect=assignment.aspect, scale=assignment.scale, parts=(learned.part,))

@@ -20,17 +20,16 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.candidates import Plan, asked_in_one_call, find_candidates
-from rubriclab.learning.fitting import Weighing, fit, held_out
+from rubriclab.learning.fitting import HeldOut, Weighing, fit, held_out
 from rubriclab.learning.floor import SURFACE, measure_values
 from rubriclab.learning.folds import grouped_folds
 from rubriclab.learning.recipes import standardised
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.shortcuts import shortcut_columns
 from rubriclab.learning.table import Table
-from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.jointly import judge_all
 from rubriclab.methods.method import Progress
 from rubriclab.rubric import Part
+from rubriclab.scoring.score import ratings_of
 from rubriclab.stats.correlation import FloatArray, IntArray
 
 # The gate has these from the table and from the texts.
@@ -67,14 +66,11 @@ def reweighed(
     """
     own = table.columns(columns)
     found = held_out(own, settings, calls, seed=seed)
-    hardness = np.full(len(table.labels), np.nan)
-    for number, weighing in enumerate(found.fits):
-        inside = found.fold == number
-        hardness[inside] = _hardness(weighing, own.values[inside])
+    hard = held_out_hardness(found, own)
     alone = {
         name: held_out(part, _unbounded(settings), seed=seed).raw for name, part in tables_by_method(table).items()
     }
-    return Unseen(found.fold, found.raw, found.scores, hardness, alone)
+    return Unseen(found.fold, found.raw, found.scores, hard, alone)
 
 
 async def relearned(
@@ -89,7 +85,7 @@ async def relearned(
     texts = sorted(plans[0].lesson.examples, key=lambda example: example.id)
     fold = grouped_folds([text.group for text in texts], settings.relearned, seed)
     count = int(fold.max(initial=0)) + 1
-    raw, scores, hardness = (np.full(len(texts), np.nan) for _ in range(3))
+    raw, scores, hard = (np.full(len(texts), np.nan) for _ in range(3))
     alone: dict[str, FloatArray] = {}
     for number in range(count):
         inside = fold == number
@@ -112,13 +108,13 @@ async def relearned(
         weighing = fit(table.columns(allowed), settings, found.calls(assignment, settings.ask), seed=seed)
         may = values[:, allowed]
         raw[inside], scores[inside] = weighing.raw(may), weighing.scores(may, table.scale)
-        hardness[inside] = _hardness(weighing, may)
+        hard[inside] = hardness(weighing, may)
         for name, part in tables_by_method(table).items():
             own = [place for place, of in enumerate(table.methods) if of == name]
             alone.setdefault(name, np.full(len(texts), np.nan))[inside] = fit(
                 part, _unbounded(settings), seed=seed
             ).raw(values[:, own])
-    return Unseen(fold, raw, scores, hardness, alone)
+    return Unseen(fold, raw, scores, hard, alone)
 
 
 def tables_by_method(table: Table) -> dict[str, Table]:
@@ -142,16 +138,22 @@ async def _rated(
     text: Example, *, parts: Sequence[Part], names: Sequence[str], ask: Ask, assignment: Assignment, judge: Judge
 ) -> list[float]:
     """Return a text's scores by the criteria named, NaN where there is none, as it would be asked about in scoring."""
-    if ask == "in one call":
-        ratings = await judge_all(text, parts, assignment, judge)
-    else:
-        scored = (METHODS[part.method].score(text, part, assignment, judge) for part in parts)
-        ratings = tuple(rated for _, own in await asyncio.gather(*scored) for rated in own)
+    ratings = await ratings_of(text, parts, ask, assignment, judge)
     by_id = {rated.criterion: np.nan if rated.score is None else rated.score for rated in ratings}
     return [by_id[name] for name in names]
 
 
-def _hardness(found: Weighing, values: FloatArray) -> FloatArray:
+def held_out_hardness(found: HeldOut, table: Table) -> FloatArray:
+    """Return how far the criteria disagree about each text, by the rubrics fitted without its fold."""
+    hard = np.full(len(table.labels), np.nan)
+    for number, weighing in enumerate(found.fits):
+        inside = found.fold == number
+        hard[inside] = hardness(weighing, table.values[inside])
+    return hard
+
+
+def hardness(found: Weighing, values: FloatArray) -> FloatArray:
+    """Return how far the criteria of a weighing disagree about each text, NaN where it has none."""
     if not found.columns:
         return np.full(len(values), np.nan)
     own = values[:, list(found.columns)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
 
 from rubriclab.measures import (
@@ -43,6 +44,12 @@ def measure(output: str, source: str | None = None, context: str | None = None) 
     Undefined is what needs a source or context that is absent or empty, and shares of a text without
     words. The result depends on the three strings alone; any string is measured, whatever it holds.
     """
+    return dict(_measured(output, source, context))
+
+
+# The texts of one training or evaluation are measured again by every criterion, floor and baseline.
+@lru_cache(maxsize=512)
+def _measured(output: str, source: str | None, context: str | None) -> Mapping[str, float]:
     text = Text(output)
     original = _read_shared(source) if source else None
     facts = _read_shared(context) if context else None

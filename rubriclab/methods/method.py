@@ -152,7 +152,7 @@ class Method:
         learn, score: the two phases.
         learning_at_most: the most that learning asks of the judge and of the generator, if no reply needs a repair.
         scoring_at_most: the most that scoring one text asks.
-        needs_labels: whether it can learn without a labelled text.
+        needs_labels: whether its default settings cannot learn without a labelled text.
         checklists: the folder of `stores/` with the questions that it starts from; `None` if it asks none.
         needs_checklist: whether it cannot do without them.
     """

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from rubriclab.data.example import Example
 from rubriclab.learning.floor import SURFACE, measure_values
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.table import Table, candidate_table
 from rubriclab.learning.unseen import allowed_columns
 from rubriclab.rubric import Provenance, Rubric
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.training_record import RecordedText, TrainingRecord
+from rubriclab.training_record import TrainingRecord
 
 
 def recorded_table(record: TrainingRecord, rubric: Rubric) -> Table:
@@ -19,7 +18,7 @@ def recorded_table(record: TrainingRecord, rubric: Rubric) -> Table:
     return candidate_table(
         record.candidates,
         record.matrix,
-        np.array([text.label for text in record.texts], dtype=float),
+        np.array([rubric.scores_on.moved_to(rubric.scale, text.label) for text in record.texts], dtype=float),
         texts=[(text.id, text.group) for text in record.texts],
         bundles=("",) * len(record.candidates),
         scale=rubric.scale,
@@ -47,13 +46,9 @@ def eligible(record: TrainingRecord, rubric: Rubric, provenance: Provenance) -> 
     if provenance.settings.get("joint", {}).get("calls_per_text"):
         asked = {part.method for part in rubric.parts}
         columns = [place for place in columns if table.methods[place] in asked]
-    surface = measure_values([_example(text) for text in record.texts], SURFACE)
+    surface = measure_values([text.example for text in record.texts], SURFACE)
     allowed = allowed_columns(table, surface, trained, provenance.seed)
     return table.columns([place for place in columns if place in allowed] or columns)
-
-
-def _example(text: RecordedText) -> Example:
-    return Example(text.id, text.output, text.group, text.source, text.context, text.reference)
 
 
 def own_values(record: TrainingRecord, rubric: Rubric) -> FloatArray:

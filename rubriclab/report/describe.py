@@ -24,6 +24,22 @@ def labels_title(made: Provenance) -> str:
     return "labelled texts" if measured_only else "learned from"
 
 
+def scales(rubric: Rubric) -> str:
+    """Return the scale that scores are on, and the one that criteria are asked on where it is another."""
+    if rubric.scores_on.same_ends(rubric.scale):
+        return rubric.scale.describe()
+    return f"{rubric.scores_on.describe()}; criteria are asked on {rubric.scale.describe()}"
+
+
+def carried_over(made: Provenance) -> str:
+    """Return how a version came from its parent: what was learned anew, from how many labels, for another judge."""
+    came = made.transfer
+    if came is None:
+        return ""
+    others = f", which was calibrated for {came.judge}" if came.judge != made.judge else ""
+    return f"{came.action} with {count(came.labels, 'label')} from a rubric of {came.aspect}{others}"
+
+
 def labels(made: Provenance) -> str:
     """Return how many labelled texts there were."""
     if not made.examples:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rubriclab.combination import Combination, combine
+from rubriclab.combination import Ask, Combination, combine
 from rubriclab.data.aspect import task_words
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
@@ -15,7 +15,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.jointly import judge_all
 from rubriclab.methods.method import Rated, UnitVerdict
-from rubriclab.rubric import DIGITS, Rubric
+from rubriclab.rubric import DIGITS, Part, Rubric
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def unscored(row_id: str, reason: str, rubric: Rubric, name: str, judge: Judge) 
 
 async def _mean_of_parts(rubric: Rubric, example: Example, assignment: Assignment, judge: Judge) -> Found:
     """Return the mean of the parts' own scores; every part is needed."""
-    results = await _by_part(rubric, example, assignment, judge)
+    results = await _by_part(rubric.parts, example, assignment, judge)
     values = [value for value, _ in results if value is not None]
     criteria = tuple(_criterion(rated) for _, ratings in results for rated in ratings)
     return (sum(values) / len(values) if len(values) == len(results) else None), None, criteria
@@ -136,11 +136,7 @@ async def _combined(
     rubric: Rubric, combination: Combination, example: Example, assignment: Assignment, judge: Judge
 ) -> Found:
     """Return the score by learned weights, with its interval and each criterion's share."""
-    if combination.ask == "in one call":
-        ratings = await judge_all(example, rubric.parts, assignment, judge)
-    else:
-        results = await _by_part(rubric, example, assignment, judge)
-        ratings = tuple(rated for _, own in results for rated in own)
+    ratings = await ratings_of(example, rubric.parts, combination.ask, assignment, judge)
     found = combine(combination, {r.criterion: r.score for r in ratings if r.applies}, rubric.scale)
     interval = None if found.low is None or found.high is None else (found.low, found.high)
     return (
@@ -150,12 +146,20 @@ async def _combined(
     )
 
 
+async def ratings_of(
+    example: Example, parts: Sequence[Part], ask: Ask, assignment: Assignment, judge: Judge
+) -> tuple[Rated, ...]:
+    """Return what the criteria of the parts say of a text, part by part, asked about as `ask` says."""
+    if ask == "in one call":
+        return await judge_all(example, parts, assignment, judge)
+    return tuple(rated for _, own in await _by_part(parts, example, assignment, judge) for rated in own)
+
+
 async def _by_part(
-    rubric: Rubric, example: Example, assignment: Assignment, judge: Judge
+    parts: Sequence[Part], example: Example, assignment: Assignment, judge: Judge
 ) -> list[tuple[float | None, tuple[Rated, ...]]]:
     """Return each part's own score of the text, and its ratings."""
-    parts = (METHODS[part.method].score(example, part, assignment, judge) for part in rubric.parts)
-    return await asyncio.gather(*parts)
+    return await asyncio.gather(*(METHODS[part.method].score(example, part, assignment, judge) for part in parts))
 
 
 def _criterion(rated: Rated, contribution: float | None = None) -> CriterionScore:

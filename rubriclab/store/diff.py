@@ -109,6 +109,7 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
         "aspect": rubric.aspect.name,
         "definition": rubric.aspect.definition,
         "scale": rubric.scale.describe(),
+        "scores moved to": rubric.scores_on.describe() if rubric.scores_on != rubric.scale else None,
         "judge": provenance.judge,
         "generator": provenance.generator,
         "snapshots": list(provenance.snapshots),

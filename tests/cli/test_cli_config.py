@@ -109,7 +109,7 @@ def test_an_unknown_key_is_refused_with_those_that_are_known(rubriclab: Commands
     done = rubriclab("list")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert f"rubriclab.toml: {text.strip('[').split(' ')[0].split(']')[0]!r} is no option." in done.error
-    assert "judge, labelled, level, literature, map, matrix, max-calls" in done.error
+    assert "judge, labelled, labels, level, literature, map, matrix, max-calls" in done.error
     assert "tables for hypoeval, checkeval, seeval" in done.error
 
 

@@ -11,20 +11,23 @@ import pytest
 from commands import Commands
 
 from rubriclab import __version__
-from rubriclab.cli.main import cli
+from rubriclab.cli.main import cli, every_command
 
 COMMANDS = sorted(cli.commands)
+EVERY = every_command()
 OPTIONS = [
     pytest.param(option, id=f"{name}{option.opts[-1]}")
-    for name, command in sorted(cli.commands.items())
+    for name, command in sorted(EVERY.items())
     for option in command.params
     if isinstance(option, click.Option) and not option.hidden
 ]
 
 
 def test_every_command_of_the_plan_is_there() -> None:
-    planned = "learn show report gate score evaluate improve plan agree lint list log diff tag export import verify"
-    assert sorted(planned.split()) == COMMANDS
+    learned = "learn show report gate score evaluate improve plan agree transfer drift experiment lint"
+    stored = "list log diff tag export import verify"
+    assert sorted(f"{learned} {stored}".split()) == COMMANDS
+    assert {name for name in EVERY if " " in name} == {f"experiment {name}" for name in ("data", "list", "run", "show")}
 
 
 def test_help_of_the_group_names_every_command(rubriclab: Commands) -> None:
@@ -34,12 +37,12 @@ def test_help_of_the_group_names_every_command(rubriclab: Commands) -> None:
     assert [line.split()[0] for line in listed.splitlines() if re.match(r"  \w", line)] == COMMANDS
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", sorted(EVERY))
 def test_help_of_each_command_prints_its_options(rubriclab: Commands, command: str) -> None:
-    done = rubriclab(command, "--help")
+    done = rubriclab(*command.split(), "--help")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith(f"Usage: rubriclab {command} ")
-    shown = [param for param in cli.commands[command].params if isinstance(param, click.Option) and not param.hidden]
+    shown = [param for param in EVERY[command].params if isinstance(param, click.Option) and not param.hidden]
     assert all(option.opts[0] in done.out for option in shown)
     assert all(option.help for option in shown)
 

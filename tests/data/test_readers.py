@@ -128,7 +128,7 @@ def test_reading_is_lazy_to_the_row():
 
     def lines():
         nonlocal taken
-        for taken in range(1, 100_001):
+        for taken in range(1, 2_001):
             yield b'{"output": "A text."}\n' if taken % 100 else b"broken\n"
 
     examples = faults = 0
@@ -136,7 +136,7 @@ def test_reading_is_lazy_to_the_row():
         examples += isinstance(row, Example)
         faults += isinstance(row, Fault)
         assert taken == examples + faults
-    assert (examples, faults) == (99_000, 1_000)
+    assert (examples, faults) == (1_980, 20)
 
 
 def test_a_row_arrives_while_the_pipe_is_still_open():

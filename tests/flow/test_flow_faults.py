@@ -23,8 +23,9 @@ def test_with_a_fifth_of_the_replies_faulty_it_ends_and_says_what_is_missing(
 ) -> None:
     faults = itertools.cycle(RANDOM_FAULTS)
     provider.script = deque(next(faults) if number % 5 == 1 else None for number in range(1000))
-    provider.hang = 1.5
-    done = learn_little(asking, "--timeout", 1, "--attempts", 1)
+    # Hanging replies are cut off in the next test; here they may as well be late by nothing.
+    provider.hang = 0
+    done = learn_little(asking, "--attempts", 1)
     assert done.code == 0, done.err
     assert set(provider.faulty) == {"none", *RANDOM_FAULTS}
     calls = done.json["calls"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubriclab.measures import CATALOGUE, WORD_COUNT, Measure, measure
+from rubriclab.measures import CATALOGUE, WORD_COUNT, Measure, catalogue, measure
 
 NAMES = [entry.name for entry in CATALOGUE]
 SOURCE = (
@@ -68,10 +68,25 @@ def test_a_text_without_words_has_zero_length_and_no_shares(blank: str) -> None:
 def test_any_text_is_measured_without_infinities_and_twice_alike(
     output: str, source: str | None, context: str | None
 ) -> None:
-    first, second = measure(output, source, context), measure(output, source, context)
+    first = measure(output, source, context)
+    catalogue._measured.cache_clear()
+    second = measure(output, source, context)
     assert list(first) == NAMES
     assert not any(math.isinf(value) for value in first.values())
     assert [repr(value) for value in first.values()] == [repr(value) for value in second.values()]
+
+
+def test_what_is_done_to_the_values_of_a_text_does_not_show_when_it_is_measured_again() -> None:
+    first = measure(SUMMARY, SOURCE)
+    whole = dict(first)
+    first.clear()
+    assert repr(measure(SUMMARY, SOURCE)) == repr(whole)
+
+
+def test_the_same_words_beside_another_source_or_context_are_measured_anew() -> None:
+    others = ((), (SOURCE,), (SUMMARY,), (None, SOURCE), (SOURCE, SOURCE))
+    found = [repr(measure(SUMMARY, *beside)) for beside in others]
+    assert len(set(found)) == len(found)
 
 
 @settings(deadline=None, max_examples=100)

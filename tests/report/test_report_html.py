@@ -109,7 +109,7 @@ def test_provenance_is_complete(usual: Page) -> None:
     made = version()
     for part in (
         "Scored here by fake",
-        "Judge while learning gpt-4o-mini",
+        "Calibrated for gpt-4o-mini",
         "Generator gpt-4o",
         "Reported as gpt-4o-mini-2024-07-18",
         "Learned from 3 texts of 2 groups Seed 114514 Created 2026-11-21 22:40 UTC",

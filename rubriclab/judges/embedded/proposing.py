@@ -13,7 +13,7 @@ from rubriclab.judges.embedded.knowledge import directions, published
 from rubriclab.judges.embedded.rating import measured
 from rubriclab.judges.embedded.traits import AMOUNTS, BY_NAME, Reading, fallback_text, level_text, readings
 from rubriclab.measures import CATALOGUE, Measure
-from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.correlation import FloatArray, pearson_rows
 
 # What is held of a measure before any label is seen: a modest correlation in its usual direction, as much as so many
 # labels would teach. Each finding that speaks of it makes that somewhat stronger.
@@ -94,28 +94,31 @@ def _overlap(a: set[str], b: set[str]) -> float:
 def beliefs_about(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]]) -> list[Belief]:
     """Return what is held of each measure after what was observed and published, the strongest first."""
     usual, spoken = directions(fields), published(fields["findings"])
-    labels = np.array([item["score"] for item in observations], dtype=float)
-    rows = [measured(item) for item in observations]
-    beliefs = []
-    for entry in CATALOGUE:
-        support = 1 + FINDING_BONUS * min(spoken.get(entry.name, 0), MOST_FINDINGS)
-        values = np.array([row[entry.name] for row in rows], dtype=float)
-        r = _shrunken(PRIOR_R * support * usual[entry.name], values, labels)
-        if r:
-            beliefs.append(Belief(entry.name, r))
+    support = [1 + FINDING_BONUS * min(spoken.get(entry.name, 0), MOST_FINDINGS) for entry in CATALOGUE]
+    priors = [PRIOR_R * more * usual[entry.name] for entry, more in zip(CATALOGUE, support, strict=True)]
+    shrunken = zip(CATALOGUE, _shrunken(priors, observations), strict=True)
+    beliefs = [Belief(entry.name, r) for entry, r in shrunken if r]
     return sorted(beliefs, key=lambda belief: (-abs(belief.r), belief.measure))
 
 
-def _shrunken(prior: float, values: FloatArray, labels: FloatArray) -> float:
-    """Return a correlation drawn towards `prior`: the mean of both, weighted by labels seen and labels' worth of prior.
+def _shrunken(priors: Sequence[float], observations: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Return each measure's correlation with the labels, drawn towards its prior.
 
-    The prior, where nothing can be correlated; 0, where the labels differ and the measure does not.
+    That is the mean of both, weighted by labels seen and labels' worth of prior: the prior alone, where nothing can be
+    correlated; 0, where the labels differ and the measure does not.
     """
-    n = len(values)
-    if n < 4 or np.isnan(values).any() or np.ptp(labels) == 0:
-        return prior
-    r = pearson(values, labels)
-    return 0.0 if math.isnan(r) else (n * r + PRIOR_LABELS * prior) / (n + PRIOR_LABELS)
+    labels = np.array([item["score"] for item in observations], dtype=float)
+    n = len(labels)
+    if n < 4 or np.ptp(labels) == 0:
+        return list(priors)
+    rows = [measured(item) for item in observations]
+    values = np.array([[row[entry.name] for row in rows] for entry in CATALOGUE], dtype=float)
+    known = ~np.isnan(values).any(axis=1)
+    found = np.array(priors)
+    # All measures at once: one by one they would take longer than everything else that is proposed from.
+    r = pearson_rows(values[known], labels)
+    found[known] = np.where(np.isnan(r), 0.0, (n * r + PRIOR_LABELS * found[known]) / (n + PRIOR_LABELS))
+    return [float(value) for value in found]
 
 
 def distinct_beliefs(beliefs: Sequence[Belief], observations: Sequence[Mapping[str, Any]], count: int) -> list[Belief]:
@@ -128,7 +131,7 @@ def distinct_beliefs(beliefs: Sequence[Belief], observations: Sequence[Mapping[s
         column = np.array([measured(item)[belief.measure] for item in observations], dtype=float)
         if np.isnan(column).any() or np.ptp(column) == 0:
             continue
-        if all(abs(pearson(column, other)) < SAME_TRAIT for other in columns):
+        if not columns or np.all(np.abs(pearson_rows(columns, column)) < SAME_TRAIT):
             chosen.append(belief)
             columns.append(column)
         if len(chosen) == count:

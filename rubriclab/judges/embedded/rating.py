@@ -33,13 +33,7 @@ def rate_together(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def measured(fields: Mapping[str, Any]) -> Mapping[str, float]:
     """Return the measures of the text that `fields` show."""
-    return _measured(fields["output"], fields.get("source"), fields.get("context"))
-
-
-# One text is rated by several criteria in a row.
-@functools.lru_cache(maxsize=512)
-def _measured(output: str, source: str | None, context: str | None) -> Mapping[str, float]:
-    return measure(output, source, context)
+    return measure(fields["output"], fields.get("source"), fields.get("context"))
 
 
 def rating(fields: Mapping[str, Any], criterion: Mapping[str, Any]) -> tuple[float, str]:

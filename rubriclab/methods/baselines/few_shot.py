@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from rubriclab.data.example import Example
+from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.baselines.baseline import BaselineSettings, whole_aspect
 from rubriclab.methods.estimate import Estimate, longest
@@ -37,12 +38,19 @@ class FewShotSettings(BaselineSettings):
 async def learn(
     lesson: Lesson, settings: FewShotSettings, *, judge: Judge, seed: int, say: Progress, **_unused: Any
 ) -> Learned:
-    """Return the part with `k` demonstrations, measured on the labelled texts that are not among them."""
+    """Return the part with `k` demonstrations, measured on the labelled texts that are not among them.
+
+    Raises:
+        DataError: if there are no labelled texts to show.
+        JudgeError: if there are others, and none of them could be scored.
+    """
+    if not lesson.examples:
+        raise DataError("few_shot learns from labelled texts, and there are none.")
     criterion = _criterion(lesson, settings, seed)
     shown = {each.example for each in criterion.demonstrations}
     others = replace(lesson, examples=tuple(each for each in lesson.examples if each.id not in shown))
     learned = await learn_single("few_shot", others, criterion, judge, form=FORM, settings=settings, say=say)
-    if others.examples or not lesson.examples:
+    if others.examples:
         return learned
     return replace(learned, notes=(f"all {len(shown)} labelled texts are shown, so that none is left to measure on",))
 

@@ -32,7 +32,8 @@ def learning_at_most(lesson: Lesson, settings: HypoEvalSettings) -> tuple[Estima
     judge = average * _ratings(n, refills, hypotheses, settings) + _redundancy(hypotheses, settings)
     if settings.ask == "concatenated":
         judge += _concatenated(examples, assignment, settings.selected)
-    shown = sum(estimated_tokens(render(rate_prompt(e, [_typical(assignment)], assignment))) for e in examples) // n
+    lengths = [estimated_tokens(render(rate_prompt(e, [_typical(assignment)], assignment))) for e in examples]
+    shown = sum(lengths) // max(n, 1)
     generator = Estimate()
     for count, texts, times in (
         (first, settings.initial_examples, 1 if first else 0),
@@ -90,7 +91,7 @@ def _average(examples: Sequence[Example], assignment: Assignment, ask: str, most
             total += estimate_prompt(rate_together_prompt(example, numbered, assignment))
         else:
             total += estimate_prompt(rate_prompt(example, [typical], assignment))
-    n = len(examples)
+    n = max(len(examples), 1)
     return Estimate(1, -(-total.prompt_tokens // n), -(-total.completion_tokens // n))
 
 

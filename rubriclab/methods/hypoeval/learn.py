@@ -18,7 +18,7 @@ import numpy as np
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
-from rubriclab.errors import JudgeError, SettingsError
+from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
 from rubriclab.methods.hypoeval.bandit import is_wrong, utility, wrong_needed
@@ -49,26 +49,38 @@ async def learn(
 ) -> Learned:
     """Return what HypoEval learns from the lesson's labelled texts and findings.
 
-    The same examples in another order, with the same seed and replies, give the same result. `say` is told of progress.
+    The same examples in another order, with the same seed and replies, give the same result. Without any example, the
+    first hypotheses in the generator's order are kept. `say` is told of progress.
 
     Raises:
-        SettingsError: if hypotheses are to come from literature alone, and there are no findings.
+        DataError: if hypotheses are to come from labels, and there are none.
+        SettingsError: if they are to come from literature alone, and there are no findings.
         JudgeError: if no hypothesis, or no hypothesis with ratings of half of the texts, could be obtained.
     """
     examples, assignment, findings = lesson.examples, lesson.assignment, lesson.findings
-    if settings.sources == "literature" and not findings:
-        raise SettingsError(
-            f"Hypotheses from literature alone need findings, and there are none for {assignment.words.task!r}.",
-            "Give your own with --literature PATH.",
-        )
+    _check(lesson, settings)
     order = sorted(examples, key=lambda example: example.id)
     random.Random(seed).shuffle(order)
     used = tuple(findings) if settings.sources in ("labels and literature", "literature") else ()
     study = _Study(tuple(order), assignment, judge, generator, used, settings, random.Random(f"union {seed}"), say)
     await study.propose_all()
     await study.remove_redundant()
-    await study.rate_bank()
+    if study.order:
+        await study.rate_bank()
     return await study.conclude()
+
+
+def _check(lesson: Lesson, settings: HypoEvalSettings) -> None:
+    if "labels" in settings.sources and not lesson.examples:
+        raise DataError(
+            "hypoeval learns from labelled texts, and there are none.",
+            "Without any, set its sources to 'literature' or 'prior knowledge'.",
+        )
+    if settings.sources == "literature" and not lesson.findings:
+        raise SettingsError(
+            f"Hypotheses from literature alone need findings, and there are none for {lesson.assignment.words.task!r}.",
+            "Give your own with --literature PATH.",
+        )
 
 
 @dataclass
@@ -130,20 +142,14 @@ class _Study:
         candidates = tuple(criterion.id for criterion in self.bank.alive)
         ids = tuple(example.id for example in self.order)
         matrix = self.ratings.matrix(candidates, ids)
-        if np.isnan(matrix).all():
-            raise JudgeError("The judge gave no usable rating for any training text.", "Try another --judge.")
         labels = np.array([self.labels[name] for name in ids])
-        chosen = [candidates[column] for column in select(matrix, labels, self.settings)]
+        chosen = self._chosen(candidates, matrix, labels)
         self._annotate(ids)
         kept = tuple(self.bank.get(name) for name in chosen)
-        if not kept:
-            raise JudgeError(
-                f"No hypothesis was rated on at least half of the {len(ids)} texts.",
-                "Run the same command again, with --retry-failed.",
-            )
+        best = f"{self.settings.selected} that track the labels best" if ids else f"first {self.settings.selected}"
         for name in candidates:
             if name not in chosen:
-                self.bank.drop(name, f"not among the {self.settings.selected} that track the labels best")
+                self.bank.drop(name, f"not among the {best}")
         part = Part(
             method="hypoeval",
             settings=self.settings.model_dump(mode="json"),
@@ -154,6 +160,20 @@ class _Study:
         groups = [example.group for example in self.order]
         ratings = self.ratings.rows(candidates, ids)
         return Learned(part, ids, candidates, ratings, scores, reselected(matrix, labels, groups, self.settings))
+
+    def _chosen(self, candidates: tuple[str, ...], matrix: FloatArray, labels: FloatArray) -> tuple[str, ...]:
+        """Return the candidates that are kept; without labels the first in the generator's order of importance."""
+        if not self.order:
+            return candidates[: self.settings.selected]
+        if np.isnan(matrix).all():
+            raise JudgeError("The judge gave no usable rating for any training text.", "Try another --judge.")
+        chosen = tuple(candidates[column] for column in select(matrix, labels, self.settings))
+        if not chosen:
+            raise JudgeError(
+                f"No hypothesis was rated on at least half of the {len(self.order)} texts.",
+                "Run the same command again, with --retry-failed.",
+            )
+        return chosen
 
     async def _scores(self, kept: Sequence[Criterion], matrix: FloatArray, candidates: Sequence[str]) -> FloatArray:
         if self.settings.ask != "concatenated":

@@ -76,7 +76,8 @@ class HypoEvalSettings(BaseModel):
     """Whether a hypothesis must correlate positively with the labels to be kept."""
 
     sources: Literal["labels and literature", "labels", "literature", "prior knowledge"] = "labels and literature"
-    """What hypotheses are proposed from. The last three are the paper's ablations (tables 3 and 7)."""
+    """What hypotheses are proposed from. The last three are the paper's ablations (tables 3 and 7); the last two of
+    them do without labelled texts, and then keep the first ones in the generator's order of importance."""
 
     ask: Ask = "separately"
     """One call per criterion and text; one call per text for all criteria; or, the paper's single-criterion ablation,

@@ -39,7 +39,8 @@ def provenance_rows(version: Version, judges: Iterable[str]) -> list[tuple[str, 
     made = version.provenance
     rows = [
         ("Scored here by", ", ".join(sorted(set(judges)))),
-        ("Judge while learning", made.judge),
+        ("Calibrated for", made.judge),
+        ("Carried over", describe.carried_over(made)),
         ("Generator", made.generator),
         ("Reported as", ", ".join(made.snapshots)),
         (describe.labels_title(made).capitalize(), describe.labels(made)),

@@ -24,7 +24,7 @@ def training_report(version: Version, record: TrainingRecord | None) -> str:
         record: the texts that it learned from and what was found of them; `None` where that is not known.
     """
     rows = training.weighed(version)
-    scale = version.rubric.scale
+    scale = version.rubric.scores_on
     return render(
         "training.html",
         version=version,

@@ -46,8 +46,8 @@ def _title(version: Version) -> Iterator[RenderableType]:
 def _facts(version: Version) -> Iterator[tuple[str, RenderableType]]:
     made = version.provenance
     yield "task", version.rubric.task
-    yield "scale", version.rubric.scale.describe()
-    yield "judge", made.judge
+    yield "scale", describe.scales(version.rubric)
+    yield "calibrated for", made.judge
     yield "generator", made.generator
     if made.snapshots:
         yield "reported as", ", ".join(made.snapshots)
@@ -55,6 +55,8 @@ def _facts(version: Version) -> Iterator[tuple[str, RenderableType]]:
     yield "created", f"{wording.moment(version.created)}, by rubriclab {made.version}"
     if version.parent:
         yield "parent", version.parent
+    if made.transfer:
+        yield "carried over", describe.carried_over(made)
     yield "took", wording.effort(version.effort)
     algorithm, _, digits = version.digest.partition(":")
     yield f"digest, {algorithm}", digits

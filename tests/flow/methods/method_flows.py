@@ -19,8 +19,8 @@ Turns = list[dict[str, str]]
 # `direct` stands for `few_shot` and `analyze_rate`, which differ from it in what the judge is shown alone.
 METHODS = ("checkeval", "seeval", "seal", "dcr", "direct", "geval")
 every_method = pytest.mark.parametrize("method", METHODS)
-# These two ask as `direct` does, in other words: where it is about replies and not about words, it stands for them.
-every_kind = pytest.mark.parametrize("method", METHODS)
+# Where it is about replies and not about words: `seeval` and `dcr` ask for one score or one list a text as these do.
+every_kind = pytest.mark.parametrize("method", ["checkeval", "seal", "direct", "geval"])
 LEARNED_FROM, SCORED = 12, 6
 RECORDING = "recording.jsonl"
 # Two failures after which the server is asked again at once.

@@ -1,6 +1,7 @@
 """Hypotheses by the offline judge: they name what the labels follow, and always fit the question."""
 
 import asyncio
+import math
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +14,16 @@ from rubriclab.data import Assignment, Example, Scale, find_aspect, read, task_w
 from rubriclab.judges.ask import read as read_reply
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.knowledge import directions
+from rubriclab.judges.embedded.proposing import PRIOR_LABELS, PRIOR_R, beliefs_about
 from rubriclab.judges.embedded.traits import AMOUNTS, BY_NAME, readings
 from rubriclab.literature import load_findings
+from rubriclab.measures import CATALOGUE, measure
 from rubriclab.methods.hypoeval.propose import Material, propose, propose_prompt, refine
 from rubriclab.methods.hypoeval.redundancy import redundant
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Level
+from rubriclab.stats.correlation import pearson
 
 SAMPLE = Path(__file__).resolve().parents[3] / "experiments" / "sample" / "labelled.jsonl"
 SCALES = [
@@ -171,6 +175,23 @@ def test_a_handful_of_texts_is_answered(size, sample):
 
 
 # Hypotheses follow the labels
+
+
+def test_each_measure_s_correlation_is_drawn_towards_what_is_usual_of_it_alone(sample):
+    # The first text's source is missing, so what needs one cannot be correlated and stays as usual.
+    texts = (replace(sample[0], source=None), *sample[1:9])
+    fields = propose_prompt(5, Material(texts), given()).fields
+    observations = fields["observations"]
+    labels = [item["score"] for item in observations]
+    rows = [measure(item["output"], item.get("source"), item.get("context")) for item in observations]
+    held = {belief.measure: belief.r for belief in beliefs_about(fields, observations)}
+    assert any(entry.needs for entry in CATALOGUE if entry.name in held)
+    for entry in CATALOGUE:
+        values, expected = [row[entry.name] for row in rows], PRIOR_R * directions(fields)[entry.name]
+        if not any(map(math.isnan, values)):
+            r = pearson(values, labels)
+            expected = 0.0 if math.isnan(r) else (9 * r + PRIOR_LABELS * expected) / (9 + PRIOR_LABELS)
+        assert held.get(entry.name, 0.0) == pytest.approx(expected, abs=1e-12)
 
 
 def counted(words: int) -> str:

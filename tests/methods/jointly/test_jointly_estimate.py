@@ -10,13 +10,13 @@ from jointly_scripts import DIRECT, HYPOTHESES, IDS, PARTS, combined, part_of, s
 from overall_scripts import part as overall_part
 from overall_scripts import spent, whole
 
-from rubriclab.cli.dry_run import scoring_at_most
 from rubriclab.data import Fault
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import Estimate
 from rubriclab.methods.jointly import at_most, judge_all
 from rubriclab.rubric import Part
+from rubriclab.scoring.estimate import scoring_at_most
 
 TEXT = example(1, 3, source="The source.", context="The context.")
 LONG = part_of("checkeval", *(question(f"p{n}") for n in range(3)), part_words=50)

@@ -1,0 +1,84 @@
+"""The texts that a rubric is carried over to, and on what scale their labels are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rubriclab.cli.session import note
+from rubriclab.cli.texts import usable_texts
+from rubriclab.data import Example, find_aspect, labelled
+from rubriclab.data.check import FEWEST_LABELS
+from rubriclab.data.scale import Scale, parse_scale, scale_of
+from rubriclab.errors import DataError
+from rubriclab.evaluation import unseen
+from rubriclab.transferring.transfer import Target
+
+if TYPE_CHECKING:
+    from rubriclab.data import Aspect
+    from rubriclab.rubric import Rubric
+    from rubriclab.store import Version
+
+
+def target_of(path: str, version: Version, given: Mapping[str, Any]) -> Target:
+    """Return the texts to carry the rubric over to, and say what was made of their labels."""
+    rubric = version.rubric
+    same = given["aspect"] in (None, rubric.aspect.name) and not given["definition"]
+    aspect = (
+        rubric.aspect if same else find_aspect(rubric.task, given["aspect"] or rubric.aspect.name, given["definition"])
+    )
+    examples = usable_texts(path, given["mapping"], [(aspect.name, rubric.scores_on)])
+    kept = unseen(examples, [version.provenance])
+    if len(kept) < len(examples):
+        left = f"{len(examples) - len(kept)} of {len(examples)} texts"
+        note(f"{left} left out: {version.ref} was learned from them, or from others of their groups")
+    if not kept:
+        raise DataError(f"{path} has no usable text that {version.ref} was not learned from.", "Give other texts.")
+    rated = labelled(kept, aspect.name)
+    scale = _scale(rated, aspect.name, version, given)
+    usable = _usable(rated, aspect.name, scale, path)
+    by_id = {text.id: text for text in usable}
+    labels = min(given["labels"], len(usable)) if given["labels"] else None
+    return Target(path, tuple(by_id.get(text.id, text) for text in kept), usable, aspect, scale, labels)
+
+
+def _aspect(rubric: Rubric, given: Mapping[str, Any]) -> Aspect:
+    name = given["aspect"] or rubric.aspect.name
+    if name == rubric.aspect.name and not given["definition"]:
+        return rubric.aspect
+    return find_aspect(rubric.task, name, given["definition"])
+
+
+def _usable(rated: Sequence[Example], aspect: str, scale: Scale, path: str) -> tuple[Example, ...]:
+    """Return the texts whose labels say something, or none of them, and say why the others do not."""
+    inside = tuple(text for text in rated if scale.contains(text.scores[aspect]))
+    if len(inside) < len(rated):
+        note(f"{len(rated) - len(inside)} labels lie outside of {scale.describe()} and are not used")
+    if len({text.id for text in inside}) < len(inside):
+        raise DataError(f"{path}: some labelled texts share an id.", "Give each text its own id.")
+    if len(inside) < FEWEST_LABELS or len({text.scores[aspect] for text in inside}) == 1:
+        labels = f"{path}: {len(inside)} usable labels for {aspect!r}"
+        note(f"{labels} say nothing about agreement (at least {FEWEST_LABELS}, not all the same); the texts alone do")
+        return ()
+    return inside
+
+
+def _scale(rated: Sequence[Example], aspect: str, version: Version, given: Mapping[str, Any]) -> Scale:
+    """Return the scale of the target's labels, and say which it is where it had to be taken from them.
+
+    They are taken to be on the rubric's scale if they lie on it and fill more than half of it.
+    """
+    home = version.rubric.scores_on
+    labels = [text.scores[aspect] for text in rated]
+    if given["scale"]:
+        return parse_scale(given["scale"], labels)
+    if not labels or (all(map(home.contains, labels)) and max(labels) - min(labels) > home.width / 2):
+        return home
+    own = scale_of(labels, (score for text in rated for score in text.annotations.get(aspect, ())))
+    if own.same_ends(home):
+        return home
+    note(
+        f"the labels lie between {own.low:g} and {own.high:g}, which is taken as their scale (--scale says another); "
+        f"scores of {version.ref} are moved there from {home.low:g} to {home.high:g}, end to end"
+    )
+    return own

@@ -1,0 +1,19 @@
+"""The page on transfer: rubrics, targets and judges in one table and one drawing, then each on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rubriclab.report import charts, transfer
+from rubriclab.report.html.page import render
+
+if TYPE_CHECKING:
+    from rubriclab.transferring.found import Transfer
+
+
+def transfer_report(cells: Sequence[Transfer]) -> str:
+    """Return what rubrics are worth on other texts as one self-contained HTML page."""
+    known = [cell.there.spearman for cell in cells if cell.there]
+    homes = [cell.home.spearman for cell in cells if cell.home]
+    return render("transfer.html", cells=cells, transfer=transfer, scale=charts.correlation_axis([*known, *homes]))

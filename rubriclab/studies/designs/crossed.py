@@ -1,0 +1,119 @@
+"""`crossed`: what one judge learned, scored by another; does it need the judge that it was learned with?
+
+HypoEval (section 4, "Cross-model generalizability", table 5) lets one model propose, rate and select hypotheses, and
+another one evaluate by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from rubriclab.errors import SettingsError
+from rubriclab.frozen import Frozen
+from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.method import Progress
+from rubriclab.studies.arms import Trial, course, learning_at_most, scoring_at_most
+from rubriclab.studies.bench import Bench
+from rubriclab.studies.cases import Case, every_case
+from rubriclab.studies.designs.attempts import Taught, outcome_of, startable, taught, tested
+from rubriclab.studies.designs.design import Design, options_of
+from rubriclab.studies.results import Outcome
+from rubriclab.studies.sets import Sets
+from rubriclab.studies.study import Arm, Study
+
+Place = Literal[1, 2]
+
+
+class CrossedOptions(Frozen):
+    """Who learns and who scores.
+
+    Attributes:
+        judges: for each arm the judge that it learns with and the one that scores by what was learned: 1 or 2, in the
+            order in which the user named them.
+    """
+
+    judges: Mapping[str, tuple[Place, Place]]
+
+
+def cases(study: Study, sets: Sets) -> Iterator[Case]:
+    """Yield a case for each set that is there, with each aspect, number of labels and seed.
+
+    Raises:
+        SettingsError: if the options do not say of exactly the study's arms which judges they have.
+    """
+    _options(study)
+    yield from every_case(study, sets)
+
+
+async def run(bench: Bench, case: Case) -> Outcome:
+    """Return the agreement of every arm; arms that learn the same with the same judge share what was learned.
+
+    Raises:
+        SettingsError: if both judges are one and the same.
+    """
+    _check_identities(bench)
+    texts, judges = bench.material(case), _options(bench.study).judges
+    lessons: dict[str, Taught] = {}
+
+    async def attempt(arm: Arm, say: Progress) -> Trial:
+        learner, scorer = judges[arm.name]
+        lesson = _lesson(arm, learner)
+        if lesson not in lessons:
+            given = course(arm, texts.learned_from, texts.home)
+            lessons[lesson] = await taught(given, bench.judges[learner - 1], case.seed, say)
+        return await tested(lessons[lesson], texts, bench.judges[scorer - 1], bench.under_way, say)
+
+    return await outcome_of(bench, case, texts, attempt)
+
+
+def at_most(bench: Bench, case: Case) -> tuple[Estimate, Estimate]:
+    """Return the most that all arms ask of the first judge, and of the second."""
+    texts, judges = bench.material(case), _options(bench.study).judges
+    totals, lessons = {1: Estimate(), 2: Estimate()}, set[str]()
+    for arm in bench.study.arms:
+        (learner, scorer), given = judges[arm.name], startable(arm, texts)
+        if given is None:
+            continue
+        if _lesson(arm, learner) not in lessons:
+            totals[learner] = sum(learning_at_most(given), totals[learner])
+            lessons.add(_lesson(arm, learner))
+        totals[scorer] += scoring_at_most(given, texts.test)
+    return totals[1], totals[2]
+
+
+def _check_identities(bench: Bench) -> None:
+    first, second = bench.judges
+    if first.identity == second.identity:
+        raise SettingsError(
+            f"{first.name} and {second.name} are one and the same judge;", "name two that answer differently."
+        )
+
+
+def _lesson(arm: Arm, learner: Place) -> str:
+    """Return what tells one thing to learn from another: all of an arm but its name, and who learns it."""
+    return f"{learner} {arm.model_dump_json(exclude={'name'})}"
+
+
+def _options(study: Study) -> CrossedOptions:
+    options: CrossedOptions = options_of(study, CrossedOptions)
+    arms, named = {arm.name for arm in study.arms}, set(options.judges)
+    if arms != named:
+        odd = sorted(arms ^ named)[0]
+        raise SettingsError(
+            f"{study.name}: options.judges names the judges of every arm and of nothing else; see to {odd!r}.",
+            "Write the arm's name = [judge that learns, judge that scores], as in [1, 2].",
+        )
+    return options
+
+
+CROSSED = Design(
+    name="crossed",
+    cases=cases,
+    at_most=at_most,
+    run=run,
+    measures=("spearman", "pearson", "kendall"),
+    options=CrossedOptions,
+    fewest_judges=2,
+    most_judges=2,
+)

@@ -1,0 +1,66 @@
+"""What every design is: which cases a study has, the most that one asks, and how it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from rubriclab.errors import SettingsError
+from rubriclab.frozen import Frozen
+from rubriclab.methods.estimate import Estimate
+from rubriclab.studies.bench import Bench
+from rubriclab.studies.cases import Case
+from rubriclab.studies.results import Outcome
+from rubriclab.studies.sets import Sets
+from rubriclab.studies.study import Study
+
+
+class NoOptions(Frozen):
+    """The options of a design that has none."""
+
+
+class RunCase(Protocol):
+    """Runs one case to its end."""
+
+    async def __call__(self, bench: Bench, case: Case, /) -> Outcome: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What a study does with its cases.
+
+    Attributes:
+        name: as `study.toml` names it.
+        cases: those that can be run on the sets that are there.
+        at_most: the most that a case asks of each judge, in their order, if no reply needs a repair.
+        run: a case; JudgeError only if the provider fails altogether.
+        measures: what its rows report, the most important first: the columns of the table.
+        options: the model of what stands under `[options]`.
+        fewest_judges, most_judges: how many judges it takes.
+    """
+
+    name: str
+    cases: Callable[[Study, Sets], Iterable[Case]]
+    at_most: Callable[[Bench, Case], Sequence[Estimate]]
+    run: RunCase
+    measures: tuple[str, ...]
+    options: type[Frozen] = NoOptions
+    fewest_judges: int = 1
+    most_judges: int = 1
+
+
+def options_of(study: Study, model: type[Any]) -> Any:
+    """Return the options of a study, checked.
+
+    Raises:
+        SettingsError: for an option that is unknown or wrong.
+    """
+    try:
+        return model.model_validate(study.options)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, ("options", *first["loc"])))
+        raise SettingsError(f"{study.name}: {place}: {first['msg']}; got {first['input']!r}.") from None

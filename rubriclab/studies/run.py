@@ -1,0 +1,119 @@
+"""A study from its first case to its last, kept after each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from rubriclab.errors import DataError, SettingsError
+from rubriclab.methods.estimate import Estimate
+from rubriclab.studies.bench import Bench
+from rubriclab.studies.cases import Case, left_out
+from rubriclab.studies.designs import design_named
+from rubriclab.studies.designs.design import Design, options_of
+from rubriclab.studies.results import Results
+from rubriclab.studies.sets import Sets
+from rubriclab.studies.study import Study
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A study, ready to run.
+
+    Attributes:
+        cases: all that can be run on the sets that are there.
+        notes: what cannot, and why.
+    """
+
+    study: Study
+    design: Design
+    sets: Sets
+    cases: tuple[Case, ...]
+    notes: tuple[str, ...]
+
+    def left(self, done: Collection[str]) -> tuple[Case, ...]:
+        """Return the cases that are not finished."""
+        return tuple(case for case in self.cases if str(case) not in done)
+
+    def empty(self, judges: Sequence[str], *, small: bool) -> Results:
+        """Return results without any case."""
+        names = dict.fromkeys(name for case in self.cases for name in (case.set, *(case.home or ())[:1]))
+        return Results(
+            study=self.study.name,
+            digest=self.study.digest,
+            small=small,
+            judges=tuple(judges),
+            data={name: self.sets.digest(name) for name in names},
+        )
+
+
+def schedule(study: Study, sets: Sets, judges: int = 1) -> Schedule:
+    """Return what of a study can be run.
+
+    Raises:
+        SettingsError: for a set, aspect, option or setting that does not exist, or too few or many judges.
+        DataError: if none of its sets is there, or nothing can be run on them.
+    """
+    design = design_named(study.design)
+    options_of(study, design.options)
+    if not design.fewest_judges <= judges <= design.most_judges:
+        wanted = _judges(design)
+        raise SettingsError(f"{study.name} takes {wanted}, and {judges} were named.", "Give --judge once for each.")
+    for name, aspect in study.qualities:
+        sets.assignment(name, aspect)
+    notes = tuple(left_out(study, sets))
+    cases = tuple(design.cases(study, sets))
+    if not cases:
+        files = ", ".join(f"{sets.about(name).file}.jsonl" for name in study.sets)
+        raise DataError(
+            f"Nothing of {study.name} can be run on {sets.folder}{': ' if notes else ''}{'; '.join(notes)}.",
+            f"It runs on any of: {files} (also as .gz). rubriclab experiment data makes them of the public files.",
+        )
+    return Schedule(study, design, sets, cases, notes)
+
+
+def at_most(found: Schedule, bench: Bench, cases: Iterable[Case]) -> tuple[Estimate, ...]:
+    """Return the most that the cases ask of each judge."""
+    total = [Estimate() for _ in bench.judges]
+    # Cases that differ in nothing but the seed of the learning ask the same at most.
+    known: dict[tuple[str, frozenset[str], tuple[str, ...]], Sequence[Estimate]] = {}
+    for case in cases:
+        texts = bench.material(case)
+        seedless = case.model_copy(update={"seed": 0})
+        key = (str(seedless), frozenset(each.id for each in texts.learned_from), tuple(each.id for each in texts.test))
+        if key not in known:
+            known[key] = found.design.at_most(bench, case)
+        total = [before + more for before, more in zip(total, known[key], strict=True)]
+    return tuple(total)
+
+
+async def run(
+    found: Schedule,
+    bench: Bench,
+    results: Results,
+    *,
+    keep: Callable[[Results], None],
+    snapshots: Callable[[], Iterable[str]] = tuple,
+) -> Results:
+    """Return the results with the cases that were left, each handed to `keep` as soon as it is finished.
+
+    Raises:
+        JudgeError: if the provider fails altogether; the results so far have been kept.
+    """
+    left = found.left(results.done)
+    for number, case in enumerate(left):
+
+        def say(doing: str, share: float, number: int = number) -> None:
+            bench.say(doing, (number + share) / len(left))
+
+        outcome = await found.design.run(replace(bench, say=say), case)
+        results = results.with_case(outcome, snapshots())
+        keep(results)
+    return results
+
+
+def _judges(design: Design) -> str:
+    fewest, most = design.fewest_judges, design.most_judges
+    if fewest == most:
+        return "one judge" if most == 1 else f"{most} judges"
+    return f"{fewest} to {most} judges"

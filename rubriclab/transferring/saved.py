@@ -1,0 +1,117 @@
+"""What a transfer leaves behind as a version: a rubric fitted to new texts, where it came from, and what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rubriclab.data.example import named_annotations
+from rubriclab.judges.judge import Judge
+from rubriclab.learning.calibration import bounds
+from rubriclab.learning.floor import SURFACE, best_measure, measure_values
+from rubriclab.learning.folds import grouped_folds
+from rubriclab.learning.gate import JOINT, trust
+from rubriclab.learning.train import Trained, origins, training_agreement
+from rubriclab.rubric import Action, Provenance, Transferred, rounded
+from rubriclab.scoring.estimate import scoring_at_most
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.training_record import RecordedText, TrainingRecord
+from rubriclab.transferring.actions import Place, Tried, applied, hardness_of
+from rubriclab.transferring.rated import Rated
+from rubriclab.transferring.transfer import Carried, Home
+
+
+def as_trained(home: Home, carried: Carried, action: Action, judge: Judge, snapshots: Sequence[str]) -> Trained:
+    """Return what `action` made of a rubric, in the form in which learning gives its result.
+
+    The provenance names the judge that was asked here. Texts and groups learned from are those at home and these:
+    both had a part in the rubric, and neither may be evaluated on.
+
+    Raises:
+        ValueError: if that action was not tried.
+    """
+    if carried.place is None or action not in carried.tried:
+        raise ValueError(f"expected an action that was tried, got {action!r}")
+    tried, place = carried.tried[action], carried.place
+    came = Transferred(
+        action=action,
+        judge=home.provenance.judge,
+        aspect=home.rubric.aspect.name,
+        data=home.provenance.data,
+        labels=len(place.rated.examples),
+    )
+    if action == "relearn" and carried.trained:
+        provenance = carried.trained.provenance.model_copy(update={"transfer": came})
+        return Trained(carried.trained.rubric, provenance, carried.trained.notes, carried.trained.record)
+    rated = carried.wide if action == "reselect" and carried.wide else place.rated
+    provenance = _provenance(home, tried, place, rated, judge=judge, snapshots=snapshots).model_copy(
+        update={"transfer": came}
+    )
+    return Trained(tried.rubric, provenance, (), _record(tried, place, rated))
+
+
+def _provenance(
+    home: Home, tried: Tried, place: Place, rated: Rated, *, judge: Judge, snapshots: Sequence[str]
+) -> Provenance:
+    made, examples = home.provenance, place.rated.examples
+    fields: dict[str, Any] = origins(examples, place.aspect, judge, judge, snapshots)
+    for name in ("examples", "groups", "texts"):
+        fields[name] = tuple(sorted({*fields[name], *getattr(made, name)}))
+    labels, groups = place.table.labels, place.table.groups
+    fitted = _fitted(tried, place)
+    return Provenance(
+        **{**fields, "generator": made.generator, "generator_address": made.generator_address},
+        settings=made.settings,
+        prompts=made.prompts,
+        seed=place.seed,
+        agreement=training_agreement(fitted, tried.raw, labels, groups, optimistic=tried.action != "reuse"),
+        floor=best_measure(examples, place.aspect),
+        trust=trust(
+            place.table_of(rated),
+            measure_values(examples, SURFACE),
+            tried.raw,
+            fitted,
+            grouped_folds(groups, place.settings.folds, place.seed),
+            alone={},
+            calls={JOINT: scoring_at_most(tried.rubric, examples).calls / len(examples)},
+            seed=place.seed,
+        ),
+    )
+
+
+def _fitted(tried: Tried, place: Place) -> FloatArray:
+    """Return the texts' scores by the rubric of all labels."""
+    return tried.scores if tried.action == "reuse" else applied(tried.rubric, place.rated)
+
+
+def _record(tried: Tried, place: Place, rated: Rated) -> TrainingRecord:
+    """Return the labelled texts with what was found of them."""
+    kept = {criterion.id for criterion in tried.rubric.criteria}
+    candidates = tuple(each.model_copy(update={"kept": each.criterion.id in kept}) for each in rated.candidates)
+    combination = tried.rubric.combination
+    low = high = np.full(len(tried.scores), np.nan)
+    if combination:
+        low, high = bounds(tried.scores, hardness_of(combination, rated), combination.conformal, place.rubric.scale)
+    return TrainingRecord(
+        texts=tuple(
+            RecordedText(
+                id=example.id,
+                group=example.group,
+                output=example.output,
+                source=example.source,
+                context=example.context,
+                reference=example.reference,
+                label=float(example.scores[place.aspect]),
+                raters=named_annotations(example, place.aspect),
+                **{
+                    name: rounded(place.rubric.scale.moved_to(place.onto, float(ends[row])))
+                    for name, ends in (("predicted", tried.scores), ("low", low), ("high", high))
+                },
+            )
+            for row, example in enumerate(rated.examples)
+        ),
+        candidates=candidates,
+        cells=rated.cells,
+    )

@@ -1,0 +1,45 @@
+"""One of two sets of texts that are compared, as a table of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rubriclab.learning.folds import units
+from rubriclab.learning.table import BoolArray
+from rubriclab.stats.correlation import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The values of texts that are compared with others.
+
+    Attributes:
+        values: shape (texts, columns), NaN where missing.
+        groups: of the texts.
+    """
+
+    values: FloatArray
+    groups: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @property
+    def units(self) -> IntArray:
+        """What each text is drawn or left out with, numbered from 0: its group, or itself where there is only one."""
+        return units(self.groups)
+
+    @property
+    def there(self) -> BoolArray:
+        """Where there is a value, shape (texts, columns)."""
+        return ~np.isnan(self.values)
+
+    def columns(self, places: IntArray) -> Side:
+        """Return the side with these columns only."""
+        return Side(self.values[:, places], self.groups)
+
+    def rows(self, places: IntArray) -> Side:
+        """Return the side with these texts only."""
+        return Side(self.values[places], tuple(self.groups[place] for place in places.tolist()))

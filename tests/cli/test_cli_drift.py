@@ -1,0 +1,201 @@
+"""`rubriclab drift`: two versions offline, two models on a local server, limits as exit codes, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import hypoeval_brain
+import pytest
+from commands import HELDOUT, Commands, Done
+from drift_samples import version
+from server import RunningServer
+
+from rubriclab.store import open_store
+
+TEXTS = HELDOUT.read_bytes().splitlines(keepends=True)[:12]
+VERSIONS = ("drift", "news@1", "news@2", "texts.jsonl")
+JUDGES = ("drift", "news@1", "texts.jsonl", "--judge", "openai/strict", "--judge", "openai/mild")
+
+
+def two_minds(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+    """Rate as the brain does; the model called `mild` a point higher, as far as the scale goes."""
+    reply = json.loads(hypoeval_brain.reply(messages, body))
+    if body["model"] == "mild":
+        reply["score"] = min(5, reply["score"] + 1)
+    return json.dumps(reply)
+
+
+@pytest.fixture
+def offline(own: Commands) -> Commands:
+    """The command line with a store of rubrics and twelve texts."""
+    (own.folder / "texts.jsonl").write_bytes(b"".join(TEXTS))
+    return own
+
+
+@pytest.fixture
+def models(_running_server: RunningServer) -> RunningServer:
+    """A server with two models that rank alike, one of them severe."""
+    _running_server.reset()
+    _running_server.brain = two_minds
+    return _running_server
+
+
+@pytest.fixture
+def asking(own: Commands, models: RunningServer) -> Commands:
+    """The command line with a store of rubrics, four texts, and that server."""
+    (own.folder / "texts.jsonl").write_bytes(b"".join(TEXTS[:4]))
+    return Commands(own.folder, **own.environment, OPENAI_API_BASE=models.url, OPENAI_API_KEY="none")
+
+
+def scores(commands: Commands, ref: str) -> list[float]:
+    done = commands("score", "texts.jsonl", "--rubric", ref)
+    assert done.code == 0, done.err
+    return [row["score"] for row in done.rows]
+
+
+def succeeded(done: Done) -> Done:
+    assert done.code == 0, done.err
+    return done
+
+
+def test_figures_are_those_of_the_scores_that_the_score_command_gives(offline: Commands) -> None:
+    found = succeeded(offline(*VERSIONS, "--json")).json
+    before, after = scores(offline, "news@1"), scores(offline, "news@2")
+    apart = [b - a for a, b in zip(before, after, strict=True)]
+    assert found["shift"]["mean"]["value"] == pytest.approx(sum(apart) / len(apart), abs=1e-6)
+    assert found["before"]["mean"] == pytest.approx(sum(before) / len(before), abs=1e-6)
+    assert found["flips"]["texts"] == sum((a >= 3) != (b >= 3) for a, b in zip(before, after, strict=True))
+    assert (found["compared"], found["groups"], found["by"], found["checks"]) == (12, 2, "score", [])
+    assert (found["before"]["rubric"], found["after"]["rubric"]) == ("news@1", "news@2")
+
+
+def test_the_view_names_both_sides_what_moved_and_the_line(offline: Commands) -> None:
+    done = succeeded(offline(*VERSIONS))
+    for words in ("news@1 by embedded to news@2 by embedded", "mean score", "Spearman", "Texts that flip at 3"):
+        assert words in done.out
+    assert "texts flip at 3, the middle of the scale" in done.err
+
+
+def test_a_version_does_not_drift_from_itself(offline: Commands) -> None:
+    done = offline("drift", "news", "news@2", "texts.jsonl", "--max-shift", 0, "--max-flips", 0, "--min-rank", 1)
+    assert succeeded(done).out.count("Within the limit") == 3
+    assert "nothing can change" in done.err
+
+
+def test_a_limit_that_is_passed_is_exit_code_1_and_said(offline: Commands) -> None:
+    done = offline(*VERSIONS, "--max-shift", 0.01, "--min-rank", -1)
+    assert done.code == 1
+    assert "Beyond the limit: the mean score moves by" in done.out
+    assert "--max-shift allows 0.01" in done.out
+    assert "Within the limit: the rankings correlate by" in done.out
+    found = offline(*VERSIONS, "--max-shift", 0.01, "--json")
+    assert (found.code, found.json["checks"][0]["outcome"]) == (1, "beyond")
+
+
+def test_what_cannot_be_told_is_exit_code_3(offline: Commands) -> None:
+    (offline.folder / "texts.jsonl").write_bytes(TEXTS[0])
+    done = offline(*VERSIONS, "--min-rank", 0.5)
+    assert done.code == 3
+    assert "Cannot be told" in done.out
+
+
+def test_two_judges_are_compared_by_one_version(asking: Commands) -> None:
+    done = asking(*JUDGES, "--flip-at", 4, "--max-flips", 0, "-o", "flips.jsonl")
+    assert done.code == 1, done.err
+    assert "news@1 by openai/strict to news@1 by openai/mild" in done.out
+    assert done.err.count("news@1 is calibrated for embedded") == 2
+    rows = [json.loads(line) for line in (asking.folder / "flips.jsonl").read_text("utf-8").splitlines()]
+    assert rows
+    assert all(row["before"] < 4 <= row["after"] and row["flips"] for row in rows)
+    first = rows[0]["criteria"][0]
+    assert (first["state"], first["score_after"] - first["score_before"], first["change"]) == ("kept", 1, 0.25)
+    assert first["reason_before"]
+    assert first["reason_after"]
+    again = asking(*JUDGES, "--flip-at", 4, "--json")
+    assert (again.json["calls"]["asked"], again.json["flips"]["up"]) == (0, len(rows))
+
+
+def test_all_pairs_can_be_written_and_no_flip_empties_an_earlier_file(offline: Commands) -> None:
+    place = offline.folder / "pairs.jsonl"
+    succeeded(offline(*VERSIONS, "-o", "pairs.jsonl", "--all"))
+    assert [json.loads(line)["id"] for line in place.read_text("utf-8").splitlines()] == [
+        json.loads(line)["id"] for line in TEXTS
+    ]
+    succeeded(offline(*VERSIONS, "-o", "pairs.jsonl", "--flip-at", 1))
+    assert place.read_bytes() == b""
+
+
+def test_faulty_rows_are_left_out_and_said(offline: Commands) -> None:
+    (offline.folder / "texts.jsonl").write_bytes(b"".join([TEXTS[0], b"{broken\n", TEXTS[1], TEXTS[1]]))
+    done = succeeded(offline(*VERSIONS, "--json"))
+    assert done.json["texts"] == 3
+    assert "left out: texts.jsonl:2" in done.err
+    assert "some ids stand more than once" in done.err
+    (offline.folder / "texts.jsonl").write_bytes(b"{broken\n")
+    refused = offline(*VERSIONS)
+    assert (refused.code, refused.error.split(".")[0]) == (2, "None of the 1 rows of texts")
+
+
+def test_texts_come_from_standard_input_too(offline: Commands) -> None:
+    done = offline("drift", "news@1", "news@2", "-", "--json", stdin=b"".join(TEXTS[:3]))
+    assert succeeded(done).json["texts"] == 3
+
+
+def test_a_dry_run_says_the_most_of_both_sides_and_asks_nothing(asking: Commands, models: RunningServer) -> None:
+    done = succeeded(asking(*JUDGES, "--dry-run", "--json")).json["at_most"]
+    assert [done[side]["judge"] for side in ("before", "after")] == ["openai/strict", "openai/mild"]
+    assert done["before"]["calls"] == done["after"]["calls"] > 0
+    assert not models.requests
+
+
+def test_versions_of_different_aspects_are_compared_with_a_warning(offline: Commands) -> None:
+    done = succeeded(offline("drift", "news@1", "relevance", "texts.jsonl"))
+    assert "judge different aspects, coherence and relevance" in done.err
+
+
+def test_a_side_that_is_never_answered_is_the_providers_failure(asking: Commands, models: RunningServer) -> None:
+    def only_strict(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+        return "no idea" if body["model"] == "mild" else hypoeval_brain.reply(messages, body)
+
+    models.brain = only_strict
+    done = asking(*JUDGES, "--max-shift", 1)
+    assert done.code == 4
+    assert done.error.startswith("openai/mild gave no reply that news@1 can use")
+    assert "No text was scored by both sides" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("news@1", "texts.jsonl"), "news@1 is one version"),
+        (("news@1", "texts.jsonl", "--judge", "embedded"), "name a second version"),
+        (("news@1", "texts.jsonl", "--judge", "embedded", "--judge", "embedded"), "is named twice"),
+        (("news@1",), "Expected REF [REF] TEXTS, got 1"),
+        (("a", "b", "c", "d"), "got 4"),
+        (("news@1", "news@2", "texts.jsonl", *("--judge", "embedded") * 3), "3 judges are named"),
+        (("news@1", "news@2", "texts.jsonl", "--flip-at", 7), "--flip-at 7 is not on the scale"),
+        (("news@1", "news@2", "texts.jsonl", "--all"), "Give --output PATH"),
+        (("news@1", "news@2", "texts.jsonl", "-o", "-"), "Standard output holds the figures"),
+        (("news@1", "news@2", "texts.jsonl", "-o", "texts.jsonl"), "would overwrite texts.jsonl"),
+        (("news@1", "news@9", "texts.jsonl"), "news"),
+        (("news@1", "news@2", "missing.jsonl"), "there is no such file"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(offline: Commands, arguments: tuple[object, ...], words: str) -> None:
+    done = offline("drift", *arguments)
+    assert done.code == 2
+    assert words in done.error
+
+
+def test_contributions_tell_what_moved_the_scores_of_rubrics_that_combine_criteria(rubriclab: Commands) -> None:
+    (rubriclab.folder / "texts.jsonl").write_bytes(b"".join(TEXTS))
+    with open_store(rubriclab.folder / "store.db") as store:
+        for made in (version({"links": 2, "order": 1}), version({"order": 1, "end": 1}, middle=3.5)):
+            store.save("news", made.rubric, made.provenance, made.effort)
+    found = succeeded(rubriclab(*VERSIONS, "--judge", "embedded", "--json")).json
+    assert found["by"] == "contribution"
+    assert {each["state"] for each in found["criteria"]} == {"kept", "added", "removed", "average text"}
+    total = sum(each["total"] for each in found["criteria"])
+    assert total == pytest.approx(12 * found["shift"]["mean"]["value"], abs=1e-3)
+    assert found["intervals"]["texts"] == 12

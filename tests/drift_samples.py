@@ -1,0 +1,139 @@
+"""Versions by hand and scores that their own arithmetic gives: what tests of drift share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+from hypoeval_scripts import criterion
+
+from rubriclab.combination import Calibration, Combination, Conformal, Term, combine
+from rubriclab.data.aspect import Aspect
+from rubriclab.data.scale import Scale
+from rubriclab.drifting import Pair, Pairing, Side, pairing
+from rubriclab.methods.hypoeval import HypoEvalSettings
+from rubriclab.rubric import Effort, Part, Provenance, Rubric
+from rubriclab.scoring import CriterionScore, Score
+from rubriclab.store.version import Version
+
+ONE_TO_FIVE = Scale(low=1, high=5, whole=False)
+HUNDRED = Scale(low=0, high=100, whole=False)
+COHERENCE = Aspect(name="coherence", definition="How well the sentences hang together.")
+
+Values = Mapping[str, float | None]
+
+
+def version(
+    weights: Mapping[str, float],
+    *,
+    number: int = 1,
+    onto: Scale | None = None,
+    middle: float = 3.0,
+    combined: bool = True,
+    words: Mapping[str, str] | None = None,
+    intervals: bool = True,
+) -> Version:
+    """Return a version whose criteria, by id, weigh so much; an average text scores `middle`.
+
+    `words` names what a criterion says, where that is not its id: criteria of the same words are the same.
+    """
+    given = words or {}
+    criteria = tuple(
+        criterion(given.get(name, name)).model_copy(update={"id": name, "trait": given.get(name, name)})
+        for name in weights
+    )
+    part = Part(method="hypoeval", settings=HypoEvalSettings().model_dump(mode="json"), criteria=criteria)
+    made = Rubric(
+        task="summarization",
+        aspect=COHERENCE,
+        scale=ONE_TO_FIVE,
+        parts=(part,),
+        combination=_combination(weights, middle, onto, intervals=intervals) if combined else None,
+    )
+    return _stored(made, number)
+
+
+def _combination(weights: Mapping[str, float], middle: float, onto: Scale | None, *, intervals: bool) -> Combination:
+    whole = sum(abs(weight) for weight in weights.values())
+    terms = tuple(
+        Term(criterion=name, weight=weight / whole, center=3.0, spread=1.0, low=-1, high=1, selected=1.0)
+        for name, weight in weights.items()
+    )
+    return Combination(
+        recipe="correlation",
+        terms=terms,
+        calibration=Calibration(kind="linear", x=(-1.0, 1.0), y=(middle - 1, middle + 1)),
+        conformal=Conformal(errors=tuple(0.1 * step for step in range(12))) if intervals else None,
+        onto=onto,
+    )
+
+
+def _stored(rubric: Rubric, number: int) -> Version:
+    made = Provenance(
+        judge="fake",
+        generator="fake",
+        prompts="sha256:" + "a" * 64,
+        data="sha256:" + "b" * 64,
+        examples=(),
+        groups=(),
+        seed=1,
+        version="0",
+    )
+    return Version(
+        name="news",
+        number=number,
+        digest=rubric.digest,
+        rubric=rubric,
+        provenance=made,
+        provenance_digest=made.digest,
+        effort=Effort(),
+        parent=None,
+        created=datetime(2026, 11, 21, tzinfo=UTC),
+    )
+
+
+def scored(made: Version, text: str, values: Values) -> Score:
+    """Return the score of a text of which each criterion says so much; `None` is a rating that is missing."""
+    rubric = made.rubric
+    given = {each.id: values[each.trait] for each in rubric.criteria}
+    interval = None
+    if rubric.combination:
+        found = combine(rubric.combination, given, rubric.scale)
+        score, contributions = found.score, found.contributions
+        if found.low is not None and found.high is not None:
+            interval = (found.low, found.high)
+    else:
+        there = [value for value in given.values() if value is not None]
+        score, contributions = (sum(there) / len(there) if there else None), {}
+    criteria = tuple(
+        CriterionScore(each.id, given[each.id], f"{each.id} of {text}", contribution=contributions.get(each.id))
+        for each in rubric.criteria
+    )
+    why = None if score is not None else f"{text} has too few ratings"
+    return Score(text, rubric.aspect.name, score, criteria, why, made.ref, "fake", interval)
+
+
+def sides(before: Version, after: Version, flip_at: float | None = None, judges: Sequence[str] = ("a", "a")) -> Pairing:
+    """Return two versions side by side."""
+    return pairing(Side(before, judges[0]), Side(after, judges[1]), flip_at)
+
+
+def paired(
+    both: Pairing, texts: Sequence[Values], after: Sequence[Values] | None = None, rivals: int = 3
+) -> list[Pair]:
+    """Return the pairs of texts; `after` is what the side after says of them, where it is not the same."""
+    return [
+        both.pair(
+            f"g{place // rivals}",
+            scored(both.before.version, f"t{place}", ours),
+            scored(both.after.version, f"t{place}", theirs),
+        )
+        for place, (ours, theirs) in enumerate(zip(texts, after or texts, strict=True))
+    ]
+
+
+def texts(count: int, names: Sequence[str], seed: int = 0) -> list[Values]:
+    """Return what criteria say of so many texts, from 1 to 5."""
+    rng = np.random.default_rng(seed)
+    return [{name: float(np.round(rng.uniform(1, 5), 1)) for name in names} for _ in range(count)]

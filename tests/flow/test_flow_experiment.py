@@ -1,0 +1,90 @@
+"""Stopping a study and going on: what was answered is not asked again, and what is finished not run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import methods_brain
+import pytest
+from commands import Commands
+from flow_server import Killing, commands_at
+from server import RunningServer
+from study_rows import write_sets, write_study
+
+from rubriclab.studies.results import Outcome, read_results
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> tuple[object, ...]:
+    """The command that runs two cases of a little study, with one request at a time."""
+    folder, data = write_study(tmp_path / "mini"), tmp_path / "data"
+    data.mkdir()
+    write_sets(data)
+    return ("experiment", "run", folder, "--data", data, "--only", "hanna:empathy", "--concurrency", 1, "-o", "r.json")
+
+
+@pytest.fixture
+def provider(provider: RunningServer) -> RunningServer:
+    """A server that answers the prompts of all methods but HypoEval well."""
+    provider.brain = methods_brain.reply
+    return provider
+
+
+def asking(server: RunningServer, folder: Path) -> Commands:
+    """Return the command line in a folder of its own, with that server as its judge and an empty store."""
+    folder.mkdir(exist_ok=True)
+    return commands_at(server, folder)
+
+
+def figures(path: Path) -> list[Outcome]:
+    """Return all that results say, but for how long it took."""
+    cases = []
+    for outcome in read_results(path).cases:
+        rows = [
+            row.model_copy(
+                update={
+                    name: spent.model_copy(update={"seconds": 0.0})
+                    for name in ("learning", "scoring")
+                    if (spent := getattr(row, name))
+                }
+            )
+            for row in outcome.rows
+        ]
+        cases.append(outcome.model_copy(update={"rows": tuple(rows)}))
+    return cases
+
+
+def test_killed_in_the_middle_of_a_case_it_repeats_no_answered_request_and_ends_the_same(
+    provider: RunningServer, tmp_path: Path, study: tuple[object, ...]
+) -> None:
+    undisturbed, killed = (asking(provider, tmp_path / name) for name in ("undisturbed", "killed"))
+    whole = undisturbed(*study)
+    assert whole.code == 0, whole.err
+    asked = provider.requests.total()
+    assert provider.repeated == 0
+    provider.reset()
+    # In the second of two cases.
+    provider.brain = killing = Killing(at=round(0.75 * asked), brain=methods_brain.reply)
+    killing.victim = killed.start(*study)
+    assert killing.victim.wait().code == -9
+    assert len(read_results(killed.folder / "r.json").cases) == 1
+    provider.brain = methods_brain.reply
+    done = killed(*study)
+    assert done.code == 0, done.err
+    assert "1 case to run, 1 finished before" in done.err
+    assert (provider.repeated, provider.answered.total(), provider.requests.total()) == (0, asked, asked + 1)
+    assert figures(killed.folder / "r.json") == figures(undisturbed.folder / "r.json")
+    assert done.out.split("What it took")[0] == whole.out.split("What it took")[0]
+
+
+def test_a_cap_on_calls_stops_a_study_and_the_same_command_goes_on(
+    provider: RunningServer, tmp_path: Path, study: tuple[object, ...]
+) -> None:
+    command = asking(provider, tmp_path)
+    stopped = command(*study, "--price", "1:1", "--max-calls", 30)
+    assert stopped.code == 2
+    assert "The cap of 30 calls is reached" in stopped.error
+    assert "2 cases to run, 0 finished before" in stopped.err
+    assert "openai/fake: at most" in stopped.err
+    assert command(*study).code == 0
+    assert provider.repeated == 0

@@ -1,0 +1,60 @@
+"""Learning without a labelled text: from what the generator knows, or from literature alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypoeval_runs import SMALL, run
+from hypoeval_scripts import assignment, findings, of_kind, proposal, scripted
+
+from rubriclab.errors import DataError
+from rubriclab.learning.train import train
+from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
+from rubriclab.methods.hypoeval.estimate import learning_at_most
+from rubriclab.methods.method import Lesson
+
+
+@pytest.mark.parametrize("ask", ["separately", "together", "concatenated"])
+async def test_prior_knowledge_needs_no_label_and_asks_the_generator_alone(ask: str):
+    learned, judge, generator = await run((), sources="prior knowledge", ask=ask)
+    assert len(learned.part.criteria) == SMALL["selected"]
+    assert {criterion.evidence.origin for criterion in learned.part.criteria} == {"prior knowledge"}
+    assert {criterion.evidence.judged for criterion in learned.part.criteria} == {0}
+    assert len(generator.asked) == 1
+    assert judge.asked == []
+    assert (learned.examples, learned.scores.shape, learned.reselected.shape) == ((), (0,), (0,))
+
+
+async def test_of_hypotheses_from_literature_the_first_are_kept_in_the_generator_s_order():
+    names = "abcdefgh"
+    generator = scripted(propose=lambda _: proposal(*names))
+    learned, judge, _ = await run((), sources="literature", generator=generator, selected=3)
+    assert [criterion.trait for criterion in learned.part.criteria] == list("abc")
+    assert {dropped.reason for dropped in learned.part.dropped} == {"not among the first 3"}
+    assert len(learned.part.dropped) == len(names) - 3
+    assert of_kind(judge, "rate") == []
+
+
+async def test_repeated_hypotheses_still_leave():
+    generator = scripted(propose=lambda _: proposal("a", "a", "b"))
+    learned, _, _ = await run((), sources="literature", generator=generator)
+    assert [criterion.trait for criterion in learned.part.criteria] == ["a", "b"]
+
+
+@pytest.mark.parametrize("sources", ["labels", "labels and literature"])
+async def test_hypotheses_from_labels_need_some(sources: str):
+    with pytest.raises(DataError, match="hypoeval learns from labelled texts, and there are none"):
+        await run((), sources=sources)
+
+
+@pytest.mark.parametrize("chosen", [{"sources": "prior knowledge"}, {"sources": "literature", "bank_size": 4}])
+async def test_it_becomes_a_rubric_and_never_asks_more_than_was_told(chosen: dict[str, Any]):
+    lesson, settings = Lesson((), assignment(), findings()), HypoEvalSettings(**{**SMALL, **chosen})
+    judge, generator = scripted(), scripted()
+    trained = await train(HYPOEVAL, lesson, settings, judge=judge, generator=generator, seed=1)
+    assert len(trained.rubric.criteria) == SMALL["selected"]
+    assert (trained.provenance.agreement, trained.provenance.floor) == (None, None)
+    for_judge, for_generator = learning_at_most(lesson, settings)
+    assert len(judge.asked) <= for_judge.calls
+    assert len(generator.asked) <= for_generator.calls == 1
