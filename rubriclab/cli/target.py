@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 def target_of(path: str, version: Version, given: Mapping[str, Any]) -> Target:
     """Return the texts to carry the rubric over to, and say what was made of their labels."""
     rubric = version.rubric
-    same = given["aspect"] in (None, rubric.aspect.name) and not given["definition"]
-    aspect = (
-        rubric.aspect if same else find_aspect(rubric.task, given["aspect"] or rubric.aspect.name, given["definition"])
-    )
+    aspect = _aspect(rubric, given)
     examples = usable_texts(path, given["mapping"], [(aspect.name, rubric.scores_on)])
     kept = unseen(examples, [version.provenance])
     if len(kept) < len(examples):

@@ -65,9 +65,10 @@ def advice(found: Transfer) -> str:
     if told is None:
         raise ValueError("expected a transfer with labels, got one without")
     if told.few:
+        other = " Another judge uses the scale in its own way." if told.action == "recalibrate" else ""
         return (
             f"{ADVICE[told.action]}, for want of anything better: labels of fewer than {FEWEST_GROUPS} groups, or "
-            "all the same, tell no difference."
+            f"all the same, tell no difference.{other}"
         )
     if told.action == "reuse":
         return (

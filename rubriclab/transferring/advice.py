@@ -69,16 +69,19 @@ class Advice(Frozen):
         return tuple(each.action for each in rest if each.behind.low is None or each.behind.low <= 0)
 
 
-def advise(squares: Mapping[Action, FloatArray], labels: FloatArray, groups: Sequence[str]) -> Advice:
+def advise(
+    squares: Mapping[Action, FloatArray], labels: FloatArray, groups: Sequence[str], usual: Action = "reuse"
+) -> Advice:
     """Return the action whose errors are smallest, the cheapest of equals.
 
     Only texts that all actions have scored are counted. With fewer than `FEWEST_GROUPS` groups no difference can be
-    told, and the rubric stays as it is.
+    told, and what is `usual` is advised.
 
     Args:
         squares: by action, squared errors of texts whose own labels had no part, shape (texts,), NaN where there is no
             score; `reuse` is among them.
         labels, groups: of these texts.
+        usual: what to do where nothing can be told; among `squares`.
     """
     names = [action for action in ACTIONS if action in squares]
     there: BoolArray = np.array(~np.isnan(np.stack([squares[name] for name in names])).any(axis=0))
@@ -86,7 +89,7 @@ def advise(squares: Mapping[Action, FloatArray], labels: FloatArray, groups: Seq
     left = [group for group, scored in zip(groups, there, strict=True) if scored]
     unit, variance = units(left), float(labels[there].var()) if there.any() else 0.0
     few = len(set(left)) < FEWEST_GROUPS or variance == 0
-    best = "reuse" if few else _cheapest({name: float(each.mean()) / variance for name, each in own.items()})
+    best = usual if few else _cheapest({name: float(each.mean()) / variance for name, each in own.items()})
     compared = tuple(
         Compared(
             action=name,

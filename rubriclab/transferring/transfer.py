@@ -8,6 +8,7 @@ all of the texts        -> how far they lie from those that the rubric was learn
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -214,8 +215,10 @@ class _Course:
         """Return what each action gives, and which is advised."""
         table, check = self.place.table, self.check
         squares = {name: each.squares(table.labels) for name, each in self.tried.items()}
-        advice = advise(squares, table.labels, table.groups)
-        on_check = {name: await self._on_check(each, check) for name, each in self.tried.items()} if check else {}
+        # Another judge uses the scale in its own way, whatever the labels can tell.
+        other = self.judge.name != self.home.provenance.judge
+        advice = advise(squares, table.labels, table.groups, usual="recalibrate" if other else "reuse")
+        on_check = await self._all_on_check(check) if check else {}
         return {
             "labels": len(table.labels),
             "checked": len(check.table.labels) if check else 0,
@@ -229,17 +232,23 @@ class _Course:
             return ActionFound(action=action, missing=self.missing[action])
         held_out = self.measured(tried.scores, tried.raw, self.place)
         criteria = len(tried.rubric.criteria)
-        if check is None:
+        if check is None or action not in on_check:
             return ActionFound(action=action, criteria=criteria, held_out=held_out)
-        labels = check.table.labels
-        own, best = (np.square(on_check[name] - labels) for name in (action, advised))
-        return ActionFound(
-            action=action,
-            criteria=criteria,
-            held_out=held_out,
-            checked=self.measured(on_check[action], on_check[action], check),
-            behind=paired(own - best, labels, check.table.groups),
-        )
+        table, behind = check.table, None
+        if advised in on_check:
+            own, best = (np.square(on_check[name] - table.labels) for name in (action, advised))
+            behind = paired(own - best, table.labels, table.groups)
+        checked = self.measured(on_check[action], on_check[action], check)
+        return ActionFound(action=action, criteria=criteria, held_out=held_out, checked=checked, behind=behind)
+
+    async def _all_on_check(self, check: Place) -> dict[Action, FloatArray]:
+        """Return what each action's rubric says of the other labelled texts, if the judge can say anything of it."""
+        found = {}
+        for name, each in self.tried.items():
+            # A recording may lack the prompts of a rubric that was only just made.
+            with contextlib.suppress(ReplayMiss):
+                found[name] = await self._on_check(each, check)
+        return found
 
     async def _on_check(self, tried: Tried, check: Place) -> FloatArray:
         """Return what an action's rubric says of the other labelled texts."""

@@ -21,6 +21,7 @@ def carrying(tmp_path_factory: pytest.TempPathFactory) -> Commands:
     methods = ("--method", "hypoeval", "--method", "direct", *LITTLE)
     learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
     assert commands(*learn, *methods, "--name", "both").code == 0
+    write(commands, "whole.jsonl", ROWS)
     write(commands, "target.jsonl", ROWS[:48])
     write(commands, "bare.jsonl", [{**row, "scores": {}, "annotations": None} for row in ROWS[:12]])
     write(commands, "shares.jsonl", [{**row, "scores": {"coherence": share(row)}} for row in ROWS[:30]])
@@ -29,8 +30,8 @@ def carrying(tmp_path_factory: pytest.TempPathFactory) -> Commands:
 
 @pytest.fixture(scope="session")
 def told(carrying: Commands) -> dict[str, Any]:
-    """Both@1 on 48 texts of which 20 labels may be used."""
-    return carrying("transfer", "both", "--to", "target.jsonl", "--labels", 20, "--json").json
+    """Both@1 on 72 texts of twelve groups, of which 24 labels may be used."""
+    return carrying("transfer", "both", "--to", "whole.jsonl", "--labels", 24, "--json").json
 
 
 @pytest.fixture
@@ -52,11 +53,11 @@ def share(row: dict[str, Any]) -> float:
 
 def test_every_action_has_figures_on_the_labels_it_may_use_and_on_the_others(told: dict[str, Any]) -> None:
     assert [each["action"] for each in told["actions"]] == ["reuse", "recalibrate", "reweight", "reselect", "relearn"]
-    assert (told["labels"], told["checked"]) == (20, 24)
+    assert (told["labels"], told["checked"]) == (24, 36)
     for each in told["actions"]:
         assert each["missing"] is None
-        assert each["held_out"]["n"] == 20
-        assert each["checked"]["n"] == 24
+        assert each["held_out"]["n"] == 24
+        assert each["checked"]["n"] == 36
         assert (
             each["held_out"]["error"]["low"] <= each["held_out"]["error"]["value"] <= each["held_out"]["error"]["high"]
         )
@@ -73,7 +74,7 @@ def test_the_advice_is_what_comes_nearest_to_people_by_labels_that_had_no_part_i
 
 def test_what_it_reaches_there_stands_beside_home_and_what_costs_nothing(told: dict[str, Any]) -> None:
     assert told["home"]["n"] == 36
-    assert told["there"]["n"] == 48
+    assert told["there"]["n"] == 72
     assert told["drop"]["value"] == pytest.approx(
         told["home"]["spearman"]["value"] - told["there"]["spearman"]["value"], abs=1e-6
     )
@@ -172,7 +173,7 @@ def test_several_rubrics_and_targets_make_one_table_with_a_row_each(own: Command
 
 
 def test_a_dry_run_asks_nothing_and_bounds_what_is_asked(carrying: Commands, told: dict[str, Any]) -> None:
-    most = carrying("transfer", "both", "--to", "target.jsonl", "--labels", 20, "--dry-run", "--json").json
+    most = carrying("transfer", "both", "--to", "whole.jsonl", "--labels", 24, "--dry-run", "--json").json
     (row,) = most["at_most"].values()
     assert row["calls"] >= told["calls"]["asked"]
     assert row["cost_usd"] == 0

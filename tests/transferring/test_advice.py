@@ -91,3 +91,10 @@ def test_the_unit_of_the_scale_does_not_matter(width: float, start: float) -> No
     labels = start + width * LABELS
     moved = advise(squared({name: start + width * each for name, each in scores.items()}, labels), labels, GROUPS)
     assert told.action == moved.action
+
+
+def test_where_nothing_can_be_told_the_usual_is_advised() -> None:
+    few = [f"g{n % 4}" for n in range(60)]
+    squares = {"reuse": np.zeros(60), "recalibrate": np.ones(60), "reweight": np.ones(60)}
+    assert advise(squares, LABELS, few, usual="recalibrate").action == "recalibrate"
+    assert advise(squares, LABELS, GROUPS, usual="recalibrate").action == "reuse"
