@@ -116,15 +116,25 @@ def show_study(names: Sequence[str], *, as_json: bool) -> None:
     are shown as one; the folder of a study of your own comes before its files.
     """
     from rubriclab.studies.results import merged, read_results
-    from rubriclab.studies.study import load_study
 
     named, files = ([name for name in names if Path(name).is_file() == is_file] for is_file in (False, True))
     if files:
         results = merged({file: read_results(Path(file)) for file in files})
-        found = [(load_study(name), results) for name in named or [results.study]]
+        found = [(_study_of(results, name), results) for name in named or [results.study]]
     else:
         found = [pair for name in named for pair in _shipped(name)]
     _print(found, as_json=as_json)
+
+
+def _study_of(results: Results, name: str) -> Study:
+    """Return the study of this name, if the results are its own."""
+    from rubriclab.errors import SettingsError
+    from rubriclab.studies.study import load_study
+
+    study = load_study(name)
+    if study.name != results.study:
+        raise SettingsError(f"These are results of {results.study}, not of {study.name}.", f"Give {results.study}.")
+    return study
 
 
 @experiment.command("data")

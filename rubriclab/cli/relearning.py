@@ -39,12 +39,12 @@ class Relearning:
         judge, generator = joint.at_most(self.plans(texts), self.settings)
         return judge + generator
 
-    def by(self, judge: Judge, snapshots: Callable[[], Sequence[str]]) -> Relearn:
-        """Return the training by a judge."""
+    def by(self, judge: Judge, generator: Judge, snapshots: Callable[[], Sequence[str]]) -> Relearn:
+        """Return the training by a judge, with criteria that the generator proposes."""
 
         async def train(texts: Sequence[Example]) -> Trained:
             return await joint.train(
-                self.plans(texts), self.settings, judge=judge, generator=judge, seed=self.seed, snapshots=snapshots
+                self.plans(texts), self.settings, judge=judge, generator=generator, seed=self.seed, snapshots=snapshots
             )
 
         return train

@@ -10,7 +10,7 @@ from rubriclab.cli.texts import usable_texts
 from rubriclab.data import Example, find_aspect, labelled
 from rubriclab.data.check import FEWEST_LABELS
 from rubriclab.data.scale import Scale, parse_scale, scale_of
-from rubriclab.errors import DataError
+from rubriclab.errors import DataError, SettingsError
 from rubriclab.evaluation import unseen
 from rubriclab.transferring.transfer import Target
 
@@ -35,8 +35,12 @@ def target_of(path: str, version: Version, given: Mapping[str, Any]) -> Target:
     scale = _scale(rated, aspect.name, version, given)
     usable = _usable(rated, aspect.name, scale, path)
     by_id = {text.id: text for text in usable}
-    labels = min(given["labels"], len(usable)) if given["labels"] else None
-    return Target(path, tuple(by_id.get(text.id, text) for text in kept), usable, aspect, scale, labels)
+    if usable and (given["labels"] or 0) > len(usable):
+        raise SettingsError(
+            f"--labels {given['labels']} is more than the {len(usable)} usable labels in {path}.", "Give a smaller one."
+        )
+    everything = tuple(by_id.get(text.id, text) for text in kept)
+    return Target(path, everything, usable, aspect, scale, given["labels"] if usable else None)
 
 
 def _aspect(rubric: Rubric, given: Mapping[str, Any]) -> Aspect:
@@ -63,16 +67,19 @@ def _usable(rated: Sequence[Example], aspect: str, scale: Scale, path: str) -> t
 def _scale(rated: Sequence[Example], aspect: str, version: Version, given: Mapping[str, Any]) -> Scale:
     """Return the scale of the target's labels, and say which it is where it had to be taken from them.
 
-    They are taken to be on the rubric's scale if they lie on it and fill more than half of it.
+    Labels that all lie on the rubric's scale are taken to be on it, though they may fill a part of it only.
     """
     home = version.rubric.scores_on
     labels = [text.scores[aspect] for text in rated]
     if given["scale"]:
         return parse_scale(given["scale"], labels)
-    if not labels or (all(map(home.contains, labels)) and max(labels) - min(labels) > home.width / 2):
-        return home
-    own = scale_of(labels, (score for text in rated for score in text.annotations.get(aspect, ())))
-    if own.same_ends(home):
+    own = scale_of(labels, (score for text in rated for score in text.annotations.get(aspect, ()))) if labels else home
+    if home.low <= own.low and own.high <= home.high:
+        if own.width <= home.width / 2:
+            note(
+                f"the labels lie between {own.low:g} and {own.high:g} and are taken to be on the rubric's scale, "
+                f"{home.low:g} to {home.high:g} (--scale says another)"
+            )
         return home
     note(
         f"the labels lie between {own.low:g} and {own.high:g}, which is taken as their scale (--scale says another); "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +22,11 @@ from rubriclab.cli.options import (
 if TYPE_CHECKING:
     from rubriclab.cli.relearning import Relearning
     from rubriclab.cli.session import Choice, Session
+    from rubriclab.judges.judge import Judge
     from rubriclab.methods.estimate import Estimate
     from rubriclab.rubric import Action
     from rubriclab.store import Version
-    from rubriclab.transferring.transfer import Carried, Home, Target
+    from rubriclab.transferring.transfer import Carried, Home, Relearn, Target
 
 ACTIONS = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
 
@@ -81,21 +82,24 @@ def transfer(refs: Sequence[str], **given: Any) -> None:
     many = given["matrix"] or max(len(set(refs)), len(set(given["targets"])), len(set(given["judges"]))) > 1
     _check(given, many=many)
     with session(given["store"], given, create=False) as work:
-        asked = itertools.product(refs, given["targets"], tuple(dict.fromkeys(given["judges"])) or (None,))
-        cells = [_cell(*each, given, work) for each in asked]
+        judges: tuple[str | None, ...] = tuple(dict.fromkeys(given["judges"])) or (None,)
+        asked = itertools.product(dict.fromkeys(refs), dict.fromkeys(given["targets"]), judges)
+        cells = [_cell(ref, path, judge, given, work) for ref, path, judge in asked]
         if given["dry_run"]:
             _say_most(cells, given)
             return
-        found = [_run(cell, given, work) for cell in cells]
+        found = list(_carried(cells, given, work))
         if given["table"]:
             _write_table(given["table"], found)
         if given["report"]:
             _write_report(given["report"], found)
         if many:
             _print_matrix(found, work, as_json=given["as_json"])
-        else:
-            saved = _save(cells[0], found[0], given, work) if given["save"] else None
-            _print_one(found[0], saved, work, as_json=given["as_json"])
+            return
+        saved = _save(cells[0], found[0], given, work) if given["save"] and _savable(found[0], given) else None
+        _print_one(found[0], saved, work, as_json=given["as_json"])
+        if given["save"]:
+            _refuse_unsaved(found[0], given)
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,8 @@ def _check(given: dict[str, Any], *, many: bool) -> None:
         raise SettingsError("--action says what to save.", "Give --save with it.")
     if given["action"] == "relearn" and given["no_relearn"]:
         raise SettingsError("--action relearn is not tried with --no-relearn.", "Leave one of them out.")
+    if given["table"] and given["table"] == given["report"]:
+        raise SettingsError("--csv and --report would write to the same file.", "Name two.")
     for path, what in ((given["table"], "--csv"), (given["report"], "--report")):
         for target in given["targets"] if path else ():
             check_place(path, target, "The result", what)
@@ -128,11 +134,14 @@ def _cell(ref: str, path: str, named: str | None, given: dict[str, Any], work: S
     from rubriclab.cli.relearning import relearning_of
     from rubriclab.cli.session import judge_of
     from rubriclab.cli.target import target_of
+    from rubriclab.errors import SettingsError
     from rubriclab.transferring.transfer import Home
 
     version = work.store.load(ref)
     home = Home(version.ref, version.rubric, version.provenance, work.store.training(version.ref))
     target = target_of(path, version, given)
+    if given["save"] and not target.labelled:
+        raise SettingsError("There are no labels to fit the rubric to, so there is nothing to save.", "Give labels.")
     relearning = None if given["no_relearn"] or not target.labelled else relearning_of(version, target, given["seed"])
     return _Cell(version, home, target, judge_of(version, named), relearning)
 
@@ -164,13 +173,38 @@ def _at_most(cell: _Cell) -> Estimate:
     return total
 
 
+def _carried(cells: Sequence[_Cell], given: dict[str, Any], work: Session) -> Iterator[Carried]:
+    """Yield what became of each cell; of several, one that cannot be had costs the others nothing.
+
+    Raises:
+        RubriclabError: if none could be had.
+    """
+    from rubriclab.cli.session import note
+    from rubriclab.errors import BudgetReached, DataError, JudgeError, JudgeRefused, ProviderDown, ReplayMiss
+
+    latest: DataError | JudgeError | ReplayMiss | None = None
+    done = 0
+    for cell in cells:
+        try:
+            yield _run(cell, given, work)
+            done += 1
+        except (BudgetReached, JudgeRefused, ProviderDown):
+            raise
+        except (DataError, JudgeError, ReplayMiss) as error:
+            latest = error
+            if len(cells) > 1:
+                note(f"left out: {cell.version.ref} on {cell.target.name} by {cell.choice.spec}: {error}")
+    if latest and not done:
+        raise latest
+
+
 def _run(cell: _Cell, given: dict[str, Any], work: Session) -> Carried:
     from rubriclab.cli.progress import progress
     from rubriclab.cli.session import finish
     from rubriclab.transferring.transfer import transfer as carry
 
     judge = work.judge(cell.choice)
-    relearn = cell.relearning.by(judge, lambda: sorted(work.ledger.snapshots)) if cell.relearning else None
+    relearn = _relearn(cell, judge, work) if cell.relearning else None
     with progress(work.ledger) as advance:
         return finish(
             lambda: carry(
@@ -185,18 +219,50 @@ def _run(cell: _Cell, given: dict[str, Any], work: Session) -> Carried:
         )
 
 
-def _save(cell: _Cell, carried: Carried, given: dict[str, Any], work: Session) -> Version:
-    from rubriclab.errors import SettingsError
-    from rubriclab.transferring.saved import as_trained
+def _relearn(cell: _Cell, judge: Judge, work: Session) -> Relearn | None:
+    """Return the training from scratch; who proposed criteria for the version proposes here too."""
+    from rubriclab.cli.session import Choice
 
+    if cell.relearning is None:
+        return None
+    made = cell.version.provenance
+    own = made.generator != made.judge
+    generator = work.judge(Choice(made.generator, made.generator_address)) if own else judge
+    return cell.relearning.by(judge, generator, lambda: sorted(work.ledger.snapshots))
+
+
+def _chosen(carried: Carried, given: dict[str, Any]) -> Action:
+    """Return the action to save."""
     advice = carried.found.advice
     if advice is None:
-        raise SettingsError("There are no labels to fit the rubric to, so there is nothing to save.", "Give labels.")
+        raise ValueError("expected a transfer with labels, got one without")
     action: Action = given["action"] or advice.action
+    return action
+
+
+def _savable(carried: Carried, given: dict[str, Any]) -> bool:
+    return _chosen(carried, given) in carried.tried
+
+
+def _refuse_unsaved(carried: Carried, given: dict[str, Any]) -> None:
+    """Return if what was to be saved could be.
+
+    Raises:
+        SettingsError: if that action could not be tried.
+    """
+    from rubriclab.errors import SettingsError
+
+    action = _chosen(carried, given)
     if action not in carried.tried:
         why = next(each.missing for each in carried.found.actions if each.action == action)
         raise SettingsError(f"{action} cannot be saved: {why}.")
-    made = as_trained(cell.home, carried, action, work.judge(cell.choice), sorted(work.ledger.snapshots))
+
+
+def _save(cell: _Cell, carried: Carried, given: dict[str, Any], work: Session) -> Version:
+    from rubriclab.transferring.saved import as_trained
+
+    judge, snapshots = work.judge(cell.choice), sorted(work.ledger.snapshots)
+    made = as_trained(cell.home, carried, _chosen(carried, given), judge, snapshots)
     name = given["name"] or cell.version.name
     return work.store.save(name, made.rubric, made.provenance, work.effort(), cell.version.ref, training=made.record)
 

@@ -13,6 +13,8 @@ Outcome = Literal["within", "beyond", "unknown"]
 
 # What figures are rounded to, so that one just at the limit does not pass it.
 TOLERANCE = 1e-6
+# Where a larger share of the texts is not scored by both sides, the rest may be another kind of text: nothing is told.
+MOST_UNSCORED = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Check(Frozen):
         limit: `max_shift`, `max_flips` or `min_rank`.
         allowed: as it was given.
         found: the figure; `None` where it is undefined.
-        outcome: `unknown` without a figure.
+        outcome: `unknown` without a figure, or where too many texts are not scored by both sides.
     """
 
     limit: Literal["max_shift", "max_flips", "min_rank"]
@@ -48,7 +50,15 @@ class Check(Frozen):
 
 def check(found: Drift, limits: Limits) -> tuple[Check, ...]:
     """Return each limit that was given with what became of it."""
-    return tuple(_checks(found, limits))
+    checks = tuple(_checks(found, limits))
+    if found.compared < (1 - MOST_UNSCORED) * found.texts:
+        return tuple(_not_within(each) for each in checks)
+    return checks
+
+
+def _not_within(held: Check) -> Check:
+    """Return a check that texts without a score keep from telling that all is well."""
+    return held.model_copy(update={"outcome": "unknown"}) if held.outcome == "within" else held
 
 
 def worst(checks: Sequence[Check]) -> Outcome:

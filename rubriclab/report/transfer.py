@@ -46,6 +46,7 @@ def sentences(found: Transfer) -> Iterator[str]:
         yield advice(found)
     else:
         yield "There are no labels to tell how well people agree with it there."
+    yield from _cautions(found)
     if found.judge != found.calibrated_for:
         yield f"It is calibrated for {found.calibrated_for}; here {found.judge} was asked."
     if found.aspect != found.home_aspect:
@@ -57,6 +58,26 @@ def sentences(found: Transfer) -> Iterator[str]:
         yield agreement(found)
     if found.unscored:
         yield f"{count(found.unscored, 'text')} of {found.texts:,} could not be scored: {found.unscored_why}"
+
+
+def _cautions(found: Transfer) -> Iterator[str]:
+    """Yield what keeps the advice from meaning what it seems to mean."""
+    own = next((each.held_out for each in found.actions if found.advice and each.action == found.advice.action), None)
+    if own and own.error.value is not None and own.error.value >= 1:
+        yield (
+            "Even so its scores are no nearer to people than the mean label of all texts would be: by these labels "
+            "nothing that can be done makes it of use there."
+        )
+    elif own and own.error.high is not None and own.error.high >= 1:
+        yield "That its scores then come nearer to people than the mean label of all texts would is not certain."
+    if own and own.groups < FEWEST_GROUPS:
+        yield f"Intervals over {count(own.groups, 'group')} say little; at least {FEWEST_GROUPS} are needed."
+    idle = (found.there.n + found.there.unscored if found.there else 0) - found.labels - found.checked
+    if idle > 0:
+        yield (
+            f"{count(idle, 'more labelled text')} can check nothing, as other texts of their groups were used"
+            f"{'; none are left to check what came of it' if not found.checked else ''}."
+        )
 
 
 def advice(found: Transfer) -> str:
@@ -77,12 +98,13 @@ def advice(found: Transfer) -> str:
     gain = f"takes {estimate(told.gain)} of the labels' variance off its squared errors"
     sure = "" if told.sure else ", which may be chance"
     rest = {
-        "recalibrate": "The order of the texts stays as it is: for ranking alone it may be reused.",
+        "recalibrate": "But for texts that now share a score their order stays: for ranking alone it may be reused.",
         "reweight": "A new map onto the scale alone does less.",
         "reselect": "Its own criteria alone do less.",
         "relearn": "Nothing that was learned at home does as much.",
     }
-    return f"{ADVICE[told.action]}: that {gain}{sure}. {rest[told.action]}{_others(told)}"
+    best = f" As the best of {len(told.compared)} by the same labels, that flatters a little."
+    return f"{ADVICE[told.action]}: that {gain}{sure}.{best} {rest[told.action]}{_others(told)}"
 
 
 def _others(told: Advice) -> str:

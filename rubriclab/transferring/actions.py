@@ -150,7 +150,9 @@ def recalibrated(place: Place) -> Tried:
     scores = np.clip(scores, table.scale.low, table.scale.high)
     found = own.model_copy(update={"calibration": _map(raw, there, place)})
     whole = _finished(found, scores, hardness_of(own, place.rated), place)
-    return Tried("recalibrate", _with(place.rubric, whole), scores, raw)
+    # A map that is level everywhere leaves no order.
+    level = np.ptp(found.calibration.apply(raw[there])) == 0 if there.any() else True
+    return Tried("recalibrate", _with(place.rubric, whole), scores, np.where(there, 0.0, np.nan) if level else raw)
 
 
 def reweighted(place: Place, rated: Rated | None = None, parts: Sequence[Part] = ()) -> Tried | None:

@@ -172,6 +172,30 @@ def test_several_rubrics_and_targets_make_one_table_with_a_row_each(own: Command
     assert "no labels" in done.out
 
 
+def test_labels_that_fill_a_part_of_the_scale_are_taken_to_be_on_it(carrying: Commands) -> None:
+    high = [{**row, "scores": {"coherence": 4 + place % 2}} for place, row in enumerate(ROWS[:24])]
+    write(carrying, "high.jsonl", high)
+    done = carrying("transfer", "both", "--to", "high.jsonl", "--no-relearn", "--json")
+    assert "lie between 4 and 5 and are taken to be on the rubric's scale, 1 to 5" in done.err
+    assert (done.json["scale"]["low"], done.json["scale"]["high"]) == (1, 5)
+
+
+def test_where_nothing_comes_nearer_than_the_mean_label_that_is_said(carrying: Commands) -> None:
+    reversed_ = [{**row, "scores": {"coherence": 6 - row["scores"]["coherence"]}} for row in ROWS[:48]]
+    write(carrying, "reversed.jsonl", reversed_)
+    shown = " ".join(carrying("transfer", "both", "--to", "reversed.jsonl", "--no-relearn").out.split())
+    assert "nearer to people than the mean label" in shown
+
+
+def test_a_cell_that_cannot_be_had_costs_the_others_nothing(own: Commands) -> None:
+    assert own("score", "target.jsonl", "--rubric", "both", "--record", "tape.jsonl").code == 0
+    judges = ("--judge", "embedded", "--judge", "recorded:tape.jsonl")
+    done = own("transfer", "both", "--to", "bare.jsonl", "--to", "whole.jsonl", *judges, "--no-relearn", "--json")
+    assert done.code == 0
+    assert "left out: both@1 on whole.jsonl by recorded:tape.jsonl" in done.err
+    assert len(done.json["cells"]) == 3
+
+
 def test_a_dry_run_asks_nothing_and_bounds_what_is_asked(carrying: Commands, told: dict[str, Any]) -> None:
     most = carrying("transfer", "both", "--to", "whole.jsonl", "--labels", 24, "--dry-run", "--json").json
     (row,) = most["at_most"].values()
@@ -193,6 +217,8 @@ def test_a_dry_run_asks_nothing_and_bounds_what_is_asked(carrying: Commands, tol
         (("both", "--to", "target.jsonl", "--csv", "nowhere/table.csv"), "nowhere/table.csv cannot be written"),
         (("both", "--to", "target.jsonl", "--report", "target.jsonl"), "would overwrite target.jsonl"),
         (("both", "--to", "target.jsonl", "--scale", "five"), "The scale 'five' is not understood"),
+        (("both", "--to", "target.jsonl", "--labels", "500"), "--labels 500 is more than the 48 usable labels"),
+        (("both", "--to", "target.jsonl", "--csv", "one", "--report", "one"), "would write to the same file"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(carrying: Commands, arguments: tuple[str, ...], said: str) -> None:

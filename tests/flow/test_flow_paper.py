@@ -85,7 +85,7 @@ def test_price_of_an_unknown_model_is_unknown(learned: Learned) -> None:
 
 def test_the_rubric_is_shown_with_the_model_and_its_snapshot(learned: Learned) -> None:
     shown = " ".join(learned.commands("show", "news").out.split())
-    assert f"judge {MODEL}" in shown
+    assert f"calibrated for {MODEL}" in shown
     assert f"reported as {SNAPSHOT}" in shown
     assert "learned from 30 texts of 5 groups" in shown
 

@@ -183,7 +183,7 @@ def test_names_stand_in_one_line_each() -> None:
 def test_a_log_keeps_its_order_and_says_what_each_version_is() -> None:
     shown = words_of(log_view([version(2), version(1, parent=None, judge="embedded", generator="embedded")]))
     assert shown.index("news@2") < shown.index("news@1")
-    assert "calibrated for gpt-4o-mini, generator gpt-4o" in shown
+    assert "judge gpt-4o-mini, generator gpt-4o" in shown
     assert "parent news@7" in shown
     assert "judge embedded learned from 3 texts of 2 groups, with seed 114514" in shown
     assert "parent none" in shown

@@ -43,13 +43,14 @@ def _lines(found: Transfer) -> Iterator[RenderableType]:
 
 
 def _actions(found: Transfer, which: str, title: str, beside: str) -> Iterator[RenderableType]:
-    yield heading(title, beside)
+    levels = {each.level for action in found.actions if (each := getattr(action, which))}
+    yield heading(title, ", ".join((beside, *(wording.LEVELS[level] for level in sorted(levels)))))
     numeric = ("error", "Spearman", "Pearson")
     table = columns("", *numeric, numeric=numeric)
     for action in found.actions:
         figures: Figures | None = getattr(action, which)
         advised = found.advice is not None and found.advice.action == action.action
-        name = text(f"{'* ' if advised else '  '}{action.action}", "bold" if advised else "")
+        name = text(f"{action.action}{', as advised' if advised else ''}", "bold" if advised else "")
         label = Group(name, indented(text(action.missing or transfer.action_row(action), QUIET)))
         estimates = (figures.error, figures.spearman, figures.pearson) if figures else ()
         cells = [figured(wording.estimate(each), stacked=True) for each in estimates] or [text("")] * len(numeric)
@@ -70,4 +71,4 @@ def _matrix(cells: Sequence[Transfer]) -> Iterator[RenderableType]:
         table.add_row(label, *shown, text(finding), text(transfer.brief(cell)))
     yield table
     yield ""
-    yield text("Without --matrix the same command says why, and shows what each action gives.", QUIET)
+    yield text("The same command for one rubric, target and judge says why, and shows what each action gives.", QUIET)

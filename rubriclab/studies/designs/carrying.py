@@ -135,6 +135,9 @@ def _right(found: Transfer) -> bool:
     from scipy.special import stdtrit
 
     others = [each for each in found.actions if each.behind and each.behind.value]
+    if not any(each.behind and each.behind.high is not None for each in found.actions):
+        # Nothing can be told, so that nothing speaks for it either.
+        return False
     for each in others:
         groups = each.checked.groups if each.checked else 0
         if groups > 1 and each.behind and each.behind.value is not None and each.behind.high is not None:

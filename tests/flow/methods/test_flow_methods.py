@@ -71,7 +71,7 @@ def test_learning_never_exceeds_what_a_dry_run_says(run: Run, provider: RunningS
 @every_method
 def test_the_rubric_is_shown_with_what_its_judge_is_given(run: Run, learned: Commands) -> None:
     shown = " ".join(learned("show", "news", "--evidence").out.split())
-    for text in (f"method {run.method}", f"judge {MODEL}", f"reported as {SNAPSHOT}", SHOWN[run.method]):
+    for text in (f"method {run.method}", f"calibrated for {MODEL}", f"reported as {SNAPSHOT}", SHOWN[run.method]):
         assert text in shown
     for criterion in run.criteria:
         assert " ".join(criterion["statement"].split()) in shown
