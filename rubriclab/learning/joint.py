@@ -17,7 +17,6 @@ import numpy as np
 
 from rubriclab.combination import Combination, Conformal, Term
 from rubriclab.data.assignment import Assignment
-from rubriclab.data.example import named_annotations
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.calibration import bounds, conformal
@@ -31,16 +30,16 @@ from rubriclab.learning.refitting import agreement_errors, fisher_interval
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.shortcuts import shortcuts
 from rubriclab.learning.table import Table
-from rubriclab.learning.train import Trained, interval_of, origins, training_agreement
+from rubriclab.learning.train import Trained, interval_of, origins, recorded_texts, training_agreement
 from rubriclab.learning.unseen import Unseen, allowed_columns, relearned, reweighed
 from rubriclab.methods.estimate import Estimate
 from rubriclab.methods.jointly import TEMPLATE
 from rubriclab.methods.method import Progress, silent
 from rubriclab.prompts import prompts_digest
-from rubriclab.rubric import DIGITS, Provenance, Rubric, TrainingAgreement, rounded
+from rubriclab.rubric import DIGITS, Provenance, Rubric, TrainingAgreement
 from rubriclab.stats.correlation import FloatArray, pearson
 from rubriclab.stats.levels import Level
-from rubriclab.training_record import RecordedText, TrainingRecord
+from rubriclab.training_record import TrainingRecord
 from rubriclab.trust import Standing, Trust
 
 # What part of the work is done when the methods have found and rated their criteria.
@@ -290,22 +289,7 @@ class _Study:
         """Return what was seen and found, text by text."""
         aspect = self.assignment.aspect.name
         low, high = bounds(self.unseen.scores, self.unseen.hardness, self.conformal, self.assignment.scale)
-        texts = tuple(
-            RecordedText(
-                id=example.id,
-                group=example.group,
-                output=example.output,
-                source=example.source,
-                context=example.context,
-                reference=example.reference,
-                label=float(example.scores[aspect]),
-                raters=named_annotations(example, aspect),
-                predicted=rounded(float(self.unseen.scores[row])),
-                low=rounded(float(low[row])),
-                high=rounded(float(high[row])),
-            )
-            for row, example in enumerate(self.found.examples)
-        )
+        texts = recorded_texts(self.found.examples, aspect, self.unseen.scores, low, high)
         kept = {criterion.id for criterion in rubric.criteria}
         return TrainingRecord(texts=texts, candidates=self.found.marked(kept), cells=self.found.cells)
 

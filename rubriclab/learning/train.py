@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from rubriclab import __version__
-from rubriclab.data.example import Example, data_digest, text_digest
+from rubriclab.data.example import Example, data_digest, named_annotations, text_digest
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.floor import best_measure
 from rubriclab.methods.method import Learned, Lesson, Method, Progress, silent
@@ -19,7 +19,7 @@ from rubriclab.rubric import Provenance, Rubric, TrainingAgreement, rounded
 from rubriclab.stats import Agreement, agreement
 from rubriclab.stats.bootstrap import Estimate
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.training_record import TrainingRecord
+from rubriclab.training_record import RecordedText, TrainingRecord
 from rubriclab.trust import Interval
 
 
@@ -123,3 +123,29 @@ def _intervals(found: Agreement) -> Mapping[str, Interval]:
 def interval_of(estimate: Estimate) -> Interval:
     """Return an estimate as it is written down."""
     return Interval(value=rounded(estimate.value), low=rounded(estimate.low), high=rounded(estimate.high))
+
+
+def recorded_texts(
+    examples: Sequence[Example], aspect: str, predicted: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[RecordedText, ...]:
+    """Return labelled texts as a training record holds them.
+
+    Args:
+        predicted, low, high: what was said of each without its own label, shape (texts,), NaN where nothing was.
+    """
+    return tuple(
+        RecordedText(
+            id=example.id,
+            group=example.group,
+            output=example.output,
+            source=example.source,
+            context=example.context,
+            reference=example.reference,
+            label=float(example.scores[aspect]),
+            raters=named_annotations(example, aspect),
+            predicted=rounded(float(predicted[row])),
+            low=rounded(float(low[row])),
+            high=rounded(float(high[row])),
+        )
+        for row, example in enumerate(examples)
+    )

@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.data.example import named_annotations
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.calibration import bounds
 from rubriclab.learning.floor import SURFACE, best_measure, measure_values
 from rubriclab.learning.folds import grouped_folds
 from rubriclab.learning.gate import JOINT, trust
-from rubriclab.learning.train import Trained, origins, training_agreement
-from rubriclab.rubric import Action, Provenance, Transferred, rounded
+from rubriclab.learning.train import Trained, origins, recorded_texts, training_agreement
+from rubriclab.rubric import Action, Provenance, Transferred
 from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.training_record import RecordedText, TrainingRecord
+from rubriclab.training_record import TrainingRecord
 from rubriclab.transferring.actions import Place, Tried, applied, hardness_of
 from rubriclab.transferring.rated import Rated
 from rubriclab.transferring.transfer import Carried, Home
@@ -94,24 +93,10 @@ def _record(tried: Tried, place: Place, rated: Rated) -> TrainingRecord:
     low = high = np.full(len(tried.scores), np.nan)
     if combination:
         low, high = bounds(tried.scores, hardness_of(combination, rated), combination.conformal, place.rubric.scale)
-    return TrainingRecord(
-        texts=tuple(
-            RecordedText(
-                id=example.id,
-                group=example.group,
-                output=example.output,
-                source=example.source,
-                context=example.context,
-                reference=example.reference,
-                label=float(example.scores[place.aspect]),
-                raters=named_annotations(example, place.aspect),
-                **{
-                    name: rounded(place.rubric.scale.moved_to(place.onto, float(ends[row])))
-                    for name, ends in (("predicted", tried.scores), ("low", low), ("high", high))
-                },
-            )
-            for row, example in enumerate(rated.examples)
-        ),
-        candidates=candidates,
-        cells=rated.cells,
-    )
+    predicted, low, high = (_on_labels_scale(ends, place) for ends in (tried.scores, low, high))
+    texts = recorded_texts(rated.examples, place.aspect, predicted, low, high)
+    return TrainingRecord(texts=texts, candidates=candidates, cells=rated.cells)
+
+
+def _on_labels_scale(scores: FloatArray, place: Place) -> FloatArray:
+    return np.array([place.rubric.scale.moved_to(place.onto, score) for score in scores.tolist()], dtype=float)

@@ -14,7 +14,6 @@ from rubriclab.methods.method import Progress
 from rubriclab.studies.arms import Course, Tally, Trial, course, learn, score
 from rubriclab.studies.bench import Bench, no_figure
 from rubriclab.studies.cases import Case, Material
-from rubriclab.studies.designs.agreement import evaluator_of
 from rubriclab.studies.figures import agreement_row, bases, floor_evaluators, gap
 from rubriclab.studies.results import Outcome, Row, Spent
 from rubriclab.studies.study import Arm
@@ -96,6 +95,12 @@ async def outcome_of(bench: Bench, case: Case, texts: Material, attempt: Attempt
         rows=tuple(rows),
         gaps=tuple(gap(study, texts, first, second) for first, second in pairs if first and second),
     )
+
+
+def evaluator_of(name: str, done: Trial) -> Evaluator:
+    """Return a trial's scores under the arm's name."""
+    scored = done.scored
+    return Evaluator(name, scored.values, scored.answers_missing, scored.answers)
 
 
 def telling(bench: Bench, case: Case, arm: Arm, place: int) -> Progress:

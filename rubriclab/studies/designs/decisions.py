@@ -19,8 +19,8 @@ from rubriclab.frozen import Frozen
 from rubriclab.studies.arms import trial
 from rubriclab.studies.bench import Bench, no_figure
 from rubriclab.studies.cases import Case, Material, every_case
-from rubriclab.studies.designs.agreement import AGREEMENT, evaluator_of
-from rubriclab.studies.designs.attempts import telling
+from rubriclab.studies.designs.agreement import AGREEMENT
+from rubriclab.studies.designs.attempts import evaluator_of, telling
 from rubriclab.studies.designs.design import Design, options_of
 from rubriclab.studies.designs.shares import Share, difference, share
 from rubriclab.studies.figures import agreement_row, bases, human_scores

@@ -26,8 +26,8 @@ from rubriclab.rubric import rounded
 from rubriclab.studies.arms import Trial, trial
 from rubriclab.studies.bench import Bench, no_figure
 from rubriclab.studies.cases import Case, Material, every_case
-from rubriclab.studies.designs.agreement import AGREEMENT, evaluator_of
-from rubriclab.studies.designs.attempts import telling
+from rubriclab.studies.designs.agreement import AGREEMENT
+from rubriclab.studies.designs.attempts import evaluator_of, telling
 from rubriclab.studies.designs.design import Design, options_of
 from rubriclab.studies.figures import COEFFICIENTS, agreement_row, bases, floor_evaluators
 from rubriclab.studies.results import Outcome, Row, Spent

@@ -24,8 +24,7 @@ from rubriclab.stats.bootstrap import FloatArray, Statistic, estimate
 from rubriclab.studies.arms import Trial, course, learning_at_most, scoring_at_most
 from rubriclab.studies.bench import Bench, no_figure
 from rubriclab.studies.cases import Case, Material, every_case
-from rubriclab.studies.designs.agreement import evaluator_of
-from rubriclab.studies.designs.attempts import Taught, startable, taught, telling, tested
+from rubriclab.studies.designs.attempts import Taught, evaluator_of, startable, taught, telling, tested
 from rubriclab.studies.designs.design import Design, options_of
 from rubriclab.studies.figures import agreement_row, bases, floor_evaluators
 from rubriclab.studies.results import Gap, Outcome, Row, Spent
