@@ -6,6 +6,7 @@
     ├── UserError               the user must mend something (exit code 2)
     │   ├── DataError           rows that cannot be read or used; carries every fault
     │   ├── SettingsError       an option or setting out of bounds, or unknown
+    │   ├── NotConfirmed        a judge, an address or a file named from outside, which the user has not confirmed
     │   ├── LiteratureError     a findings file that cannot be used
     │   ├── ChecklistError      a checklist file that cannot be used
     │   ├── StoreError          a store that cannot be opened, or holds what it should not
@@ -56,6 +57,10 @@ class DataError(UserError):
 
 class SettingsError(UserError):
     """An option or setting that is unknown or out of bounds."""
+
+
+class NotConfirmed(UserError):
+    """A pack or a configuration file from outside names what only the user may choose, and has not been confirmed."""
 
 
 class LiteratureError(UserError):

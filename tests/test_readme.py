@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from commands import CHECKOUT, Commands
 
-from rubriclab.cli.config import defaults_from
+from rubriclab.cli.config import Config, defaults_from
 from rubriclab.cli.main import every_command
 
 README = (CHECKOUT / "README.md").read_text("utf-8")
@@ -48,7 +48,9 @@ def test_the_configuration_shown_is_accepted(tmp_path: Path) -> None:
     assert shown
     file = tmp_path / "rubriclab.toml"
     file.write_text(shown.group(1), "utf-8")
-    found = defaults_from(file, {name: command.params for name, command in every_command().items()})
+    found = defaults_from(
+        Config(file, True, file.read_bytes()), {name: command.params for name, command in every_command().items()}
+    )
     assert found["learn"]["judge"] == tomllib.loads(shown.group(1))["judge"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,12 @@ from rubriclab.cli import (
     score,
     show,
     transfer,
+    trust,
     versions,
 )
-from rubriclab.cli.config import CONFIG_NAME, defaults_from
+from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, options_of
 from rubriclab.errors import RubriclabError
+from rubriclab.methods.names import SETTINGS_NAMES
 
 INTERRUPTED = 130
 
@@ -55,11 +58,27 @@ def cli(context: click.Context, config: Path | None) -> None:
     Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result fails what was
     asked of it, 2 something to be mended by you, 3 inconclusive, 4 the provider failed.
     """
-    defaults = defaults_from(config, {name: command.params for name, command in every_command().items()})
     context.default_map = {}
-    for name, values in defaults.items():
+    context.obj = loaded = load_config(config)
+    if loaded is None:
+        return
+    params = {name: command.params for name, command in every_command().items()}
+    for name, values in defaults_from(loaded, params).items():
         group, _, own = name.partition(" ")
         context.default_map.setdefault(group, {}).update({own: values} if own else values)
+    if context.invoked_subcommand != CONFIRMING:
+        _say_found(loaded, [own for name, own in params.items() if name.split()[0] == context.invoked_subcommand])
+
+
+def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) -> None:
+    """Say what a file that nobody has named sets for the command."""
+    from rubriclab.cli.session import note
+
+    keys = {key for params in commands for key in options_of(params)}
+    if any(param.name == "configured" for params in commands for param in params):
+        keys |= set(SETTINGS_NAMES)
+    if not config.named and (said := config.said(keys)):
+        note(f"{config.file} in this folder sets {said}")
 
 
 for command in (
@@ -76,6 +95,7 @@ for command in (
     experiment.experiment,
     agree.agree,
     lint.lint,
+    trust.trust,
     *versions.COMMANDS,
 ):
     cli.add_command(command)

@@ -13,13 +13,14 @@ from typing import Any, TypeVar
 import click
 
 from rubriclab.data.readers import Rows
-from rubriclab.errors import SettingsError
+from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.judges.budget import Budget
 from rubriclab.judges.connect import EMBEDDED, connect
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import parse_price
+from rubriclab.report.wording import asked_at, one_line
 from rubriclab.rubric import Effort
 from rubriclab.store import Store, Version, open_store
 
@@ -104,7 +105,11 @@ def judge_options(given: Mapping[str, Any]) -> JudgeOptions:
 
 
 def judge_of(version: Version, named: str | None) -> Choice:
-    """Return the judge that the user has named, else the one that the version was learned with, and say which it is."""
+    """Return the judge that the user has named, else the one that the version was learned with, and say which it is.
+
+    Raises:
+        NotConfirmed: if nobody is named, and the version was imported and may not choose.
+    """
     made = version.provenance
     if named:
         _say_embedded(named, "")
@@ -114,12 +119,45 @@ def judge_of(version: Version, named: str | None) -> Choice:
                 "`rubriclab transfer` says by how much"
             )
         return Choice(named)
-    place = f" at {made.judge_address}" if made.judge_address else ""
     why = f", as {version.ref} was learned with it"
     _say_embedded(made.judge, why)
-    if made.judge != EMBEDDED:
-        note(f"judge: {made.judge}{place}{why}")
+    if made.judge == EMBEDDED:
+        return Choice(EMBEDDED)
+    judge = one_line(asked_at(made.judge, made.judge_address))
+    if not version.trusted:
+        raise NotConfirmed(
+            f"{version.ref} was imported, and the judge that it names is not confirmed: {judge}.",
+            "Name a judge with --judge, or, if this one may have your texts and your key, run: "
+            f"rubriclab trust {version.ref}",
+        )
+    note(f"judge: {judge}{why}")
     return Choice(made.judge, made.judge_address)
+
+
+def generator_of(version: Version, store: Store) -> Choice | None:
+    """Return who proposed the criteria of a version, where that is not its judge and may be asked again.
+
+    A version that was carried over has the generator of its parent, so the parent's origin decides. An unconfirmed one
+    is left out, which is said.
+    """
+    made = version.provenance
+    if made.generator == made.judge:
+        return None
+    source = _generated(version, store)
+    if made.generator == EMBEDDED or source.trusted:
+        return Choice(made.generator, made.generator_address)
+    generator = one_line(asked_at(made.generator, made.generator_address))
+    note(f"the judge proposes criteria, not {generator}, as {source.ref} was imported and is not confirmed")
+    return None
+
+
+def _generated(version: Version, store: Store) -> Version:
+    """Return the version whose record of the generator this one has: itself, or an ancestor that it was made from."""
+    while not version.imported and version.parent and (came := version.provenance.transfer):
+        if came.action == "relearn":
+            break
+        version = store.load(version.parent)
+    return version
 
 
 def judge_named(named: str | None) -> str:

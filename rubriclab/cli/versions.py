@@ -137,9 +137,31 @@ def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) ->
     with open_store(store) as opened:
         version = import_pack(opened, checked, name)
     if as_json:
-        print_json({"rubric": version.ref, "new": version.new, "digest": version.digest})
+        from rubriclab.cli.trust import trust_row
+
+        print_json({**trust_row(version), "new": version.new, "digest": version.digest})
     else:
         click.echo(version.ref if version.new else f"{version.ref} holds it already")
+        _say_judge(version)
+
+
+def _say_judge(version: Version) -> None:
+    """Say whom an imported version names, and when that one is asked."""
+    from rubriclab.cli.session import note
+    from rubriclab.judges.connect import EMBEDDED
+    from rubriclab.report.wording import asked_at, one_line
+
+    made = version.provenance
+    judge = one_line(asked_at(made.judge, made.judge_address))
+    if made.judge == EMBEDDED:
+        note(f"{version.ref} names the judge {EMBEDDED}, which is offline and sends nothing")
+    elif version.trusted:
+        note(f"{version.ref} names the judge {judge}, which may be asked")
+    else:
+        note(
+            f"{version.ref} names the judge {judge}; it is asked only if you name it with --judge, or after: "
+            f"rubriclab trust {version.ref}"
+        )
 
 
 @click.command()
@@ -209,6 +231,8 @@ def _row(version: Any) -> dict[str, Any]:
         "aspect": version.rubric.aspect.name,
         "criteria": len(version.rubric.criteria),
         "judge": version.provenance.judge,
+        "imported": version.imported,
+        "confirmed": version.confirmed,
         "agreement": agreement.model_dump(mode="json") if agreement else None,
     }
 

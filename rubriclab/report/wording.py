@@ -55,6 +55,11 @@ def one_line(text: str) -> str:
     return " ".join(plain(text).split())
 
 
+def asked_at(judge: str, address: str | None) -> str:
+    """Return a judge with the server that it is asked at, where that is not the provider's own."""
+    return f"{judge} at {address}" if address else judge
+
+
 def lines(text: str) -> list[str]:
     """Return the lines of `text`, made plain, with their indentation; never more than one empty line in a row."""
     found = [line.rstrip() for line in plain(text).strip().expandtabs(4).split("\n")]

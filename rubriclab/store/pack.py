@@ -85,9 +85,10 @@ def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
     """Return the version of `store` that holds the pack's rubric under `name` (by default the pack's own).
 
     It gets the next number of that name, with the newest version there as its parent, and keeps the pack's provenance;
-    if the newest holds the same rubric already, that one is returned.
+    if the newest holds the same rubric and provenance already, that one is returned. A new version counts as imported:
+    the judge and addresses that it names are used only once `Store.confirm` was called.
     """
-    return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort)
+    return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, imported=True)
 
 
 def _parse(text: str, where: str) -> dict[str, Any]:

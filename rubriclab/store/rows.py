@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import Final, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -16,23 +16,31 @@ from rubriclab.store.version import Version
 from rubriclab.training_record import TrainingRecord
 
 Model = TypeVar("Model", bound=BaseModel)
+Origin = Literal["learned", "imported"]
+
+LEARNED: Final = "learned"
+IMPORTED: Final = "imported"
 
 
 class Contents(NamedTuple):
-    """What a new version says, each part as the canonical JSON that is stored and that digests are taken of."""
+    """What a new version says, each part as the canonical JSON that is stored and that digests are taken of.
+
+    `origin` is where it was made: here, or elsewhere.
+    """
 
     rubric: str
     provenance: str
     effort: str
+    origin: Origin = LEARNED
 
 
-def contents_of(rubric: Rubric, provenance: Provenance, effort: Effort) -> Contents:
+def contents_of(rubric: Rubric, provenance: Provenance, effort: Effort, origin: Origin = LEARNED) -> Contents:
     """Return the three parts of a version as a store keeps them.
 
     Raises:
         StoreError: if one could not be read back as the same, as when it was made without validation.
     """
-    return Contents(content_of(rubric), content_of(provenance), content_of(effort))
+    return Contents(content_of(rubric), content_of(provenance), content_of(effort), origin)
 
 
 def content_of(model: BaseModel) -> str:
@@ -80,6 +88,7 @@ def make_row(name: str, number: int, contents: Contents, parent: VersionRow | No
         parent_number=parent.number if parent else None,
         created=now(),
         record_digest="",
+        origin=contents.origin,
     )
     row.record_digest = record_digest(row, parent.record_digest if parent else None)
     return row
@@ -100,11 +109,15 @@ def record_digest(row: VersionRow, parent: str | None) -> str:
             "created": row.created,
             "parent": row.parent,
             "parent_record": parent,
+            # Absent from the digests of versions that were written before origins were recorded.
+            **({"origin": row.origin} if row.origin else {}),
         }
     )
 
 
-def read_version(row: VersionRow, content: str, tags: tuple[str, ...] = (), new: bool = False) -> Version:
+def read_version(
+    row: VersionRow, content: str, tags: tuple[str, ...] = (), *, new: bool = False, confirmed: bool = False
+) -> Version:
     """Return the version of `row`, whose rubric is `content`.
 
     Raises:
@@ -128,6 +141,8 @@ def read_version(row: VersionRow, content: str, tags: tuple[str, ...] = (), new:
         created=_moment(row),
         tags=tags,
         new=new,
+        imported=row.origin != LEARNED,
+        confirmed=confirmed,
     )
 
 

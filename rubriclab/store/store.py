@@ -16,9 +16,18 @@ from rubriclab.errors import NoStore, NotInStore, StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.answers import AnswerTable
 from rubriclab.store.engine import address, autocommitting, guarded, is_sqlite, make_engine, shown, writing
-from rubriclab.store.rows import Contents, content_of, contents_of, make_row, read_training, read_version
+from rubriclab.store.rows import (
+    IMPORTED,
+    LEARNED,
+    Contents,
+    content_of,
+    contents_of,
+    make_row,
+    read_training,
+    read_version,
+)
 from rubriclab.store.schema import prepare
-from rubriclab.store.tables import RubricRow, TagRow, TrainingRow, VersionRow
+from rubriclab.store.tables import ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow, now
 from rubriclab.store.verify import Problem, find_problems
 from rubriclab.store.version import Version, check_name, check_tag, parse_ref
 from rubriclab.training_record import TrainingRecord
@@ -89,19 +98,21 @@ class Store:
         parent: str | None = None,
         *,
         training: TrainingRecord | None = None,
+        imported: bool = False,
     ) -> Version:
         """Return the version that holds `rubric` under `name`: the newest, if it holds just that, else a new one.
 
         The parent of a new version is `parent` (`NAME`, `NAME@NUMBER` or `NAME@TAG`), or else the newest of `name`.
         Of several processes that save at once, each succeeds, and each has a number of its own. `training` is kept
-        beside the version, unless there is such a record already.
+        beside the version, unless there is such a record already. `imported` marks what was made elsewhere; an imported
+        version never stands for one that was learned here, nor for one with another provenance.
 
         Raises:
             NotInStore: if there is no such parent.
             StoreError: if the name cannot be one, or the database fails.
         """
         check_name(name)
-        contents = contents_of(rubric, provenance, effort)
+        contents = contents_of(rubric, provenance, effort, IMPORTED if imported else LEARNED)
         record = content_of(training) if training else None
         return self._write(lambda session: _save(session, name, contents, parent, record))
 
@@ -166,6 +177,29 @@ class Store:
         ref = f"{check_name(name)}@{check_tag(tag)}"
         self._write(lambda session: _untag(session, ref, tag))
 
+    def confirm(self, ref: str) -> Version:
+        """Return the version that `ref` means, from now on confirmed: if imported, it may choose the judge.
+
+        Raises:
+            NotInStore: if there is no such version.
+        """
+        return self._write(lambda session: _confirm(session, ref))
+
+    def revoke(self, ref: str) -> Version:
+        """Return the version that `ref` means, from now on not confirmed.
+
+        Raises:
+            NotInStore: if there is no such version.
+        """
+        return self._write(lambda session: _revoke(session, ref))
+
+    def imported(self) -> tuple[Version, ...]:
+        """Return all imported versions, by name and number."""
+        with self._reading() as session:
+            rows = select(VersionRow).where(col(VersionRow.origin).is_distinct_from(LEARNED))
+            ordered = session.exec(rows.order_by(col(VersionRow.name), col(VersionRow.number)))
+            return tuple(_version(session, row) for row in ordered.all())
+
     def verify(self) -> tuple[Problem, ...]:
         """Return everything in the store that is not as it was written, in a fixed order; nothing if all is well."""
         with self._reading() as session:
@@ -202,7 +236,7 @@ def _save_version(session: Session, name: str, contents: Contents, parent: str |
     newest = _newest(session, name)
     origin = _find(session, parent) if parent else newest
     row = make_row(name, newest.number + 1 if newest else 1, contents, origin)
-    if newest and newest.rubric_digest == row.rubric_digest:
+    if newest and _stands_for(newest, row):
         return _version(session, newest)
     if session.get(RubricRow, row.rubric_digest) is None:
         session.add(RubricRow(digest=row.rubric_digest, content=contents.rubric))
@@ -210,6 +244,32 @@ def _save_version(session: Session, name: str, contents: Contents, parent: str |
     session.add(row)
     session.flush()
     return read_version(row, contents.rubric, new=True)
+
+
+def _stands_for(newest: VersionRow, row: VersionRow) -> bool:
+    """Return whether the newest version makes a new row needless: it has the same rubric, from a source no worse."""
+    if newest.rubric_digest != row.rubric_digest:
+        return False
+    return newest.origin == LEARNED == row.origin or (
+        row.origin == IMPORTED and newest.provenance_digest == row.provenance_digest
+    )
+
+
+def _confirm(session: Session, ref: str) -> Version:
+    row = _find(session, ref)
+    if row.origin != LEARNED:
+        confirmation = ConfirmationRow(name=row.name, number=row.number, record_digest=row.record_digest, created=now())
+        session.merge(confirmation)
+        session.flush()
+    return _version(session, row)
+
+
+def _revoke(session: Session, ref: str) -> Version:
+    row = _find(session, ref)
+    if confirmation := session.get(ConfirmationRow, (row.name, row.number)):
+        session.delete(confirmation)
+        session.flush()
+    return _version(session, row)
 
 
 def _tag(session: Session, ref: str, tag: str) -> Version:
@@ -249,7 +309,14 @@ def _version(session: Session, row: VersionRow) -> Version:
     rubric = session.get(RubricRow, row.rubric_digest)
     if rubric is None:
         raise StoreError(f"The rubric of {row.ref} is missing from the store.", "See: rubriclab verify")
-    return read_version(row, rubric.content, _tags(session, row.name, row.number))
+    return read_version(
+        row, rubric.content, _tags(session, row.name, row.number), confirmed=_is_confirmed(session, row)
+    )
+
+
+def _is_confirmed(session: Session, row: VersionRow) -> bool:
+    confirmation = session.get(ConfirmationRow, (row.name, row.number))
+    return confirmation is not None and confirmation.record_digest == row.record_digest
 
 
 def _names(session: Session) -> tuple[str, ...]:

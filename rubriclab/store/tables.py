@@ -10,6 +10,7 @@ from sqlmodel import Field, SQLModel
 # A digest is `sha256:` and 64 digits; a name or tag is at most 100.
 DIGEST = 71
 NAME = 100
+ORIGIN = 8
 # 2026-11-21T12:00:00.000000+00:00
 TIME = 32
 
@@ -45,7 +46,11 @@ class RubricRow(Table, table=True):
 
 
 class VersionRow(Table, table=True):
-    """A rubric under a name and a number. `record_digest` covers all the rest and the parent's record."""
+    """A rubric under a name and a number. `record_digest` covers all the rest and the parent's record.
+
+    `origin` is `learned` for what was made in this store and `imported` for what came from a pack; `None`, for a
+    version written before origins were recorded, counts as imported.
+    """
 
     __tablename__ = "versions"
     __table_args__ = (
@@ -63,6 +68,7 @@ class VersionRow(Table, table=True):
     parent_number: int | None = None
     created: str = Field(max_length=TIME)
     record_digest: str = Field(max_length=DIGEST)
+    origin: str | None = Field(default=None, max_length=ORIGIN)
 
     @property
     def ref(self) -> str:
@@ -85,6 +91,23 @@ class TrainingRow(Table, table=True):
     number: int = Field(primary_key=True)
     digest: str = Field(max_length=DIGEST)
     content: str = Field(sa_type=Text)
+
+    @property
+    def ref(self) -> str:
+        """`NAME@NUMBER` of the version."""
+        return f"{self.name}@{self.number}"
+
+
+class ConfirmationRow(Table, table=True):
+    """The user's confirmation that an imported version may choose the judge; `record_digest` is the version's."""
+
+    __tablename__ = "confirmations"
+    __table_args__ = (ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"]),)
+
+    name: str = Field(primary_key=True, max_length=NAME)
+    number: int = Field(primary_key=True)
+    record_digest: str = Field(max_length=DIGEST)
+    created: str = Field(max_length=TIME)
 
     @property
     def ref(self) -> str:

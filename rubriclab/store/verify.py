@@ -14,7 +14,7 @@ from rubriclab.errors import StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.answers import read_reply
 from rubriclab.store.rows import read, record_digest
-from rubriclab.store.tables import AnswerRow, RubricRow, TagRow, TrainingRow, VersionRow
+from rubriclab.store.tables import AnswerRow, ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow
 from rubriclab.training_record import TrainingRecord
 
 # Rows fetched at a time, so that memory does not grow with the number of answers.
@@ -35,7 +35,7 @@ class Problem:
 
 
 def find_problems(session: Session) -> Iterator[Problem]:
-    """Yield what does not match: rubrics, versions, training records, tags, answers, each by key."""
+    """Yield what does not match: rubrics, versions, training records, confirmations, tags, answers, each by key."""
     rubrics = set()
     for row in _rows(session, RubricRow, RubricRow.digest):
         rubrics.add(row.digest)
@@ -47,6 +47,8 @@ def find_problems(session: Session) -> Iterator[Problem]:
         yield from _version_problems(version, rubrics, versions)
     for training in _rows(session, TrainingRow, TrainingRow.name, TrainingRow.number):
         yield from _training_problems(training, versions)
+    for confirmation in _rows(session, ConfirmationRow, ConfirmationRow.name, ConfirmationRow.number):
+        yield from _confirmation_problems(confirmation, versions)
     for tag in _rows(session, TagRow, TagRow.name, TagRow.tag):
         if (tag.name, tag.number) not in versions:
             yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")
@@ -72,6 +74,15 @@ def _training_problems(row: TrainingRow, versions: Collection[tuple[str, int]]) 
     yield from _fault(where, read, TrainingRecord, row.content, "its content")
 
 
+def _confirmation_problems(row: ConfirmationRow, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
+    where = f"confirmation of {row.ref}"
+    version = versions.get((row.name, row.number))
+    if version is None:
+        yield Problem(where, "there is no such version")
+    else:
+        yield from _mismatch(where, "the record that was confirmed", row.record_digest, version.record_digest)
+
+
 def _gaps(versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
     numbers = defaultdict(set)
     for name, number in versions:
@@ -94,7 +105,9 @@ def _version_problems(
         yield Problem(row.ref, f"its parent {row.parent} does not exist")
         return
     record = record_digest(row, parent.record_digest if parent else None)
-    yield from _mismatch(row.ref, "its record (name, number, digests, effort, time, parent)", record, row.record_digest)
+    yield from _mismatch(
+        row.ref, "its record (name, number, digests, effort, time, parent, origin)", record, row.record_digest
+    )
 
 
 def _mismatch(where: str, what: str, found: str, expected: str) -> Iterator[Problem]:

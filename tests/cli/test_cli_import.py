@@ -14,11 +14,8 @@ def test_an_imported_rubric_is_the_exported_one(rubriclab: Commands, learned: Co
     assert rubriclab("import", "pack.json").out == "news@1\n"
     assert rubriclab("import", "-", stdin=pack.encode()).out == "news@1 holds it already\n"
     digest = json.loads(pack)["digest"]
-    assert rubriclab("import", "pack.json", "--as", "copy", "--json").json == {
-        "rubric": "copy@1",
-        "new": True,
-        "digest": digest,
-    }
+    row = rubriclab("import", "pack.json", "--as", "copy", "--json").json
+    assert (row["rubric"], row["new"], row["digest"]) == ("copy@1", True, digest)
     assert rubriclab("diff", "news", "copy", "--json").json["same"] is True
     assert rubriclab("verify").code == 0
     text = b'{"id": "x", "output": "The council met. It decided nothing.", "source": "The council met on Monday."}'

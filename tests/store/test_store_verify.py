@@ -40,7 +40,7 @@ def tamper(file: Path, statement: str) -> None:
     connection.close()
 
 
-RECORD = "its record (name, number, digests, effort, time, parent) has the digest"
+RECORD = "its record (name, number, digests, effort, time, parent, origin) has the digest"
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,10 @@ def provenance_rows(version: Version, judges: Iterable[str]) -> list[tuple[str, 
     made = version.provenance
     rows = [
         ("Scored here by", ", ".join(sorted(set(judges)))),
-        ("Calibrated for", made.judge),
+        ("Calibrated for", wording.asked_at(made.judge, made.judge_address)),
+        ("Origin", describe.version_origin(version) if version.imported else ""),
         ("Carried over", describe.carried_over(made)),
-        ("Generator", made.generator),
+        ("Generator", wording.asked_at(made.generator, made.generator_address)),
         ("Reported as", ", ".join(made.snapshots)),
         (describe.labels_title(made).capitalize(), describe.labels(made)),
         ("Seed", str(made.seed)),
