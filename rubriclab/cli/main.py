@@ -127,7 +127,10 @@ def run(arguments: list[str] | None = None) -> int:
         result: Any = cli.main(arguments, prog_name="rubriclab", standalone_mode=False)
         sys.stdout.flush()
     except RubriclabError as error:
-        click.echo(f"error: {error}", err=True)
+        from rubriclab.report.wording import one_line
+
+        # What a message quotes of a server, a pack or a row must not act on the terminal.
+        click.echo(f"error: {one_line(str(error))}", err=True)
         return error.exit_code
     except click.ClickException as error:
         error.show()

@@ -49,6 +49,16 @@ def output_option(what: str) -> Callable[[F], F]:
 
 dry_run_option = option("--dry-run", is_flag=True, help="Say what the command would ask at most, and ask nothing.")
 
+
+def _checked_address(_context: click.Context, _option: click.Parameter, address: str | None) -> str | None:
+    """Refuse an address with credentials before anything else is done, wherever it was set."""
+    if address is None:
+        return None
+    from rubriclab.judges.address import check_address
+
+    return check_address(address, "--api-base")
+
+
 asking_options = together(
     option("--concurrency", type=int, help="Requests in flight.  [default: 8]"),
     option("--timeout", type=float, help="Seconds for one request.  [default: 60]"),
@@ -65,7 +75,12 @@ asking_options = together(
         type=click.Choice(["auto", "schema", "text"]),
         help="Whether the reply's JSON schema is sent to the provider.  [default: auto]",
     ),
-    option("--api-base", metavar="URL", help="The server's address, for a server of your own."),
+    option(
+        "--api-base",
+        metavar="URL",
+        callback=_checked_address,
+        help="The server's address, for a server of your own; without user name or password.",
+    ),
     option("--retry-failed", is_flag=True, help="Ask once more where a reply kept earlier cannot be used."),
     option("--record", metavar="PATH", help="Write every request's digest and reply to this file, for recorded:PATH."),
 )

@@ -20,7 +20,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import parse_price
-from rubriclab.report.wording import asked_at, one_line
+from rubriclab.report.wording import asked_at, one_line, plain
 from rubriclab.rubric import Effort
 from rubriclab.store import Store, Version, open_store
 
@@ -173,7 +173,7 @@ def _say_embedded(judge: str, why: str) -> None:
 
 def note(text: str) -> None:
     """Say something to the person at the terminal, beside the results."""
-    click.echo(text, err=True)
+    click.echo(plain(text), err=True)
 
 
 def note_comparisons(rows: Rows) -> None:

@@ -9,15 +9,16 @@ import os
 import warnings
 from collections.abc import Mapping
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
-from rubriclab.judges.judge import Reply, Usage
+from rubriclab.judges.address import check_address, check_environment, environment_address, shown_address
+from rubriclab.judges.judge import Reply, Token, Usage
 from rubriclab.judges.logprobs import reported_tokens
 from rubriclab.judges.price import Price
 from rubriclab.judges.provider_errors import provider_of, refused_setting, translated
 from rubriclab.judges.request import messages_of
 from rubriclab.judges.schema import response_format
+from rubriclab.masking import without_keys
 from rubriclab.prompts import Prompt
 
 Structured = Literal["auto", "schema", "text"]
@@ -38,6 +39,9 @@ class LanguageModel:
         api_base: the server's address, in place of the provider's environment variable.
         reasoning_tokens: room for hidden thinking, on top of each prompt's own limit, where litellm knows that the
             model thinks before it answers; without it the thinking would eat the reply.
+
+    Raises:
+        SettingsError: for an address, given or in the environment, that holds credentials or is none.
     """
 
     def __init__(
@@ -54,7 +58,9 @@ class LanguageModel:
         self._timeout = timeout
         self._structured = structured
         self._price = price
-        self._api_base = api_base
+        self._api_base = check_address(api_base, "The API base") if api_base else None
+        if self._api_base is None:
+            check_environment(provider_of(model))
         self._reasoning_tokens = reasoning_tokens
         self._refused: set[str] = set()
 
@@ -153,13 +159,14 @@ class LanguageModel:
         if reason == "content_filter":
             raise PromptRejected(f"{self.model}: the provider's content filter withheld the reply.")
         content = choice.message.content if choice else None
-        text = _clean(content) if isinstance(content, str) else ""
+        said = _clean(content) if isinstance(content, str) else ""
+        text = without_keys(said)
         return Reply(
             text=text,
-            model=response.model or self.model,
+            model=without_keys(_clean(str(response.model or self.model))),
             usage=self._usage(response),
             truncated=reason == "length",
-            tokens=reported_tokens(getattr(choice, "logprobs", None), text),
+            tokens=_without_keys(reported_tokens(getattr(choice, "logprobs", None), text)),
         )
 
     def _usage(self, response: Any) -> Usage:
@@ -185,6 +192,8 @@ class LanguageModel:
                 f"{self.model!r} names no provider that litellm knows.",
                 "Write it as PROVIDER/MODEL, as in ollama_chat/llama3.1, or openai/MODEL for a server of your own.",
             ) from None
+        if self._api_base is None:
+            check_environment(provider)  # a bare name's provider is known to litellm only
         return model, provider
 
     @functools.cached_property
@@ -248,13 +257,15 @@ def _litellm() -> Any:
 
 
 def _address(model: str, api_base: str | None) -> str | None:
-    """Return where the model is asked, without user name, password or query: recordings are passed on."""
-    prefix = provider_of(model).removesuffix("_chat").upper()
-    address = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
-    if not address:
-        return None
-    parts = urlsplit(address)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+    """Return where the model is asked, where that is not the provider's own server."""
+    address = api_base or environment_address(provider_of(model))
+    return shown_address(address) if address else None
+
+
+def _without_keys(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """Return the tokens, or none of them if one of their alternatives is a key that the server echoes."""
+    said = (other for token in tokens for other, _ in token.alternatives)
+    return () if any(without_keys(other) != other for other in said) else tokens
 
 
 def _clean(text: str) -> str:

@@ -25,7 +25,7 @@ def labels_title(made: Provenance) -> str:
     return "labelled texts" if measured_only else "learned from"
 
 
-def origin(version: Version) -> str:
+def version_origin(version: Version) -> str:
     """Return where a version came from, and whether the judge that it names is asked without being named."""
     if not version.imported:
         return "learned in this store"

@@ -61,13 +61,14 @@ def test_options_are_taken_from_the_file(
     with_pack: Commands, arguments: tuple[object, ...], _name: str, _value: str, text: str, complaint: str
 ) -> None:
     config(with_pack, text)
-    assert complaint in refused(with_pack(*arguments))
+    assert complaint in refused(with_pack("--config", "rubriclab.toml", *arguments))
 
 
 def test_command_line_comes_before_environment_before_file_before_default(rubriclab: Commands) -> None:
     places = Commands(rubriclab.folder)  # without RUBRICLAB_STORE
     assert f"in {rubriclab.folder}/.local/share/rubriclab/store.db" in places("list").err
-    config(places, "store = 'file.db'")
+    config(places, "store = 'file.db'", "mine.toml")
+    places = Commands(rubriclab.folder, RUBRICLAB_CONFIG="mine.toml")
     assert "in file.db" in places("list").err
     assert "in environment.db" in places("list", RUBRICLAB_STORE="environment.db").err
     assert "in line.db" in places("list", "--store", "line.db", RUBRICLAB_STORE="environment.db").err
@@ -126,7 +127,7 @@ def test_an_unknown_key_is_refused_with_those_that_are_known(rubriclab: Commands
 )
 def test_a_faulty_file_is_refused_in_one_line(rubriclab: Commands, text: str, complaint: str) -> None:
     config(rubriclab, text)
-    done = rubriclab(*LEARN)
+    done = rubriclab("--config", "rubriclab.toml", *LEARN)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert done.error.startswith(complaint)
 
