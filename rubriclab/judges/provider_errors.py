@@ -70,7 +70,7 @@ def provider_message(error: Exception) -> str:
     cause = _first_cause(error)
     if isinstance(cause, OSError) and str(cause) not in said:
         said = f"{said} {masked(str(cause))}"  # "Connection error." alone does not say to which address
-    line = " ".join(_PATH.sub("…", said).split()).removesuffix(" \\n") or type(error).__name__
+    line = " ".join(_PATH.sub("…", said).split()) or type(error).__name__
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
 
 

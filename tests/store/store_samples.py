@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, event
@@ -60,6 +62,16 @@ def provenance(**fields: Any) -> Provenance:
         "version": "0.1.0",
     }
     return Provenance(**(own | fields))
+
+
+def tamper(file: Path, statement: str) -> None:
+    """Change one row of a store by other means, its triggers put aside."""
+    connection = sqlite3.connect(file)
+    with connection:
+        for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {trigger}")
+        assert connection.execute(statement).rowcount == 1
+    connection.close()
 
 
 def save_many(where: str, name: str, first: int, count: int) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
-from store_samples import EFFORT, numbered, provenance
+from store_samples import EFFORT, numbered, provenance, tamper
 
 from rubriclab.store import open_store
 
@@ -29,15 +28,6 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def file(original: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(original, tmp_path))
-
-
-def tamper(file: Path, statement: str) -> None:
-    connection = sqlite3.connect(file)
-    with connection:
-        for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-            connection.execute(f"DROP TRIGGER {trigger}")
-        assert connection.execute(statement).rowcount == 1
-    connection.close()
 
 
 RECORD = "its record (name, number, digests, effort, time, parent, origin) has the digest"
