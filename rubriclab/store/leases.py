@@ -32,12 +32,15 @@ _TAKE = insert(_LEASES).from_select(
     select(_WANTED, _HOLDER, _NOW + TERM).where(
         ~exists().where(_ANSWERS.c.digest == _WANTED), ~exists().where(_LEASES.c.digest == _WANTED)
     ),
+).execution_options(preserve_rowcount=True)
+_ANSWERED = exists().where(_ANSWERS.c.digest == _LEASES.c.digest)
+_STATE = select(_LEASES.c.holder, (_LEASES.c.expires < _NOW).label("expired")).where(
+    _LEASES.c.digest == _WANTED, ~_ANSWERED
 )
-_STATE = select(_LEASES.c.holder, (_LEASES.c.expires < _NOW).label("expired")).where(_LEASES.c.digest == _WANTED)
 _OWN = _LEASES.c.holder == _HOLDER
 _RELEASE = delete(_LEASES).where(_OWN, _LEASES.c.digest == _WANTED)
 _RELEASE_ALL = delete(_LEASES).where(_OWN)
-_RELEASE_ANSWERED = delete(_LEASES).where(_OWN, exists().where(_ANSWERS.c.digest == _LEASES.c.digest))
+_RELEASE_ANSWERED = delete(_LEASES).where(_OWN, _ANSWERED)
 _RENEW = update(_LEASES).where(_OWN).values(expires=_NOW + TERM)
 _DROP_EXPIRED = delete(_LEASES).where(_LEASES.c.expires < _NOW)
 
@@ -89,6 +92,8 @@ class Leases:
         self._renewing.join()
         with suppress(StoreError):
             self._connection.change(_RELEASE_ALL, {"by": self._holder}, patience=0)
+            # Those of processes that were killed on other machines, and never came back.
+            self._connection.change(_DROP_EXPIRED, patience=0)
 
     def _insert(self, digest: str) -> bool:
         try:
