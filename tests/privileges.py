@@ -1,4 +1,4 @@
-"""Root is asked for no permission: tests of what a user may not do give root's privileges up in the process that does it."""
+"""No file is closed to root, so a process that tests what a user may not do gives root's privileges up."""
 
 from __future__ import annotations
 

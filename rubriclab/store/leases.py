@@ -27,12 +27,16 @@ _LEASES = METADATA.tables[LeaseRow.__tablename__]
 _NOW = extract("epoch", func.current_timestamp()).cast(BigInteger)
 _WANTED: BindParameter[str] = bindparam("wanted")
 _HOLDER: BindParameter[str] = bindparam("by")
-_TAKE = insert(_LEASES).from_select(
-    ["digest", "holder", "expires"],
-    select(_WANTED, _HOLDER, _NOW + TERM).where(
-        ~exists().where(_ANSWERS.c.digest == _WANTED), ~exists().where(_LEASES.c.digest == _WANTED)
-    ),
-).execution_options(preserve_rowcount=True)
+_TAKE = (
+    insert(_LEASES)
+    .from_select(
+        ["digest", "holder", "expires"],
+        select(_WANTED, _HOLDER, _NOW + TERM).where(
+            ~exists().where(_ANSWERS.c.digest == _WANTED), ~exists().where(_LEASES.c.digest == _WANTED)
+        ),
+    )
+    .execution_options(preserve_rowcount=True)
+)
 _ANSWERED = exists().where(_ANSWERS.c.digest == _LEASES.c.digest)
 _STATE = select(_LEASES.c.holder, (_LEASES.c.expires < _NOW).label("expired")).where(
     _LEASES.c.digest == _WANTED, ~_ANSWERED

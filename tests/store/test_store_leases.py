@@ -84,7 +84,7 @@ def test_a_claim_is_renewed_while_it_is_held(where: str, monkeypatch: pytest.Mon
         _until(lambda: _write(where, "UPDATE leases SET holder = holder WHERE expires > 1") == 1)
 
 
-def test_the_lease_of_an_answered_question_is_deleted_after_a_while(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lease_of_an_answered_question_is_deleted_later(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "RENEWAL", 0.05)
     with open_store(where) as store:
         for key in (KEY, "sha256:b"):

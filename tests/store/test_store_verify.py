@@ -142,7 +142,7 @@ RECORD = "its record (name, number, digests, effort, time, parent) has the diges
             ["does not match its digest"],
         ),
         (
-            "UPDATE answers SET reply = '{\"text\":\"5\"}'",
+            'UPDATE answers SET reply = \'{"text":"5"}\'',
             ["answer sha256:asked"],
             ["does not match its digest"],
         ),
