@@ -47,8 +47,10 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
     file = file_of(place)
     if file and not file.exists() and (access == "read" or not create):
         raise NoStore(f"No rubric is stored in {shown(place)} yet;", "`rubriclab learn` makes one.")
-    reads = access == "read" or (access == "either" and not may_write(place))
-    return Store(where, read_only=bool(file) and reads)
+    writable = may_write(place)
+    if access == "write" and not writable:
+        raise _read_only(shown(place))
+    return Store(where, read_only=file is not None and (access == "read" or not writable))
 
 
 class Store:
@@ -194,7 +196,7 @@ class Store:
     def _write(self, work: Callable[[Session], Done]) -> Done:
         """Return what `work` returns, done in one transaction, and done anew if another process took its key."""
         if self._read_only:
-            raise StoreError(f"The store {self.place} may only be read.", "Give one that can be written, or a copy.")
+            raise _read_only(self.place)
 
         def attempt() -> Done:
             with Session(writing(self._engine)) as session:
@@ -208,6 +210,13 @@ class Store:
             except IntegrityError:
                 continue
         raise StoreError(f"Other processes are writing to {self.place} all the time.", "Try again.")
+
+
+def _read_only(place: str) -> StoreError:
+    return StoreError(
+        f"The store {place} may only be read: its file or folder is write-protected.",
+        "Give a store that can be written with --store, or a copy of this one.",
+    )
 
 
 def _save(session: Session, name: str, contents: Contents, parent: str | None, training: str | None) -> Version:
