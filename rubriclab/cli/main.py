@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,6 +35,8 @@ from rubriclab.errors import RubriclabError
 from rubriclab.methods.names import SETTINGS_NAMES
 
 INTERRUPTED = 130
+# What writing to a full disk, or beyond a quota or limit, ends with.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -114,7 +118,9 @@ def every_command() -> dict[str, click.Command]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit: one line for an error of ours, a traceback for a bug."""
-    sys.exit(run(arguments))
+    code = run(arguments)
+    _drop_unwritten()
+    sys.exit(code)
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -139,13 +145,22 @@ def run(arguments: list[str] | None = None) -> int:
         click.echo("interrupted; run the same command again to go on: answers so far are kept", err=True)
         return INTERRUPTED
     except OSError as error:
-        # Reading and writing of users' files is told apart where it happens; what is left is a full disk and its like.
-        click.echo(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}", err=True)
+        # Files are named where they are read and written; what is printed has no name.
+        place = error.filename or ("standard output cannot be written" if error.errno in FULL else None)
+        click.echo(f"error: {f'{place}: ' if place else ''}{error.strerror or error}", err=True)
         return RubriclabError.exit_code
     except SystemExit:
         # How click and rich end when whoever read our output has gone (`| head`), which is no fault of the command.
         return 0
     return result if isinstance(result, int) else 0
+
+
+def _drop_unwritten() -> None:
+    """Forget what standard output did not take: Python would fail on it once more as it exits, with another code."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ def session(store: str | None, given: Mapping[str, Any], *, create: bool = False
     """Open what a command works with; `given` holds the judge options as the command line has them."""
     options = judge_options(given)
     record = Path(given["record"]) if given.get("record") else None
-    with open_store(store, create=create) as opened:
+    with open_store(store, create=create, access="write" if create else "either") as opened:
         budget = Budget(options.max_calls, options.max_cost)
         yield Session(opened, options, budget, Ledger(), record, time.monotonic())
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
@@ -15,7 +15,8 @@ from rubriclab.digest import digest_text
 from rubriclab.errors import NoStore, NotInStore, StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.answers import AnswerTable
-from rubriclab.store.engine import address, autocommitting, guarded, is_sqlite, make_engine, shown, writing
+from rubriclab.store.engine import address, file_of, guarded, make_engine, may_write, shown, writing
+from rubriclab.store.reconnect import persistently
 from rubriclab.store.rows import (
     IMPORTED,
     LEARNED,
@@ -28,42 +29,50 @@ from rubriclab.store.rows import (
 )
 from rubriclab.store.schema import prepare
 from rubriclab.store.tables import ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow, now
-from rubriclab.store.verify import Problem, find_problems
+from rubriclab.store.verify import Problem, find_problems, remove_answers
 from rubriclab.store.version import Version, check_name, check_tag, parse_ref
 from rubriclab.training_record import TrainingRecord
 
 Done = TypeVar("Done")
+Access = Literal["write", "read", "either"]
 
 # Every conflict means that another process's write went through, so this many have to come in between.
 ATTEMPTS = 100
 
 
-def open_store(where: str | Path | None = None, *, create: bool = True) -> Store:
+def open_store(where: str | Path | None = None, *, create: bool = True, access: Access = "write") -> Store:
     """Return the store at `where`, making it (if `create`) or bringing it to the newest schema if need be.
 
     `where` is a path to an SQLite file, any SQLAlchemy URL, or `None` for `store.db` in the user's data folder.
+    `access` says what the store is for: `read` leaves an SQLite file and its folder as they are, and `either` does so
+    where they cannot be written.
 
     Raises:
         NoStore: if there is no such file, and it is not to be made.
-        StoreError: if it cannot be opened: no database, no driver, no access, or written by a newer rubriclab.
+        StoreError: if it cannot be opened: no database, no driver, no access, an old schema in a file that may only be
+            read, or written by a newer rubriclab.
     """
     place = address(where)
-    file = place.database if is_sqlite(place) else None
-    if not create and file and file != ":memory:" and not Path(file).exists():
+    file = file_of(place)
+    if file and not file.exists() and (access == "read" or not create):
         raise NoStore(f"No rubric is stored in {shown(place)} yet;", "`rubriclab learn` makes one.")
-    return Store(where)
+    writable = may_write(place)
+    if access == "write" and not writable:
+        raise _read_only(shown(place))
+    return Store(where, read_only=file is not None and (access == "read" or not writable))
 
 
 class Store:
     """Versions of rubrics, and the answers of judges, in one database. Usable in a `with` statement."""
 
-    def __init__(self, where: str | Path | None = None) -> None:
-        """Open the store; see `open_store`."""
-        self._engine = make_engine(address(where))
+    def __init__(self, where: str | Path | None = None, *, read_only: bool = False) -> None:
+        """Open the store; see `open_store`. `read_only` is for SQLite files."""
+        self._read_only = read_only
+        self._engine = make_engine(address(where), read_only=read_only)
         self._held = ExitStack()
         self._held.callback(self._engine.dispose)
         try:
-            prepare(self._engine)
+            prepare(self._engine, read_only=read_only)
         except BaseException:
             self.close()
             raise
@@ -86,8 +95,7 @@ class Store:
     @cached_property
     def answers(self) -> AnswerTable:
         """The answers of judges, by the digest of the request."""
-        with guarded(self._engine.url):
-            return AnswerTable(self._held.enter_context(autocommitting(self._engine)))
+        return self._held.enter_context(closing(AnswerTable(self._engine, read_only=self._read_only)))
 
     def save(
         self,
@@ -205,6 +213,15 @@ class Store:
         with self._reading() as session:
             return tuple(find_problems(session))
 
+    def repair(self) -> tuple[str, ...]:
+        """Remove every damaged answer, so that its question is asked again, and return the digests of their requests.
+
+        Nothing else is removed: versions, rubrics, training records and tags cannot be derived again.
+        """
+        damaged = [problem.answer for problem in self.verify() if problem.answer]
+        self._write(lambda session: remove_answers(session, damaged))
+        return tuple(damaged)
+
     @contextmanager
     def _reading(self) -> Iterator[Session]:
         with guarded(self._engine.url), Session(self._engine) as session:
@@ -212,15 +229,28 @@ class Store:
 
     def _write(self, work: Callable[[Session], Done]) -> Done:
         """Return what `work` returns, done in one transaction, and done anew if another process took its key."""
+        if self._read_only:
+            raise _read_only(self.place)
+
+        def attempt() -> Done:
+            with Session(writing(self._engine)) as session:
+                done = work(session)
+                session.commit()
+                return done
+
         for _ in range(ATTEMPTS):
             try:
-                with guarded(self._engine.url), Session(writing(self._engine)) as session:
-                    done = work(session)
-                    session.commit()
-                    return done
+                return persistently(self._engine, attempt)
             except IntegrityError:
                 continue
         raise StoreError(f"Other processes are writing to {self.place} all the time.", "Try again.")
+
+
+def _read_only(place: str) -> StoreError:
+    return StoreError(
+        f"The store {place} may only be read: its file or folder is write-protected.",
+        "Give a store that can be written with --store, or a copy of this one.",
+    )
 
 
 def _save(session: Session, name: str, contents: Contents, parent: str | None, training: str | None) -> Version:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sqlalchemy import CheckConstraint, ForeignKeyConstraint, MetaData, Text
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKeyConstraint, MetaData, Text
 from sqlmodel import Field, SQLModel
 
 # A digest is `sha256:` and 64 digits; a name or tag is at most 100.
 DIGEST = 71
 NAME = 100
 ORIGIN = 8
+# A process, as `rubriclab.store.process` writes it.
+HOLDER = 100
 # 2026-11-21T12:00:00.000000+00:00
 TIME = 32
 
@@ -127,10 +129,21 @@ class TagRow(Table, table=True):
 
 
 class AnswerRow(Table, table=True):
-    """A judge's reply under the digest of the request."""
+    """A judge's reply under the digest of the request; `reply_digest` covers both."""
 
     __tablename__ = "answers"
 
     digest: str = Field(primary_key=True, max_length=DIGEST)
     reply: str = Field(sa_type=Text)
     created: str = Field(max_length=TIME)
+    reply_digest: str = Field(max_length=DIGEST)
+
+
+class LeaseRow(Table, table=True):
+    """A question that a process is asking; `expires` is in seconds since 1970 by the database's clock."""
+
+    __tablename__ = "leases"
+
+    digest: str = Field(primary_key=True, max_length=DIGEST)
+    holder: str = Field(max_length=HOLDER)
+    expires: int = Field(sa_type=BigInteger)

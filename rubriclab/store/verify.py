@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlmodel import Session, SQLModel, select
+from sqlmodel import Session, SQLModel, col, delete, select
 
 from rubriclab.digest import digest_text
 from rubriclab.errors import StoreError
@@ -25,10 +25,14 @@ Row = TypeVar("Row", bound=SQLModel)
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in a store that is not as it was written: where it is, and what does not match."""
+    """Something in a store that is not as it was written: where it is, and what does not match.
+
+    `answer` is the digest of the request if it is a damaged answer, which can be removed and asked for again.
+    """
 
     where: str
     what: str
+    answer: str | None = None
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"
@@ -53,7 +57,13 @@ def find_problems(session: Session) -> Iterator[Problem]:
         if (tag.name, tag.number) not in versions:
             yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")
     for answer in _rows(session, AnswerRow, AnswerRow.digest):
-        yield from _fault(f"answer {answer.digest}", read_reply, answer.digest, answer.reply)
+        yield from _answer_problems(answer)
+
+
+def remove_answers(session: Session, digests: Iterable[str]) -> None:
+    """Remove the answers to the requests that have these digests."""
+    for digest in digests:
+        session.exec(delete(AnswerRow).where(col(AnswerRow.digest) == digest))
 
 
 def _rows(session: Session, table: type[Row], *key: Any) -> Iterable[Row]:
@@ -64,6 +74,13 @@ def _rubric_problems(row: RubricRow) -> Iterator[Problem]:
     where = f"rubric {row.digest}"
     yield from _mismatch(where, "its content", digest_text(row.content), row.digest)
     yield from _fault(where, read, Rubric, row.content, "its content")
+
+
+def _answer_problems(row: AnswerRow) -> Iterator[Problem]:
+    try:
+        read_reply(row.digest, row.reply, row.reply_digest)
+    except StoreError as error:
+        yield Problem(f"answer {row.digest}", error.message, row.digest)
 
 
 def _training_problems(row: TrainingRow, versions: Collection[tuple[str, int]]) -> Iterator[Problem]:

@@ -66,6 +66,28 @@ def test_a_store_of_the_first_schema_is_brought_up_to_date_and_keeps_everything(
     connection.close()
 
 
+@pytest.mark.parametrize("revision", REVISIONS[:-1])
+def test_a_store_of_any_schema_is_brought_up_to_date_with_what_it_holds(where: str, revision: str) -> None:
+    from alembic import command
+
+    engine = create_engine(address(where))
+    with engine.begin() as connection:
+        config = Config()
+        config.set_main_option("script_location", str(SCRIPTS))
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+        connection.execute(
+            text("INSERT INTO answers (digest, reply, created) VALUES (:digest, :reply, 'then')"),
+            [{"digest": f"sha256:{n:04}", "reply": f'{{"text":"{n}"}}'} for n in range(2500)],
+        )
+    engine.dispose()
+    with open_store(where) as store:
+        assert store.answers.count() == 2500
+        assert store.answers.get("sha256:2499") == {"text": "2499"}
+        assert store.verify() == ()
+        assert store.save("news", numbered(1), provenance(), EFFORT).ref == "news@1"
+
+
 def test_the_first_schema_has_not_been_rewritten(first: Path, tmp_path: Path) -> None:
     """What was released stays as it was: a store of today, taken down to the first schema, is the frozen one."""
     from alembic import command

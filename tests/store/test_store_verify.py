@@ -9,6 +9,7 @@ import pytest
 from store_samples import EFFORT, numbered, provenance, tamper
 
 from rubriclab.store import open_store
+from rubriclab.store.answers import answer_digest
 
 RUBRIC = numbered(1).digest
 
@@ -128,10 +129,20 @@ RECORD = "its record (name, number, digests, effort, time, parent, origin) has t
         (
             "UPDATE answers SET reply = '{\"text\"'",
             ["answer sha256:asked"],
-            ["is not a JSON object"],
+            ["does not match its digest"],
         ),
         (
-            "UPDATE answers SET reply = '4'",
+            'UPDATE answers SET reply = \'{"text":"5"}\'',
+            ["answer sha256:asked"],
+            ["does not match its digest"],
+        ),
+        (
+            "UPDATE answers SET digest = 'sha256:another'",
+            ["answer sha256:another"],
+            ["does not match its digest"],
+        ),
+        (
+            f"UPDATE answers SET reply = '4', reply_digest = '{answer_digest('sha256:asked', '4')}'",
             ["answer sha256:asked"],
             ["is not a JSON object"],
         ),
@@ -150,3 +161,16 @@ def test_tampering_is_found_and_named(file: Path, statement: str, where: list[st
 def test_a_store_as_it_was_written_has_no_problems(file: Path) -> None:
     with open_store(file) as store:
         assert store.verify() == ()
+
+
+def test_repair_removes_the_damaged_answers_and_nothing_else(file: Path) -> None:
+    with open_store(file) as store:
+        store.answers.put("sha256:sound", {"text": "5"})
+    tamper(file, "UPDATE answers SET reply = '{\"text\":\"5\"}' WHERE digest = 'sha256:asked'")
+    tamper(file, "UPDATE tags SET number = 7")
+    with open_store(file) as store:
+        assert store.repair() == ("sha256:asked",)
+        assert [problem.where for problem in store.verify()] == ["news@production"]
+        assert store.answers.get("sha256:asked") is None
+        assert store.answers.get("sha256:sound") == {"text": "5"}
+        assert store.repair() == ()
