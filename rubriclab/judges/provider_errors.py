@@ -18,7 +18,7 @@ REJECTED = {"ContextWindowExceededError", "ContentPolicyViolationError"}
 TRANSIENT = {408, 409, 425, 429}
 LONGEST_MESSAGE = 300
 
-_NO_KEY = re.compile(r"missing\b.*(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
+_NO_KEY = re.compile(r"missing\b.{0,200}?(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
 _SETTINGS = {
     "response_format": re.compile(r"response_?format|json_?schema|output_?format|structured output", re.IGNORECASE),
     "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
