@@ -58,7 +58,7 @@ DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite, object_p
 def json_objects(text: str, decoder: json.JSONDecoder = DECODER) -> Iterator[tuple[int, Any]]:
     """Yield where each outermost JSON object in `text` opens, and the object, left to right.
 
-    Reading stops at an object nested more than `DEEPEST` levels deep. Half of a character that was cut in two (`\\ud83d`
+    Reading stops at an object nested more than `DEEPEST` levels deep. Half of a character cut in two (`\\ud83d`
     alone) becomes a question mark: no file could hold it.
     """
     has_halves = "\\ud" in text.lower()

@@ -16,8 +16,8 @@ from rubriclab.judges.judge import Reply, Usage
 from rubriclab.judges.logprobs import reported_tokens
 from rubriclab.judges.price import Price
 from rubriclab.judges.provider_errors import provider_of, refused_setting, translated
-from rubriclab.judges.request import messages_of
 from rubriclab.judges.reply_size import DEFAULT_BYTES, RECEPTION, Reception, body_limit, text_limit
+from rubriclab.judges.request import messages_of
 from rubriclab.judges.schema import response_format
 from rubriclab.prompts import Prompt
 

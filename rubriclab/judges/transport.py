@@ -12,7 +12,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakSet
 
 import httpx
 from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
@@ -32,6 +31,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
 
     def __init__(self, source: httpx.AsyncBaseTransport) -> None:
         self._source = source
+        self._closed = False
         _open.add(self)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -40,6 +40,8 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         Raises:
             httpx.HTTPError: beyond the limit, for a redirect to another server, or where it cannot be unpacked.
         """
+        if self._closed:  # litellm's transport would open a session that nobody closes
+            raise httpx.ConnectError("the connections are closed")
         reception = RECEPTION.get() or Reception(request.url.host)
         request.headers["Accept-Encoding"] = "gzip"
         response = await self._source.handle_async_request(request)
@@ -52,11 +54,14 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         return httpx.Response(response.status_code, headers=headers, content=body, request=request)
 
     async def aclose(self) -> None:
-        """Close the connections; the next request opens new ones."""
+        """Close the connections for good."""
+        self._closed = True
+        _open.discard(self)
         await self._source.aclose()
 
 
-_open: WeakSet[BoundedTransport] = WeakSet()
+# Held until they are closed: litellm forgets clients after a while, and would leave their sessions open.
+_open: set[BoundedTransport] = set()
 
 
 def bound_responses() -> None:
@@ -65,7 +70,7 @@ def bound_responses() -> None:
     def create_async_transport(**settings: Any) -> BoundedTransport:
         return BoundedTransport(AsyncHTTPHandler.create_aiohttp_transport(**settings))
 
-    AsyncHTTPHandler.create_async_transport = staticmethod(create_async_transport)
+    AsyncHTTPHandler.create_async_transport = staticmethod(create_async_transport)  # type: ignore[method-assign,assignment]
 
 
 async def close_transports() -> None:
