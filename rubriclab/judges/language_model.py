@@ -26,6 +26,9 @@ Structured = Literal["auto", "schema", "text"]
 # litellm's own limit is one on silence, which a server passes with a byte now and then. Ours, on the whole of the
 # request, comes first; litellm's is this much longer.
 GRACE_SECONDS = 15.0
+# What a provider may claim that a reply took; more would only spoil the totals.
+MOST_TOKENS = 100_000_000
+LONGEST_NAME = 200
 
 
 class LanguageModel:
@@ -172,7 +175,7 @@ class LanguageModel:
         text = _clean(content) if isinstance(content, str) else ""
         return Reply(
             text=text,
-            model=response.model or self.model,
+            model=_snapshot(response.model) or self.model,
             usage=self._usage(response),
             truncated=reason == "length",
             tokens=reported_tokens(getattr(choice, "logprobs", None), text),
@@ -180,8 +183,8 @@ class LanguageModel:
 
     def _usage(self, response: Any) -> Usage:
         usage = getattr(response, "usage", None)
-        read = getattr(usage, "prompt_tokens", None) or 0
-        wrote = getattr(usage, "completion_tokens", None) or 0
+        read = _count(getattr(usage, "prompt_tokens", None))
+        wrote = _count(getattr(usage, "completion_tokens", None))
         return Usage(read, wrote, self._cost(response, read, wrote) if read else None)
 
     def _cost(self, response: Any, read: int, wrote: int) -> float | None:
@@ -277,6 +280,17 @@ def _address(model: str, api_base: str | None) -> str | None:
         return None
     parts = urlsplit(address)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+
+
+def _count(reported: Any) -> int:
+    """Return the tokens reported; 0, which means that they are not known, for a count that cannot be true."""
+    return reported if type(reported) is int and 0 <= reported <= MOST_TOKENS else 0
+
+
+def _snapshot(reported: Any) -> str | None:
+    """Return the model's name as the provider reports it, unless it is no name."""
+    sound = isinstance(reported, str) and len(reported) <= LONGEST_NAME and reported.isprintable()
+    return reported if sound else None
 
 
 def _clean(text: str) -> str:

@@ -70,6 +70,7 @@ class Retried:
             try:
                 reply = await self._judge.reply(prompt)
             except JudgeUnavailable as error:
+                self._check_patience(error)
                 if attempt == self._attempts:
                     missing = JudgeUnavailable(f"no reply after {self._attempts} attempts: {error.message}")
                     raise self._given_up(error, missing) from error
@@ -85,13 +86,15 @@ class Retried:
             await self._sleep(pause)
             attempt += 1
 
-    def _pause(self, attempt: int, error: JudgeUnavailable) -> float:
-        wish = error.retry_after or 0.0
-        if wish > PATIENCE:
+    def _check_patience(self, error: JudgeUnavailable) -> None:
+        if error.retry_after and error.retry_after > PATIENCE:
             raise ProviderDown(
-                f"{error.message} The provider asks for a pause of {wish:.0f} seconds.",
+                f"{error.message} The provider asks for a pause of {error.retry_after:g} seconds.",
                 "Run the same command again later: answers so far are kept.",
             ) from error
+
+    def _pause(self, attempt: int, error: JudgeUnavailable) -> float:
+        wish = error.retry_after or 0.0
         pause: float = min(self._longest, self._base * 2.0 ** (attempt - 1))
         return max(wish, pause * self._rng.uniform(0.5, 1.0))
 
