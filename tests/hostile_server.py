@@ -69,7 +69,8 @@ class HostileServer:
             server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=2**22)
             self.port = server.sockets[0].getsockname()[1]
             started.set()
-            await asyncio.Event().wait()
+            async with server:
+                await asyncio.Event().wait()
 
         self._main = self._loop.create_task(serve())
         try:

@@ -51,7 +51,7 @@ dry_run_option = option("--dry-run", is_flag=True, help="Say what the command wo
 
 asking_options = together(
     option("--concurrency", type=int, help="Requests in flight.  [default: 8]"),
-    option("--timeout", type=float, help="Seconds for one request.  [default: 60]"),
+    option("--timeout", type=float, help="Seconds for one request, to its last byte.  [default: 60]"),
     option("--attempts", type=int, help="Requests per prompt before its answer is missing.  [default: 6]"),
     option("--requests-per-minute", type=float, help="The provider's limit, if it has one."),
     option("--tokens-per-minute", type=float, help="The provider's limit, if it has one."),

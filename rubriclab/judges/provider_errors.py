@@ -57,7 +57,7 @@ def refused_setting(error: Exception, settings: Collection[str]) -> str | None:
 
 def provider_message(error: Exception) -> str:
     """Return what the provider said, on one line and without litellm's chain of class names."""
-    said = _PREFIX.sub("", str(error)).split("\nTraceback")[0]
+    said = _PREFIX.sub("", str(error)).split("Traceback (most recent call last)")[0]
     cause = _first_cause(error)
     if isinstance(cause, OSError) and str(cause) not in said:
         said = f"{said} {cause}"  # "Connection error." alone does not say to which address

@@ -39,7 +39,7 @@ from hostile_server import (
 )
 
 from rubriclab.errors import JudgeRefused, ProviderDown
-from rubriclab.judges import Judge, JudgeOptions, Ledger, MemoryAnswers, ask, close_connections, connect
+from rubriclab.judges import Judge, JudgeOptions, LanguageModel, Ledger, MemoryAnswers, ask, close_connections, connect
 from rubriclab.methods.replies import Rating
 from rubriclab.prompts import Prompt
 
@@ -237,13 +237,13 @@ FAULTS: dict[str, Fault] = {
     "usage-null": reply(GOOD, ANSWERED, usage=None),
     "usage-negative": usage(prompt_tokens=-1_000_000, completion_tokens=-1, total_tokens=-1_000_001),
     "usage-absurd": usage(prompt_tokens=10**30, completion_tokens=10**30, total_tokens=10**30),
-    "usage-words": usage(prompt_tokens="many", completion_tokens="few", total_tokens="some"),
+    "usage-words": reply(GOOD, MISSING, usage={"prompt_tokens": "many", "completion_tokens": "few"}),
     "usage-nan": body(replaced('"prompt_tokens": 10', '"prompt_tokens": NaN'), MISSING),
     "model-other": reply(GOOD, ANSWERED, model="another-model"),
     "model-huge": reply(GOOD, ANSWERED, model="m" * 30_000),
     "model-number": reply(GOOD, ANSWERED, model=5),
     "keys-twice": body(replaced('"created": 1', '"model": "fake-2", "created": 1'), ANSWERED),
-    "created-nan": body(replaced('"created": 1', '"created": NaN'), ANSWERED),
+    "created-nan": body(replaced('"created": 1', '"created": NaN'), MISSING),
     "byte-order-mark": body(b"\xef\xbb\xbf" + json.dumps(completion(GOOD)).encode(), ANSWERED),
     # Replies.
     "reply-prose": reply("I would rather not.", UNUSABLE, NO_JSON),
@@ -301,11 +301,19 @@ def test_there_are_more_kinds_of_faults_than_were_found_by_hand() -> None:
 @pytest.fixture(scope="module")
 def hostile() -> Iterator[HostileServer]:
     """A server with every kind of fault."""
-    import litellm  # takes seconds, which are nobody's fault
-
-    assert litellm
     with HostileServer({name: fault.behaviour for name, fault in FAULTS.items()}) as server:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("OPENAI_API_KEY", KEY)
+            patch.setattr(sys.modules["rubriclab.prompts.render"], "FOLDER", TEMPLATES)
+            asyncio.run(_warm_up(server))
         yield server
+
+
+async def _warm_up(server: HostileServer) -> None:
+    """Ask once: litellm's imports, some of them with the first request, take seconds that are no server's fault."""
+    model = LanguageModel(MODEL, api_base=server.url("reply-prose"))
+    await model.reply(question(HARMLESS))
+    await close_connections()
 
 
 @pytest.fixture(autouse=True)
