@@ -17,6 +17,7 @@
     └── JudgeError              the provider failed (exit code 4)
         ├── JudgeRefused        wrong key, model or request: ends the command, never retried
         ├── PromptRejected      this one prompt cannot be answered (too long, filtered): never retried
+        │   └── ReplyTooLarge   the reply is larger than any usable one: not received to its end, not kept
         ├── JudgeUnavailable    rate limit, time-out, server error: a retry can help
         └── ProviderDown        nothing but failures: ends the command instead of marking every answer missing
 
@@ -107,6 +108,10 @@ class JudgeRefused(JudgeError):
 
 class PromptRejected(JudgeError):
     """The provider cannot answer this prompt (too long, filtered), but may answer others."""
+
+
+class ReplyTooLarge(PromptRejected):
+    """The reply is larger than its prompt allows. It may have been billed; asking again is not worth it."""
 
 
 class JudgeUnavailable(JudgeError):

@@ -61,7 +61,7 @@ def _checked_address(_context: click.Context, _option: click.Parameter, address:
 
 asking_options = together(
     option("--concurrency", type=int, help="Requests in flight.  [default: 8]"),
-    option("--timeout", type=float, help="Seconds for one request.  [default: 60]"),
+    option("--timeout", type=float, help="Seconds for one request, to its last byte.  [default: 60]"),
     option("--attempts", type=int, help="Requests per prompt before its answer is missing.  [default: 6]"),
     option("--requests-per-minute", type=float, help="The provider's limit, if it has one."),
     option("--tokens-per-minute", type=float, help="The provider's limit, if it has one."),

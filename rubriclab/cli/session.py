@@ -192,6 +192,15 @@ def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         try:
             return await work()
         finally:
+            await _end_other_tasks()
             await close_connections()
 
     return asyncio.run(run())
+
+
+async def _end_other_tasks() -> None:
+    """Cancel what an error or Ctrl-C has left under way: it would open connections while they are being closed."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from rubriclab.errors import StoreError
 from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Judge, Reply
+from rubriclab.judges.reply_size import DEFAULT_BYTES
 from rubriclab.judges.request import read_back, request_digest, written
 from rubriclab.prompts import Prompt
 
@@ -69,16 +70,20 @@ class Cached:
 
     A reply is kept as it came, also one that cannot be used: it was paid for, and at temperature 0 it would come again;
     the repair that follows is a request of its own. Whoever wants another try (`retry_failed`) gets a further sample of
-    the same question, which is kept beside the first and stands for it from then on. Errors are never kept. Of
+    the same question, which is kept beside the first and stands for it from then on; the same where the kept reply is
+    larger than `max_reply_bytes`, which is not even read. Errors are never kept. Of
     identical requests in flight one is sent and the others wait for it: they share its reply or its error, and if it is
     cancelled one of them takes its place. Of several processes that share `answers`, too, one asks and the others wait
     for its reply; if it fails, each of them asks itself.
     """
 
-    def __init__(self, judge: Judge, answers: Answers, *, retry_failed: bool = False) -> None:
+    def __init__(
+        self, judge: Judge, answers: Answers, *, retry_failed: bool = False, max_reply_bytes: int = DEFAULT_BYTES
+    ) -> None:
         self._judge = judge
         self._answers = answers
         self._retry_failed = retry_failed
+        self._max_reply_bytes = max_reply_bytes
         self._in_flight: dict[str, asyncio.Future[Reply | Exception | None]] = {}
 
     @property
@@ -121,9 +126,10 @@ class Cached:
         if kept is None:
             return None, digest, prompt
         reply = _reply(kept, digest)
-        if read(reply, prompt)[0] is None:
+        too_large = len(reply.text) > self._max_reply_bytes
+        if too_large or read(reply, prompt)[0] is None:
             later = self._kept(replace(prompt, sample=prompt.sample + 1))
-            if later[0] is not None or self._retry_failed:
+            if later[0] is not None or self._retry_failed or too_large:
                 return later
         return reply, digest, prompt
 

@@ -21,7 +21,7 @@ LONGEST_MESSAGE = 300
 # More of what a server says is not looked at: some of the patterns below take time that grows faster than the text.
 LONGEST_READ = 8_000
 
-_NO_KEY = re.compile(r"missing\b.*(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
+_NO_KEY = re.compile(r"missing\b.{0,200}?(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
 _SETTINGS = {
     "response_format": re.compile(r"response_?format|json_?schema|output_?format|structured output", re.IGNORECASE),
     "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
