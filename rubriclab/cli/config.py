@@ -6,13 +6,13 @@ holds its hyperparameters (`[hypoeval]`, `k = 10`). The command line comes first
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from rubriclab.documents import Unreadable, read_toml
 from rubriclab.errors import SettingsError
 from rubriclab.methods.names import SETTINGS_NAMES
 
@@ -26,7 +26,7 @@ def defaults_from(path: Path | None, commands: Mapping[str, Sequence[click.Param
         SettingsError: if the file is missing though named, is not TOML, or holds what is no option.
     """
     file = path or Path(CONFIG_NAME)
-    if not file.is_file():
+    if not file.exists():
         if path:
             raise SettingsError(f"There is no configuration file {path}.")
         return {}
@@ -52,9 +52,9 @@ def defaults_from(path: Path | None, commands: Mapping[str, Sequence[click.Param
 
 def _load(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file} is not valid TOML: {error}.") from None
+        return read_toml(file)
+    except Unreadable as error:
+        raise SettingsError(f"The configuration file {file} cannot be used: {error}.") from None
 
 
 def _options(params: Sequence[click.Parameter]) -> dict[str, click.Option]:

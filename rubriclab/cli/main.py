@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from rubriclab import __version__
+from rubriclab.characters import plain
 from rubriclab.cli import (
     agree,
     drift,
@@ -53,7 +54,7 @@ def cli(context: click.Context, config: Path | None) -> None:
 
     Every option can also be set by the environment variable RUBRICLAB_OPTION (as RUBRICLAB_JUDGE) or in rubriclab.toml.
     Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result fails what was
-    asked of it, 2 something to be mended by you, 3 inconclusive, 4 the provider failed.
+    asked of it, 2 something to be mended by you, 3 inconclusive, 4 the provider failed, 70 a bug in rubriclab.
     """
     defaults = defaults_from(config, {name: command.params for name, command in every_command().items()})
     context.default_map = {}
@@ -93,7 +94,7 @@ def every_command() -> dict[str, click.Command]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: one line for an error of ours, a traceback for a bug."""
+    """Run the command line and exit: one line for an error, and for a bug where its traceback is."""
     sys.exit(run(arguments))
 
 
@@ -106,23 +107,32 @@ def run(arguments: list[str] | None = None) -> int:
     try:
         result: Any = cli.main(arguments, prog_name="rubriclab", standalone_mode=False)
         sys.stdout.flush()
-    except RubriclabError as error:
-        click.echo(f"error: {error}", err=True)
-        return error.exit_code
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; run the same command again to go on: answers so far are kept", err=True)
         return INTERRUPTED
-    except OSError as error:
-        # Reading and writing of users' files is told apart where it happens; what is left is a full disk and its like.
-        click.echo(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}", err=True)
-        return RubriclabError.exit_code
     except SystemExit:
         # How click and rich end when whoever read our output has gone (`| head`), which is no fault of the command.
         return 0
+    except Exception as error:
+        return _failed(error)
     return result if isinstance(result, int) else 0
+
+
+def _failed(error: Exception) -> int:
+    """Say on standard error why a command ended, and return its exit code."""
+    if isinstance(error, RubriclabError):
+        click.echo(f"error: {plain(str(error))}", err=True)
+        return error.exit_code
+    if isinstance(error, click.ClickException):
+        error.show()
+        return error.exit_code
+    if isinstance(error, OSError):
+        # Reading and writing of users' files is told apart where it happens; what is left is a full disk and its like.
+        click.echo(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}", err=True)
+        return RubriclabError.exit_code
+    from rubriclab.cli.bug import report_bug
+
+    return report_bug(error)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
+from rubriclab.characters import plain
 from rubriclab.data.readers import Rows
 from rubriclab.errors import SettingsError
 from rubriclab.judges.budget import Budget
@@ -22,6 +23,7 @@ from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import parse_price
 from rubriclab.rubric import Effort
 from rubriclab.store import Store, Version, open_store
+from rubriclab.validation import first_fault
 
 T = TypeVar("T")
 JUDGE_SETTINGS = (
@@ -98,9 +100,8 @@ def judge_options(given: Mapping[str, Any]) -> JudgeOptions:
     try:
         return JudgeOptions(**values)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = str(first["loc"][0]).replace("_", "-")
-        raise SettingsError(f"--{name}: {first['msg']}; got {first['input']!r}.") from None
+        name, _, fault = first_fault(error).partition(":")
+        raise SettingsError(f"--{name.replace('_', '-')}:{fault}.") from None
 
 
 def judge_of(version: Version, named: str | None) -> Choice:
@@ -135,7 +136,7 @@ def _say_embedded(judge: str, why: str) -> None:
 
 def note(text: str) -> None:
     """Say something to the person at the terminal, beside the results."""
-    click.echo(text, err=True)
+    click.echo(plain(text), err=True)
 
 
 def note_comparisons(rows: Rows) -> None:

@@ -14,6 +14,7 @@ from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.tables import TrainingRow, VersionRow, now
 from rubriclab.store.version import Version
 from rubriclab.training_record import TrainingRecord
+from rubriclab.validation import first_fault
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -60,9 +61,7 @@ def read(kind: type[Model], content: str, what: str) -> Model:
     try:
         return kind.model_validate(json.loads(content))
     except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        field = ".".join(map(str, fault["loc"]))
-        raise StoreError(f"{what} is no {kind.__name__}: {field}: {fault['msg']}.") from None
+        raise StoreError(f"{what} is no {kind.__name__}: {first_fault(error)}.") from None
     except ValueError as error:
         raise StoreError(f"{what} is not JSON: {error}.") from None
 
