@@ -8,10 +8,12 @@ from typing import Any, Final, Literal
 
 from pydantic import JsonValue, ValidationError
 
+from rubriclab.bounds import first_excess
 from rubriclab.documents import Unreadable, parse_json
 from rubriclab.errors import PackError, StoreError
 from rubriclab.frozen import Frozen
 from rubriclab.rubric import Effort, Provenance, Rubric
+from rubriclab.store.soundness import first_unsound
 from rubriclab.store.store import Store
 from rubriclab.store.version import Version, check_name
 from rubriclab.validation import faults
@@ -54,8 +56,8 @@ def read_pack(text: str, where: str) -> Pack:
     """Return the pack that `text` holds; `where` is the file that errors name.
 
     Raises:
-        PackError: if it is no pack, of another format, has a field that is missing, unknown or wrong, or does not
-            match its digests.
+        PackError: if it is no pack, of another format, has a field that is missing, unknown, wrong or beyond the
+            limits of `rubriclab.bounds`, does not match its digests, or could not be scored with.
     """
     raw = _parse(text, where)
     if raw.get("format") != FORMAT:
@@ -68,6 +70,8 @@ def read_pack(text: str, where: str) -> Pack:
             raise PackError(
                 f"{where}: {field}: missing.", "A pack needs its digests: have `rubriclab export` write it, not a hand."
             )
+    if beyond := first_excess(raw):
+        raise PackError(f"{where}: {beyond}.")
     try:
         pack = Pack.model_validate(raw)
         check_name(pack.name)
@@ -77,6 +81,8 @@ def read_pack(text: str, where: str) -> Pack:
         raise PackError(f"{where}: name: {error.message}", error.hint) from None
     _check(where, pack, "digest", "rubric", raw)
     _check(where, pack, "provenance_digest", "provenance", raw)
+    if unsound := first_unsound(pack.rubric, pack.provenance):
+        raise PackError(f"{where}: {unsound}.")
     return pack
 
 

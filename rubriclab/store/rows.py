@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from rubriclab.bounds import first_excess
 from rubriclab.digest import canonical, digest, digest_text
 from rubriclab.errors import StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
@@ -40,13 +41,17 @@ def content_of(model: BaseModel) -> str:
     """Return the canonical JSON of a model as a store keeps it.
 
     Raises:
-        StoreError: if it could not be read back as the same.
+        StoreError: if it could not be read back as the same, or is beyond the limits of `rubriclab.bounds`; a training
+            record, which holds the texts themselves and never leaves the store, has none.
     """
     kind = type(model).__name__
     try:
-        content = canonical(model.model_dump(mode="json", warnings="error"))
+        plain = model.model_dump(mode="json", warnings="error")
+        content = canonical(plain)
     except ValueError as error:
         raise StoreError(f"This {kind} cannot be stored: {error}.") from None
+    if not isinstance(model, TrainingRecord) and (beyond := first_excess(plain)):
+        raise StoreError(f"This {kind} cannot be stored: {beyond}.")
     if read(type(model), content, f"This {kind}, once stored,") != model:
         raise StoreError(f"This {kind} cannot be stored: it would read back as another.")
     return content

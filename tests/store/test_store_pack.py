@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_samples import EFFORT, criterion, numbered, provenance, rubric
 
+from rubriclab.characters import is_blank
 from rubriclab.data.aspect import Aspect
 from rubriclab.errors import PackError
-from rubriclab.rubric import Part, Provenance, Rubric
+from rubriclab.rubric import LEAST_WEIGHT, Part, Provenance, Rubric
 from rubriclab.store import Store, Version, import_pack, open_store, read_pack, write_pack
 
 
@@ -151,8 +152,11 @@ def test_a_pack_of_an_import_holds_the_same_rubric_and_provenance(sqlite_store: 
     assert (pack.digest, pack.provenance_digest) == (VERSION.digest, VERSION.provenance_digest)
 
 
-WORDS = st.text(min_size=1).filter(lambda text: text.strip())
-WEIGHTS = st.floats(min_value=0, exclude_min=True, max_value=1e9)
+WORDS = st.text(min_size=1).filter(lambda text: not is_blank(text))
+WEIGHTS = st.floats(min_value=LEAST_WEIGHT, max_value=1e9)
+KNOWN_SETTINGS = st.fixed_dictionaries(
+    {}, optional={"k": st.integers(1, 20), "alpha": st.floats(0, 1), "ask": st.sampled_from(["separately", "together"])}
+)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 SETTINGS = st.dictionaries(
     st.text(),
@@ -171,11 +175,11 @@ def rubrics(draw: st.DrawFn) -> Rubric:
         criterion,
         statement=WORDS,
         trait=WORDS,
-        id=st.text(),
+        id=WORDS,
         weight=WEIGHTS,
     )
-    criteria = tuple(draw(st.lists(made, min_size=1, max_size=3)))
-    part = Part(method="hypoeval", settings=draw(SETTINGS), criteria=criteria)
+    criteria = tuple(draw(st.lists(made, min_size=1, max_size=3, unique_by=lambda each: each.id)))
+    part = Part(method="hypoeval", settings=draw(KNOWN_SETTINGS), criteria=criteria)
     return rubric(aspect=Aspect(name=draw(WORDS), definition=draw(WORDS)), task=draw(st.text()), parts=(part,))
 
 
