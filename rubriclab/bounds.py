@@ -6,14 +6,13 @@ terminal or a prompt, and its numbers from overflowing when texts are scored.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.validation import path_of
 
-# Characters of ids, names of aspects and judges, addresses, tags and whatever is not listed below.
-LONGEST_NAME = 1_000
+# Characters of ids, names of aspects and judges, addresses, tags and whatever is not listed below: LONGEST_NAME.
 # Characters of what a person reads of a criterion: statements, levels, definitions, reasons.
 LONGEST_WORDING = 50_000
 # Characters of a labelled text that is shown to the judge beside the one to score.
@@ -67,6 +66,7 @@ def _excess(value: Any, field: str) -> str | None:
     if isinstance(value, list | tuple):
         most = _MOST.get(field, MOST_ENTRIES)
         return f"expected a list of at most {most:,}, got {len(value):,}" if len(value) > most else None
-    if isinstance(value, int | float) and not (math.isfinite(value) and abs(value) <= LARGEST_NUMBER):
+    # Not the other way round: NaN is no smaller than anything.
+    if isinstance(value, int | float) and not abs(value) <= LARGEST_NUMBER:
         return f"expected a number between {-LARGEST_NUMBER:g} and {LARGEST_NUMBER:g}"
     return None
