@@ -12,11 +12,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
-import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from rubriclab.content import content_path
+from rubriclab.documents import Unreadable, parse_json, read_file, text_of
 from rubriclab.errors import LiteratureError
+from rubriclab.validation import first_fault
 
 REFERENCES = "references.bib"
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -113,9 +114,9 @@ def _findings(file: Path) -> tuple[Finding, ...]:
 
 def _json_list(file: Path) -> list[Any]:
     try:
-        entries = orjson.loads(_text(file))
-    except orjson.JSONDecodeError as error:
-        raise LiteratureError(f"{file} is not JSON: {error}.", "A findings file is a JSON list.") from None
+        entries = parse_json(_text(file))
+    except Unreadable as error:
+        raise LiteratureError(f"{file} cannot be used: {error}.", "A findings file is a JSON list.") from None
     if not isinstance(entries, list):
         raise LiteratureError(
             f"{file}: expected a JSON list of findings, found {_kind(entries)}.",
@@ -131,20 +132,13 @@ def _finding(file: Path, number: int, raw: Any, references: dict[str, Reference]
     try:
         entry = _Entry.model_validate(raw)
     except ValidationError as error:
-        raise LiteratureError(f"{file}, {name}: {_first_fault(error)}.") from None
+        raise LiteratureError(f"{file}, {name}: {first_fault(error)}.") from None
     if entry.source not in references:
         raise LiteratureError(
             f"{file}, {name}: the source {entry.source!r} is not in {file.parent / REFERENCES};",
             "add the publication there, or correct the key.",
         )
     return Finding(**entry.model_dump(), citation=references[entry.source].citation)
-
-
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors(include_url=False)[0]
-    field = ".".join(str(part) for part in fault["loc"])
-    got = "" if fault["type"] == "missing" else f", got {fault['input']!r}"
-    return f"{field}: {fault['msg'][0].lower()}{fault['msg'][1:]}{got}"
 
 
 def _kind(value: Any) -> str:
@@ -154,11 +148,10 @@ def _kind(value: Any) -> str:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
+        return text_of(read_file(file))
+    except Unreadable as error:
         hint = f"Findings and their {REFERENCES} lie in one folder."
-        raise LiteratureError(f"{file} cannot be read: {reason}.", hint) from None
+        raise LiteratureError(f"{file} cannot be read: {error}.", hint) from None
 
 
 # The subset of BibTeX that is read: flat entries whose every value stands in one pair of braces. Whatever a full BibTeX
@@ -226,4 +219,4 @@ def _reference(file: Path, key: str, fields: dict[str, str]) -> Reference:
         )
     except ValidationError as error:
         wanted = f"author, title, year and one of {', '.join(_VENUES)}"
-        raise LiteratureError(f"{file}, entry {key!r}: {_first_fault(error)}.", f"It needs {wanted}.") from None
+        raise LiteratureError(f"{file}, entry {key!r}: {first_fault(error)}.", f"It needs {wanted}.") from None

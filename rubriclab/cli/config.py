@@ -11,7 +11,6 @@ refused until the user has confirmed the file's content (`rubriclab trust FILE`)
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,6 +19,7 @@ from typing import Any, NoReturn
 
 import click
 
+from rubriclab.documents import MOST_TOML_BYTES, Unreadable, parse_toml, read_file
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.methods.names import SETTINGS_NAMES
 
@@ -98,14 +98,14 @@ def load_config(path: Path | None) -> Config | None:
         SettingsError: if the file is missing though named, or cannot be read.
     """
     file = path or Path(CONFIG_NAME)
-    if not file.is_file():
+    if not file.exists():
         if path:
             raise SettingsError(f"There is no configuration file {path}.")
         return None
     try:
-        return Config(file, path is not None, file.read_bytes())
-    except OSError as error:
-        raise SettingsError(f"{file} cannot be read: {error.strerror}.") from None
+        return Config(file, path is not None, read_file(file, MOST_TOML_BYTES))
+    except Unreadable as error:
+        raise _unusable(file, error) from None
 
 
 def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Parameter]]) -> dict[str, dict[str, Any]]:
@@ -152,9 +152,13 @@ def options_of(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
 
 def _load(file: Path, content: bytes) -> dict[str, Any]:
     try:
-        return tomllib.loads(content.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file} is not valid TOML: {error}.") from None
+        return parse_toml(content)
+    except Unreadable as error:
+        raise _unusable(file, error) from None
+
+
+def _unusable(file: Path, error: Unreadable) -> SettingsError:
+    return SettingsError(f"The configuration file {file} cannot be used: {error}.")
 
 
 def _is_guarded(key: str, value: Any) -> bool:
@@ -166,8 +170,8 @@ def _is_guarded(key: str, value: Any) -> bool:
 
 def _pair(key: str, value: Any) -> str:
     """Return an option with its value, made plain, without passwords and cut."""
+    from rubriclab.characters import one_line
     from rubriclab.masking import masked
-    from rubriclab.report.wording import one_line
 
     written = json.dumps(value, ensure_ascii=False, default=str)
     shown = one_line(masked(f"{key} = {written}"))

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from rubriclab import __version__
+from rubriclab.characters import plain
 from rubriclab.cli import (
     agree,
     drift,
@@ -60,7 +61,7 @@ def cli(context: click.Context, config: Path | None) -> None:
 
     Every option can also be set by the environment variable RUBRICLAB_OPTION (as RUBRICLAB_JUDGE) or in rubriclab.toml.
     Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result fails what was
-    asked of it, 2 something to be mended by you, 3 inconclusive, 4 the provider failed.
+    asked of it, 2 something to be mended by you, 3 inconclusive, 4 the provider failed, 70 a bug in rubriclab.
     """
     context.default_map = {}
     context.obj = loaded = load_config(config)
@@ -117,7 +118,7 @@ def every_command() -> dict[str, click.Command]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: one line for an error of ours, a traceback for a bug."""
+    """Run the command line and exit: one line for an error, and for a bug where its traceback is."""
     code = run(arguments)
     _drop_unwritten()
     sys.exit(code)
@@ -132,26 +133,14 @@ def run(arguments: list[str] | None = None) -> int:
     try:
         result: Any = cli.main(arguments, prog_name="rubriclab", standalone_mode=False)
         sys.stdout.flush()
-    except RubriclabError as error:
-        from rubriclab.report.wording import one_line
-
-        # What a message quotes of a server, a pack or a row must not act on the terminal.
-        click.echo(f"error: {one_line(str(error))}", err=True)
-        return error.exit_code
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; run the same command again to go on: answers so far are kept", err=True)
         return INTERRUPTED
-    except OSError as error:
-        # Files are named where they are read and written; what is printed has no name.
-        place = error.filename or ("standard output cannot be written" if error.errno in FULL else None)
-        click.echo(f"error: {f'{place}: ' if place else ''}{error.strerror or error}", err=True)
-        return RubriclabError.exit_code
     except SystemExit:
         # How click and rich end when whoever read our output has gone (`| head`), which is no fault of the command.
         return 0
+    except Exception as error:
+        return _failed(error)
     return result if isinstance(result, int) else 0
 
 
@@ -161,6 +150,25 @@ def _drop_unwritten() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _failed(error: Exception) -> int:
+    """Print on standard error why a command ended, and return its exit code."""
+    if isinstance(error, RubriclabError):
+        # What a message quotes of a server, a pack or a row must not act on the terminal.
+        click.echo(f"error: {plain(str(error))}", err=True)
+        return error.exit_code
+    if isinstance(error, click.ClickException):
+        error.show()
+        return error.exit_code
+    if isinstance(error, OSError):
+        # Files are named where they are read and written; what is printed has no name.
+        place = error.filename or ("standard output cannot be written" if error.errno in FULL else None)
+        click.echo(f"error: {f'{place}: ' if place else ''}{error.strerror or error}", err=True)
+        return RubriclabError.exit_code
+    from rubriclab.cli.bug import report_bug
+
+    return report_bug(error)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
+from rubriclab.characters import one_line, plain
 from rubriclab.data.readers import Rows
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.judges.budget import Budget
@@ -20,9 +21,10 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import parse_price
-from rubriclab.report.wording import asked_at, one_line, plain
+from rubriclab.report.wording import asked_at
 from rubriclab.rubric import Effort
 from rubriclab.store import Store, Version, open_store
+from rubriclab.validation import first_fault
 
 T = TypeVar("T")
 JUDGE_SETTINGS = (
@@ -99,9 +101,8 @@ def judge_options(given: Mapping[str, Any]) -> JudgeOptions:
     try:
         return JudgeOptions(**values)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = str(first["loc"][0]).replace("_", "-")
-        raise SettingsError(f"--{name}: {first['msg']}; got {first['input']!r}.") from None
+        name, _, fault = first_fault(error).partition(":")
+        raise SettingsError(f"--{name.replace('_', '-')}:{fault}.") from None
 
 
 def judge_of(version: Version, named: str | None) -> Choice:

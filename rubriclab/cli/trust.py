@@ -80,9 +80,10 @@ def _trust_version(ref: str, store: str | None, *, revoke: bool, as_json: bool) 
 
 def _consequence(version: Version) -> str:
     """Return what a confirmed version may do."""
+    from rubriclab.characters import one_line
     from rubriclab.judges.connect import EMBEDDED
     from rubriclab.judges.recording import PREFIX
-    from rubriclab.report.wording import asked_at, one_line
+    from rubriclab.report.wording import asked_at
 
     made = version.provenance
     judges = dict.fromkeys([(made.judge, made.judge_address), (made.generator, made.generator_address)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,15 +125,14 @@ def export_pack(ref: str, *, output: str, store: str | None) -> None:
 def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) -> None:
     """Keep the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
     from rubriclab.cli.printing import print_json
+    from rubriclab.documents import Unreadable, read_file, read_stdin, text_of
     from rubriclab.errors import PackError
     from rubriclab.store import import_pack, open_store, read_pack
 
     try:
-        text = sys.stdin.read() if pack == "-" else Path(pack).read_text("utf-8")
-    except OSError as error:
-        raise PackError(f"{pack} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise PackError(f"{pack} is no pack: it is not UTF-8 text.") from None
+        text = text_of(read_stdin() if pack == "-" else read_file(Path(pack)))
+    except Unreadable as error:
+        raise PackError(f"{pack} cannot be read: {error}.") from None
     checked = read_pack(text, pack)
     with open_store(store) as opened:
         version = import_pack(opened, checked, name)
@@ -149,9 +147,10 @@ def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) ->
 
 def _say_judge(version: Version) -> None:
     """Say whom an imported version names, and when that one is asked."""
+    from rubriclab.characters import one_line
     from rubriclab.cli.session import note
     from rubriclab.judges.connect import EMBEDDED
-    from rubriclab.report.wording import asked_at, one_line
+    from rubriclab.report.wording import asked_at
 
     made = version.provenance
     judge = one_line(asked_at(made.judge, made.judge_address))

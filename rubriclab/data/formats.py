@@ -137,7 +137,7 @@ def _broken_off(where: str, number: int, error: Exception) -> Fault:
 def _json_row(where: str, number: int, line: bytes) -> Any:
     try:
         row = orjson.loads(line)
-        return _named_once(where, number, line, row) if _nested(row) else row
+        return _named_once(where, number, line, row) if isinstance(row, dict) else row
     except orjson.JSONDecodeError as error:
         reason = error.msg
     try:
@@ -148,13 +148,9 @@ def _json_row(where: str, number: int, line: bytes) -> Any:
         return Fault(where, number, None, came, "JSON in UTF-8")
     row = _lenient(line)
     if row is not None:
-        return row
+        return _named_once(where, number, line, row)
     ending = "" if line.endswith(b"\n") else "; the last line breaks off"
     return Fault(where, number, None, f"text that is not JSON ({reason}{ending})", "a JSON object on one line")
-
-
-def _nested(row: Any) -> bool:
-    return isinstance(row, dict) and any(isinstance(cell, dict) for cell in row.values())
 
 
 def _named_once(where: str, number: int, line: bytes, row: Any) -> Any:

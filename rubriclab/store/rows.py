@@ -8,12 +8,14 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from rubriclab.bounds import first_excess
 from rubriclab.digest import canonical, digest, digest_text
 from rubriclab.errors import StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.tables import TrainingRow, VersionRow, now
 from rubriclab.store.version import Version
 from rubriclab.training_record import TrainingRecord
+from rubriclab.validation import first_fault
 
 Model = TypeVar("Model", bound=BaseModel)
 Origin = Literal["learned", "imported"]
@@ -47,13 +49,17 @@ def content_of(model: BaseModel) -> str:
     """Return the canonical JSON of a model as a store keeps it.
 
     Raises:
-        StoreError: if it could not be read back as the same.
+        StoreError: if it could not be read back as the same, or is beyond the limits of `rubriclab.bounds`; a training
+            record, which holds the texts themselves and never leaves the store, has none.
     """
     kind = type(model).__name__
     try:
-        content = canonical(model.model_dump(mode="json", warnings="error"))
+        plain = model.model_dump(mode="json", warnings="error")
+        content = canonical(plain)
     except ValueError as error:
         raise StoreError(f"This {kind} cannot be stored: {error}.") from None
+    if not isinstance(model, TrainingRecord) and (beyond := first_excess(plain)):
+        raise StoreError(f"This {kind} cannot be stored: {beyond}.")
     if read(type(model), content, f"This {kind}, once stored,") != model:
         raise StoreError(f"This {kind} cannot be stored: it would read back as another.")
     return content
@@ -68,9 +74,7 @@ def read(kind: type[Model], content: str, what: str) -> Model:
     try:
         return kind.model_validate(json.loads(content))
     except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        field = ".".join(map(str, fault["loc"]))
-        raise StoreError(f"{what} is no {kind.__name__}: {field}: {fault['msg']}.") from None
+        raise StoreError(f"{what} is no {kind.__name__}: {first_fault(error)}.") from None
     except ValueError as error:
         raise StoreError(f"{what} is not JSON: {error}.") from None
 

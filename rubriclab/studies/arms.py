@@ -35,6 +35,7 @@ from rubriclab.stats.correlation import FloatArray
 from rubriclab.studies.cases import Material
 from rubriclab.studies.results import Spent
 from rubriclab.studies.study import Arm
+from rubriclab.validation import first_fault
 
 # With these settings, learning asks the judge what scoring would ask of the same texts, and hardly anything else. It is
 # what can be told of scoring before there is a rubric; for other methods learning as it is asks as much.
@@ -250,7 +251,5 @@ def _has_questions(method: Method, assignment: Assignment) -> bool:
 
 def _refused(arm: Arm, owner: str, error: ValueError) -> SettingsError:
     if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, (owner, *first["loc"])))
-        return SettingsError(f"Arm {arm.name}: {where}: {first['msg']}; got {first['input']!r}.")
+        return SettingsError(f"Arm {arm.name}: {first_fault(error, owner)}.")
     return SettingsError(f"Arm {arm.name}: {owner}: {error}.")

@@ -51,15 +51,18 @@ def test_changed_provenance_is_refused(rubriclab: Commands, pack: str) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"{", "pack.json: not readable as JSON: "),
-        (b"[]", "pack.json: expected a JSON object, found list."),
-        (b"\xff\xfe\x00", "pack.json is no pack: it is not UTF-8 text."),
+        (b"{", "pack.json is no pack: it is not JSON: "),
+        (b"[]", "pack.json is no pack: expected a JSON object, found list."),
+        (b"\xff\xfe\x00", "pack.json cannot be read: it is not UTF-8 text."),
         (
             b"{}",
             "pack.json: format: None is not known; expected 'rubriclab-pack/1'. It may come from a newer rubriclab.",
         ),
         (b'{"format": "rubriclab-pack/1"}', "pack.json: digest: missing."),
-        (b'{"format": "rubriclab-pack/1", "digest": "x", "provenance_digest": "y"}', "pack.json: name: Field required"),
+        (
+            b'{"format": "rubriclab-pack/1", "digest": "x", "provenance_digest": "y"}',
+            "pack.json: name: missing; number: missing",
+        ),
     ],
     ids=["cut off", "list", "bytes", "no format", "no digest", "no fields"],
 )

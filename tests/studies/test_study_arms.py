@@ -74,7 +74,10 @@ def test_a_method_without_its_questions_stops_an_arm_of_its_own_and_leaves_a_joi
 @pytest.mark.parametrize(
     ("arm", "said"),
     [
-        ({"method": "hypoeval", "settings": {"hypoeval": {"k": 0}}}, "Arm a: hypoeval.k: Input should be"),
+        (
+            {"method": "hypoeval", "settings": {"hypoeval": {"k": 0}}},
+            "Arm a: hypoeval.k: expected a number of at least 1, got 0",
+        ),
         (
             {"method": "hypoeval", "settings": {"hypoeval": {"preset": "mine"}}},
             "hypoeval: unknown preset 'mine'",

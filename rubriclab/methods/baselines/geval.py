@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
+from rubriclab.characters import is_blank
 from rubriclab.data.assignment import Assignment
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import ask
@@ -39,7 +40,7 @@ class Steps(BaseModel):
 
     @model_validator(mode="after")
     def _worded(self) -> Self:
-        if not all(step.strip() for step in self.steps):
+        if any(map(is_blank, self.steps)):
             raise ValueError("every step needs words")
         return self
 

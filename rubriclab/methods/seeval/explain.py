@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel
 
+from rubriclab.characters import is_blank
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import JudgeError
@@ -24,7 +25,7 @@ LONGEST_REFINED = 2 * LONGEST
 
 
 def _worded(text: str) -> str:
-    if not text.strip():
+    if is_blank(text):
         raise ValueError("an explanation needs words")
     return text.strip()
 

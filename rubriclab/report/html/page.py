@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from rubriclab.characters import plain
 from rubriclab.data.scale import show
 from rubriclab.report import charts, describe, plots, training, verdicts, wording
 from rubriclab.report.grouping import omissions, sub_dimensions
@@ -88,4 +89,4 @@ def _environment() -> Environment:
 
 def _plain(value: Any) -> Any:
     """Return what a template shows; text loses the characters that could turn or cut what stands around it."""
-    return wording.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value

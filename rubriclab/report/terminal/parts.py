@@ -11,7 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rubriclab.report.wording import lines, one_line
+from rubriclab.characters import one_line
+from rubriclab.report.wording import lines
 
 HEADING = "bold"
 QUIET = "dim"
