@@ -74,7 +74,9 @@ def _rivals(rng: random.Random, group: str, shape: str) -> Iterator[dict[str, An
         }
         if shape == "raters":
             raters = rng.sample(["anna", "ben", "chen", "dora", "emil"], 3)
-            row["annotations"] = {"coherence": {name: round(min(max(label + rng.gauss(0, 0.7), 1), 5)) for name in raters}}
+            row["annotations"] = {
+                "coherence": {name: round(min(max(label + rng.gauss(0, 0.7), 1), 5)) for name in raters}
+            }
         yield row
         place += 1
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubriclab.learning.folds import units
 from rubriclab.learning.table import BoolArray
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import units
 
 
 @dataclass(frozen=True, eq=False)

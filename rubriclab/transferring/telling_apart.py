@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from rubriclab.learning.folds import grouped_folds
 from rubriclab.learning.recipes import centers_and_spreads, standardised
 from rubriclab.rubric import rounded
 from rubriclab.stats.bootstrap import estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import grouped_folds
 from rubriclab.transferring.side import Side
 from rubriclab.trust import Interval
 
