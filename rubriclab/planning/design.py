@@ -104,7 +104,7 @@ class _Design:
 def _design(z: FloatArray, groups: Sequence[str], names: Sequence[str]) -> _Design:
     place = {name: number for number, name in enumerate(names)}
     group = np.array([place.get(name, -1) for name in groups], dtype=np.int64)
-    return _Design(z, group, REST + GROUPS * (group < 0))
+    return _Design(z, group, np.where(group < 0, REST + GROUPS, REST))
 
 
 @dataclass(eq=False)

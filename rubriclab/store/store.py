@@ -16,7 +16,7 @@ from rubriclab.errors import NoStore, NotInStore, StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.answers import AnswerTable
 from rubriclab.store.engine import address, autocommitting, guarded, is_sqlite, make_engine, shown, writing
-from rubriclab.store.rows import Contents, content_of, contents_of, make_row, read_training, read_version
+from rubriclab.store.rows import Contents, contents_of, make_row, read_training, read_version, training_content
 from rubriclab.store.schema import prepare
 from rubriclab.store.tables import RubricRow, TagRow, TrainingRow, VersionRow
 from rubriclab.store.verify import Problem, find_problems
@@ -102,7 +102,7 @@ class Store:
         """
         check_name(name)
         contents = contents_of(rubric, provenance, effort)
-        record = content_of(training) if training else None
+        record = training_content(training) if training else None
         return self._write(lambda session: _save(session, name, contents, parent, record))
 
     def load(self, ref: str) -> Version:
