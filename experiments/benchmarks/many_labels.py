@@ -21,6 +21,7 @@ Their groups have 4 to 16 rivals, or by `--shape`:
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -115,7 +116,7 @@ def _compared(texts: list[dict[str, Any]], rng: random.Random) -> Iterator[dict[
     ids = list(worth)
     if len(ids) > 2:
         yield {"ranking": sorted(ids[:4], key=lambda name: -worth[name])}
-    for first, second in zip(ids, ids[1:], strict=False):
+    for first, second in itertools.pairwise(ids):
         better, worse = sorted((first, second), key=lambda name: -worth[name])
         yield {"preferred": better, "over": worse}
 
@@ -168,6 +169,7 @@ def run(arguments: list[str], folder: Path) -> dict[str, Any]:
     figures, started = folder / "figures.json", time.monotonic()
     process = subprocess.run(
         [sys.executable, __file__, *arguments],
+        check=False,
         env={**os.environ, FIGURES: str(figures)},
         capture_output=True,
         text=True,
