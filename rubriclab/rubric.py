@@ -59,7 +59,7 @@ class Evidence(Extended):
         examples: ids of the labelled texts that it saw.
         findings: ids of the literature findings that it saw.
         refined: rounds of refinement that followed.
-        rewards: the way through the bandit; empty where it never took part.
+        rewards: the way through the bandit, thinned to 100 points where it is longer; empty where it never took part.
         pearson: correlation with the human scores of the training texts; `None` where undefined.
         judged: training texts with a usable rating.
         missing: training texts whose rating failed.

@@ -186,17 +186,21 @@ def note_comparisons(rows: Rows) -> None:
 
 def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run asynchronous work to its end, closing the connections of language models afterwards."""
+    results: list[T] = []
 
-    async def run() -> T:
+    async def run() -> None:
         from rubriclab.judges.language_model import close_connections
 
         try:
-            return await work()
+            # Not returned: `asyncio.run` formats its finished task when it restores the signal handler, and with it
+            # whatever the task returned. For the training record of 10,000 texts that took minutes and gigabytes.
+            results.append(await work())
         finally:
             await _end_other_tasks()
             await close_connections()
 
-    return asyncio.run(run())
+    asyncio.run(run())
+    return results[0]
 
 
 async def _end_other_tasks() -> None:

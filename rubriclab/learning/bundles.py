@@ -9,11 +9,12 @@ import numpy as np
 
 from rubriclab.errors import SettingsError
 from rubriclab.learning.choice import COMPARED, track
-from rubriclab.learning.folds import left_out, units
+from rubriclab.learning.folds import left_out
 from rubriclab.learning.recipes import centers_and_spreads, standardised
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.table import Table
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.folds import units
 from rubriclab.stats.jackknife import correlations_without
 
 # What costs no call.

@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from rubriclab.learning.folds import units
 from rubriclab.learning.recipes import centers_and_spreads, standardised
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.table import BoolArray, Table
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.folds import units
 from rubriclab.stats.jackknife import correlation_intervals
 
 # Correlations are compared at this many digits: equal ones must not part ways in the last bits of a sum.

@@ -85,14 +85,13 @@ def _thinned(prices: list[float], kept: float) -> list[float]:
 
 def _point(table: Table, found: Fit, raw: FloatArray, calls: Mapping[str, float], chosen: bool) -> FrontierPoint:
     """A text without a score counts as an average one, whose raw value is 0: prices are compared on the same texts."""
-    statistic, clusters = held_out_pearson(np.nan_to_num(raw), table.labels, table.groups)
-    without = statistic(1.0 - np.eye(clusters))
+    r, without = held_out_pearson(np.nan_to_num(raw), table.labels, table.groups)
     asked = dict.fromkeys(table.bundles[place] for place in found.columns if table.bundles[place] != FREE)
     return FrontierPoint(
         calls=round(sum(calls.get(bundle, 1.0) for bundle in asked), DIGITS),
         criteria=len(found.columns),
         parts=tuple(dict.fromkeys(table.methods[place] for place in found.columns)),
-        pearson=round(float(statistic(np.ones((1, clusters)))[0]), DIGITS),
+        pearson=round(r, DIGITS),
         error=rounded(float(jackknife_error(without[:, np.newaxis])[0])),
         chosen=chosen,
     )

@@ -16,12 +16,13 @@ import numpy as np
 
 from rubriclab.learning.choice import choose
 from rubriclab.learning.fitting import Fit, HeldOut, Way, weigh
-from rubriclab.learning.folds import grouped_folds, without_columns
+from rubriclab.learning.folds import without_columns
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.table import Table
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.bootstrap import Estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import grouped_folds
 from rubriclab.stats.jackknife import NEARLY_PERFECT, jackknife_error
 from rubriclab.stats.levels import Level
 

@@ -18,6 +18,7 @@ from rubriclab.methods.estimate import Estimate
 from rubriclab.methods.names import PartName
 from rubriclab.rubric import Part
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.folds import grouped_folds
 
 # What is being done, and the share of the whole that is done, 0 to 1.
 Progress = Callable[[str, float], None]
@@ -25,6 +26,9 @@ Progress = Callable[[str, float], None]
 
 # With so much of what a score rests on missing, it would be another score: of another rubric, or of another text.
 MISSING = 0.5
+
+# Groups are left out one by one up to so many; a bundle of more than one group then is at most 2 % of the texts.
+MOST_LEFT_OUT = 50
 
 
 def silent(_doing: str, _share: float) -> None:
@@ -177,15 +181,18 @@ def scores_of(ratings: Sequence[Sequence[Rated]], criteria: int) -> FloatArray:
 
 
 def left_out(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:
-    """Return predictions for each group of texts by what `predict` learns from the others.
+    """Return predictions for each group of texts by what `predict` learns from texts of other groups.
+
+    Groups are left out one by one, or in `MOST_LEFT_OUT` bundles where there are more of them, so that the number of
+    times that is learned does not grow with the number of groups.
 
     `predict(others, inside)` takes two masks over the texts and returns the numbers for those inside, NaN where it has
     none. Where there is one group only, nothing can be left out, and all are NaN.
     """
-    names = np.array(groups)
     predicted = np.full(len(groups), np.nan)
-    for group in sorted(set(groups)) if len(set(groups)) > 1 else ():
-        inside = names == group
+    bundle = grouped_folds(groups, MOST_LEFT_OUT, seed=0)
+    for number in range(int(bundle.max(initial=-1)) + 1) if len(set(groups)) > 1 else ():
+        inside = bundle == number
         predicted[inside] = predict(~inside, inside)
     return predicted
 

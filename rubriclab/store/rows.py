@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from typing import Final, Literal, NamedTuple, TypeVar
 
@@ -65,6 +64,18 @@ def content_of(model: BaseModel) -> str:
     return content
 
 
+def training_content(record: TrainingRecord) -> str:
+    """Return the canonical JSON of a training record as a store keeps it.
+
+    Raises:
+        StoreError: if it could not be read back as the same.
+    """
+    try:
+        return record.content()
+    except ValueError as error:
+        raise StoreError(f"This training record cannot be stored: {error}.") from None
+
+
 def read(kind: type[Model], content: str, what: str) -> Model:
     """Return the model that `content` holds; `what` names it in errors.
 
@@ -72,11 +83,10 @@ def read(kind: type[Model], content: str, what: str) -> Model:
         StoreError: if it holds no such model.
     """
     try:
-        return kind.model_validate(json.loads(content))
+        # Parsed by the validator: a training record as Python objects first would take twice the memory.
+        return kind.model_validate_json(content)
     except ValidationError as error:
         raise StoreError(f"{what} is no {kind.__name__}: {first_fault(error)}.") from None
-    except ValueError as error:
-        raise StoreError(f"{what} is not JSON: {error}.") from None
 
 
 def make_row(name: str, number: int, contents: Contents, parent: VersionRow | None) -> VersionRow:

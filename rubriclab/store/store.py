@@ -21,11 +21,11 @@ from rubriclab.store.rows import (
     IMPORTED,
     LEARNED,
     Contents,
-    content_of,
     contents_of,
     make_row,
     read_training,
     read_version,
+    training_content,
 )
 from rubriclab.store.schema import prepare
 from rubriclab.store.tables import ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow, now
@@ -121,7 +121,7 @@ class Store:
         """
         check_name(name)
         contents = contents_of(rubric, provenance, effort, IMPORTED if imported else LEARNED)
-        record = content_of(training) if training else None
+        record = training_content(training) if training else None
         return self._write(lambda session: _save(session, name, contents, parent, record))
 
     def load(self, ref: str) -> Version:

@@ -14,10 +14,10 @@ from rubriclab.errors import SettingsError
 from rubriclab.learning.bundles import ranked
 from rubriclab.learning.choice import choose
 from rubriclab.learning.fitting import fit, held_out, weight_intervals
-from rubriclab.learning.folds import grouped_folds
 from rubriclab.learning.recipes import RECIPES
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.table import Table
+from rubriclab.stats.folds import grouped_folds
 
 QUICK = JointSettings(recipe="squared correlation", calibration="linear", folds=5)
 CHOSEN = JointSettings(folds=3)

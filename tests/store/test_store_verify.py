@@ -50,7 +50,7 @@ RECORD = "its record (name, number, digests, effort, time, parent, origin) has t
         (
             f"UPDATE rubrics SET content = 'nothing' WHERE digest = '{RUBRIC}'",
             [f"rubric {RUBRIC}"] * 2,
-            ["its content has the digest", "its content is not JSON"],
+            ["its content has the digest", "its content is no Rubric: expected JSON"],
         ),
         (
             f"DELETE FROM rubrics WHERE digest = '{RUBRIC}'",

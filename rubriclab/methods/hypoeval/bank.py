@@ -8,6 +8,9 @@ from rubriclab.methods.hypoeval.bandit import Arm, ranked, reward
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.rubric import Criterion, Dropped, RewardPoint
 
+# A hypothesis has a reward for each text that it was visited with: as evidence, so many of them show the way.
+MOST_REWARDS = 100
+
 
 class Bank:
     """Hypotheses by id. Ids are given in the order of arrival and never reused."""
@@ -62,7 +65,7 @@ class Bank:
         """Complete a hypothesis' evidence."""
         criterion = self._known[name]
         update = {
-            "rewards": tuple(self._rewards[name]),
+            "rewards": _thinned(self._rewards[name]),
             "pearson": pearson,
             "judged": judged,
             "missing": missing,
@@ -84,3 +87,11 @@ class Bank:
             for name in self._known
             if name in self._reasons
         )
+
+
+def _thinned(rewards: Sequence[RewardPoint]) -> tuple[RewardPoint, ...]:
+    """Return the rewards, or `MOST_REWARDS` of them at even distances, the first and the last among them."""
+    if len(rewards) <= MOST_REWARDS:
+        return tuple(rewards)
+    step = (len(rewards) - 1) / (MOST_REWARDS - 1)
+    return tuple(rewards[round(place * step)] for place in range(MOST_REWARDS))

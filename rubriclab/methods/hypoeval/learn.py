@@ -278,8 +278,11 @@ class _Study:
             self.bank.drop(names[column], f"tracked the labels too little when {rated} texts were rated by the bank")
 
     def _annotate(self, ids: Sequence[str]) -> None:
-        names = self.bank.every_id()
-        r = correlations(self.ratings.matrix(names, ids), np.array([self.labels[name] for name in ids]))
-        for name, value in zip(names, r, strict=True):
-            judged, missing = self.ratings.counts(name, ids)
-            self.bank.annotate(name, rounded(float(value)), judged, missing)
+        place = {name: number for number, name in enumerate(ids)}
+        for criterion in self.bank.every_id():
+            # Only what is held: most hypotheses left early, and have ratings of few texts.
+            held = self.ratings.of(criterion)
+            rated = [name for name in sorted(held, key=lambda name: place[name]) if held[name].score is not None]
+            scores = np.array([[held[name].score] for name in rated], dtype=float).reshape(len(rated), 1)
+            r = correlations(scores, np.array([self.labels[name] for name in rated], dtype=float))
+            self.bank.annotate(criterion, rounded(float(r[0])), len(rated), len(held) - len(rated))

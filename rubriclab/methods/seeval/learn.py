@@ -11,6 +11,7 @@ if so                         -> one more rewriting, from the errors of all labe
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -173,12 +174,12 @@ class _Study:
         """Return the texts' places in two halves that share no group; `None` if they would be too small."""
         groups = sorted({example.group for example in self.order})
         random.Random(f"halves {self.seed}").shuffle(groups)
-        sizes = {group: sum(example.group == group for example in self.order) for group in groups}
-        first: set[str] = set()
+        sizes = Counter(example.group for example in self.order)
+        first, inside = set[str](), 0
         for group in sorted(groups, key=lambda name: -sizes[name]):
-            inside = sum(sizes[name] for name in first)
             if inside + sizes[group] <= (len(self.order) + 1) // 2:
                 first.add(group)
+                inside += sizes[group]
         halves = [[i for i, e in enumerate(self.order) if (e.group in first) == side] for side in (True, False)]
         return None if min(map(len, halves)) < FEWEST_IN_HALF else (halves[0], halves[1])
 
