@@ -32,6 +32,10 @@ def same_file(one: str, other: str) -> bool:
     return os.path.realpath(one) == os.path.realpath(other) or (there and Path(one).samefile(other))
 
 
+# Bytes read at once.
+BLOCK = 2**20
+
+
 @contextmanager
 def writing(output: str) -> Iterator[Callable[[bytes], object]]:
     """Yield what writes to `output`.
@@ -75,4 +79,5 @@ def lines(path: Path) -> int:
     if path.suffix not in (".jsonl", ".ndjson") or not path.is_file():
         return 0
     with path.open("rb") as file:
-        return sum(1 for _ in file)
+        # By blocks: a line may be longer than the memory.
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(BLOCK), b""))

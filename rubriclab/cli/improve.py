@@ -15,9 +15,9 @@ from rubriclab.cli.options import (
     dry_run_option,
     json_option,
     judge_options,
-    map_option,
     option,
     output_option,
+    rows_options,
     rubric_option,
     store_option,
 )
@@ -53,7 +53,7 @@ ROLES = ("judge", "writer", "second judge")
 )
 @option("--diff", metavar="PATH", help="What changed and why, for people to read; - for standard output.")
 @judge_options
-@map_option
+@rows_options
 @store_option
 @dry_run_option
 @json_option
@@ -68,12 +68,11 @@ def improve(texts: str, **given: Any) -> None:
     everything may change.
     """
     from rubriclab.cli.session import Choice, judge_of, session
-    from rubriclab.data import parse_mapping, read
-    from rubriclab.data.mapping import NATIVE
+    from rubriclab.cli.texts import rows_of
     from rubriclab.improving import require_reasons
 
     _check_places(texts, given)
-    rows = read(texts, parse_mapping(given["mapping"]) if given["mapping"] else NATIVE)
+    rows = rows_of(texts, given)
     with session(given["store"], given) as work:
         version = work.store.load(given["rubric"])
         require_reasons(version.rubric, version.ref)

@@ -13,8 +13,8 @@ from rubriclab.cli.options import (
     dry_run_option,
     json_option,
     judge_options,
-    map_option,
     option,
+    rows_options,
     settings_option,
     store_option,
     together,
@@ -83,7 +83,7 @@ joint_options = together(
 @option("--parent", metavar="REF", help="The version that this one continues.  [default: the newest of the name]")
 @judge_options
 @settings_option
-@map_option
+@rows_options
 @store_option
 @dry_run_option
 @json_option

@@ -9,9 +9,9 @@ from typing import Any
 
 from rubriclab.checklist import Checklist, seed_questions
 from rubriclab.cli.session import note
-from rubriclab.data import Assignment, find_aspect, parse_mapping, read, task_words, training_examples
+from rubriclab.cli.texts import rows_of
+from rubriclab.data import Assignment, find_aspect, task_words, training_examples
 from rubriclab.data.aspect import shipped_aspects
-from rubriclab.data.mapping import NATIVE
 from rubriclab.errors import ChecklistError
 from rubriclab.literature import load_findings
 from rubriclab.methods.method import Lesson, Method
@@ -65,8 +65,7 @@ def _lesson(labelled: str, checklist: Checklist | None, given: Mapping[str, Any]
     shipped = given["aspect"] in (aspect.name for aspect in shipped_aspects(task))
     definition = given["definition"] or (checklist.definition if checklist and (own or not shipped) else None)
     aspect = find_aspect(task, given["aspect"], definition)
-    mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
-    rows = read(labelled, mapping)
+    rows = rows_of(labelled, given)
     training = training_examples(rows, aspect.name, given["scale"], labels_needed=labels_needed)
     for line in training.notes:
         note(line)

@@ -32,11 +32,14 @@ store_option = option(
     "--store", metavar="PATH|URL", help="Where versions and answers are kept: an SQLite file or any SQLAlchemy URL."
 )
 json_option = option("--json", "as_json", is_flag=True, help="Print machine-readable results.")
-map_option = option(
-    "--map",
-    "mapping",
-    metavar="FIELD=COLUMN,…",
-    help="Where fields stand in your rows, as in output=summary,scores.coherence=coh.",
+rows_options = together(
+    option(
+        "--map",
+        "mapping",
+        metavar="FIELD=COLUMN,…",
+        help="Where fields stand in your rows, as in output=summary,scores.coherence=coh.",
+    ),
+    option("--max-line-bytes", type=click.IntRange(min=1), help="The longest row that is read.  [default: 64000000]"),
 )
 rubric_option = option("--rubric", required=True, metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
 

@@ -14,8 +14,8 @@ from rubriclab.cli.options import (
     asking_options,
     dry_run_option,
     json_option,
-    map_option,
     option,
+    rows_options,
     store_option,
 )
 
@@ -66,7 +66,7 @@ ACTIONS = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
 @option("--report", metavar="PATH", help="Also write a report as one HTML file.")
 @option("--seed", type=click.IntRange(min=0), default=42, show_default=True, help="Of draws and folds.")
 @asking_options
-@map_option
+@rows_options
 @store_option
 @dry_run_option
 @json_option

@@ -38,7 +38,7 @@ from rubriclab.store import Store, Version, compare, import_pack, open_store, re
 
 # Labelled texts that the packs are learned from.
 ROWS = 12
-EXAMPLES = int(os.environ.get("RUBRICLAB_FUZZ", "25"))
+EXAMPLES = int(os.environ.get("RUBRICLAB_FUZZ", "10"))
 PYDANTIC = re.compile(r"Input should|Field required|Extra inputs|Value error|type=|pydantic|Traceback|rubriclab\.\w+\.")
 
 LEARNED: dict[str, tuple[str, ...]] = {
