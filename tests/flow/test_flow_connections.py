@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import signal
 import subprocess
@@ -16,16 +17,19 @@ from server import RunningServer
 from rubriclab.judges import LanguageModel, close_connections
 from rubriclab.methods.dcr.convert import convert_prompt
 
+# Where the tests run in the background of a shell, Ctrl-C is ignored, and so it would be in what they start.
+PROGRAM = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from rubriclab.cli.main import main; main()"
+)
+
 
 async def test_a_client_that_litellm_has_forgotten_is_closed_too(
-    provider: RunningServer, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+    server: RunningServer, recwarn: pytest.WarningsRecorder
 ) -> None:
-    import gc
+    await LanguageModel("openai/fake").reply(convert_prompt({1: "It says so."}))
+    import litellm  # not before rubriclab has: it would fetch a price table from the network
 
-    import litellm
-
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    await LanguageModel("openai/fake", api_base=provider.url).reply(convert_prompt({1: "It says so."}))
     litellm.in_memory_llm_clients_cache.cache_dict.clear()  # as it does after an hour
     await close_connections()
     gc.collect()
@@ -39,9 +43,10 @@ def test_no_command_ends_with_a_word_about_open_connections(
     if ending == "refused":
         provider.script = deque([*[None] * 4, *itertools.repeat("unauthorized", 1000)])
     provider.latency = 1.0 if ending == "interrupted" else 0.02
-    process = started_strictly(learned, "score", str(HELDOUT), "--rubric", "news", "--concurrency", "4", "-o", "scores")
+    (learned.folder / "few.jsonl").write_bytes(b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:6]))
+    process = started_strictly(learned, "score", "few.jsonl", "--rubric", "news", "--concurrency", "4", "-o", "scores")
     if ending == "interrupted":
-        while not provider.requests:
+        while not provider.requests and process.poll() is None:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=PATIENCE)
@@ -53,7 +58,7 @@ def test_no_command_ends_with_a_word_about_open_connections(
 
 def started_strictly(commands: Commands, *arguments: str) -> subprocess.Popen[str]:
     """Return the command under way in an interpreter that tells of everything left open."""
-    command = [sys.executable, "-X", "dev", "-c", "from rubriclab.cli.main import main; main()", *arguments]
+    command = [sys.executable, "-X", "dev", "-c", PROGRAM, *arguments]
     return subprocess.Popen(
         command,
         cwd=commands.folder,
