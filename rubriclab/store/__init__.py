@@ -12,7 +12,8 @@ content has an equal digest on every machine.
   judge or an address by itself, unless the user has confirmed it (a *confirmation*, which may be revoked).
 - A *tag* is a word that points to one version of a name. Tags move; versions never change, and the database itself
   refuses to change or delete one (by triggers, on SQLite and PostgreSQL; other databases lack these).
-- An *answer* is a judge's reply under the digest of the request.
+- An *answer* is a judge's reply under the digest of the request, with a digest over both.
+- A *lease* says which process is asking a question right now, so that no other pays for it too.
 - A *pack* is a version as a file for review and for sharing, with its digests.
 
 `Store.verify` derives every digest again. A store never sees a judge, and nothing outside this package sees SQL.

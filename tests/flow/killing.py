@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,7 +115,8 @@ def kill_once(server: RunningServer, expected: Undisturbed, folder: Path, draw: 
     moment = draw.uniform(0, expected.seconds)
     running = commands.start(*expected.operation.command)
     time.sleep(moment)
-    os.kill(running.pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        os.kill(running.pid, signal.SIGKILL)
     killed = time.monotonic()
     in_time = running.wait().code == -signal.SIGKILL
     done = commands(*expected.operation.command)

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from killing import OPERATIONS, kill_once, starting_folder, undisturbed
+from killing import OPERATIONS, Operation, kill_once, starting_folder, undisturbed
 from server import RunningServer
 
 DRAW = random.Random(7)
@@ -19,8 +19,8 @@ def start(_running_server: RunningServer, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.name != "learn"], ids=lambda each: each.name)
 def test_a_command_killed_at_any_moment_ends_as_if_nothing_had_been(
-    operation: object, start: Path, _running_server: RunningServer, tmp_path: Path
+    operation: Operation, start: Path, provider: RunningServer, tmp_path: Path
 ) -> None:
-    expected = undisturbed(_running_server, operation, start, tmp_path / "expected")  # type: ignore[arg-type]
-    killed = kill_once(_running_server, expected, tmp_path / "killed", DRAW)
+    expected = undisturbed(provider, operation, start, tmp_path / "expected")
+    killed = kill_once(provider, expected, tmp_path / "killed", DRAW)
     assert killed.faults == ()
