@@ -51,6 +51,7 @@ class Material:
 
     Attributes:
         set: what is tested.
+        benchmarks: the published sets that the texts tested are from.
         home: what is learned to be judged.
         learned_from: labelled texts.
         assignment: what is judged in the test.
@@ -59,6 +60,7 @@ class Material:
     """
 
     set: str
+    benchmarks: tuple[str, ...]
     home: Assignment
     learned_from: tuple[Example, ...]
     assignment: Assignment
@@ -128,6 +130,7 @@ def material(case: Case, study: Study, sets: Sets) -> Material:
         )
     return Material(
         set=case.set,
+        benchmarks=(sets.about(case.set).published or case.set,),
         home=sets.assignment(name, aspect),
         learned_from=tuple(ordered[: case.labels]),
         assignment=sets.assignment(case.set, case.aspect),

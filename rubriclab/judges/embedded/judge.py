@@ -18,6 +18,7 @@ ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "hypoeval/redundant": proposing.redundant,
     "hypoeval/rate": rating.rate,
     "hypoeval/rate_together": rating.rate_together,
+    "checkeval/seeds": questions.seeds,
     "checkeval/diversify": questions.diversify,
     "checkeval/elaborate": questions.elaborate,
     "checkeval/filter": questions.judge_questions,

@@ -32,6 +32,11 @@ class Arm:
     utilities: tuple[float, ...] = ()
     visited: int = 0
 
+    @property
+    def accuracy(self) -> float:
+        """The mean utility over the visits, 0 without any."""
+        return sum(self.utilities) / len(self.utilities) if self.utilities else 0.0
+
     def seen(self, utility: float | None, step: int) -> Arm:
         """Return the arm after a visit at `step`; a failed rating (`None`) teaches nothing."""
         return self if utility is None else replace(self, utilities=(*self.utilities, utility), visited=step)
@@ -58,14 +63,13 @@ def wrong_needed(top: int, step: int, total: int, share: float) -> float:
 def reward(arm: Arm, step: int, alpha: float, bonus: Literal["fresh", "when_visited"]) -> RewardPoint:
     """Return the arm's reward when `step` labelled texts have been seen.
 
-    A fresh bonus makes arms comparable, whenever they were last visited; `when_visited` is the published code's rule,
-    whose bonuses go stale. An arm without any visit has no utility and the largest bonus.
+    A fresh bonus makes arms comparable, whenever they were last visited; `when_visited` is the published rule, whose
+    bonuses go stale. An arm without any visit has no utility and the largest bonus.
     """
     visits = len(arm.utilities)
     at = step if bonus == "fresh" else arm.visited
     extra = alpha * math.sqrt(math.log(max(at, 1)) / max(visits, 1))
-    mean = sum(arm.utilities) / visits if visits else 0.0
-    return RewardPoint(step=step, visits=visits, utility=rounded(mean) or 0.0, bonus=rounded(extra) or 0.0)
+    return RewardPoint(step=step, visits=visits, utility=rounded(arm.accuracy) or 0.0, bonus=rounded(extra) or 0.0)
 
 
 def ranked(arms: Iterable[Arm], step: int, alpha: float, bonus: Literal["fresh", "when_visited"]) -> list[Arm]:
