@@ -92,7 +92,9 @@ def load_findings(
             raise LiteratureError(
                 f"There is no findings file {file}.", "Give a file, or a folder with TASK.json in it."
             )
-    return tuple(finding for finding in _findings(file) if finding.bears_on(aspect) and not {*without} & {*finding.benchmarks})
+    return tuple(
+        finding for finding in _findings(file) if finding.bears_on(aspect) and not {*without} & {*finding.benchmarks}
+    )
 
 
 def load_references(file: Path) -> dict[str, Reference]:

@@ -110,9 +110,7 @@ class Tally:
         )
 
 
-def course(
-    arm: Arm, learned_from: Sequence[Example], assignment: Assignment, tested: Collection[str] = ()
-) -> Course:
+def course(arm: Arm, learned_from: Sequence[Example], assignment: Assignment, tested: Collection[str] = ()) -> Course:
     """Return an arm with what it learns from; findings about the raters of the sets that are `tested` are left out.
 
     A joint training goes without the methods that have no questions for the aspect.

@@ -27,6 +27,7 @@ ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "seeval/explain": overall.explain,
     "seeval/refine": overall.refine,
     "seeval/rate": overall.rate_by_explanation,
+    "seal/split": units.split,
     "seal/facts": units.facts,
     "seal/verify": units.verify,
     "seal/support": units.support,
