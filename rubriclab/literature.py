@@ -1,9 +1,8 @@
 """Findings from publications about what human raters reward: one claim each, with its source.
 
-A findings file is a JSON list of `{"id", "aspects", "claim", "source"}`, and of `"benchmarks"` where a finding comes from the
-raters of public sets. Beside it lies `references.bib` with one flat
-entry for every `source`. Literature is an aid for proposing criteria and never required: a task that ships without
-findings simply has none.
+A findings file is a JSON list of `{"id", "aspects", "claim", "source"}`, with `"benchmarks"` where a finding comes from
+the raters of public sets. Beside it lies `references.bib` with one flat entry for every `source`. Literature is an aid
+for proposing criteria and never required: a task that ships without findings simply has none.
 """
 
 from __future__ import annotations
@@ -58,8 +57,8 @@ class _Entry(BaseModel):
 class Finding(_Entry):
     """What one publication says that raters reward or penalise. No `aspects` means that it bears on all of them.
 
-    `source` is the publication's key, `citation` the publication as a line of text. `benchmarks` names the public sets whose
-    own raters it tells about: a rubric that is tested on one of these must not have learned from it.
+    `source` is the publication's key, `citation` the publication as a line of text. `benchmarks` names the public sets
+    whose own raters it tells about: a rubric that is tested on one of these must not have learned from it.
     """
 
     citation: str

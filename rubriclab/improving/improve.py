@@ -1,9 +1,9 @@
 """The rounds in which a text is rewritten, judged again and kept only if it has become better (DCR, algorithm 1).
 
 The paper takes every rewriting (`take="every"`), and measures what was gained by the evaluator whose reasons the
-rewriting was made from. By default a rewriting is taken only if that judge's score rises and a second judge's, which the writer knows nothing
-of, does not fall; what is refused is kept in the record, and another wording is asked for. Two rounds bring the paper
-near all that can be gained (its Fig. 4).
+rewriting was made from. By default a rewriting is taken only if that judge's score rises and a second judge's, which
+the writer knows nothing of, does not fall; what is refused is kept in the record, and another wording is asked for. Two
+rounds bring the paper near all that can be gained (its Fig. 4).
 
 Where sentences are judged, only those that fail may change: what else is wrong is shown to the writer, and is no ground
 to touch a sentence that passed. Where texts are judged as a whole, everything may change.

@@ -82,7 +82,7 @@ class BareScore(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a method words its question: the template, what it adds to the fields, and the answer with and without reason."""
+    """How a method words its question: its template, the fields it adds, and the answer with and without a reason."""
 
     template: str
     fields: Callable[[Criterion], Mapping[str, Any]]

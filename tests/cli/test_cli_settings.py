@@ -105,7 +105,7 @@ def test_a_fault_in_another_method_s_table_does_no_harm():
         ("seeval.shown=", "seeval.shown: Input should be a valid integer"),
         ("seeval.shown=many", "seeval.shown: Input should be a valid integer"),
         ("seeval.scoring=twice", "seeval.scoring: Input should be 'once' or 'weighted'; got 'twice'."),
-        ("seeval.preset=mine", "seeval.preset: unknown preset 'mine'; the only one is 'published'."),
+        ("seeval.preset=mine", "seeval.preset: unknown preset 'mine'; expected 'paper'."),
         ("seeval.k=3", "seeval.k: Extra inputs are not permitted; got 3. Known are: preset, elicit_temperature"),
         ("seeval.samples=true", "seeval.samples: a number was expected; got True."),
         ("seeval.=3", "seeval.: Extra inputs are not permitted; got 3."),

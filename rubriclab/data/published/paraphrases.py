@@ -1,13 +1,15 @@
 """QQP and PAWS-QQP: pairs of questions, and whether the two ask the same.
 
-QQP: Iyer, Dandekar & Csernai 2017, "First Quora Dataset Release: Question Pairs", as GLUE gives it out (`train.tsv`, the
-columns `id`, `question1`, `question2`, `is_duplicate`). PAWS-QQP: Zhang, Baldridge & He 2019, "PAWS: Paraphrase
-Adversaries from Word Scrambling", NAACL (`dev_and_test.tsv`, the columns `id`, `sentence1`, `sentence2`, `label`), which
-its authors' script makes of QQP; it writes texts as Python writes bytes (`b'...'`), and these are read as what they mean.
+QQP: Iyer, Dandekar & Csernai 2017, "First Quora Dataset Release: Question Pairs", as GLUE publishes it (`train.tsv`
+with the columns `id`, `question1`, `question2`, `is_duplicate`).
 
-The first question is the reference, the second one the text that is judged beside it; the score is 1 for a pair that asks
-the same and 0 for one that does not. Every pair is a group of its own. Of QQP the first 5,000 pairs are read, as DCR's
-authors take them (their appendix C.1, after BERTScore).
+PAWS-QQP: Zhang, Baldridge & He 2019, "PAWS: Paraphrase Adversaries from Word Scrambling", NAACL (`dev_and_test.tsv`
+with the columns `id`, `sentence1`, `sentence2`, `label`), which its authors' script makes of QQP. The script writes
+texts as Python writes bytes (`b'...'`); these are decoded.
+
+The first question is the reference, and the second one is the text that is judged beside it. The score is 1 for a pair
+that asks the same and 0 for one that does not. Every pair is a group of its own. The first 5,000 pairs of QQP are read,
+as in DCR's study (appendix C.1, after BERTScore).
 """
 
 from __future__ import annotations

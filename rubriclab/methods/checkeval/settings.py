@@ -10,9 +10,9 @@ from rubriclab.methods.choose import ChoosingSettings, Weighing
 from rubriclab.methods.method import Presets
 from rubriclab.methods.replies import Number, Whole
 
-# Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: 3 to 5 seeds, one or two a sub-dimension, become lists of 20
-# to 35 questions, on average 2 on other sides and 4 finer ones for each seed; the model alone filters; answers are yes or
-# no without a reason; no question of defect polarity, no labels, no n/a.
+# Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: 3 to 5 seeds, one or two in each sub-dimension, become
+# lists of 20 to 35 questions, on average 2 other sides and 4 finer questions for each seed. The model alone filters.
+# Answers are yes or no without a reason. No question asks for a defect, and no label is used.
 PRESETS: Presets = {
     "paper": {
         "seeds": "checklist",
@@ -75,8 +75,8 @@ class CheckEvalSettings(ScoringSettings, ChoosingSettings):
     the aspect's definition alone (HypoEval's section 3, which has no such checklist)."""
 
     seeds_per_sub_dimension: Whole = Field(0, ge=0, le=20)
-    """Most seeds of a checklist that are taken of each sub-dimension, the first ones; 0 takes all. The paper's lists have
-    3 to 5 seeds in 3 to 5 sub-dimensions. Where no question about a fault is kept, other seeds come first."""
+    """Most seeds of a checklist that are taken of each sub-dimension, the first ones; 0 takes all. The paper's lists
+    have 3 to 5 seeds in 2 to 5 sub-dimensions. With `polarity=yes`, seeds about a fault come last."""
 
     diversified: Whole = Field(3, ge=0, le=20)
     """New questions asked for per sub-dimension, on sides that its seeds leave out; 0 asks for none. The paper's lists

@@ -113,12 +113,12 @@ class HypoEvalSettings(BaseModel):
     top k with them (paper), so that every other hypothesis leaves."""
 
     literature_share: float = Field(0.5, gt=0, le=1)
-    """Hypotheses asked for from literature alone, as a share of the final bank: 1 asks for 20 (published code; the paper
-    draws at most 10 from an unstated number). Where literature is the only source, the whole bank is asked for."""
+    """Hypotheses asked for from literature alone, as a share of the final bank: 1 asks for 20 (published code; the
+    paper draws at most 10 of an unstated number). Where literature is the only source, the whole bank is asked for."""
 
     redundancy: Literal["doubtful_pairs", "every_pair", "off"] = "doubtful_pairs"
-    """Which pairs the judge is asked about: across the whole union where wording leaves doubt, or every pair inside each
-    of the two banks (paper and published code)."""
+    """Which pairs the judge is asked about: across the whole union where wording leaves doubt, or every pair inside
+    each of the two banks (paper and published code)."""
 
     same_above: float = Field(92, ge=0, le=100)
     """Similarity of wording (0 to 100) from which on two hypotheses are the same without asking."""

@@ -11,8 +11,8 @@ from rubriclab.methods.method import Presets
 from rubriclab.methods.replies import Number, Whole
 from rubriclab.units import UnitKind, Units
 
-# Sections 3.3 to 3.5 and 4, table 19 and appendix D: sub-dimensions written by hand, no labels, the model splits texts into
-# sentences, one call holds all verdicts. (The paper's prompts ask for no reasons; here every verdict has one.)
+# Sections 3.3 to 3.5 and 4, table 19 and appendix D: sub-dimensions written by hand, no labels, the model splits texts
+# into sentences, one call holds all verdicts. (The paper's prompts ask for no reasons; here every verdict has one.)
 PRESETS: Presets = {
     "paper": {
         "units": "as packed",
@@ -60,8 +60,8 @@ class ScoringSettings(BaseModel):
     """How a text below these bounds is judged: rated on the scale, question by question, or by yes and no."""
 
     sentences: Literal["rules", "judge"] = "rules"
-    """Who splits a text into sentences, where units are sentences or pairs of them: rules, at no cost, or the judge in a
-    call of its own (paper). Facts are always taken out by the judge."""
+    """Who splits a text into sentences, where units are sentences or pairs of them: rules, at no cost, or the judge in
+    a call of its own (paper). Facts are always taken out by the judge."""
 
     decompose: bool = True
     """Whether texts are taken apart into units; if not, each is verified as one (the paper's ablation w/o SD)."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -55,7 +56,7 @@ class RoundsOptions(Frozen):
 
     rounds: int = Field(3, ge=1, le=20)
     good_from: float = Field(1.0, gt=0, le=1)
-    take: Literal[better, every] = "better"
+    take: Literal["better", "every"] = "better"
 
 
 @dataclass(frozen=True, eq=False)

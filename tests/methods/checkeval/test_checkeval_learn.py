@@ -28,7 +28,7 @@ from rubriclab.judges import FakeJudge
 from rubriclab.learning import train
 from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
 from rubriclab.methods.checkeval.learn import learn
-from rubriclab.methods.checkeval.settings import PUBLISHED
+from rubriclab.methods.checkeval.settings import PRESETS
 from rubriclab.methods.method import Learned, Lesson, chosen_settings, silent
 from rubriclab.methods.questions import about
 from rubriclab.rubric import Criterion
@@ -308,7 +308,7 @@ async def test_learning_from_labels_beats_not_learning_where_questions_mislead()
 
 
 @pytest.mark.parametrize(
-    "chosen", [{}, {"filter": "model"}, {"filter": "off"}, {"weights": "sub-dimensions"}, PUBLISHED]
+    "chosen", [{}, {"filter": "model"}, {"filter": "off"}, {"weights": "sub-dimensions"}, PRESETS["paper"]]
 )
 async def test_without_labels_the_paper_s_way_works(chosen: dict[str, Any]):
     learned, judge, _ = await run((), **chosen)
@@ -347,7 +347,7 @@ async def test_without_seed_questions_there_is_nothing_to_start_from():
 
 
 async def test_the_published_preset_learns():
-    settings = chosen_settings(CheckEvalSettings, PUBLISHED, {"preset": "published", **SMALL})
+    settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper", **SMALL})
     lesson = Lesson(TEXTS, assignment(), checklist=TWO)
     generator = scripted()
     learned = await learn(lesson, settings, judge=scripted(), generator=generator)
@@ -434,4 +434,8 @@ async def test_it_is_trained_without_labels_too():
 
 
 def test_it_needs_seeds_and_no_labels():
-    assert (CHECKEVAL.name, CHECKEVAL.needs_checklist, CHECKEVAL.needs_labels) == ("checkeval", True, False)
+    assert (CHECKEVAL.name, CHECKEVAL.needs_checklist(CheckEvalSettings()), CHECKEVAL.needs_labels) == (
+        "checkeval",
+        True,
+        False,
+    )
