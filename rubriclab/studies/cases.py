@@ -51,21 +51,21 @@ class Material:
 
     Attributes:
         set: what is tested.
-        benchmarks: the published sets that the texts tested are from.
         home: what is learned to be judged.
         learned_from: labelled texts.
         assignment: what is judged in the test.
         test: texts of groups that nothing was learned from.
         split: whether the texts learned from are the official ones.
+        benchmarks: the published sets that the texts tested are from.
     """
 
     set: str
-    benchmarks: tuple[str, ...]
     home: Assignment
     learned_from: tuple[Example, ...]
     assignment: Assignment
     test: tuple[Example, ...]
     split: Literal["official", "drawn"]
+    benchmarks: tuple[str, ...] = ()
 
     @property
     def has_rivals(self) -> bool:

@@ -27,7 +27,7 @@ def test_the_paper_s_preset_filters_by_the_model_alone_and_keeps_no_question_abo
     settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper"})
     assert settings == CheckEvalSettings(**PRESETS["paper"])
     assert (settings.filter, settings.polarity) == ("model", "yes")
-    assert (settings.different_below, settings.most_questions) == (0, 200)
+    assert (settings.different_below, settings.most_questions) == (0, 35)
 
 
 def test_a_setting_given_beside_the_preset_wins():

@@ -16,9 +16,9 @@ def test_the_defaults_are_the_paper_s_where_it_has_any():
     assert (settings.decompose, settings.verify, settings.weights) == (True, True, "as packed")
 
 
-def test_the_published_preset_proposes_nothing_and_leaves_the_labels_alone():
+def test_the_paper_s_preset_proposes_nothing_and_leaves_the_labels_alone():
     settings = chosen_settings(SealSettings, PRESETS, {"preset": "paper"})
-    assert settings == SealSettings(proposed=0, filter="off", most_per_call=200)
+    assert settings == SealSettings(proposed=0, filter="off", most_per_call=200, sentences="judge")
     assert settings.needs_labels is None
 
 

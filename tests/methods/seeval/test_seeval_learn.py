@@ -74,7 +74,11 @@ async def test_the_published_behaviour_is_one_explanation_at_temperature_0_as_it
     fake = judge(after=lambda label: label)
     chosen = chosen_settings(SEEvalSettings, PRESETS, {"preset": "paper"}).model_dump()
     learned = await learn("seeval", TEXTS, judge=fake, **chosen)
-    assert Counter(prompt.name for prompt in fake.asked) == {"seeval/explain": 1, "seeval/rate": len(TEXTS)}
+    assert Counter(prompt.name for prompt in fake.asked) == {
+        "geval/steps": 1,
+        "seeval/explain": 1,
+        "seeval/rate": len(TEXTS),
+    }
     assert {prompt.temperature for prompt in fake.asked} == {0}
     assert [criterion.statement for criterion in learned.part.criteria] == [FIRST]
     assert learned.part.dropped == ()
