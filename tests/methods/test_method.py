@@ -72,8 +72,8 @@ def test_its_settings_are_frozen_strict_and_survive_json(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_each_preset_is_a_change_of_settings_that_it_has(name):
     method = METHODS[name]
-    for name, preset in method.presets.items():
-        chosen = chosen_settings(method.settings, method.presets, {"preset": name})
+    for called, preset in method.presets.items():
+        chosen = chosen_settings(method.settings, method.presets, {"preset": called})
         assert {field: getattr(chosen, field) for field in preset} == dict(preset)
         assert chosen != method.settings()
 

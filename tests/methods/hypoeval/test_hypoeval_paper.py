@@ -37,7 +37,7 @@ def test_the_paper_s_numbers_are_those_of_appendix_b_1():
     assert (paper.refine_rounds, paper.bank_size, paper.selected) == (6, 20, 5)
     assert (paper.pool, paper.union, paper.redundancy) == ("top and new", "random", "every_pair")
     assert (paper.bonus, paper.refine_first, paper.ask) == ("when_visited", "labels", "separately")
-    assert not (paper.drop_hopeless or paper.positive_only)
+    assert (paper.drop_hopeless, paper.positive_only) == (False, False)
 
 
 def test_the_published_code_differs_from_the_paper_in_four_settings():
@@ -54,7 +54,7 @@ def test_a_reward_is_that_of_the_paper_s_equations():
     """Five texts rated with errors 0, 1, 2, 0, 1 points, a = 1, b = 1/16.
 
     L: 1, 1 - 1/16, 1 - 4/16, 1, 1 - 1/16; their mean is (1 + 0.9375 + 0.75 + 1 + 0.9375) / 5 = 0.925. With alpha = 0.5
-    and |S_init| = 5 the bonus is 0.5 sqrt(ln 5 / 5) = 0.283676; at t + |S_init| = 30 it is 0.5 sqrt(ln 30 / 5) = 0.412383.
+    and |S_init| = 5 the bonus is 0.5 sqrt(ln 5 / 5) = 0.283676; at t + |S_init| = 30 it is 0.412383.
     """
     arm = Arm("h")
     for error in (0, 1, 2, 0, 1):
@@ -73,7 +73,7 @@ async def test_twenty_hypotheses_are_asked_of_literature_and_five_are_kept(name:
     learned = await learn(lesson(examples(30)), preset(name), judge=scripted(), generator=generator, seed=42)
     counts = Counter(p.fields["count"] for p in of_kind(generator, "propose") if not p.fields["observations"])
     assert counts == {20: 1}
-    rated = {each for each in learned.candidates}
+    rated = set(learned.candidates)
     literature = sum(c.id in rated and c.evidence.origin == "literature" for c in everybody(learned))
     assert len(rated) <= 20
     assert literature == (10 if name == "paper" else 20 - (len(rated) - literature))
@@ -84,7 +84,7 @@ async def test_every_further_text_is_rated_by_the_top_ten_at_most_and_the_final_
     """30 texts by at most 20 hypotheses in the final bank: at most 600 ratings, as the published cost of selection."""
     judge = scripted()
     learned = await learn(lesson(examples(30)), preset("paper"), judge=judge, generator=scripted(), seed=42)
-    final = {each for each in learned.candidates}
+    final = set(learned.candidates)
     statements = {c.statement for c in everybody(learned) if c.id in final}
     asked = [p for p in of_kind(judge, "rate") if p.fields["criteria"][0]["statement"] in statements]
     assert len(asked) == 30 * len(final) <= 600
@@ -116,7 +116,7 @@ def test_the_final_bank_of_the_paper_is_half_of_each_side_by_lot():
 
 
 def test_the_final_bank_of_the_code_is_the_most_accurate_half_and_the_first_from_literature():
-    """H_max = 20: the best 10 of 12 and the first 10 of 20; beside 4 from labels literature fills 20 - 4 = 16 places."""
+    """H_max = 20: the best 10 of 12 and the first 10 of 20; beside 4 from labels literature fills 20 - 4 = 16."""
     learned, literature = named("l", 12), named("p", 20)
     kept = [each.id for each in final_bank(learned, literature, 20, "accuracy", random.Random(1))]
     assert kept == [f"l{n}" for n in range(10)] + [f"p{n}" for n in range(10)]

@@ -55,7 +55,7 @@ def test_a_weight_of_zero_counts_for_nothing():
 
 
 async def test_a_judge_may_give_a_question_the_weight_zero():
-    """The first question weighs 1 and holds, the second weighs 0 and does not: 1 x 1 + 0 x 0 = 1, the top of the scale."""
+    """The first weighs 1 and holds, the second weighs 0 and does not: 1 x 1 + 0 x 0 = 1, the top of the scale."""
     judge = scripted(lambda question, *_: question == "a1", weights={"a1": 1, "a2": 0})
     given = part_of(pack("response", sizes=(2,), weights="judge"), **paper())
     value, ratings = await SEAL.score(text(1), given, assignment(), judge)
