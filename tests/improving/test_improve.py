@@ -373,7 +373,7 @@ async def test_a_rewriting_that_scores_no_higher_is_taken_where_every_one_is():
     assert found.rounds[0].score == pytest.approx(1 + 4 / 3)
     assert found.after.score == 5
     first, second = asked(judge, "rewrite")
-    assert second.fields["output"] != first.fields["output"]
+    assert second.fields["sentences"] != first.fields["sentences"]
     assert {first.temperature, second.temperature} == {0}
 
 
