@@ -1,14 +1,15 @@
 """Findings from publications about what human raters reward: one claim each, with its source.
 
-A findings file is a JSON list of `{"id", "aspects", "claim", "source"}`. Beside it lies `references.bib` with one flat
-entry for every `source`. Literature is an aid for proposing criteria and never required: a task that ships without
-findings simply has none.
+A findings file is a JSON list of `{"id", "aspects", "claim", "source"}`, with `"benchmarks"` where a finding comes from
+the raters of public sets. Beside it lies `references.bib` with one flat entry for every `source`. Literature is an aid
+for proposing criteria and never required: a task that ships without findings simply has none.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,12 +52,14 @@ class _Entry(BaseModel):
     aspects: tuple[Words, ...]
     claim: Words
     source: Words
+    benchmarks: tuple[Words, ...] = ()
 
 
 class Finding(_Entry):
     """What one publication says that raters reward or penalise. No `aspects` means that it bears on all of them.
 
-    `source` is the publication's key, `citation` the publication as a line of text.
+    `source` is the publication's key, `citation` the publication as a line of text. `benchmarks` names the public sets
+    whose own raters it tells about: a rubric that is tested on one of these must not have learned from it.
     """
 
     citation: str
@@ -66,8 +69,12 @@ class Finding(_Entry):
         return aspect is None or not self.aspects or aspect in self.aspects
 
 
-def load_findings(task: str, aspect: str | None = None, path: Path | None = None) -> tuple[Finding, ...]:
+def load_findings(
+    task: str, aspect: str | None = None, path: Path | None = None, *, without: Collection[str] = ()
+) -> tuple[Finding, ...]:
     """Return the findings for a task, in the order of their file; only those that bear on `aspect`, if it is given.
+
+    Findings about the raters of a public set named in `without` are left out.
 
     Without `path` these are the shipped ones, and none for a task that ships without. `path` is a findings file of the
     user's own, or a folder with a `<task>.json`; its references lie beside it.
@@ -85,7 +92,9 @@ def load_findings(task: str, aspect: str | None = None, path: Path | None = None
             raise LiteratureError(
                 f"There is no findings file {file}.", "Give a file, or a folder with TASK.json in it."
             )
-    return tuple(finding for finding in _findings(file) if finding.bears_on(aspect))
+    return tuple(
+        finding for finding in _findings(file) if finding.bears_on(aspect) and not {*without} & {*finding.benchmarks}
+    )
 
 
 def load_references(file: Path) -> dict[str, Reference]:

@@ -127,9 +127,10 @@ class Criterion(Extended):
             whole aspect, whose `statement` is what the judge is given to go by; or a `measure` of a text's surface,
             whose `id` is its name in the catalogue.
         demonstrations: labelled texts shown with it.
+        steps: evaluation steps that the task is told with; empty for none.
     """
 
-    added = frozenset({"question", "demonstrations"})
+    added = frozenset({"question", "demonstrations", "steps"})
 
     id: str
     kind: Literal["hypothesis", "question", "score", "measure"]
@@ -140,6 +141,7 @@ class Criterion(Extended):
     evidence: Evidence
     question: Question | None = None
     demonstrations: tuple[Demonstration, ...] = ()
+    steps: str = ""
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

@@ -216,3 +216,22 @@ def test_what_is_written_flat_is_read_back(
     file.write_text(text, encoding="utf-8")
     read = {key: (r.title, r.year, r.venue) for key, r in load_references(file).items()}
     assert read == books
+
+
+def test_findings_about_a_benchmark_s_raters_are_marked_and_can_be_left_out() -> None:
+    marked = {
+        finding.source: finding.benchmarks for task in TASKS for finding in load_findings(task) if finding.benchmarks
+    }
+    assert marked == {
+        "fabbri2021summeval": ("summeval",),
+        "grusky2018newsroom": ("newsroom",),
+        "wang2020qags": ("qags_cnndm", "qags_xsum"),
+        "chhun2022hanna": ("hanna",),
+        "chiang2023alternative": ("writingprompts_a",),
+        "mehri2020usr": ("topical_chat",),
+    }
+    left = load_findings("summarization", without=["summeval", "qags_xsum"])
+    assert {finding.source for finding in load_findings("summarization")} - {finding.source for finding in left} == {
+        "fabbri2021summeval",
+        "wang2020qags",
+    }

@@ -45,6 +45,13 @@ ROLES = ("judge", "writer", "second judge")
     show_default=True,
     help="The share of the scale from which on a score is no fault.",
 )
+@option(
+    "--take",
+    type=click.Choice(["better", "every"]),
+    default="better",
+    show_default=True,
+    help="Keep rewritings that score higher, or every one, as DCR's paper does.",
+)
 @option("--writer", metavar="JUDGE", help="Who rewrites.  [default: the judge]")
 @option(
     "--second-judge",
@@ -207,7 +214,7 @@ def _improve(rows: Rows, version: Version, judges: _Judges, work: Session, given
                 2 * work.options.concurrency,
                 writer=judges.writer,
                 second_judge=judges.second,
-                settings=ImproveSettings(rounds=given["rounds"], good_from=given["good_from"]),
+                settings=ImproveSettings(rounds=given["rounds"], good_from=given["good_from"], take=given["take"]),
             )
             async for text in improved:
                 write(orjson.dumps(text.to_row(), option=orjson.OPT_APPEND_NEWLINE))

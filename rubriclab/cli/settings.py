@@ -72,7 +72,7 @@ def settings_from(method: Method, values: Mapping[str, Any]) -> BaseModel:
     Raises:
         SettingsError: for an unknown name or a value out of bounds.
     """
-    make = partial(chosen_settings, method.settings, method.published, values)
+    make = partial(chosen_settings, method.settings, method.presets, values)
     return _checked(method.name, method.settings, make)
 
 

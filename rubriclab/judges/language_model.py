@@ -164,6 +164,8 @@ class LanguageModel:
         settings = {
             "temperature": prompt.temperature,
             "max_tokens": prompt.max_tokens + self.spare_tokens,
+            # Fixed, and another one for each of several samples: the same question should have the same answer again.
+            "seed": prompt.sample,
             "response_format": response_format(prompt.reply) if self._takes_schema else None,
         }
         # Where litellm knows that the model reports none it refuses by itself, before anything is sent.
@@ -227,7 +229,8 @@ class LanguageModel:
         )
         taken = {"temperature"} & sent.keys()
         taken |= {"max_tokens"} if {"max_tokens", "max_completion_tokens"} & set(supported) else set()
-        return frozenset({"temperature", "max_tokens"} - taken)
+        taken |= {"seed"} & set(supported)
+        return frozenset({"temperature", "max_tokens", "seed"} - taken)
 
     @functools.cached_property
     def _takes_schema(self) -> bool:

@@ -25,6 +25,7 @@ _NO_KEY = re.compile(r"missing\b.{0,200}?(api[ _]?key|credentials)|api_key clien
 _SETTINGS = {
     "response_format": re.compile(r"response_?format|json_?schema|output_?format|structured output", re.IGNORECASE),
     "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
+    "seed": re.compile(r"\bseed\b", re.IGNORECASE),
     "logprobs": re.compile(r"log[_ ]?prob", re.IGNORECASE),
 }
 # No refusals by their status, but these come again as long as log-probabilities are asked for: litellm takes damaged

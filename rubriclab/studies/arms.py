@@ -7,7 +7,7 @@ too: what it would take by itself, the same whether the study was interrupted or
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -111,8 +111,8 @@ class Tally:
         )
 
 
-def course(arm: Arm, learned_from: Sequence[Example], assignment: Assignment) -> Course:
-    """Return an arm with what it learns from.
+def course(arm: Arm, learned_from: Sequence[Example], assignment: Assignment, tested: Collection[str] = ()) -> Course:
+    """Return an arm with what it learns from; findings about the raters of the sets that are `tested` are left out.
 
     A joint training goes without the methods that have no questions for the aspect.
 
@@ -123,16 +123,18 @@ def course(arm: Arm, learned_from: Sequence[Example], assignment: Assignment) ->
     lesson = Lesson(
         tuple(learned_from) if arm.labels else (),
         assignment,
-        load_findings(assignment.words.task, assignment.aspect.name) if arm.literature else (),
+        load_findings(assignment.words.task, assignment.aspect.name, without=tested) if arm.literature else (),
     )
     if arm.method != "joint":
         method = METHODS[arm.method]
-        return Course(arm, (Plan(method, _with_questions(lesson, method), settings_of(arm, arm.method)),))
+        settings = settings_of(arm, arm.method)
+        return Course(arm, (Plan(method, _with_questions(lesson, method, settings), settings),))
     methods = [METHODS[name] for name in arm.methods]
+    chosen = [(method, settings_of(arm, method.name)) for method in methods]
     plans = [
-        Plan(method, _with_questions(lesson, method), settings_of(arm, method.name))
-        for method in methods
-        if _has_questions(method, assignment)
+        Plan(method, _with_questions(lesson, method, settings), settings)
+        for method, settings in chosen
+        if _has_questions(method, assignment, settings)
     ]
     if not plans:
         raise ChecklistError(
@@ -150,7 +152,7 @@ def settings_of(arm: Arm, name: PartName) -> BaseModel:
     method = METHODS[name]
     own = {**(JOINT_SETTINGS.get(name, {}) if arm.method == "joint" else {}), **arm.settings.get(name, {})}
     try:
-        return chosen_settings(method.settings, method.published, own)
+        return chosen_settings(method.settings, method.presets, own)
     except ValueError as error:
         raise _refused(arm, name, error) from None
 
@@ -208,7 +210,7 @@ async def trial(arm: Arm, texts: Material, judge: Judge, *, seed: int, under_way
         JudgeError: if nothing could be learned, or no text scored.
     """
     tally = Tally(judge)
-    given = course(arm, texts.learned_from, texts.home)
+    given = course(arm, texts.learned_from, texts.home, texts.benchmarks)
     trained = await learn(given, tally, seed=seed, say=lambda doing, share: say(doing, share / 2))
     spent = tally.spent
     scored = await score(
@@ -238,13 +240,14 @@ def scoring_at_most(given: Course, texts: Sequence[Example]) -> Estimate:
     return total
 
 
-def _with_questions(lesson: Lesson, method: Method) -> Lesson:
+def _with_questions(lesson: Lesson, method: Method, settings: BaseModel) -> Lesson:
     task, aspect = lesson.assignment.words.task, lesson.assignment.aspect.name
-    return replace(lesson, checklist=seed_questions(method.checklists, task, aspect, needed=method.needs_checklist))
+    needed = method.needs_checklist(settings)
+    return replace(lesson, checklist=seed_questions(method.checklists, task, aspect, needed=needed))
 
 
-def _has_questions(method: Method, assignment: Assignment) -> bool:
-    if not (method.checklists and method.needs_checklist):
+def _has_questions(method: Method, assignment: Assignment, settings: BaseModel) -> bool:
+    if not (method.checklists and method.needs_checklist(settings)):
         return True
     return (assignment.words.task, assignment.aspect.name) in shipped_checklists(method.checklists)
 

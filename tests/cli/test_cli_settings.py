@@ -105,7 +105,7 @@ def test_a_fault_in_another_method_s_table_does_no_harm():
         ("seeval.shown=", "seeval.shown: expected a whole number"),
         ("seeval.shown=many", "seeval.shown: expected a whole number"),
         ("seeval.scoring=twice", "seeval.scoring: expected 'once' or 'weighted', got the text 'twice'."),
-        ("seeval.preset=mine", "seeval.preset: unknown preset 'mine'; the only one is 'published'."),
+        ("seeval.preset=mine", "seeval.preset: unknown preset 'mine'; expected 'paper'."),
         ("seeval.k=3", "seeval.k: unknown name, got 3. Known are: preset, elicit_temperature"),
         ("seeval.samples=true", "seeval.samples: a number was expected; got True."),
         ("seeval.=3", "seeval.: unknown name, got 3."),
@@ -118,16 +118,16 @@ def test_a_fault_is_told_with_its_name_what_came_and_what_was_expected(pair, com
 
 
 @pytest.mark.parametrize("name", METHOD_NAMES)
-def test_the_published_behaviour_can_be_asked_for_of_every_method(name):
+def test_every_preset_can_be_asked_for(name):
     method = METHODS[name]
-    found = method_settings(method, [f"{name}.preset=published"])
-    assert found == method.settings(**method.published)
+    for preset, values in method.presets.items():
+        assert method_settings(method, [f"{name}.preset={preset}"]) == method.settings(**values)
 
 
 def test_a_single_value_comes_before_the_preset_wherever_it_stands():
     for pairs in (
-        ["seeval.preset=published", "seeval.explanations=4"],
-        ["seeval.explanations=4", "seeval.preset=published"],
+        ["seeval.preset=paper", "seeval.explanations=4"],
+        ["seeval.explanations=4", "seeval.preset=paper"],
     ):
         found = method_settings(SEEVAL, pairs)
         assert (found.explanations, found.refine) == (4, False)
@@ -163,7 +163,7 @@ def test_a_method_s_settings_decide_what_is_asked(rubriclab: Commands) -> None:
 
     once = calls("--method", "direct")
     assert calls("--method", "direct", "--set", "direct.scoring=weighted", "--set", "direct.samples=3") == 3 * once
-    assert calls("--method", "seeval", "--set", "seeval.preset=published") == once + 1
+    assert calls("--method", "seeval", "--set", "seeval.preset=paper") == once + 1
 
 
 @pytest.mark.parametrize("name", ["seeval", "direct", "few_shot", "geval", "analyze_rate"])

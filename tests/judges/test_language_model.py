@@ -36,6 +36,26 @@ async def test_request_says_what_the_prompt_says(server: RunningServer) -> None:
     assert "response_format" not in body
 
 
+async def test_every_sample_is_asked_with_a_seed_of_its_own(server: RunningServer) -> None:
+    for sample in (0, 0, 3):
+        await model().reply(rate(sample=sample))
+    assert [body["seed"] for body in server.bodies] == [0, 0, 3]
+
+
+async def test_a_seed_that_the_provider_refuses_is_left_out_from_then_on(server: RunningServer) -> None:
+    server.refuses = {"seed"}
+    judge = model()
+    await judge.reply(rate())
+    await judge.reply(rate())
+    assert ["seed" in body for body in server.bodies] == [True, False, False]
+    assert judge.dropped == ("seed",)
+
+
+def test_a_model_that_takes_no_seed_is_sent_none() -> None:
+    assert "seed" in LanguageModel("anthropic/claude-3-5-haiku-latest").dropped
+    assert "seed" not in LanguageModel("gpt-4o-mini").dropped
+
+
 async def test_unknown_price_is_unknown_and_not_zero(server: RunningServer) -> None:
     assert price_of("openai/fake") is None
     assert (await model().reply(rate())).usage.cost_usd is None

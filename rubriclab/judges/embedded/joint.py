@@ -21,4 +21,4 @@ def judge(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _score(fields: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    return _SCORES[asked["by"]]({**fields, "weighted": False, asked["by"]: asked["text"]})
+    return _SCORES[asked["by"]]({**fields, "score_only": False, asked["by"]: asked["text"]})

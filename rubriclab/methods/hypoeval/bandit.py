@@ -34,6 +34,11 @@ class Arm:
     total: float = 0.0
     visited: int = 0
 
+    @property
+    def accuracy(self) -> float:
+        """The mean utility over the visits, 0 without any."""
+        return self.total / self.visits if self.visits else 0.0
+
     def seen(self, utility: float | None, step: int) -> Arm:
         """Return the arm after a visit at `step`; a failed rating (`None`) teaches nothing."""
         return self if utility is None else Arm(self.id, self.visits + 1, self.total + utility, step)
@@ -60,14 +65,13 @@ def wrong_needed(top: int, step: int, total: int, share: float) -> float:
 def reward(arm: Arm, step: int, alpha: float, bonus: Literal["fresh", "when_visited"]) -> RewardPoint:
     """Return the arm's reward when `step` labelled texts have been seen.
 
-    A fresh bonus makes arms comparable, whenever they were last visited; `when_visited` is the published code's rule,
-    whose bonuses go stale. An arm without any visit has no utility and the largest bonus.
+    A fresh bonus makes arms comparable, whenever they were last visited; `when_visited` is the published rule, whose
+    bonuses go stale. An arm without any visit has no utility and the largest bonus.
     """
     visits = arm.visits
     at = step if bonus == "fresh" else arm.visited
     extra = alpha * math.sqrt(math.log(max(at, 1)) / max(visits, 1))
-    mean = arm.total / visits if visits else 0.0
-    return RewardPoint(step=step, visits=visits, utility=rounded(mean) or 0.0, bonus=rounded(extra) or 0.0)
+    return RewardPoint(step=step, visits=visits, utility=rounded(arm.accuracy) or 0.0, bonus=rounded(extra) or 0.0)
 
 
 def ranked(arms: Iterable[Arm], step: int, alpha: float, bonus: Literal["fresh", "when_visited"]) -> list[Arm]:

@@ -43,6 +43,11 @@ class Bank:
         best = ranked(self._arms.values(), step, self._settings.alpha, self._settings.bonus)[:count]
         return tuple(self._known[arm.id] for arm in best)
 
+    def most_accurate(self) -> tuple[Criterion, ...]:
+        """Return all hypotheses still in by falling mean utility, without bonus; equal ones by id."""
+        arms = sorted(self._arms.values(), key=lambda arm: (-arm.accuracy, arm.id))
+        return tuple(self._known[arm.id] for arm in arms)
+
     def visit(self, name: str, utility: float | None, step: int) -> None:
         """Record the utility of one more rating, and the reward that the hypothesis then has."""
         self._arms[name] = self._arms[name].seen(utility, step)
@@ -53,6 +58,13 @@ class Bank:
         """Take a hypothesis out for `reason`; it keeps its evidence."""
         del self._arms[name]
         self._reasons[name] = reason
+
+    def keep_only(self, pool: Iterable[Criterion]) -> None:
+        """Drop every hypothesis outside of `pool`."""
+        names = {criterion.id for criterion in pool}
+        for criterion in self.alive:
+            if criterion.id not in names:
+                self.drop(criterion.id, "neither among the best nor new when new hypotheses were proposed")
 
     def trim(self, size: int, step: int) -> None:
         """Keep the `size` hypotheses of the highest reward."""
