@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -82,8 +83,8 @@ def following(
     # Drawn in batches: all resamples of 10,000 clusters at once would take 160 MB.
     rng, batch = np.random.default_rng(seed), max(1, BATCH_ELEMENTS // max(1, clusters))
     sizes = [min(batch, resamples - start) for start in range(0, resamples, batch)]
-    counts = (np.ones((1, clusters)), *(resample_counts(rng, size, clusters) for size in sizes))
-    found = [[_correlations(each, of) for of in sums] for each in counts]
+    drawn = (resample_counts(rng, size, clusters) for size in sizes)
+    found = [[_correlations(each, of) for of in sums] for each in chain([np.ones((1, clusters))], drawn)]
     own, standard = (np.concatenate([pair[side] for pair in found]) for side in (0, 1))
     apart = np.sign(own[0]) * _fisher(own) - np.sign(standard[0]) * _fisher(standard)
     error = _spread(apart[1:]) * np.sqrt(clusters / max(1, clusters - 1))

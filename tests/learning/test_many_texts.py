@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rubriclab.cli.session import finish
 from rubriclab.learning import fitting
+from rubriclab.learning.frontier import _point
 from rubriclab.learning.gate import _defined, gate_level, held_out_pearson
 from rubriclab.learning.shortcuts import _compared
 from rubriclab.methods.hypoeval.bandit import Arm
@@ -48,18 +49,15 @@ def peak(work: Callable[[], object]) -> int:
 
 def gate_curve(n: int) -> Callable[[], object]:
     labels = RNG.normal(size=n)
-    return lambda: held_out_pearson(labels + RNG.normal(size=n), labels, own_groups(n))
+    table = SimpleNamespace(labels=labels, groups=own_groups(n), bundles=(), methods=())
+    found = SimpleNamespace(columns=())
+    return lambda: _point(table, found, labels + RNG.normal(size=n), {}, False)
 
 
 def rivals_compared(n: int) -> Callable[[], object]:
     groups = rival_groups(n)
     table = SimpleNamespace(labels=RNG.normal(size=n), groups=groups)
     return lambda: _compared(RNG.normal(size=(n, 2)), table)
-
-
-def shortcuts_followed(n: int) -> Callable[[], object]:
-    target = RNG.normal(size=n)
-    return lambda: following(RNG.normal(size=(n, 2)), target, target, np.arange(n), resamples=50)
 
 
 def systems_of_their_own(n: int) -> Callable[[], object]:
@@ -77,9 +75,7 @@ def texts_planned(n: int) -> Callable[[], object]:
     return lambda: picks(pool, Texts(np.empty((0, 3)), []), np.full(3, 1 / 3), 2)
 
 
-@pytest.mark.parametrize(
-    "prepared", [gate_curve, rivals_compared, shortcuts_followed, systems_of_their_own, texts_outside, texts_planned]
-)
+@pytest.mark.parametrize("prepared", [gate_curve, rivals_compared, systems_of_their_own, texts_outside, texts_planned])
 def test_memory_grows_no_faster_than_the_number_of_texts(prepared: Callable[[int], Callable[[], object]]) -> None:
     prepared(50)()  # what is imported and kept for good does not count
     few, many = (peak(prepared(n)) for n in (1500, 6000))
@@ -182,17 +178,26 @@ def test_an_arm_takes_the_same_memory_after_any_number_of_visits() -> None:
     assert arm == Arm("h01", 1000, 250.0, 999)
 
 
-class Unprintable:
-    def __repr__(self) -> str:
-        raise AssertionError("a command's result was formatted")
+def test_resamples_of_many_groups_are_never_all_in_memory() -> None:
+    target = RNG.normal(size=6000)
+    all_at_once = 8 * 1000 * 6000
+    assert peak(lambda: following(RNG.normal(size=(6000, 2)), target, target, np.arange(6000))) < all_at_once
 
 
 def test_the_result_of_a_command_is_never_formatted_on_the_way() -> None:
-    async def work() -> Unprintable:
-        await asyncio.sleep(0)
-        return Unprintable()
+    formatted = []
 
-    assert isinstance(finish(work), Unprintable)
+    class Result:
+        def __repr__(self) -> str:
+            formatted.append(self)
+            return "a result"
+
+    async def work() -> Result:
+        await asyncio.sleep(0)
+        return Result()
+
+    assert isinstance(finish(work), Result)
+    assert not formatted
 
 
 def record(texts: int, criteria: int) -> TrainingRecord:
