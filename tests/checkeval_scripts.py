@@ -108,13 +108,13 @@ class Scripted:
             "diversify": self._diversify,
             "elaborate": self._elaborate,
             "filter": verdicts,
-            "redundant": lambda _: {"reasoning": "They differ.", "same_as": "none"},
+            "group": lambda _: {"groups": []},
             "answer": answers,
             **replaced,
         }
 
     def __call__(self, prompt: Prompt[Any]) -> Said:
-        return self._answers[prompt.name.removeprefix("checkeval/")](prompt)
+        return self._answers[prompt.name.rsplit("/", 1)[1]](prompt)
 
     @staticmethod
     def _diversify(prompt: Prompt[Any]) -> Said:
@@ -135,7 +135,7 @@ def scripted(**replaced: Callable[[Prompt[Any]], Said]) -> FakeJudge:
 
 def of_kind(judge: FakeJudge, name: str) -> list[Prompt[Any]]:
     """Return the prompts of one template that the judge was asked, repairs aside."""
-    return [prompt for prompt in judge.asked if prompt.name == f"checkeval/{name}" and prompt.repair is None]
+    return [prompt for prompt in judge.asked if prompt.name.endswith(f"/{name}") and prompt.repair is None]
 
 
 def text(output: str = "Some words.", **fields: Any) -> Example:

@@ -26,7 +26,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any
 
-from hypoeval_brain import _FENCED, PLACES, PROPERTIES, Question
+from hypoeval_brain import _FENCED, PLACES, PROPERTIES, Question, same
 
 # How far a score follows the quality, and how much farther where the judge was told what to look at.
 CLOSENESS, BETTER_CLOSENESS = 0.4, 0.95
@@ -215,11 +215,12 @@ def _verdict(name: str, wording: str, aspect: str) -> dict[str, str]:
     }
 
 
-def _redundancy(asked: Asked) -> dict[str, Any]:
-    (_, candidate), *others = asked.listed
-    what = next((what for what in PROPERTIES if what in candidate), None)
-    same = next((name for name, wording in others if what and what in wording), "none")
-    return {"reasoning": "Compared by what they look at.", "same_as": same}
+def _groups(asked: Asked) -> dict[str, Any]:
+    members: dict[str, list[str]] = {}
+    for name, wording in asked.listed:
+        if what := next((what for what in PROPERTIES if what in wording), None):
+            members.setdefault(what, []).append(name)
+    return {"groups": [same(f"Both are about {what}.", names) for what, names in members.items() if len(names) > 1]}
 
 
 def _answers(asked: Asked) -> dict[str, Any]:
@@ -343,7 +344,7 @@ ANSWERS: dict[str, Callable[[Asked], dict[str, Any]]] = {
     "finer points": _finer_points,
     "other sides": _other_sides,
     "verdicts": _verdicts,
-    "same_as": _redundancy,
+    "groups": _groups,
     "answers": _answers,
     "facts": _facts,
     "unit verdicts": _unit_verdicts,

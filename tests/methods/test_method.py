@@ -53,7 +53,7 @@ def test_its_prompts_are_templates_that_the_offline_judge_can_answer(name):
     assert METHODS[name].prompts
     for prompt in METHODS[name].prompts:
         assert (FOLDER / f"{prompt}.md").is_file()
-        assert prompt.startswith(f"{name}/")
+        assert prompt.startswith((f"{name}/", "sameness/"))
         assert prompt in ANSWERS
 
 

@@ -73,14 +73,6 @@ def judge_questions(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"verdicts": verdicts}
 
 
-def redundant(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the first of the others that cuts the same measure at the same point."""
-    wanted = _read(fields["candidate"]["text"])
-    same = next((other["id"] for other in fields["others"] if wanted and _read(other["text"]) == wanted), None)
-    reason = f"{same} cuts the same measure at the same point." if same else "No other one asks for the same."
-    return {"reasoning": reason, "same_as": same or "none"}
-
-
 def answer(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return an answer to each question about the text."""
     answers = []
@@ -93,7 +85,7 @@ def answer(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def answered(fields: Mapping[str, Any], dimension: str, question: str) -> tuple[str, str]:
     """Return "yes", "no" or, where nothing can be measured, "n/a", with the measures it was read off."""
-    own = _read(question)
+    own = own_reading(question)
     if own:
         name, above, point = own
         share = _share(fields, name)
@@ -124,7 +116,7 @@ def meant(fields: Mapping[str, Any], dimension: str, question: str) -> Sequence[
 
 def is_own(question: str) -> bool:
     """Return whether a question is one that the offline judge has worded."""
-    return _read(question) is not None
+    return own_reading(question) is not None
 
 
 def own_question(name: str, point: int, *, rising: bool) -> str:
@@ -137,8 +129,8 @@ def _share(fields: Mapping[str, Any], name: str) -> float:
     return value if math.isnan(value) else usual_share(BY_NAME[name], value, fields["words"]["task"])
 
 
-def _read(question: str) -> tuple[str, bool, float] | None:
-    """Return measure, direction and point of a question of the offline judge's own; `None` for anybody else's."""
+def own_reading(question: str) -> tuple[str, bool, float] | None:
+    """Return measure, direction and point of a question that the offline judge has worded; `None` for any other."""
     found = _pattern().search(question)
     return (_BY_TITLE[found[1]].name, found[2] == "at or above", int(found[3]) / 100) if found else None
 

@@ -18,10 +18,10 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.questions import payload
-from rubriclab.methods.checkeval.redundancy import redundant
 from rubriclab.methods.checkeval.replies import ELSEWHERE, SoundVerdicts, Verdict, Verdicts
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.questions import about, is_seed
+from rubriclab.methods.sameness import redundant
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Dropped
 
@@ -67,7 +67,7 @@ async def filtered(
             notes.append("the model would take out every question: the seeds stay")
             reasons = {c.id: reasons[c.id] for c in left if not is_seed(c)}
         remaining = [question for question in left if question.id not in reasons]
-        reasons |= await redundant(preferred(remaining), assignment, generator, settings)
+        reasons |= await redundant(by_author(remaining), "question", assignment, generator)
     remaining = [question for question in left if question.id not in reasons]
     for question in preferred(remaining)[settings.most_questions :]:
         reasons[question.id] = f"no place among the {settings.most_questions} questions allowed"
@@ -84,8 +84,12 @@ def preferred(questions: Sequence[Criterion]) -> list[Criterion]:
     Seeds come first, then what was made of them: sub-dimensions take turns, and within one the other sides of it and
     the finer points of each seed do, so that a shorter list covers as much.
     """
-    seeds, made = ([each for each in questions if is_seed(each) == side] for side in (True, False))
-    return [*_mixed(seeds), *_mixed(made)]
+    return [each for tier in by_author(questions) for each in tier]
+
+
+def by_author(questions: Sequence[Criterion]) -> list[list[Criterion]]:
+    """Return the questions that people wrote, and those that were made of them, in the order of `preferred`."""
+    return [_mixed([each for each in questions if is_seed(each) == side]) for side in (True, False)]
 
 
 def in_turns(lists: Sequence[Sequence[Criterion]]) -> list[Criterion]:

@@ -8,14 +8,13 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from rubriclab.methods.choose import ChoosingSettings, Weighing
-from rubriclab.methods.replies import Number, Whole
+from rubriclab.methods.replies import Whole
 
 # What the paper does where it differs from what is better founded here: it has no labels, keeps no question of defect
-# polarity, leaves all redundancy to the model, and sets no upper bound on the checklist.
+# polarity, and sets no upper bound on the checklist.
 PUBLISHED: Mapping[str, Any] = {
     "filter": "model",
     "polarity": "yes",
-    "different_below": 0,
     "most_questions": 200,
 }
 
@@ -71,15 +70,6 @@ class CheckEvalSettings(ScoringSettings, ChoosingSettings):
     """Whether the model's filter keeps a question whose "no" is the good answer, and counts it that way round, or takes
     it out (paper)."""
 
-    same_above: Number = Field(100, ge=0, le=100)
-    """Similarity (0 to 100) from which on two questions are the same without asking, with words in their order and
-    symbols counted. At 100 they are the same but for case, spaces and enclosing quotes; one exchanged word, number or
-    sign can leave 99, and another meaning."""
-
-    different_below: Number = Field(55, ge=0, le=100)
-    """Similarity of wording (0 to 100), whatever the order of the words, below which two questions differ without
-    asking: 97 % of the pairs in three lists of unlike questions lie there."""
-
     most_questions: Whole = Field(35, ge=1, le=200)
     """Most questions that are put to texts; the paper's final lists have 20 to 35."""
 
@@ -96,8 +86,6 @@ class CheckEvalSettings(ScoringSettings, ChoosingSettings):
             raise ValueError(
                 f"elaborated_fewest is {self.elaborated_fewest}, above elaborated_most, {self.elaborated_most}"
             )
-        if self.different_below > self.same_above:
-            raise ValueError(f"different_below is {self.different_below}, above same_above, {self.same_above}")
         return self
 
     @property

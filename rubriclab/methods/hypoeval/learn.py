@@ -26,10 +26,10 @@ from rubriclab.methods.hypoeval.bank import Bank
 from rubriclab.methods.hypoeval.propose import Material, propose, refine
 from rubriclab.methods.hypoeval.rate import rate
 from rubriclab.methods.hypoeval.ratings import RatingTable
-from rubriclab.methods.hypoeval.redundancy import redundant
 from rubriclab.methods.hypoeval.selection import hopeless, predictions, reselected, select
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.method import Learned, Lesson, Progress, silent
+from rubriclab.methods.sameness import MOST_SHOWN, redundant
 from rubriclab.methods.tracking import correlations
 from rubriclab.rubric import Criterion, Part, rounded
 from rubriclab.stats.correlation import FloatArray
@@ -116,16 +116,26 @@ class _Study:
 
     async def remove_redundant(self) -> None:
         """Take out hypotheses that say what a better one says, and cut the bank to its size."""
-        preferred = self._by_preference(self.bank.alive)
-        banks = [preferred]
-        if self.settings.redundancy == "every_pair":
-            banks = [[c for c in preferred if self._is_literature(c) == side] for side in (False, True)]
-        for bank in banks:
-            out = await redundant(bank, self.assignment, self.judge, self.settings)
-            for name, reason in out.items():
-                self.bank.drop(name, reason)
+        if self.settings.redundancy != "off":
+            for bank in self._banks():
+                most = 2 if self.settings.redundancy == "every_pair" else MOST_SHOWN
+                out = await redundant(bank, "hypothesis", self.assignment, self.judge, most_shown=most)
+                for name, reason in out.items():
+                    self.bank.drop(name, reason)
         self._cut_union()
         self.say(f"{len(self.bank.alive)} hypotheses without redundant ones", 0.5)
+
+    def _banks(self) -> list[list[list[Criterion]]]:
+        """Return the banks inside which hypotheses are compared, each as tiers, the better ones first.
+
+        Rewards rank those that the labels have tried; among those from literature only their wording can.
+        """
+        preferred = self._by_preference(self.bank.alive)
+        tried = [[each] for each in preferred if not self._is_literature(each)]
+        untried = [each for each in preferred if self._is_literature(each)]
+        if self.settings.redundancy == "every_pair":
+            return [tried, [[each] for each in untried]]
+        return [[*tried, untried]]
 
     async def rate_bank(self) -> None:
         """Rate all texts by the whole bank, hopeless hypotheses only as far as they deserve."""

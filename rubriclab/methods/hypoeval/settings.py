@@ -86,15 +86,9 @@ class HypoEvalSettings(BaseModel):
     bonus: Literal["fresh", "when_visited"] = "fresh"
     """Whether every reward's bonus is recomputed before ranking, or only a visited hypothesis' (published code)."""
 
-    redundancy: Literal["doubtful_pairs", "every_pair", "off"] = "doubtful_pairs"
-    """Which pairs the judge is asked about: across the whole union where wording leaves doubt, or every pair inside the
-    two banks (published code)."""
-
-    same_above: float = Field(92, ge=0, le=100)
-    """Similarity of wording (0 to 100) from which on two hypotheses are the same without asking."""
-
-    different_below: float = Field(60, ge=0, le=100)
-    """Similarity of wording below which two hypotheses differ without asking."""
+    redundancy: Literal["grouped", "every_pair", "off"] = "grouped"
+    """How the judge is asked which hypotheses repeat one another: once about the whole union, in groups of the same and
+    the nested; or about every pair inside the two banks (published code)."""
 
     union: Literal["reward", "random"] = "reward"
     """How the final bank is filled from both sides: at most half from literature, in the generator's order, and the

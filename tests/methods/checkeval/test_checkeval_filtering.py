@@ -163,7 +163,7 @@ async def test_without_any_usable_reply_everything_stays(said: Any):
             raise said
         return said
 
-    found, _ = await run(generator=scripted(filter=script, redundant=script), different_below=0)
+    found, _ = await run(generator=scripted(filter=script, group=script))
     note = f"the filter gave no usable verdict on {len(POOL)} of {len(POOL)} questions; they stay"
     assert found == Filtered(POOL, (), (note,))
 
@@ -182,8 +182,9 @@ async def test_where_the_model_would_take_out_everything_the_seeds_stay_and_it_i
 async def test_redundancy_is_looked_for_across_sub_dimensions_and_the_seed_stays():
     pool = tuple(each.model_copy(update={"statement": wording("b1")}) if each.id == "a1-e1" else each for each in POOL)
     found, generator = await run(pool)
-    assert reasons(found) == {"a1-e1": "worded like b1 (100 of 100 in common)"}
-    assert of_kind(generator, "redundant") == []
+    assert reasons(found) == {"a1-e1": "worded like b1"}
+    (prompt,) = of_kind(generator, "group")
+    assert "a1-e1" not in [entry["id"] for entry in prompt.fields["entries"]]
 
 
 async def test_what_the_filter_took_out_makes_nothing_redundant():

@@ -351,7 +351,7 @@ async def test_the_published_preset_learns():
     lesson = Lesson(TEXTS, assignment(), checklist=TWO)
     generator = scripted()
     learned = await learn(lesson, settings, judge=scripted(), generator=generator)
-    assert len(of_kind(generator, "redundant")) == 12
+    assert len(of_kind(generator, "group")) == 1
     assert len(learned.part.criteria) == 13
 
 

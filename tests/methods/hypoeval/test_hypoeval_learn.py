@@ -65,14 +65,14 @@ async def test_the_published_behaviour_asks_about_every_pair_inside_each_of_the_
     literature = {c.id for c in everybody(learned) if c.evidence.origin == "literature"}
     others = {c.id for c in everybody(learned)} - literature - trimmed
     expected = [frozenset(pair) for bank in (literature, others) for pair in itertools.combinations(bank, 2)]
-    asked = [frozenset((p.fields["candidate"]["id"], p.fields["others"][0]["id"])) for p in of_kind(judge, "redundant")]
+    asked = [frozenset(entry["id"] for entry in p.fields["entries"]) for p in of_kind(judge, "group")]
     assert Counter(asked) == Counter(expected)
     assert len(others) > 3
 
 
-async def test_unlike_hypotheses_raise_no_question_of_redundancy():
+async def test_one_call_groups_what_repeats_in_the_whole_union():
     _, judge, _ = await run()
-    assert of_kind(judge, "redundant") == []
+    assert len(of_kind(judge, "group")) == 1
 
 
 async def test_redundancy_is_looked_for_across_the_union():
