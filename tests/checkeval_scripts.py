@@ -50,6 +50,11 @@ def wording(name: str) -> str:
     return f"{words(f'question {name}', 10)}?"
 
 
+def stated(text: str, **fields: str) -> dict[str, str]:
+    """Return a new question as a generator gives it."""
+    return {"text": text, "absent": "no", "broken": "no", **fields}
+
+
 def question(name: str, trait: str = "Side 1", seed: str | None = None, **fields: Any) -> Criterion:
     """Return a question with the id `name`; a seed unless it names one."""
     fields = {"origin": "elaborated", **fields} if seed else fields
@@ -84,7 +89,7 @@ def answers(prompt: Prompt[Any], of: AnswerOf = by_lot) -> dict[str, Any]:
 
 def verdict(name: str, **fields: str) -> dict[str, str]:
     """Return a verdict with nothing to find fault with, except for `fields`."""
-    sound = {"reasoning": "Fits.", "yes_means": "better", "about": ASPECT, "style": "fine"}
+    sound = {"reasoning": "Fits.", "absent": "n/a", "broken": "no", "yes_means": "better", "about": ASPECT, "style": "fine"}
     return {"question": name, **sound, **fields}
 
 
@@ -119,13 +124,13 @@ class Scripted:
     @staticmethod
     def _diversify(prompt: Prompt[Any]) -> Said:
         name, seed = prompt.fields["sub_dimension"]["name"], prompt.fields["questions"][-1]["id"]
-        new = [{"seed": seed, "text": wording(f"{name} side {number}")} for number in range(prompt.fields["count"])]
+        new = [{"seed": seed, **stated(wording(f"{name} side {number}"))} for number in range(prompt.fields["count"])]
         return {"reasoning": "Missed.", "questions": new}
 
     @staticmethod
     def _elaborate(prompt: Prompt[Any]) -> Said:
         name, count = prompt.fields["question"]["id"], prompt.fields["fewest"]
-        return {"reasoning": "Parts.", "questions": [wording(f"{name} point {number}") for number in range(count)]}
+        return {"reasoning": "Parts.", "questions": [stated(wording(f"{name} point {number}")) for number in range(count)]}
 
 
 def scripted(**replaced: Callable[[Prompt[Any]], Said]) -> FakeJudge:

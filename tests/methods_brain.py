@@ -41,7 +41,7 @@ BORNE_OUT, STATED, LENIENCE, ORDERED = 0.7, 0.5, 0.1, 0.4
 # Facts that a sentence comes to at most.
 MOST_FACTS = 3
 
-_LISTED = re.compile(r"^\[([\w.-]+)\] (.+?)(?: \(Here \"no\" is the good answer\.\))?$", re.MULTILINE)
+_LISTED = re.compile(r"^\[([\w.-]+)\] (.+?)(?: \(Here \"no\" is the good answer\.\)| \(absent: [^)]*\))?$", re.MULTILINE)
 _NEW = re.compile(r"Add (\d+) question")
 _FINER = re.compile(r"into (\d+)(?: to (\d+))? finer")
 _FAULT = re.compile(r"repeat|filler|another subject|start afresh", re.IGNORECASE)
@@ -181,13 +181,18 @@ def _score(asked: Asked) -> dict[str, Any]:
 
 def _finer_points(asked: Asked) -> dict[str, Any]:
     fewest, most = asked.find(_FINER).groups()
-    return {"reasoning": "It comprises these.", "questions": _new_questions(asked, int(most or fewest))}
+    texts = _new_questions(asked, int(most or fewest))
+    return {"reasoning": "It comprises these.", "questions": [_stated(text) for text in texts]}
 
 
 def _other_sides(asked: Asked) -> dict[str, Any]:
     (seed, _), *_others = asked.listed
     texts = _new_questions(asked, int(asked.find(_NEW)[1]))
-    return {"reasoning": "These are missed.", "questions": [{"seed": seed, "text": text} for text in texts]}
+    return {"reasoning": "These are missed.", "questions": [{"seed": seed, **_stated(text)} for text in texts]}
+
+
+def _stated(text: str) -> dict[str, str]:
+    return {"text": text, "absent": "no", "broken": "no"}
 
 
 def _new_questions(asked: Asked, number: int) -> list[str]:
@@ -209,6 +214,8 @@ def _verdict(name: str, wording: str, aspect: str) -> dict[str, str]:
     return {
         "question": name,
         "reasoning": "By its wording.",
+        "absent": "no",
+        "broken": "no",
         "yes_means": "worse" if _FAULT.search(wording) else "better",
         "about": "something else" if _UNRELATED.search(wording) else aspect,
         "style": "exaggerated" if _EXAGGERATED in wording else "fine",

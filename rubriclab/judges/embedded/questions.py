@@ -46,7 +46,7 @@ def diversify(fields: Mapping[str, Any]) -> dict[str, Any]:
     names.sort(key=lambda name: (-about.get(name, 0), name))
     texts = [own_question(name, MIDDLE, rising=usual[name] > 0) for name in names[: fields["count"]]]
     texts = texts or [own_question(next(iter(usual)), MIDDLE, rising=True)]
-    questions = [{"seed": seeds[place % len(seeds)]["id"], "text": text} for place, text in enumerate(texts)]
+    questions = [{**_stated(text), "seed": seeds[place % len(seeds)]["id"]} for place, text in enumerate(texts)]
     return {"reasoning": "Named measures that no question speaks of yet.", "questions": questions}
 
 
@@ -55,7 +55,15 @@ def elaborate(fields: Mapping[str, Any]) -> dict[str, Any]:
     usual = directions(fields)
     names = meant(fields, fields["sub_dimension"]["name"], fields["question"]["text"])[:MEASURES_EACH]
     texts = [own_question(name, point, rising=usual[name] >= 0) for name in names for point in POINTS]
-    return {"reasoning": "Cut the measures that it speaks of at several points.", "questions": texts[: fields["most"]]}
+    return {
+        "reasoning": "Cut the measures that it speaks of at several points.",
+        "questions": [_stated(text) for text in texts[: fields["most"]]],
+    }
+
+
+def _stated(text: str) -> dict[str, str]:
+    """Return a question with its answers where its measure is undefined and where the text is broken."""
+    return {"text": text, "absent": "n/a", "broken": "no"}
 
 
 def judge_questions(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,6 +72,8 @@ def judge_questions(fields: Mapping[str, Any]) -> dict[str, Any]:
         {
             "question": question["id"],
             "reasoning": "Measured texts give no reason against it.",
+            "absent": "n/a",
+            "broken": "no",
             "yes_means": "better",
             "about": fields["aspect"]["name"],
             "style": "fine",

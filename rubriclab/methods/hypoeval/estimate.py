@@ -75,7 +75,7 @@ def _concatenated(examples: Sequence[Example], assignment: Assignment, selected:
 
 def _redundancy(hypotheses: int, assignment: Assignment, settings: HypoEvalSettings) -> Estimate:
     """Return one call about the whole bank, or one for each pair."""
-    if settings.redundancy == "off" or hypotheses < 2:
+    if settings.redundancy == "off" or settings.sources == "prior knowledge":
         return Estimate()
     bank = [_typical(assignment).model_copy(update={"id": f"h{place:02d}"}) for place in range(hypotheses)]
     if settings.redundancy == "every_pair":

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,9 +21,9 @@ from rubriclab.data.example import Example
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
-from rubriclab.methods.hypoeval.bandit import is_wrong, utility, wrong_needed
+from rubriclab.methods.hypoeval.bandit import is_wrong, tolerance, utility, wrong_needed
 from rubriclab.methods.hypoeval.bank import Bank
-from rubriclab.methods.hypoeval.propose import Material, propose, refine
+from rubriclab.methods.hypoeval.propose import Material, Miss, propose, refine
 from rubriclab.methods.hypoeval.rate import rate
 from rubriclab.methods.hypoeval.ratings import RatingTable
 from rubriclab.methods.hypoeval.selection import hopeless, predictions, reselected, select
@@ -116,7 +116,8 @@ class _Study:
 
     async def remove_redundant(self) -> None:
         """Take out hypotheses that say what a better one says, and cut the bank to its size."""
-        if self.settings.redundancy != "off":
+        # Prior knowledge comes in one reply, which was told not to repeat itself.
+        if self.settings.redundancy != "off" and self.settings.sources != "prior knowledge":
             for bank in self._banks():
                 most = 2 if self.settings.redundancy == "every_pair" else MOST_SHOWN
                 out = await redundant(bank, "hypothesis", self.assignment, self.judge, most_shown=most)
@@ -197,16 +198,18 @@ class _Study:
         first = self.order[: settings.initial_examples]
         await self._propose(settings.initial_hypotheses, Material(first, self.findings), visit=first)
         self.bank.trim(settings.bank_size, len(first))
-        wrong: list[Example] = []
+        wrong: dict[str, tuple[Example, Miss]] = {}
         for step in range(len(first) + 1, total + 1):
             example = self.order[step - 1]
             top = self.bank.top(settings.k, step - 1)
             await self._visit(top, [example], step)
-            if self._is_hard(example, top, step):
-                wrong.append(example)
+            miss = self._miss(example, top)
+            if miss.missed >= max(1, wrong_needed(len(top), step, total, settings.wrong_share)):
+                wrong[example.id] = (example, miss)
             if len(wrong) >= settings.wrong_bank:
-                await self._propose_from_wrong(tuple(wrong), step)
-                wrong = []
+                misses = {name: miss for name, (_, miss) in wrong.items()}
+                await self._propose_from_wrong(tuple(example for example, _ in wrong.values()), misses, step)
+                wrong = {}
             self.say(f"{step} of {total} labelled texts seen, {len(self.bank.alive)} hypotheses", 0.5 * step / total)
 
     async def _propose(self, count: int, material: Material, visit: Sequence[Example] = ()) -> None:
@@ -215,13 +218,13 @@ class _Study:
             self.failures.append(failure)
         await self._visit(self.bank.add(proposed), visit, len(visit))
 
-    async def _propose_from_wrong(self, wrong: tuple[Example, ...], step: int) -> None:
-        settings = self.settings
-        new, failure = await propose(settings.new_hypotheses, Material(wrong), self.assignment, self.generator)
+    async def _propose_from_wrong(self, wrong: tuple[Example, ...], misses: Mapping[str, Miss], step: int) -> None:
+        settings, material = self.settings, Material(wrong, misses=misses)
+        new, failure = await propose(settings.new_hypotheses, material, self.assignment, self.generator)
         if failure:
             self.failures.append(failure)
             return
-        turns = (Material(wrong), Material(findings=self.findings))
+        turns = (material, Material(findings=self.findings))
         new = await self._refined(new, turns if settings.refine_first == "labels" else turns[::-1])
         await self._visit(self.bank.add(new), wrong, step)
         self.bank.trim(settings.bank_size, step)
@@ -251,11 +254,13 @@ class _Study:
                 gain = None if rating is None else utility(rating, self.labels[example.id], self.assignment.scale)
                 self.bank.visit(criterion.id, gain, step)
 
-    def _is_hard(self, example: Example, top: Sequence[Criterion], step: int) -> bool:
-        ratings = [self.ratings.get(criterion.id, example.id).score for criterion in top]
-        label, scale = self.labels[example.id], self.assignment.scale
-        wrong = sum(r is not None and is_wrong(r, label, self.settings.theta, scale) for r in ratings)
-        return wrong >= max(1, wrong_needed(len(top), step, len(self.order), self.settings.wrong_share))
+    def _miss(self, example: Example, top: Sequence[Criterion]) -> Miss:
+        """Return how many of the `top` hypotheses missed the text's label."""
+        scores = [self.ratings.get(criterion.id, example.id).score for criterion in top]
+        given = [score for score in scores if score is not None]
+        label, scale, theta = self.labels[example.id], self.assignment.scale, self.settings.theta
+        missed = sum(is_wrong(score, label, theta, scale) for score in given)
+        return Miss(missed, len(given), tolerance(theta, scale))
 
     def _is_literature(self, criterion: Criterion) -> bool:
         return criterion.evidence.origin == "literature"
