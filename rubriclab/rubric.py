@@ -320,6 +320,7 @@ class Effort(Frozen):
         prompt_tokens, completion_tokens: as the provider counts them.
         cost_usd: `None` where the price is not known.
         seconds: wall-clock time.
+        stages: replies, asked for or cached, by the template of their prompt.
     """
 
     asked: int = 0
@@ -330,6 +331,7 @@ class Effort(Frozen):
     completion_tokens: int = 0
     cost_usd: float | None = 0.0
     seconds: float = 0.0
+    stages: Mapping[str, int] = Field(default_factory=dict)
 
 
 def rounded(value: float | None) -> float | None:

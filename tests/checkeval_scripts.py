@@ -89,7 +89,14 @@ def answers(prompt: Prompt[Any], of: AnswerOf = by_lot) -> dict[str, Any]:
 
 def verdict(name: str, **fields: str) -> dict[str, str]:
     """Return a verdict with nothing to find fault with, except for `fields`."""
-    sound = {"reasoning": "Fits.", "absent": "n/a", "broken": "no", "yes_means": "better", "about": ASPECT, "style": "fine"}
+    sound = {
+        "reasoning": "Fits.",
+        "absent": "n/a",
+        "broken": "no",
+        "yes_means": "better",
+        "about": ASPECT,
+        "style": "fine",
+    }
     return {"question": name, **sound, **fields}
 
 
@@ -130,7 +137,10 @@ class Scripted:
     @staticmethod
     def _elaborate(prompt: Prompt[Any]) -> Said:
         name, count = prompt.fields["question"]["id"], prompt.fields["fewest"]
-        return {"reasoning": "Parts.", "questions": [stated(wording(f"{name} point {number}")) for number in range(count)]}
+        return {
+            "reasoning": "Parts.",
+            "questions": [stated(wording(f"{name} point {number}")) for number in range(count)],
+        }
 
 
 def scripted(**replaced: Callable[[Prompt[Any]], Said]) -> FakeJudge:

@@ -41,7 +41,9 @@ BORNE_OUT, STATED, LENIENCE, ORDERED = 0.7, 0.5, 0.1, 0.4
 # Facts that a sentence comes to at most.
 MOST_FACTS = 3
 
-_LISTED = re.compile(r"^\[([\w.-]+)\] (.+?)(?: \(Here \"no\" is the good answer\.\)| \(absent: [^)]*\))?$", re.MULTILINE)
+_LISTED = re.compile(
+    r"^\[([\w.-]+)\] (.+?)(?: \(Here \"no\" is the good answer\.\)| \(absent: [^)]*\))?$", re.MULTILINE
+)
 _NEW = re.compile(r"Add (\d+) question")
 _FINER = re.compile(r"into (\d+)(?: to (\d+))? finer")
 _FAULT = re.compile(r"repeat|filler|another subject|start afresh", re.IGNORECASE)

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from rubriclab.methods.choose import ChoosingSettings, Weighing
-from rubriclab.methods.replies import Whole
+from rubriclab.methods.replies import Number, Whole
 
 # What the paper does where it differs from what is better founded here: it has no labels, keeps no question of defect
 # polarity, and sets no upper bound on the checklist.
@@ -69,6 +69,10 @@ class CheckEvalSettings(ScoringSettings, ChoosingSettings):
     polarity: Literal["either", "yes"] = "either"
     """Whether the model's filter keeps a question whose "no" is the good answer, and counts it that way round, or takes
     it out (paper)."""
+
+    ends: Number = Field(0.3, ge=0, le=0.5)
+    """Share of the labelled texts at the lower and at the upper end on which generated questions are tried: one that
+    the worst texts earn as often as the best leaves. 0 tries none."""
 
     most_questions: Whole = Field(35, ge=1, le=200)
     """Most questions that are put to texts; the paper's final lists have 20 to 35."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from rubriclab.data.assignment import Assignment
@@ -128,12 +128,11 @@ def _fields(material: Material, assignment: Assignment) -> dict[str, Any]:
             {**assignment.text_fields(example), "score": example.scores[aspect], **_missed(material.misses, example.id)}
             for example in material.examples
         ],
-        "tolerance": next((miss.tolerance for miss in material.misses.values()), None),
     }
 
 
-def _missed(misses: Mapping[str, Miss], name: str) -> dict[str, int]:
-    return {"missed": misses[name].missed, "rated": misses[name].rated} if name in misses else {}
+def _missed(misses: Mapping[str, Miss], name: str) -> dict[str, Any]:
+    return asdict(misses[name]) if name in misses else {}
 
 
 def _longest(count: int) -> int:

@@ -12,10 +12,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rubriclab.methods.grammar import word_set
 from rubriclab.rubric import Level
 
-_WORDS = "no one two three four five six seven eight nine ten eleven twelve"
-_NUMBERS = {word: number for number, word in enumerate(_WORDS.split())}
+_IN_LETTERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBERS = {word: number for number, word in enumerate(_IN_LETTERS)}
 _NUMBER = rf"(?:\d+|{'|'.join(_NUMBERS)})"
 _COUNT = re.compile(
     rf"(?P<bound>at least|at most|up to|more than|over|fewer than|less than|exactly|only)?\s*"
@@ -23,8 +24,10 @@ _COUNT = re.compile(
     rf"(?P<open>\s+or (?:more|fewer|less))?\s+(?P<noun>[a-z]{{3,}})(?P<later> or (?:more|fewer|less))?"
 )
 # Words after a number that name nothing that could be counted.
-_NO_NOUN = frozenset(
-    ["and", "are", "but", "can", "clear", "for", "from", "had", "half", "halves", "has", "have", "into", "its", "more", "not", "one", "only", "other", "part", "parts", "percent", "point", "points", "quarter", "quarters", "such", "than", "that", "the", "their", "them", "then", "there", "they", "thing", "things", "third", "thirds", "this", "those", "time", "times", "two", "very", "was", "way", "were", "what", "when", "which", "who", "with"]
+_NO_NOUN = word_set(
+    "and are but can clear for from had half halves has have into its more not one only other part parts percent point "
+    "points quarter quarters such than that the their them then there they thing things third thirds this those time "
+    "times two very was way were what when which who with"
 )
 # A longer level says more of what is counted than its noun tells.
 MOST_WORDS = 8

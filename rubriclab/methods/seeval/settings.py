@@ -22,6 +22,10 @@ class SEEvalSettings(OverallSettings):
     """Explanations elicited: the first at temperature 0 (the paper's only one), the others sampled. The one whose
     scores track the labels best is kept; without labels only the first is elicited."""
 
+    tried: int = Field(10, ge=0, le=1000)
+    """Labelled texts, in whole groups, that all explanations score; the best one there scores the others too, while
+    the rest, which are outdone, cost no more calls. 0 has all of them score all texts."""
+
     elicit_temperature: float = Field(1.0, gt=0, le=2)
     """Sampling temperature of the explanations after the first."""
 
