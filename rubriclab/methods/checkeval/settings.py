@@ -70,9 +70,10 @@ class CheckEvalSettings(ScoringSettings, ChoosingSettings):
     """Whether the model's filter keeps a question whose "no" is the good answer, and counts it that way round, or takes
     it out (paper)."""
 
-    ends: Number = Field(0.3, ge=0, le=0.5)
+    ends: Number = Field(0.4, ge=0, le=0.5)
     """Share of the labelled texts at the lower and at the upper end on which generated questions are tried: one that
-    the worst texts earn as often as the best leaves. 0 tries none."""
+    the worst texts earn as often as the best leaves. 0 tries none. On recorded judgments of 14 sound questions that
+    cost 0.00 to 0.01 of Spearman correlation on other texts."""
 
     most_questions: Whole = Field(35, ge=1, le=200)
     """Most questions that are put to texts; the paper's final lists have 20 to 35."""
