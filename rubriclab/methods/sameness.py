@@ -26,7 +26,7 @@ from rubriclab.rubric import Criterion
 TEMPLATE = "sameness/group"
 
 # Entries in one prompt, at most. Of a larger bank every pair of entries is still shown together in some prompt.
-MOST_SHOWN = 60
+MOST_SHOWN = 100
 
 TOKENS_PER_GROUP = 100
 

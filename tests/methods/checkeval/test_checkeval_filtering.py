@@ -68,14 +68,14 @@ async def test_one_call_per_sub_dimension_shows_all_its_questions():
     _, generator = await run()
     shown = [[each["id"] for each in p.fields["questions"]] for p in of_kind(generator, "filter")]
     assert shown == [["a1", "d1", "a1-e1", "a1-e2"], ["b1", "b2", "b1-e1", "b2-e1"]]
-    assert len(generator.asked) == 2
+    assert len(generator.asked) == 2 + 1
 
 
 async def test_a_question_is_shown_without_what_was_said_of_its_polarity():
     _, generator = await run()
     fields = of_kind(generator, "filter")[0].fields
     assert set(fields) == {"words", "aspect", "scale", "sub_dimension", "questions", "others"}
-    assert fields["questions"][0] == {"id": "a1", "text": wording("a1")}
+    assert fields["questions"][0] == {"id": "a1", "text": wording("a1"), "absent": None, "broken": None}
     assert fields["sub_dimension"] == {"name": "Side 1", "definition": TWO.sub_dimensions[0].definition}
 
 
@@ -153,7 +153,7 @@ async def test_a_question_without_a_verdict_stays():
 
     found, generator = await run(generator=scripted(filter=partly))
     assert reasons(found) == {"a1": "it asks for something trifling: Fits."}
-    assert Counter(p.repair is None for p in generator.asked) == {True: 2, False: 2}
+    assert Counter(p.repair is None for p in generator.asked) == {True: 3, False: 2}
 
 
 @pytest.mark.parametrize("said", ["no", '{"verdicts": []}', JudgeUnavailable("down.")])

@@ -94,7 +94,8 @@ def reasons(learned: Learned) -> dict[str, str]:
 async def test_the_generator_writes_and_filters_and_the_judge_answers():
     _, judge, generator = await run()
     assert {p.name for p in judge.asked} == {"checkeval/answer"}
-    assert {p.name for p in generator.asked} == {"checkeval/diversify", "checkeval/elaborate", "checkeval/filter"}
+    own = {p.name for p in generator.asked}
+    assert own == {"checkeval/diversify", "checkeval/elaborate", "checkeval/filter", "sameness/group"}
 
 
 async def test_one_call_per_sub_dimension_and_text_and_none_twice():
