@@ -13,7 +13,7 @@ import re
 STEM = 4
 
 # After these a "that" with a noun points to something; elsewhere it mostly joins a clause.
-_BEFORE = "about|against|around|at|behind|by|for|from|into|of|on|over|through|to|towards?|under|what|why|with|within"
+_BEFORE = "about|against|around|at|behind|by|for|from|in|into|of|on|over|through|to|towards?|under|what|why|with|within"
 # What a clause begins with after "that", and what "that" or "those" introduce by themselves.
 _NO_NOUN = (
     "a|an|the|any|each|every|no|some|all|both|either|neither|it|they|he|she|we|you|i|its|their|his|her|there|one|many"
@@ -39,8 +39,8 @@ _BACK = (
 )
 # What does so only in a question, which has no sentence before it.
 _UNSAID = (
-    re.compile(rf"\b(?P<what>(?:this|these) (?!(?:{_NO_NOUN})\b)(?P<noun>[a-z][\w'-]*))"),
     re.compile(r"^(?:does|do|did|is|are|was|were|has|have|can|could|will|would) (?P<what>(?:that|those|this|these)\b)"),
+    re.compile(rf"\b(?P<what>(?:this|these) (?!(?:{_NO_NOUN})\b)(?P<noun>[a-z][\w'-]*))"),
     re.compile(rf"\b(?P<what>the (?:new )?(?P<noun>{_SAID_BEFORE})s?)\b(?!{_COORDINATED} (?:{_TOLD_AFTER})\b)(?!-)"),
 )
 

@@ -16,6 +16,7 @@ from rubriclab.methods.checkeval.questions import make_question
 from rubriclab.methods.checkeval.settings import CheckEvalSettings, ScoringSettings
 from rubriclab.methods.estimate import Estimate, estimate_prompt
 from rubriclab.methods.method import Lesson
+from rubriclab.methods.questions import about
 from rubriclab.methods.sameness import MOST_SHOWN, blocks, group_prompt
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part
@@ -78,7 +79,13 @@ def _typical(sub: SubDimension, settings: CheckEvalSettings) -> list[Criterion]:
     sides = [make_question(made, words, sub, sub.questions[0].id, origin="diversified")] * settings.diversified
     for seed in sub.questions:
         sides += [make_question(made, words, sub, seed.id, origin="elaborated")] * settings.elaborated_most
-    return found + sides
+    # The filter states of every question what it presupposes.
+    return [_stated(each) for each in found + sides]
+
+
+def _stated(question: Criterion) -> Criterion:
+    stated = about(question).model_copy(update={"absent": "n/a", "broken": "n/a"})
+    return question.model_copy(update={"question": stated})
 
 
 def _total(prompts: Sequence[Prompt[Any]]) -> Estimate:

@@ -104,7 +104,22 @@ def test_quality_as_a_whole_is_no_rival_of_its_sides():
 
 async def test_without_a_fault_everything_stays():
     found, _ = await run()
-    assert found == Filtered(POOL, ())
+    assert (ids(found), found.dropped, found.notes) == ([each.id for each in POOL], (), ())
+    assert {(about(each).absent, about(each).broken) for each in found.kept} == {("n/a", "no")}
+
+
+async def test_a_generated_question_that_leans_or_that_nonsense_earns_is_dropped_with_the_reason():
+    leaning = question("l1", text="Does it say what that person did?", seed="a1")
+    earned = question("n1", seed="a1", broken="yes")
+    found, generator = await run(
+        (*POOL, leaning, earned), generator=faulting(d1={"broken": "yes"}, a1={"broken": "yes"})
+    )
+    told = reasons(found)
+    assert set(told) == {"l1", "n1", "d1"}
+    assert "'that person' points to something outside" in told["l1"]
+    assert all("would earn its good answer, yes" in told[name] for name in ("n1", "d1"))
+    shown = [each["id"] for p in of_kind(generator, "filter") for each in p.fields["questions"]]
+    assert {"l1", "n1"}.isdisjoint(shown)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +141,7 @@ async def test_a_fault_takes_a_question_out_with_its_reason(fault: dict[str, str
 
 
 async def test_a_question_about_a_fault_is_kept_and_counts_the_other_way_round():
-    found, _ = await run(generator=faulting(d1={"yes_means": "worse"}))
+    found, _ = await run(generator=faulting(d1={"yes_means": "worse", "broken": "yes"}))
     assert found.dropped == ()
     assert {each.id: about(each).better for each in found.kept if about(each).better == "no"} == {"d1": "no"}
 

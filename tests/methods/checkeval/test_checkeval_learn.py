@@ -176,7 +176,7 @@ async def test_answers_that_fail_or_do_not_apply_are_counted_as_such():
 
 
 async def test_a_question_about_a_fault_counts_in_the_matrix_by_what_is_good():
-    generator = scripted(filter=lambda p: verdicts(p, a1_e1={"yes_means": "worse"}))
+    generator = scripted(filter=lambda p: verdicts(p, a1_e1={"yes_means": "worse", "broken": "yes"}))
     judge = scripted(answer=lambda p: answers(p, lambda name, *_: "yes" if name == "a1-e1" else "no"))
     learned, _, _ = await run(judge=judge, generator=generator, filter="model")
     column = learned.matrix[:, learned.candidates.index("a1-e1")]

@@ -84,13 +84,13 @@ async def test_redundancy_is_looked_for_across_the_union():
 
 async def test_the_bank_never_holds_more_than_its_size(monkeypatch):
     study, sizes = _Study, []
-    original = study._is_hard
+    original = study._miss
 
-    def watched(self, text, top, step):
+    def watched(self, text, top):
         sizes.append(len(self.bank.alive))
-        return original(self, text, top, step)
+        return original(self, text, top)
 
-    monkeypatch.setattr(study, "_is_hard", watched)
+    monkeypatch.setattr(study, "_miss", watched)
     for chosen in ({"bank_size": 4}, {"bank_size": 4, "initial_hypotheses": 9}, {"bank_size": 1}):
         learned, _, _ = await run(**chosen)
         assert len(learned.candidates) <= chosen["bank_size"]
