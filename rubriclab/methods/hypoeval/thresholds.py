@@ -45,8 +45,6 @@ class Count:
 def level_fault(descriptions: Sequence[str]) -> str | None:
     """Return what two levels of one hypothesis, given from the lowest to the highest, have against each other."""
     plain = [" ".join(description.lower().split()).rstrip(".") for description in descriptions]
-    if len(set(plain)) < len(plain):
-        return "two levels are worded alike"
     counts = [_counted(description) for description in plain]
     for one, other in itertools.pairwise(counts):
         if one and other and one.noun == other.noun and max(one.low, other.low) < min(one.high, other.high):

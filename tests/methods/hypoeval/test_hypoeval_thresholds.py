@@ -15,7 +15,6 @@ def levels(*descriptions: str) -> list[Level]:
 @pytest.mark.parametrize(
     ("descriptions", "told"),
     [
-        (["Few names.", "few names", "Many names."], "two levels are worded alike"),
         (["at most two names", "one to three names", "more than three names"], "overlap in the number of names"),
         (["no names", "three names", "two names"], "neither rises nor falls"),
     ],
