@@ -118,8 +118,11 @@ def test_reading_a_store_that_may_be_written_changes_and_leaves_nothing(folder: 
 
 def test_an_old_schema_is_an_error_only_where_it_cannot_be_brought_up_to_date(folder: Path) -> None:
     with sqlite3.connect(folder / "store.db") as connection:
-        connection.executescript(f"UPDATE {VERSION_TABLE} SET version_num = '0003'; DROP TABLE leases;")
+        connection.executescript(
+            f"UPDATE {VERSION_TABLE} SET version_num = '0003'; DROP TABLE leases; DROP TABLE confirmations;"
+        )
         connection.execute("ALTER TABLE answers DROP COLUMN reply_digest")
+        connection.execute("ALTER TABLE versions DROP COLUMN origin")
     connection.close()
     close_to_writing(folder, "both")
     (error,) = as_a_user(folder, "read")
