@@ -130,7 +130,8 @@ def test_an_old_schema_is_an_error_only_where_it_cannot_be_brought_up_to_date(fo
     assert "may only be read. Open it once where it can be written" in error
     folder.chmod(0o700)
     (folder / "store.db").chmod(0o600)
-    assert as_a_user(folder, "read")[0] == FOUND
+    names, ref, _, answer = as_a_user(folder, "read")[0]  # the record digest of this version covers a dropped column
+    assert [names, ref, answer] == [FOUND[0], FOUND[1], FOUND[3]]
 
 
 def test_a_role_that_may_only_select_reads_on_postgresql(schema: str) -> None:
