@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
-from rubriclab.methods.questions import by_trait, is_seed
+from rubriclab.methods.questions import by_trait, is_handwritten, is_seed
 from rubriclab.methods.replies import Number, Whole
 from rubriclab.methods.tracking import correlations
 from rubriclab.rubric import DIGITS, Criterion
@@ -198,7 +198,7 @@ def _unearned(questions: Sequence[Criterion], sheet: Sheet, settings: ChoosingSe
     for column, question in enumerate(questions):
         low, high = (sheet.good[rows, column] for rows in (worst, best))
         low, high = low[~np.isnan(low)], high[~np.isnan(high)]
-        if is_seed(question) or min(len(low), len(high)) < FEWEST_RARE or low.mean() < high.mean():
+        if is_handwritten(question) or min(len(low), len(high)) < FEWEST_RARE or low.mean() < high.mean():
             continue
         found[column] = (
             f"the worst texts earn it as often as the best: {low.sum():g} of the {len(low)} rated lowest, "

@@ -25,6 +25,9 @@ MIDDLE = 50
 # Measures that the finer questions of one seed are about.
 MEASURES_EACH = 2
 
+# What is answered where a measure is undefined, and of a broken text.
+_PRESUPPOSED = {"absent": "n/a", "broken": "no"}
+
 _BY_TITLE = {entry.title: entry for entry in CATALOGUE}
 
 # What a question asks for that is no good sign, and the words around it that turn it into one.
@@ -61,7 +64,7 @@ def diversify(fields: Mapping[str, Any]) -> dict[str, Any]:
     names.sort(key=lambda name: (-about.get(name, 0), name))
     texts = [own_question(name, MIDDLE, rising=usual[name] > 0) for name in names[: fields["count"]]]
     texts = texts or [own_question(next(iter(usual)), MIDDLE, rising=True)]
-    questions = [{**_stated(text), "seed": seeds[place % len(seeds)]["id"]} for place, text in enumerate(texts)]
+    questions = [{**_stated(text, fields), "seed": seeds[place % len(seeds)]["id"]} for place, text in enumerate(texts)]
     return {"reasoning": "Named measures that no question speaks of yet.", "questions": questions}
 
 
@@ -72,13 +75,13 @@ def elaborate(fields: Mapping[str, Any]) -> dict[str, Any]:
     texts = [own_question(name, point, rising=usual[name] >= 0) for name in names for point in POINTS]
     return {
         "reasoning": "Cut the measures that it speaks of at several points.",
-        "questions": [_stated(text) for text in texts[: fields["most"]]],
+        "questions": [_stated(text, fields) for text in texts[: fields["most"]]],
     }
 
 
-def _stated(text: str) -> dict[str, str]:
-    """Return a question with its answers where its measure is undefined and where the text is broken."""
-    return {"text": text, "absent": "n/a", "broken": "no"}
+def _stated(text: str, fields: Mapping[str, Any]) -> dict[str, str]:
+    """Return a question, if asked for with its answers where its measure is undefined and where the text is broken."""
+    return {"text": text, **(_PRESUPPOSED if fields["self_contained"] else {})}
 
 
 def judge_questions(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,8 +90,7 @@ def judge_questions(fields: Mapping[str, Any]) -> dict[str, Any]:
         {
             "question": question["id"],
             "reasoning": "Measured texts give no reason against it.",
-            "absent": "n/a",
-            "broken": "no",
+            **(_PRESUPPOSED if fields["self_contained"] else {}),
             "yes_means": "better",
             "about": fields["aspect"]["name"],
             "style": "fine",

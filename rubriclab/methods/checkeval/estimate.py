@@ -36,7 +36,7 @@ def learning_at_most(lesson: Lesson, settings: CheckEvalSettings) -> tuple[Estim
     writing = [seeds_prompt(assignment)] if settings.seeds == "prior knowledge" else []
     generator = _total([*writing, *_augmenting(checklist, assignment, settings)])
     if settings.asks_model:
-        generator += _filtering(checklist, pool, assignment)
+        generator += _filtering(checklist, pool, assignment, settings)
     kept = preferred(pool)[: settings.most_questions]
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
     judge = Estimate()
@@ -55,18 +55,19 @@ def _augmenting(checklist: Checklist, assignment: Assignment, settings: CheckEva
     prompts: list[Prompt[Any]] = []
     for sub in checklist.sub_dimensions:
         if settings.diversified:
-            prompts.append(diversify_prompt(sub, assignment, settings.diversified))
+            prompts.append(diversify_prompt(sub, assignment, settings))
         if settings.elaborated_most:
-            fewest, most = settings.elaborated_fewest, settings.elaborated_most
-            prompts += [elaborate_prompt(sub, seed, assignment, fewest, most) for seed in sub.questions]
+            prompts += [elaborate_prompt(sub, seed, assignment, settings) for seed in sub.questions]
     return prompts
 
 
-def _filtering(checklist: Checklist, pool: Sequence[Criterion], assignment: Assignment) -> Estimate:
+def _filtering(
+    checklist: Checklist, pool: Sequence[Criterion], assignment: Assignment, settings: CheckEvalSettings
+) -> Estimate:
     """Return one call per sub-dimension for verdicts, and one about the whole pool for what repeats."""
     others = other_aspects(checklist, assignment)
     groups = ((sub, [each for each in pool if each.trait == sub.name]) for sub in checklist.sub_dimensions)
-    verdicts = [filter_prompt(sub, group, others, assignment) for sub, group in groups]
+    verdicts = [filter_prompt(sub, group, others, assignment, settings) for sub, group in groups]
     comparisons = [group_prompt(block, "question", assignment) for block in blocks(pool, MOST_SHOWN)]
     return _total([*verdicts, *comparisons])
 
@@ -79,7 +80,7 @@ def _typical(sub: SubDimension, settings: CheckEvalSettings) -> list[Criterion]:
     for seed in sub.questions:
         sides += [make_question(made, words, sub, seed.id, origin="elaborated")] * settings.elaborated_most
     # The filter states of every question what it presupposes.
-    return [_stated(each) for each in found + sides]
+    return [_stated(each) for each in found + sides] if settings.self_contained else found + sides
 
 
 def _stated(question: Criterion) -> Criterion:

@@ -37,7 +37,12 @@ def make_question(
     )
 
 
-def payload(criterion: Criterion) -> dict[str, str | None]:
-    """Return what is shown of a question: not which answer is better, since that would suggest one."""
+def payload(criterion: Criterion, *, presupposed: bool = True) -> dict[str, str | None]:
+    """Return what is shown of a question: not which answer is better, since that would suggest one.
+
+    Args:
+        presupposed: whether the answers are shown that are stated for what is absent and for a broken text.
+    """
     stated = about(criterion)
-    return {"id": criterion.id, "text": criterion.statement, "absent": stated.absent, "broken": stated.broken}
+    absent, broken = (stated.absent, stated.broken) if presupposed else (None, None)
+    return {"id": criterion.id, "text": criterion.statement, "absent": absent, "broken": broken}

@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic.json_schema import SkipJsonSchema
 
 from rubriclab.data.aspect import Words
 from rubriclab.methods.replies import bare_id, sound_entries
@@ -53,29 +62,48 @@ AskedId = Annotated[str, BeforeValidator(_as_asked)]
 Readable = Annotated[YesNo, BeforeValidator(_readable)]
 
 
-class FinerQuestion(BaseModel):
-    """A new question, with the answers where the thing asked about is absent and where the text is broken."""
+# An answer that is not asked for: left out of the form, and ignored where a reply gives it.
+NotAsked = Annotated[YesNo | None, BeforeValidator(lambda _: None), SkipJsonSchema()]
+
+
+def _seed_shown(value: str, info: ValidationInfo) -> str:
+    if info.context and value not in (ids := asked_ids(info.context)):
+        raise ValueError(f"one of {', '.join(ids)} was expected; got {value!r:.60}")
+    return value
+
+
+SeedId = Annotated[AskedId, AfterValidator(_seed_shown)]
+
+
+class PlainQuestion(BaseModel):
+    """A new question, of which nothing is stated but its wording."""
 
     text: Words
+    absent: NotAsked = None
+    broken: NotAsked = None
+
+
+class FinerQuestion(PlainQuestion):
+    """A new question, with the answers where the thing asked about is absent and where the text is broken."""
+
     absent: Readable
     broken: Readable
 
 
-class Elaboration(BaseModel):
+class PlainElaboration(BaseModel):
     """Finer questions made from one seed."""
 
     reasoning: str
-    questions: list[FinerQuestion]
+    questions: Sequence[PlainQuestion]
 
     @model_validator(mode="after")
     def _enough(self, info: ValidationInfo) -> Self:
         _must_hold(self.questions, info.context["fewest"] if info.context else 1)
-        _must_be_sound(self.questions)
         return self
 
 
-class ShortElaboration(Elaboration):
-    """Finer questions made from one seed, be it only one, whatever is wrong with them."""
+class ShortPlainElaboration(PlainElaboration):
+    """Finer questions made from one seed, be it only one."""
 
     @model_validator(mode="after")
     def _enough(self, _info: ValidationInfo) -> Self:
@@ -83,34 +111,40 @@ class ShortElaboration(Elaboration):
         return self
 
 
-class NewQuestion(FinerQuestion):
-    """A new question about another side of a sub-dimension, and the seed that it stands closest to."""
+class Elaboration(PlainElaboration):
+    """Finer questions made from one seed, each self-contained."""
 
-    seed: AskedId
-
-    @field_validator("seed")
-    @classmethod
-    def _a_seed(cls, value: str, info: ValidationInfo) -> str:
-        if info.context and value not in (ids := asked_ids(info.context)):
-            raise ValueError(f"one of {', '.join(ids)} was expected; got {value!r:.60}")
-        return value
-
-
-class Diversification(BaseModel):
-    """Questions about other sides of a sub-dimension."""
-
-    reasoning: str
-    questions: list[NewQuestion]
+    questions: Sequence[FinerQuestion]
 
     @model_validator(mode="after")
-    def _some(self) -> Self:
-        _must_hold(self.questions, 1)
+    def _sound(self) -> Self:
         _must_be_sound(self.questions)
         return self
 
 
-class AnyDiversification(Diversification):
-    """Questions about other sides of a sub-dimension, whatever is wrong with them."""
+class ShortElaboration(ShortPlainElaboration):
+    """Finer questions made from one seed, be it only one, whatever is wrong with them."""
+
+    questions: Sequence[FinerQuestion]
+
+
+class PlainNewQuestion(PlainQuestion):
+    """A new question about another side of a sub-dimension, and the seed that it is closest to."""
+
+    seed: SeedId
+
+
+class NewQuestion(FinerQuestion):
+    """A new question about another side, with the answers where what it asks about is absent or the text is broken."""
+
+    seed: SeedId
+
+
+class PlainDiversification(BaseModel):
+    """Questions about other sides of a sub-dimension."""
+
+    reasoning: str
+    questions: Sequence[PlainNewQuestion]
 
     @model_validator(mode="after")
     def _some(self) -> Self:
@@ -118,13 +152,34 @@ class AnyDiversification(Diversification):
         return self
 
 
-class Verdict(BaseModel):
+class AnyDiversification(BaseModel):
+    """Questions about other sides of a sub-dimension, whatever is wrong with them."""
+
+    reasoning: str
+    questions: Sequence[NewQuestion]
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        _must_hold(self.questions, 1)
+        return self
+
+
+class Diversification(AnyDiversification):
+    """Questions about other sides of a sub-dimension, each self-contained."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        _must_be_sound(self.questions)
+        return self
+
+
+class PlainVerdict(BaseModel):
     """What a reader of the checklist makes of one question."""
 
     question: AskedId
     reasoning: str
-    absent: Readable
-    broken: Readable
+    absent: NotAsked = None
+    broken: NotAsked = None
     yes_means: Annotated[Literal["better", "worse", "neither"], BeforeValidator(_plain)]
     about: str
     style: Annotated[Literal["fine", "exaggerated", "trifling", "several things"], BeforeValidator(_plain)]
@@ -141,10 +196,17 @@ class Verdict(BaseModel):
         return str(found[0])
 
 
-class Verdicts(BaseModel):
+class Verdict(PlainVerdict):
+    """A verdict that also says what the question presupposes."""
+
+    absent: Readable
+    broken: Readable
+
+
+class PlainVerdicts(BaseModel):
     """One verdict on each question, no more and no fewer."""
 
-    verdicts: list[Verdict]
+    verdicts: Sequence[PlainVerdict]
 
     @model_validator(mode="after")
     def _whole(self, info: ValidationInfo) -> Self:
@@ -152,17 +214,34 @@ class Verdicts(BaseModel):
         return self
 
 
-class SoundVerdicts(Verdicts):
+class SoundPlainVerdicts(PlainVerdicts):
     """The verdicts that can be used."""
 
     @field_validator("verdicts", mode="before")
     @classmethod
-    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[Verdict]:
-        return _sound(items, Verdict, info)
+    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[PlainVerdict]:
+        return _sound(items, PlainVerdict, info)
 
     @model_validator(mode="after")
     def _whole(self, _info: ValidationInfo) -> Self:
         return self
+
+
+class Verdicts(PlainVerdicts):
+    """One verdict on each question with what it presupposes, no more and no fewer."""
+
+    verdicts: Sequence[Verdict]
+
+
+class SoundVerdicts(SoundPlainVerdicts):
+    """The verdicts that can be used, with what the questions presuppose."""
+
+    verdicts: Sequence[Verdict]
+
+    @field_validator("verdicts", mode="before")
+    @classmethod
+    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[PlainVerdict]:
+        return list(_sound(items, Verdict, info))
 
 
 class NamedAnswer(BaseModel):
@@ -255,7 +334,7 @@ class WrittenSeeds(BaseModel):
         return self
 
 
-S = TypeVar("S", Verdict, NamedAnswer, BareAnswer)
+S = TypeVar("S", PlainVerdict, Verdict, NamedAnswer, BareAnswer)
 
 
 def fault(text: str, broken: YesNo | None, better: str = "yes") -> str | None:
@@ -280,7 +359,7 @@ def _must_hold(questions: Sequence[Any], fewest: int) -> None:
         raise ValueError(f"expected at least {fewest} of them, got {len(questions)}")
 
 
-def _must_name(items: list[S], info: ValidationInfo) -> None:
+def _must_name(items: Sequence[S], info: ValidationInfo) -> None:
     if info.context:
         expected, got = asked_ids(info.context), [item.question for item in items]
         if sorted(got) != sorted(expected):

@@ -12,7 +12,8 @@ from rubriclab.methods.replies import Number, Whole
 
 # Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: 3 to 5 seeds, one or two in each sub-dimension, become
 # lists of 20 to 35 questions, on average 2 other sides and 4 finer questions for each seed. The model alone filters.
-# Answers are yes or no without a reason. No question asks for a defect, and no label is used.
+# Answers are yes or no without a reason. No question asks for a defect; none has to be self-contained, or to state what
+# it presupposes. No label is used.
 PRESETS: Presets = {
     "paper": {
         "seeds": "checklist",
@@ -21,6 +22,7 @@ PRESETS: Presets = {
         "elaborated_fewest": 3,
         "elaborated_most": 10,
         "filter": "model",
+        "self_contained": False,
         "polarity": "yes",
         "ends": 0,
         "most_questions": 35,
@@ -87,6 +89,11 @@ class CheckEvalSettings(ScoringSettings, ChoosingSettings):
 
     elaborated_most: Whole = Field(10, ge=0, le=30)
     """Most finer questions per seed; 0 asks for none."""
+
+    self_contained: bool = True
+    """Whether generated questions must be understood without the others, must not be earned by a text that is empty or
+    makes no sense, and state the answer for such a text and for one that lacks what they ask about. One that fails this
+    after one repair leaves. The paper has no such rule."""
 
     filter: Literal["model and labels", "model", "labels", "off"] = "model and labels"
     """Who takes questions out: the model that wrote them (paper), the training labels, both in turn, or nobody. Without

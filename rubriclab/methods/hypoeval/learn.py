@@ -28,6 +28,7 @@ from rubriclab.methods.hypoeval.rate import rate
 from rubriclab.methods.hypoeval.ratings import RatingTable
 from rubriclab.methods.hypoeval.selection import hopeless, predictions, reselected, select
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.hypoeval.soundness import faults
 from rubriclab.methods.hypoeval.union import final_bank
 from rubriclab.methods.method import Learned, Lesson, Progress, silent
 from rubriclab.methods.sameness import MOST_SHOWN, redundant
@@ -102,6 +103,7 @@ class _Study:
         self.ratings = RatingTable(self.assignment, self.judge, self.settings.ask)
         self.labels = {example.id: example.scores[self.assignment.aspect.name] for example in self.order}
         self.failures: list[str] = []
+        self.notes: list[str] = []
 
     async def propose_all(self) -> None:
         """Fill the bank from the sources that the settings name."""
@@ -171,7 +173,8 @@ class _Study:
         scores = await self._scores(kept, matrix, candidates)
         groups = [example.group for example in self.order]
         ratings = self.ratings.rows(candidates, ids)
-        return Learned(part, ids, candidates, ratings, scores, reselected(matrix, labels, groups, self.settings))
+        chosen_anew = reselected(matrix, labels, groups, self.settings)
+        return Learned(part, ids, candidates, ratings, scores, chosen_anew, notes=tuple(self.notes))
 
     def _chosen(self, candidates: tuple[str, ...], matrix: FloatArray, labels: FloatArray) -> tuple[str, ...]:
         """Return the candidates that are kept; without labels the first in the generator's order of importance."""
@@ -215,22 +218,37 @@ class _Study:
             self.say(f"{step} of {total} labelled texts seen, {len(self.bank.alive)} hypotheses", 0.5 * step / total)
 
     async def _propose(self, count: int, material: Material, visit: Sequence[Example] = ()) -> None:
-        proposed, failure = await propose(count, material, self.assignment, self.generator)
+        await self._visit(self._taken_in(await self._proposed(count, material)), visit, len(visit))
+
+    async def _proposed(self, count: int, material: Material) -> tuple[Criterion, ...]:
+        strict = self.settings.self_contained
+        new, failure = await propose(count, material, self.assignment, self.generator, self_contained=strict)
         if failure:
             self.failures.append(failure)
-        await self._visit(self.bank.add(proposed), visit, len(visit))
+        return new
+
+    def _taken_in(self, new: Sequence[Criterion]) -> tuple[Criterion, ...]:
+        """Return the new hypotheses as the bank holds them; faulty ones leave at once, unless there is no other."""
+        added = self.bank.add(new)
+        found = faults(added) if self.settings.self_contained else {}
+        wrong = {added[place].id: reason for place, reason in found.items()}
+        if len(wrong) == len(self.bank.alive):
+            self.notes += [f"{name} is kept though faulty: {reason}" for name, reason in wrong.items()]
+            return added
+        for name, reason in wrong.items():
+            self.bank.drop(name, f"faulty, also after one repair: {reason}")
+        return tuple(criterion for criterion in added if criterion.id not in wrong)
 
     async def _propose_from_wrong(
         self, wrong: tuple[Example, ...], misses: Mapping[str, Miss], top: Sequence[Criterion], step: int
     ) -> None:
         settings, material = self.settings, Material(wrong, misses=misses)
-        new, failure = await propose(settings.new_hypotheses, material, self.assignment, self.generator)
-        if failure:
-            self.failures.append(failure)
+        new = await self._proposed(settings.new_hypotheses, material)
+        if not new:
             return
         turns = (material, Material(findings=self.findings))
         new = await self._refined(new, turns if settings.refine_first == "labels" else turns[::-1])
-        added = self.bank.add(new)
+        added = self._taken_in(new)
         await self._visit(added, wrong, step)
         if settings.pool == "top and new":
             self.bank.keep_only((*top, *added))
@@ -241,7 +259,8 @@ class _Study:
         for number in range(self.settings.refine_rounds):
             material, before = materials[number % len(materials)], new
             if material.examples or material.findings:
-                new = await refine(before, material, self.assignment, self.generator)
+                strict = self.settings.self_contained
+                new = await refine(before, material, self.assignment, self.generator, self_contained=strict)
             unchanged = unchanged + 1 if new is before else 0
             if unchanged == len(materials):  # every further round would ask one of the same questions again
                 break

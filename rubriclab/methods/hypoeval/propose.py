@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from rubriclab.data.assignment import Assignment
@@ -57,12 +57,17 @@ class Material:
 
 
 async def propose(
-    count: int, material: Material, assignment: Assignment, generator: Judge
+    count: int, material: Material, assignment: Assignment, generator: Judge, *, self_contained: bool = True
 ) -> tuple[tuple[Criterion, ...], str | None]:
-    """Return up to `count` hypotheses without ids, and `None`; or none and the reason why there are none."""
+    """Return up to `count` hypotheses without ids, and `None`; or none and the reason why there are none.
+
+    Args:
+        self_contained: whether a reply with a faulty hypothesis is sent back once.
+    """
     reason = None
     for sample in range(SAMPLES):
-        answer = await ask(generator, propose_prompt(count, material, assignment, sample), salvage=AnyProposal)
+        prompt = replace(propose_prompt(count, material, assignment, self_contained=self_contained), sample=sample)
+        answer = await ask(generator, prompt, salvage=AnyProposal)
         if answer.value:
             evidence = material.evidence()
             return tuple(_criterion(h, evidence) for h in answer.value.hypotheses[:count]), None
@@ -72,19 +77,32 @@ async def propose(
     return (), reason
 
 
-def propose_prompt(count: int, material: Material, assignment: Assignment, sample: int = 0) -> Prompt[Proposal]:
+def propose_prompt(
+    count: int, material: Material, assignment: Assignment, *, self_contained: bool = True
+) -> Prompt[Any]:
     """Return the prompt for `count` hypotheses from `material`."""
     fields = {**_fields(material, assignment), "count": count}
-    return Prompt("hypoeval/propose", fields, Proposal, max_tokens=_longest(count), sample=sample)
+    form = Proposal if self_contained else AnyProposal
+    return Prompt("hypoeval/propose", fields, form, max_tokens=_longest(count))
 
 
 async def refine(
-    hypotheses: tuple[Criterion, ...], material: Material, assignment: Assignment, generator: Judge
+    hypotheses: tuple[Criterion, ...],
+    material: Material,
+    assignment: Assignment,
+    generator: Judge,
+    *,
+    self_contained: bool = True,
 ) -> tuple[Criterion, ...]:
-    """Return the hypotheses reworded in the light of `material`; unchanged if no usable reply came."""
+    """Return the hypotheses reworded in the light of `material`; unchanged if no usable reply came.
+
+    Args:
+        self_contained: whether a reply with a faulty hypothesis is sent back once.
+    """
     payload = [_payload(hypothesis) for hypothesis in hypotheses]
     fields = {**_fields(material, assignment), "hypotheses": payload}
-    prompt = Prompt("hypoeval/refine", fields, Proposal, max_tokens=_longest(len(hypotheses)))
+    form = Proposal if self_contained else AnyProposal
+    prompt: Prompt[Any] = Prompt("hypoeval/refine", fields, form, max_tokens=_longest(len(hypotheses)))
     answer = await ask(generator, prompt, salvage=AnyProposal)
     if (
         answer.value is None

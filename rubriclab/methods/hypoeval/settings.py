@@ -26,6 +26,7 @@ PAPER: Mapping[str, Any] = {
     "selected": 5,
     "positive_only": False,
     "sources": "labels and literature",
+    "self_contained": False,
     "ask": "separately",
     "bonus": "when_visited",
     "pool": "top and new",
@@ -99,6 +100,10 @@ class HypoEvalSettings(BaseModel):
     sources: Literal["labels and literature", "labels", "literature", "prior knowledge"] = "labels and literature"
     """What hypotheses are proposed from. The last three are the paper's ablations (tables 3 and 7); the last two of
     them do without labelled texts, and then keep the first ones in the generator's order of importance."""
+
+    self_contained: bool = True
+    """Whether a proposed hypothesis must be understood without the others, and contradict neither itself nor an earlier
+    one in what it counts. One that fails this after one repair leaves. Paper and published code have no such rule."""
 
     ask: Ask = "separately"
     """One call per criterion and text; one call per text for all criteria; or, the paper's single-criterion ablation,

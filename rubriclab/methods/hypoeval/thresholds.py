@@ -11,9 +11,9 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from rubriclab.methods.grammar import word_set
-from rubriclab.rubric import Level
 
 _IN_LETTERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBERS = {word: number for number, word in enumerate(_IN_LETTERS)}
@@ -31,6 +31,13 @@ _NO_NOUN = word_set(
 )
 # A longer level says more of what is counted than its noun tells.
 MOST_WORDS = 8
+
+
+class Described(Protocol):
+    """One level of a hypothesis."""
+
+    @property
+    def description(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,7 @@ def level_fault(descriptions: Sequence[str]) -> str | None:
     return None
 
 
-def threshold_conflict(mine: Sequence[Level], theirs: Sequence[Level]) -> str | None:
+def threshold_conflict(mine: Sequence[Described], theirs: Sequence[Described]) -> str | None:
     """Return the threshold by which two hypotheses give the same count of the same thing opposite ends of the scale."""
     ends = [(_counted(levels[0].description), _counted(levels[-1].description)) for levels in (mine, theirs)]
     (low, high), (other_low, other_high) = ends
