@@ -19,8 +19,13 @@ def about(criterion: Criterion) -> Question:
 
 
 def is_seed(criterion: Criterion) -> bool:
-    """Return whether a person wrote the question."""
+    """Return whether learning started from the question, whoever wrote it."""
     return about(criterion).origin == "seed"
+
+
+def is_handwritten(criterion: Criterion) -> bool:
+    """Return whether a person wrote the question; a generator may write seeds too."""
+    return is_seed(criterion) and criterion.evidence.origin != "prior knowledge"
 
 
 def by_trait(questions: Sequence[Criterion]) -> dict[str, list[Criterion]]:

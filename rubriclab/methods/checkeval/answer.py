@@ -70,17 +70,17 @@ def answer_prompts(
         dimensions: what is meant by the sub-dimensions that the questions' traits name.
     """
     pieces = parts(example.output, settings.part_words)
-    groups = _groups(questions, settings.ask)
+    groups, bare = _groups(questions, settings.ask), settings.answers == "yes or no"
     prompts = []
     for number, piece in enumerate(pieces, 1):
         fields = {
             **assignment.fields(),
             **assignment.text_fields(replace(example, output=piece)),
-            "bare": settings.answers == "yes or no",
+            "bare": bare,
             "part": {"number": number, "of": len(pieces)} if len(pieces) > 1 else None,
         }
         for group in groups:
-            shown = {**fields, "sub_dimensions": _sub_dimensions(group, dimensions)}
+            shown = {**fields, "sub_dimensions": _sub_dimensions(group, dimensions, bare)}
             longest = 256 + TOKENS_PER_ANSWER * len(group)
             prompts.append(Prompt("checkeval/answer", shown, FORMS[settings.answers][0], max_tokens=longest))
     return prompts
@@ -105,8 +105,13 @@ def _groups(questions: Sequence[Criterion], how: Ask) -> list[list[Criterion]]:
     return [list(questions)] if how == "together" else list(by_trait(questions).values())
 
 
-def _sub_dimensions(group: Sequence[Criterion], dimensions: Mapping[str, str]) -> list[dict[str, object]]:
+def _sub_dimensions(group: Sequence[Criterion], dimensions: Mapping[str, str], bare: bool) -> list[dict[str, object]]:
+    # What a question presupposes may be answered by n/a, which is no answer where yes or no alone is asked for.
     return [
-        {"name": name, "definition": dimensions.get(name, ""), "questions": [payload(each) for each in questions]}
+        {
+            "name": name,
+            "definition": dimensions.get(name, ""),
+            "questions": [payload(each, presupposed=not bare) for each in questions],
+        }
         for name, questions in by_trait(group).items()
     ]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -21,12 +21,20 @@ from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import Answer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.questions import make_question
-from rubriclab.methods.checkeval.replies import Diversification, Elaboration, ShortElaboration
+from rubriclab.methods.checkeval.replies import (
+    AnyDiversification,
+    Diversification,
+    Elaboration,
+    PlainDiversification,
+    PlainElaboration,
+    PlainQuestion,
+    ShortElaboration,
+    ShortPlainElaboration,
+)
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
 
-R = TypeVar("R", bound=BaseModel)
 Author = Literal["written by hand", "prior knowledge"]
 
 # Independent samples of unusable replies tried before a proposal counts as failed.
@@ -66,33 +74,37 @@ async def augmented(
     return Pool(_identified(subs, sides, dict(zip(_ids(subs), points, strict=True)), author), failures)
 
 
-def diversify_prompt(sub: SubDimension, assignment: Assignment, number: int) -> Prompt[Diversification]:
-    """Return the prompt for `number` questions on sides of a sub-dimension that its seeds leave out."""
+def diversify_prompt(sub: SubDimension, assignment: Assignment, settings: CheckEvalSettings) -> Prompt[Any]:
+    """Return the prompt for questions on sides of a sub-dimension that its seeds leave out."""
     fields = {
         **assignment.fields(),
         "sub_dimension": _shown(sub),
         "questions": [_payload(seed) for seed in sub.questions],
-        "count": number,
+        "count": settings.diversified,
+        "self_contained": settings.self_contained,
     }
-    return Prompt("checkeval/diversify", fields, Diversification, max_tokens=_longest(number))
+    form = Diversification if settings.self_contained else PlainDiversification
+    return Prompt("checkeval/diversify", fields, form, max_tokens=_longest(settings.diversified))
 
 
 def elaborate_prompt(
-    sub: SubDimension, seed: SeedQuestion, assignment: Assignment, fewest: int, most: int
-) -> Prompt[Elaboration]:
-    """Return the prompt for `fewest` to `most` finer questions than `seed`."""
+    sub: SubDimension, seed: SeedQuestion, assignment: Assignment, settings: CheckEvalSettings
+) -> Prompt[Any]:
+    """Return the prompt for `elaborated_fewest` to `elaborated_most` finer questions than `seed`."""
     fields = {
         **assignment.fields(),
         "sub_dimension": _shown(sub),
         "question": _payload(seed),
-        "fewest": fewest,
-        "most": most,
+        "fewest": settings.elaborated_fewest,
+        "most": settings.elaborated_most,
+        "self_contained": settings.self_contained,
     }
-    return Prompt("checkeval/elaborate", fields, Elaboration, max_tokens=_longest(most))
+    form = Elaboration if settings.self_contained else PlainElaboration
+    return Prompt("checkeval/elaborate", fields, form, max_tokens=_longest(settings.elaborated_most))
 
 
-# What one request brought: pairs of a seed's id and a question's text, or why it was in vain.
-_Made = Sequence[tuple[str, str]] | str
+# What one request brought: questions with the ids of their seeds, or why it was in vain.
+_Made = Sequence[tuple[str, PlainQuestion]] | str
 
 
 async def _diversified(
@@ -100,10 +112,12 @@ async def _diversified(
 ) -> _Made:
     if not settings.diversified:
         return ()
-    answer = await _first_usable(diversify_prompt(sub, assignment, settings.diversified), generator)
+    prompt = diversify_prompt(sub, assignment, settings)
+    salvage = AnyDiversification if settings.self_contained else PlainDiversification
+    answer = await _first_usable(prompt, generator, salvage)
     if answer.value is None:
         return f"other sides of {sub.name!r}: {answer.missing}"
-    return [(new.seed, new.text) for new in answer.value.questions[: settings.diversified]]
+    return [(new.seed, new) for new in answer.value.questions[: settings.diversified]]
 
 
 async def _elaborated(
@@ -111,14 +125,15 @@ async def _elaborated(
 ) -> _Made:
     if not settings.elaborated_most:
         return ()
-    prompt = elaborate_prompt(sub, seed, assignment, settings.elaborated_fewest, settings.elaborated_most)
-    answer = await _first_usable(prompt, generator, ShortElaboration)
+    prompt = elaborate_prompt(sub, seed, assignment, settings)
+    salvage = ShortElaboration if settings.self_contained else ShortPlainElaboration
+    answer = await _first_usable(prompt, generator, salvage)
     if answer.value is None:
         return f"finer points of {seed.id}: {answer.missing}"
-    return [(seed.id, text) for text in answer.value.questions[: settings.elaborated_most]]
+    return [(seed.id, new) for new in answer.value.questions[: settings.elaborated_most]]
 
 
-async def _first_usable(prompt: Prompt[R], generator: Judge, salvage: type[R] | None = None) -> Answer[R]:
+async def _first_usable(prompt: Prompt[Any], generator: Judge, salvage: type[BaseModel]) -> Answer[Any]:
     for sample in range(SAMPLES):
         answer = await ask(generator, replace(prompt, sample=sample), salvage=salvage)
         if answer.value is not None or not answer.replied:
@@ -143,10 +158,10 @@ def _identified(
 def _named(
     prefix: str, made: _Made, sub: SubDimension, origin: Literal["diversified", "elaborated"], taken: set[str]
 ) -> Iterable[Criterion]:
-    for seed, text in () if isinstance(made, str) else made:
+    for seed, new in () if isinstance(made, str) else made:
         name = next(name for number in count(1) if (name := f"{prefix}{number}") not in taken)
         taken.add(name)
-        yield make_question(name, text, sub, seed, origin=origin)
+        yield make_question(name, new.text, sub, seed, origin=origin, absent=new.absent, broken=new.broken)
 
 
 def _seeds(subs: Sequence[SubDimension]) -> list[tuple[SubDimension, SeedQuestion]]:

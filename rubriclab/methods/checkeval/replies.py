@@ -10,10 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic.json_schema import SkipJsonSchema
 
 from rubriclab.data.aspect import Words
 from rubriclab.methods.replies import bare_id, sound_entries
+from rubriclab.methods.standing_alone import leaning
 from rubriclab.methods.yes_no import YesNo, YesOrNo, read_answer
 
 # What a question is about that belongs to none of the aspects named.
@@ -49,11 +59,42 @@ def _readable(value: Any) -> YesNo:
 AskedId = Annotated[str, BeforeValidator(_as_asked)]
 
 
-class Elaboration(BaseModel):
+Readable = Annotated[YesNo, BeforeValidator(_readable)]
+
+
+# An answer that is not asked for: left out of the form, and ignored where a reply gives it.
+NotAsked = Annotated[YesNo | None, BeforeValidator(lambda _: None), SkipJsonSchema()]
+
+
+def _seed_shown(value: str, info: ValidationInfo) -> str:
+    if info.context and value not in (ids := asked_ids(info.context)):
+        raise ValueError(f"one of {', '.join(ids)} was expected; got {value!r:.60}")
+    return value
+
+
+SeedId = Annotated[AskedId, AfterValidator(_seed_shown)]
+
+
+class PlainQuestion(BaseModel):
+    """A new question, of which nothing is stated but its wording."""
+
+    text: Words
+    absent: NotAsked = None
+    broken: NotAsked = None
+
+
+class FinerQuestion(PlainQuestion):
+    """A new question, with the answers where the thing asked about is absent and where the text is broken."""
+
+    absent: Readable
+    broken: Readable
+
+
+class PlainElaboration(BaseModel):
     """Finer questions made from one seed."""
 
     reasoning: str
-    questions: list[Words]
+    questions: Sequence[PlainQuestion]
 
     @model_validator(mode="after")
     def _enough(self, info: ValidationInfo) -> Self:
@@ -61,7 +102,7 @@ class Elaboration(BaseModel):
         return self
 
 
-class ShortElaboration(Elaboration):
+class ShortPlainElaboration(PlainElaboration):
     """Finer questions made from one seed, be it only one."""
 
     @model_validator(mode="after")
@@ -70,25 +111,40 @@ class ShortElaboration(Elaboration):
         return self
 
 
-class NewQuestion(BaseModel):
-    """A question about another side of a sub-dimension, and the seed that it stands closest to."""
+class Elaboration(PlainElaboration):
+    """Finer questions made from one seed, each self-contained."""
 
-    seed: AskedId
-    text: Words
+    questions: Sequence[FinerQuestion]
 
-    @field_validator("seed")
-    @classmethod
-    def _a_seed(cls, value: str, info: ValidationInfo) -> str:
-        if info.context and value not in (ids := asked_ids(info.context)):
-            raise ValueError(f"one of {', '.join(ids)} was expected; got {value!r:.60}")
-        return value
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        _must_be_sound(self.questions)
+        return self
 
 
-class Diversification(BaseModel):
+class ShortElaboration(ShortPlainElaboration):
+    """Finer questions made from one seed, be it only one, whatever is wrong with them."""
+
+    questions: Sequence[FinerQuestion]
+
+
+class PlainNewQuestion(PlainQuestion):
+    """A new question about another side of a sub-dimension, and the seed that it is closest to."""
+
+    seed: SeedId
+
+
+class NewQuestion(FinerQuestion):
+    """A new question about another side, with the answers where what it asks about is absent or the text is broken."""
+
+    seed: SeedId
+
+
+class PlainDiversification(BaseModel):
     """Questions about other sides of a sub-dimension."""
 
     reasoning: str
-    questions: list[NewQuestion]
+    questions: Sequence[PlainNewQuestion]
 
     @model_validator(mode="after")
     def _some(self) -> Self:
@@ -96,11 +152,34 @@ class Diversification(BaseModel):
         return self
 
 
-class Verdict(BaseModel):
+class AnyDiversification(BaseModel):
+    """Questions about other sides of a sub-dimension, whatever is wrong with them."""
+
+    reasoning: str
+    questions: Sequence[NewQuestion]
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        _must_hold(self.questions, 1)
+        return self
+
+
+class Diversification(AnyDiversification):
+    """Questions about other sides of a sub-dimension, each self-contained."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        _must_be_sound(self.questions)
+        return self
+
+
+class PlainVerdict(BaseModel):
     """What a reader of the checklist makes of one question."""
 
     question: AskedId
     reasoning: str
+    absent: NotAsked = None
+    broken: NotAsked = None
     yes_means: Annotated[Literal["better", "worse", "neither"], BeforeValidator(_plain)]
     about: str
     style: Annotated[Literal["fine", "exaggerated", "trifling", "several things"], BeforeValidator(_plain)]
@@ -117,10 +196,17 @@ class Verdict(BaseModel):
         return str(found[0])
 
 
-class Verdicts(BaseModel):
+class Verdict(PlainVerdict):
+    """A verdict that also says what the question presupposes."""
+
+    absent: Readable
+    broken: Readable
+
+
+class PlainVerdicts(BaseModel):
     """One verdict on each question, no more and no fewer."""
 
-    verdicts: list[Verdict]
+    verdicts: Sequence[PlainVerdict]
 
     @model_validator(mode="after")
     def _whole(self, info: ValidationInfo) -> Self:
@@ -128,17 +214,34 @@ class Verdicts(BaseModel):
         return self
 
 
-class SoundVerdicts(Verdicts):
+class SoundPlainVerdicts(PlainVerdicts):
     """The verdicts that can be used."""
 
     @field_validator("verdicts", mode="before")
     @classmethod
-    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[Verdict]:
-        return _sound(items, Verdict, info)
+    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[PlainVerdict]:
+        return _sound(items, PlainVerdict, info)
 
     @model_validator(mode="after")
     def _whole(self, _info: ValidationInfo) -> Self:
         return self
+
+
+class Verdicts(PlainVerdicts):
+    """One verdict on each question with what it presupposes, no more and no fewer."""
+
+    verdicts: Sequence[Verdict]
+
+
+class SoundVerdicts(SoundPlainVerdicts):
+    """The verdicts that can be used, with what the questions presuppose."""
+
+    verdicts: Sequence[Verdict]
+
+    @field_validator("verdicts", mode="before")
+    @classmethod
+    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[PlainVerdict]:
+        return list(_sound(items, Verdict, info))
 
 
 class NamedAnswer(BaseModel):
@@ -146,7 +249,7 @@ class NamedAnswer(BaseModel):
 
     question: AskedId
     reason: str
-    answer: Annotated[YesNo, BeforeValidator(_readable)]
+    answer: Readable
 
 
 class Answers(BaseModel):
@@ -231,7 +334,24 @@ class WrittenSeeds(BaseModel):
         return self
 
 
-S = TypeVar("S", Verdict, NamedAnswer, BareAnswer)
+S = TypeVar("S", PlainVerdict, Verdict, NamedAnswer, BareAnswer)
+
+
+def fault(text: str, broken: YesNo | None, better: str = "yes") -> str | None:
+    """Return what makes a generated question unusable, whatever it asks; `None` if nothing does."""
+    if found := leaning(text):
+        return f"{found!r} points to something outside the question"
+    if broken == better:
+        return f"a text that is empty or makes no sense would earn its good answer, {broken}"
+    return None
+
+
+def _must_be_sound(questions: Sequence[FinerQuestion]) -> None:
+    for question in questions:
+        if found := fault(question.text, question.broken):
+            raise ValueError(
+                f"{found}: reword it, so that it stands alone and is not earned so ({question.text!r:.100})"
+            )
 
 
 def _must_hold(questions: Sequence[Any], fewest: int) -> None:
@@ -239,7 +359,7 @@ def _must_hold(questions: Sequence[Any], fewest: int) -> None:
         raise ValueError(f"expected at least {fewest} of them, got {len(questions)}")
 
 
-def _must_name(items: list[S], info: ValidationInfo) -> None:
+def _must_name(items: Sequence[S], info: ValidationInfo) -> None:
     if info.context:
         expected, got = asked_ids(info.context), [item.question for item in items]
         if sorted(got) != sorted(expected):

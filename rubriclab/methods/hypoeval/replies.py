@@ -6,12 +6,14 @@ passes as validation context.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 from pydantic import BaseModel, ValidationInfo, model_validator
 
 from rubriclab.characters import is_blank
 from rubriclab.data.scale import show
+from rubriclab.methods.hypoeval.soundness import faults
 from rubriclab.methods.replies import Number, OnScale
 from rubriclab.rubric import Level
 
@@ -52,16 +54,28 @@ class Hypothesis(BaseModel):
         return tuple(Level(score=level.score, description=level.description.strip()) for level in levels)
 
 
-class Proposal(BaseModel):
+class AnyProposal(BaseModel):
     """Hypotheses, after the reasoning that led to them."""
 
     reasoning: str
-    hypotheses: list[Hypothesis]
+    hypotheses: Sequence[Hypothesis]
 
     @model_validator(mode="after")
     def _some(self) -> Self:
         if not self.hypotheses:
             raise ValueError("at least one hypothesis is needed")
+        return self
+
+
+class Proposal(AnyProposal):
+    """Hypotheses, each self-contained, after the reasoning that led to them."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        for place, found in faults(self.hypotheses).items():
+            raise ValueError(
+                f"{self.hypotheses[place].trait!r:.60}: {found}; correct it and return all hypotheses again"
+            )
         return self
 
 
