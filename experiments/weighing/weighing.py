@@ -23,7 +23,7 @@ from rubriclab.combination import Ask
 from rubriclab.data import Example, Scale, read
 from rubriclab.learning.fitting import Fit, fit, held_out
 from rubriclab.learning.frontier import frontier_fits
-from rubriclab.learning.recipes import RECIPES
+from rubriclab.learning.standardise import RECIPES
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.table import Table
 from rubriclab.stats.bootstrap import Statistic, cluster_bootstrap, estimate

@@ -20,8 +20,10 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
+from rubriclab.learning.ladder import ONE_CALL
 from rubriclab.learning.naming import every_criterion, renamed, unique_names
 from rubriclab.learning.table import Table, candidate_table
+from rubriclab.measures.prior import usual_directions
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import Estimate
 from rubriclab.methods.jointly import at_most as jointly_at_most
@@ -43,7 +45,6 @@ JOINT_SETTINGS: Mapping[PartName, Mapping[str, Any]] = {
     "seeval": {"refine": False},
 }
 
-ONE_CALL = "one call"
 NOT_JUDGED = "the method did not have this text judged, as it is shown to the judge beside others"
 
 
@@ -64,7 +65,8 @@ class Candidates:
         examples: the labelled texts, by id: the rows of `cells`.
         candidates: the criteria that all texts were rated by, part by part: the columns of `cells`. None counts as
             kept yet; their ids are unique over all parts.
-        cells: what was found of each text by each candidate.
+        cells: what was found of each text by each candidate, asked by method.
+        together: the same, with those candidates that can be asked about in one call rated so; empty where none were.
         parts: as each method would keep them, with these ids.
         notes: what the user should be told, with the method's name before it.
     """
@@ -74,6 +76,7 @@ class Candidates:
     cells: tuple[tuple[Cell, ...], ...]
     parts: tuple[Part, ...]
     notes: tuple[str, ...] = ()
+    together: tuple[tuple[Cell, ...], ...] = ()
 
     @functools.cached_property
     def ids(self) -> tuple[str, ...]:
@@ -84,17 +87,34 @@ class Candidates:
         """Return the candidates with those named marked as kept."""
         return tuple(each.model_copy(update={"kept": each.criterion.id in kept}) for each in self.candidates)
 
+    @property
+    def joined(self) -> tuple[int, ...]:
+        """The candidates that can be asked about in one call."""
+        names = {part.method for part in self.parts if can_join(part)}
+        return tuple(place for place, each in enumerate(self.candidates) if each.method in names)
+
+    def every_way(self, assignment: Assignment) -> Table:
+        """Return the table of all ratings: asked by method, and beside them those given in one call."""
+        own = self.table(assignment, "by method")
+        return own.beside(self.table(assignment, "in one call").columns(self.joined)) if self.together else own
+
+    def rated(self, ask: Ask) -> tuple[tuple[Cell, ...], ...]:
+        """Return what was found of each text by each candidate when asked so."""
+        return self.together if ask == "in one call" and self.together else self.cells
+
     def table(self, assignment: Assignment, ask: Ask) -> Table:
         """Return the candidates' scores as numbers, with what choosing and weighing need to know of them."""
-        aspect = assignment.aspect.name
-        rows = [[np.nan if cell.score is None else cell.score for cell in row] for row in self.cells]
+        aspect = assignment.aspect
+        usual = usual_directions(aspect.name, aspect.definition, assignment.words.task)
+        rows = [[np.nan if cell.score is None else cell.score for cell in row] for row in self.rated(ask)]
         return candidate_table(
             self.candidates,
             np.array(rows, dtype=float).reshape(len(self.examples), len(self.candidates)),
-            np.array([example.scores[aspect] for example in self.examples], dtype=float),
+            np.array([example.scores[aspect.name] for example in self.examples], dtype=float),
             texts=[(example.id, example.group) for example in self.examples],
             bundles=self.bundles(ask),
             scale=assignment.scale,
+            usual=usual,
         )
 
     def bundles(self, ask: Ask) -> tuple[str, ...]:
@@ -117,6 +137,11 @@ class Candidates:
             most = (_most(example, parts, assignment, bundle) for example in self.examples)
             found[bundle] = sum(each.calls for each in most) / len(self.examples)
         return found
+
+    def calls_every_way(self, assignment: Assignment) -> dict[str, float]:
+        """Return `calls` of the candidates asked by method, and of those that can be asked about in one call."""
+        own = self.calls(assignment, "by method")
+        return {**self.calls(assignment, "in one call"), **own} if self.together else own
 
     def parts_with(self, kept: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
         """Return the parts that have any of the candidates named, with these as their criteria and all others dropped.
@@ -163,17 +188,23 @@ async def find_candidates(
 
 
 async def asked_in_one_call(found: Candidates, assignment: Assignment, judge: Judge) -> Candidates:
-    """Return the candidates as rated in one call, which is how a rubric that asks so will score.
+    """Return the candidates with the ratings that they get in one call, which is how a rubric that asks so will score.
 
     Raises:
         JudgeError: if no reply could be used.
     """
-    parts = found.parts_with(found.ids)
+    parts = [part for part in found.parts_with(found.ids) if can_join(part)]
     rated = await asyncio.gather(*(judge_all(example, parts, assignment, judge) for example in found.examples))
     if all(each.score is None for row in rated for each in row):
         raise JudgeError(f"No usable rating in one call: {rated[0][0].reason}", "Try --set 'joint.ask=by method'.")
     by_id = [{each.criterion: _cell(each) for each in row} for row in rated]
-    return replace(found, cells=tuple(tuple(row[name] for name in found.ids) for row in by_id))
+    rows = zip(by_id, found.cells, strict=True)
+    return replace(
+        found,
+        together=tuple(
+            tuple(row.get(name, cell) for name, cell in zip(found.ids, cells, strict=True)) for row, cells in rows
+        ),
+    )
 
 
 def learning_at_most(plans: Sequence[Plan]) -> tuple[Estimate, Estimate]:
@@ -228,16 +259,14 @@ def _side_by_side(examples: Sequence[Example], found: Sequence[Learned]) -> Cand
 
 
 def _offered(learned: Learned, part: Part, names: Mapping[str, str]) -> Iterator[tuple[int, Criterion]]:
-    """Yield the columns of a method's ratings that take part, each with its criterion under its new name.
+    """Yield the columns of a method's ratings, each with its criterion under its new name.
 
-    Of scores of the whole aspect only the one kept: explanations that it outdid cost a call each and say much the same.
+    All explanations are offered, not only the one that all labels chose: offered alone, that one would know labels of
+    every fold.
     """
     known = {criterion.id: criterion for criterion in every_criterion(part)}
-    kept = {criterion.id for criterion in part.criteria}
     for place, name in enumerate(learned.candidates):
-        criterion = known[names[name]]
-        if criterion.kind != "score" or criterion.id in kept:
-            yield place, criterion
+        yield place, known[names[name]]
 
 
 def _cells(learned: Learned, place: int, texts: Sequence[Example]) -> list[Cell]:

@@ -21,6 +21,8 @@ def sentence(verdict: Verdict) -> str:
     other, apart = NAMES.get(verdict.against, verdict.against), estimate(verdict.difference)
     if _undefined(verdict):
         return f"Cannot be compared with {other}: on these labels no correlation of both is defined."
+    if verdict.outcome is None:
+        return f"Ahead of {other} by {apart}."
     if verdict.outcome == "better":
         return f"Better than {other} by {apart}."
     if verdict.outcome == "not better":
@@ -32,7 +34,7 @@ def outcome(verdict: Verdict) -> str:
     """Return what a verdict comes to, without its figures: for a table in which these stand beside it."""
     if _undefined(verdict):
         return "cannot be compared"
-    return f"inconclusive; {_needed(verdict)}" if verdict.outcome == "inconclusive" else verdict.outcome
+    return f"inconclusive; {_needed(verdict)}" if verdict.outcome == "inconclusive" else verdict.outcome or ""
 
 
 def _undefined(verdict: Verdict) -> bool:

@@ -15,7 +15,7 @@ from rubriclab.learning.bundles import ranked
 from rubriclab.learning.choice import choose
 from rubriclab.learning.fitting import fit, held_out, weight_intervals
 from rubriclab.learning.folds import grouped_folds
-from rubriclab.learning.recipes import RECIPES
+from rubriclab.learning.standardise import RECIPES
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.table import Table
 

@@ -32,6 +32,8 @@ GOES_BY: Mapping[PartName, Literal["definition", "explanation", "steps"]] = {
     "seeval": "explanation",
     "geval": "steps",
 }
+# Methods whose criteria can be asked beside those of others, unless their settings speak against it.
+JOINABLE: frozenset[PartName] = frozenset({"hypoeval", "checkeval", *GOES_BY})
 
 
 def can_join(part: Part) -> bool:

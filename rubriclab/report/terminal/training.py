@@ -44,7 +44,7 @@ def _criteria(version: Version) -> Iterator[RenderableType]:
     combination = version.rubric.combination
     if combination is None:
         return
-    yield heading("Criteria", f"weights by {combination.recipe}, scores calibrated: {combination.calibration.kind}")
+    yield heading("Criteria", f"asked {combination.ask}, scores calibrated: {combination.calibration.kind}")
     table = columns("", "weight", "chosen", "alone", numeric=("weight", "chosen", "alone"))
     for row in rows:
         alone = wording.figure(row.criterion.evidence.pearson)

@@ -1,0 +1,87 @@
+"""What candidate rubrics and methods are worth beside the rubric that was made, on held-out labels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rubriclab.combination import DIGITS
+from rubriclab.learning.gate import held_out_pearson, paired_difference
+from rubriclab.learning.ladder import Ladder, Step
+from rubriclab.learning.table import Table
+from rubriclab.rubric import rounded
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.jackknife import jackknife_error
+from rubriclab.trust import Added, FrontierPoint
+
+
+def frontier(ladder: Ladder, table: Table, *, seed: int = 0) -> tuple[FrontierPoint, ...]:
+    """Return the candidate rubrics worth showing, cheapest first: single methods, those asked in one call, the best at
+    each price, and the one that was made.
+
+    Labels that are all the same give no figure, and no point.
+    """
+    if np.ptp(table.labels) == 0:
+        return ()
+    values = [_pearson(step.raw, table)[0] for step in ladder.steps]
+    steps = ladder.steps
+    best = {
+        max((k for k, each in enumerate(steps) if each.calls == one.calls), key=lambda k: values[k]) for one in steps
+    }
+    shown = {
+        place
+        for place, step in enumerate(steps)
+        if step.rung.ask == "in one call" or (len(step.rung.methods) == 1 and step.rung.pool.most is None)
+    }
+    places = sorted(shown | best | {ladder.kept, ladder.enough, ladder.best})
+    return tuple(_point(ladder, place, table, seed) for place in places)
+
+
+def added(ladder: Ladder, table: Table, *, seed: int = 0) -> tuple[Added, ...]:
+    """Return what each method adds to all others asked together; empty where there is only one."""
+    whole = [step for step in ladder.steps if step.rung.ask == "by method" and step.rung.pool.most is None]
+    every = max(whole, key=lambda step: len(step.rung.methods), default=None)
+    if every is None or np.ptp(table.labels) == 0:
+        return ()
+    found = []
+    for method in every.rung.methods:
+        others = tuple(name for name in every.rung.methods if name != method)
+        without = next((step for step in whole if step.rung.methods == others), None)
+        if without:
+            difference = paired_difference(_there(every), _there(without), table.labels, table.groups, seed=seed)
+            found.append(Added(method=method, difference=difference))
+    return tuple(found)
+
+
+def _point(ladder: Ladder, place: int, table: Table, seed: int) -> FrontierPoint:
+    step, chosen = ladder.steps[place], place == ladder.kept
+    value, error = _pearson(step.raw, table)
+    own = _there(ladder.steps[ladder.kept])
+    point = FrontierPoint(
+        name=step.rung.name,
+        calls=round(step.calls, DIGITS),
+        criteria=step.criteria,
+        parts=step.rung.methods,
+        pearson=round(value, DIGITS),
+        error=rounded(error),
+        within=place == ladder.enough,
+        chosen=chosen,
+    )
+    if chosen:
+        return point
+    ahead = paired_difference(_there(step), own, table.labels, table.groups, seed=seed)
+    return point.model_copy(update={"ahead": ahead})
+
+
+def _pearson(raw: FloatArray, table: Table) -> tuple[float, float]:
+    """Return the held-out correlation with its jackknife error, NaN where that is undefined.
+
+    A text without a score counts as an average one: candidates are compared on the same texts.
+    """
+    statistic, clusters = held_out_pearson(np.nan_to_num(raw), table.labels, table.groups)
+    value = float(np.nan_to_num(statistic(np.ones((1, clusters)))[0])) if clusters else 0.0
+    without = statistic(1.0 - np.eye(clusters)) if clusters > 1 else np.full(1, np.nan)
+    return value, float(jackknife_error(without[:, np.newaxis])[0]) if clusters > 1 else float("nan")
+
+
+def _there(step: Step) -> FloatArray:
+    return np.nan_to_num(step.raw)
