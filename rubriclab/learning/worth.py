@@ -15,8 +15,8 @@ from rubriclab.trust import Added, FrontierPoint
 
 
 def frontier(ladder: Ladder, table: Table, *, seed: int = 0) -> tuple[FrontierPoint, ...]:
-    """Return the candidate rubrics worth showing, cheapest first: single methods, those asked in one call, the best at
-    each price, and the one that was made.
+    """Return the candidate rubrics worth showing, cheapest first: single methods, the best at each price
+    and the one that was made.
 
     Labels that are all the same give no figure, and no point.
     """
@@ -27,11 +27,7 @@ def frontier(ladder: Ladder, table: Table, *, seed: int = 0) -> tuple[FrontierPo
     best = {
         max((k for k, each in enumerate(steps) if each.calls == one.calls), key=lambda k: values[k]) for one in steps
     }
-    shown = {
-        place
-        for place, step in enumerate(steps)
-        if step.rung.ask == "in one call" or (len(step.rung.methods) == 1 and step.rung.pool.most is None)
-    }
+    shown = {place for place, step in enumerate(steps) if len(step.rung.methods) == 1 and step.rung.pool.most is None}
     places = sorted(shown | best | {ladder.kept, ladder.enough, ladder.best})
     return tuple(_point(ladder, place, table, seed) for place in places)
 

@@ -30,13 +30,6 @@ def sentence(verdict: Verdict) -> str:
     return f"Inconclusive against {other}: the difference is {apart}; {_needed(verdict)}."
 
 
-def outcome(verdict: Verdict) -> str:
-    """Return what a verdict comes to, without its figures: for a table in which these stand beside it."""
-    if _undefined(verdict):
-        return "cannot be compared"
-    return f"inconclusive; {_needed(verdict)}" if verdict.outcome == "inconclusive" else verdict.outcome or ""
-
-
 def _undefined(verdict: Verdict) -> bool:
     known = verdict.difference.value is not None
     return not (known and (interval(verdict.difference) or verdict.few_groups is not None))
