@@ -64,7 +64,7 @@ def test_what_learning_adds_is_in_the_error_where_criteria_are_weak():
     table = made(2, strength=0.6, columns=20)
     groups, raw = np.array(table.groups), held_out(table, GIVEN).raw
     finished = [np.arctanh(pearson(raw[groups != name], table.labels[groups != name])) for name in np.unique(groups)]
-    assert errors(table)["pearson"] > 1.2 * float(jackknife_error(np.array(finished)[:, np.newaxis])[0])
+    assert errors(table)["pearson"] > 1.1 * float(jackknife_error(np.array(finished)[:, np.newaxis])[0])
 
 
 def test_the_order_of_texts_changes_nothing():
