@@ -181,17 +181,22 @@ def _prior(table: Table, columns: Sequence[int], gram: FloatArray) -> tuple[Floa
         composite = np.where(kind, table.usual[own], 0.0)
         if (size := np.abs(composite).sum()) > 0:
             composite = composite / size
-            units.append(composite / max(np.sqrt(composite @ gram @ composite), LEAST_SPREAD))
+            units.append(composite / max(_size(composite, gram), LEAST_SPREAD))
             shares.append(share)
     single = len(own) / WEIGHT_VARIANCE
     if not units:
         return np.zeros(len(own)), single * np.eye(len(own))
     composites, weights = np.stack(units), np.array(shares) / sum(shares)
     mean = weights @ composites
-    mean = mean * PRIOR_SPREAD / max(np.sqrt(mean @ gram @ mean), LEAST_SPREAD)
+    mean = mean * PRIOR_SPREAD / max(_size(mean, gram), LEAST_SPREAD)
     # The inverse of the identity over `single` plus the outer products of the composites (Woodbury's formula).
     inner = np.eye(len(units)) / COMPOSITE_ERROR**2 + single * composites @ composites.T
     return mean, single * np.eye(len(own)) - single**2 * composites.T @ np.linalg.solve(inner, composites)
+
+
+def _size(weights: FloatArray, gram: FloatArray) -> float:
+    """Return the standard deviation of a weighted sum; rounding may leave less than nothing of a variance of 0."""
+    return float(np.sqrt(max(float(weights @ gram @ weights), 0.0)))
 
 
 def _not_below_zero(mean: FloatArray, covariance: FloatArray, judged: BoolArray) -> tuple[FloatArray, FloatArray]:

@@ -283,9 +283,7 @@ def test_the_chosen_parts_make_a_rubric(everything_found):
     terms = [
         Term(criterion=name, weight=1 / len(chosen), center=0, spread=1, low=0, high=1, selected=1) for name in chosen
     ]
-    combination = Combination(
-        recipe="equal", terms=tuple(terms), calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4))
-    )
+    combination = Combination(terms=tuple(terms), calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4)))
     told = assignment()
     rubric = Rubric(
         task="summarization",

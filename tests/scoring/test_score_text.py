@@ -123,7 +123,7 @@ def combined(ask="by method", conformal=None, **weights: float) -> Rubric:
         for name, weight in weights.items()
     )
     straight = Calibration(kind="linear", x=(0, 1), y=(3, 4))
-    combination = Combination(recipe="equal", ask=ask, terms=terms, calibration=straight, conformal=conformal)
+    combination = Combination(ask=ask, terms=terms, calibration=straight, conformal=conformal)
     return rubric(*((name,) for name in weights)).model_copy(update={"combination": combination})
 
 
