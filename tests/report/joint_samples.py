@@ -323,7 +323,7 @@ def hostile_joint(words: str) -> tuple[Version, TrainingRecord]:
     parts = tuple(p.model_copy(update={"criteria": tuple(map(said, p.criteria))}) for p in rubric.parts)
     assert rubric.combination
     terms = tuple(t.model_copy(update={"criterion": other[t.criterion]}) for t in rubric.combination.terms)
-    combination = rubric.combination.model_copy(update={"terms": terms, "recipe": words})
+    combination = rubric.combination.model_copy(update={"terms": terms})
     evil = rubric.model_copy(update={"parts": parts, "combination": combination})
     trust = joint_trust()
     assert trust.raters
