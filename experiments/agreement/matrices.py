@@ -1,9 +1,9 @@
-"""Ratings of learning and test texts by every candidate criterion, kept so that weighings can be compared without a judge.
+"""Ratings of learning and test texts by every candidate, kept so that weighings can be compared without a judge.
 
     python experiments/agreement/matrices.py --data FOLDER --splits 10 --output CACHE_FOLDER
 
-One .npz file per aspect and split: `train` and `test` ratings, labels and groups, and what the candidates are. The files
-hold no texts, but labels of sets that may not be shared, so they belong outside the repository.
+One .npz file per aspect and split: `train` and `test` ratings, labels and groups, and what the candidates are. The
+files hold no texts, but labels of sets that may not be shared, so they belong outside the repository.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def write(job: tuple[Case, str]) -> str:
 async def _write(case: Case, path: Path) -> None:
     learned_from, test = split(case)
     judge = connect(case.judge, options=JudgeOptions(), ledger=Ledger())
-    chosen, settings = plans(case, (), learned_from)
+    chosen, _ = plans(case, (), learned_from)
     assignment = chosen[0].lesson.assignment
     found = await find_candidates(chosen, judge=judge, generator=judge, seed=SEED)
     table = found.table(assignment, "by method")

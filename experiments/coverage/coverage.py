@@ -33,9 +33,9 @@ from rubriclab.judges import JudgeOptions, Ledger, connect
 from rubriclab.learning.calibration import conformal
 from rubriclab.learning.candidates import JOINT_SETTINGS, Plan, find_candidates
 from rubriclab.learning.fitting import Fit, HeldOut, fit, held_out, weight_intervals
-from rubriclab.learning.standardise import centers_and_spreads, standardised, weights
 from rubriclab.learning.refitting import agreement_errors, fisher_interval
 from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.standardise import centers_and_spreads, standardised, weights
 from rubriclab.learning.table import Table
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS

@@ -2,9 +2,9 @@
 
     python experiments/leaks/leaks.py --data FOLDER --runs 64 --output experiments/leaks/results/shuffled.json
 
-Labels are dealt out anew among 30 texts, so that nothing is left to learn. Whole trainings, criteria and all, are run on
-them; every evaluator that the page prints should then agree with held-out labels by 0 on average. Writes every run, and
-the figures into README.md.
+Labels are dealt out anew among 30 texts, so that nothing is left to learn. Whole trainings, criteria and all, are run
+on them; every evaluator that the page prints should then agree with held-out labels by 0 on average. Writes every run,
+and the figures into README.md.
 """
 
 from __future__ import annotations

@@ -155,7 +155,8 @@ def choice_sentences(trust: Trust) -> Iterator[str]:
         price = min(point.calls for point in dearer)
         best = max((point for point in dearer if point.calls == price), key=lambda point: point.pearson)
         yield (
-            f"The next dearer one ({best.name}, {_for(best.calls)}) would add {estimate(best.ahead)} in held-out Pearson."
+            f"The next dearer one ({best.name}, {_for(best.calls)}) would add {estimate(best.ahead)} in held-out "
+            "Pearson."
         )
     if trust.added:
         parts = (f"{each.method} {estimate(each.difference)}" for each in trust.added)

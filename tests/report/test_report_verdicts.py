@@ -65,3 +65,18 @@ def test_a_verdict_says_what_it_rests_on(found: Verdict, said: str) -> None:
 def test_what_decides_nothing_has_a_difference_and_no_outcome() -> None:
     shown = Verdict(against="direct", outcome=None, difference=Interval(value=0.1, low=0.02, high=0.2))
     assert sentence(shown) == "Ahead of direct by 0.10 [0.02, 0.20]."
+
+
+def test_the_headline_tells_the_number_of_labels() -> None:
+    nothing = Interval(value=None)
+    standing = Standing(name="joint", kind="rubric", n=30, spearman=nothing, pearson=nothing, calls=1)
+    found = Trust(
+        level="dataset",
+        n=30,
+        groups=20,
+        folds=10,
+        training=standing,
+        standings=(standing,),
+        verdicts=(verdict("better", 0.21, 0.05, 0.38, "word count"),),
+    )
+    assert headline(found) == "Better than word count by 0.21 [0.05, 0.38], on 30 held-out labels."
