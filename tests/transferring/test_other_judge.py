@@ -47,7 +47,7 @@ def shared(fields: Mapping[str, Any]) -> float:
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Commands:
     """The command line with both@1, fitted to the embedded judge, and another judge's answers to all that it asks."""
     commands = Commands(tmp_path_factory.mktemp("elsewhere"), RUBRICLAB_STORE="store.db")
-    little = ("--set", "hypoeval.k=3", "--set", "hypoeval.bank_size=6", "--set", "joint.resamples=100")
+    little = ("--set", "hypoeval.k=3", "--set", "hypoeval.bank_size=6", "--set", "joint.repeats=1")
     options = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5", "--name", "both", *little)
     assert commands("learn", LABELLED, *options, "--method", "hypoeval", "--method", "direct").code == 0
     lines = HELDOUT.read_text("utf-8").splitlines(keepends=True)[:48]
