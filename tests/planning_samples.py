@@ -64,7 +64,7 @@ def trained() -> tuple[Rubric, Provenance, TrainingRecord]:
     provenance = Provenance(
         judge="embedded",
         generator="embedded",
-        settings={"joint": {"keep_uncertain": True}},
+        settings={"joint": {"repeats": 1}},
         prompts="sha256:0",
         data="sha256:0",
         examples=tuple(text.id for text in texts),
