@@ -7,7 +7,6 @@ asked of the pieces of a text (SEAL, table 2), those of `stores/comparisons/` of
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from itertools import count
@@ -18,12 +17,11 @@ from pydantic import Field, ValidationError, model_validator
 
 from rubriclab.content import content_path
 from rubriclab.data.aspect import Words
+from rubriclab.documents import Unreadable, parse_json, read_file, text_of
 from rubriclab.errors import ChecklistError
 from rubriclab.frozen import Frozen
 from rubriclab.units import Material, Units
-
-# A file with more faults than this is not worth listing in full.
-SHOWN = 5
+from rubriclab.validation import faults
 
 
 class SeedQuestion(Frozen):
@@ -164,10 +162,10 @@ def read_checklist(file: Path) -> Checklist:
         ChecklistError: as for `parse_checklist`, or if there is no such file.
     """
     try:
-        content = file.read_bytes()
-    except OSError as error:
+        content = read_file(file)
+    except Unreadable as error:
         hint = "Give the path of a checklist file."
-        raise ChecklistError(f"{file} cannot be read: {error.strerror}.", hint) from None
+        raise ChecklistError(f"{file} cannot be read: {error}.", hint) from None
     return parse_checklist(content, str(file))
 
 
@@ -180,18 +178,16 @@ def parse_checklist(content: bytes, where: str) -> Checklist:
         ChecklistError: if it is not JSON in UTF-8, or has fields that are missing, unknown or wrong; names each.
     """
     try:
-        raw = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_no_repeats)
-    except UnicodeDecodeError:
-        raise ChecklistError(f"{where} is no checklist: it is not UTF-8 text.") from None
-    except (ValueError, RecursionError) as error:
-        raise ChecklistError(f"{where} is not JSON: {error}.", "A checklist is one JSON object.") from None
+        raw = parse_json(text_of(content))
+    except Unreadable as error:
+        raise ChecklistError(f"{where} is no checklist: {error}.", "A checklist is one JSON object.") from None
     if not isinstance(raw, dict):
         raise ChecklistError(f"{where}: expected a JSON object, found {type(raw).__name__}.", _EXAMPLE)
     _number(raw)
     try:
         return Checklist.model_validate(raw)
     except ValidationError as error:
-        raise ChecklistError(f"{where}: {_faults(error)}", _hint(error)) from None
+        raise ChecklistError(f"{where}: {faults(error)}.", _hint(error)) from None
 
 
 _EXAMPLE = (
@@ -237,29 +233,6 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object that gives a field twice, of which JSON readers keep the last in silence."""
-    if twice := [name for name, times in Counter(name for name, _ in pairs).items() if times > 1]:
-        raise ValueError(f"the field {twice[0]!r} is given twice in one object")
-    return dict(pairs)
-
-
 def _hint(error: ValidationError) -> str | None:
     form = {"missing", "extra_forbidden"}
     return _EXAMPLE if any(fault["type"] in form for fault in error.errors(include_url=False)) else None
-
-
-def _faults(error: ValidationError) -> str:
-    # A list whose every item is faulty is reported as empty too, which it is not.
-    faults = [fault for fault in error.errors(include_url=False) if fault["type"] != "too_short" or not fault["input"]]
-    told = [_fault(fault["loc"], fault["msg"], fault["type"], fault["input"]) for fault in faults[:SHOWN]]
-    more = f"; and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
-    return f"{'; '.join(told)}{more}."
-
-
-def _fault(place: tuple[int | str, ...], message: str, kind: str, got: Any) -> str:
-    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
-    said = message.removeprefix("Value error, ")
-    said = said[0].lower() + said[1:]
-    shown = "" if kind in {"missing", "value_error"} or isinstance(got, dict | list) else f", got {got!r}"
-    return f"{path}: {said}{shown}" if path else f"{said}{shown}"

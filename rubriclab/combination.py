@@ -17,9 +17,15 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from rubriclab.data.scale import Scale
-from rubriclab.frozen import Extended, Frozen
+from rubriclab.frozen import Bounded, Extended, Frozen
 from rubriclab.stats.conformal import error_bound, expected_error
 from rubriclab.stats.correlation import FloatArray
+
+# Scores are kept at six digits, so that a spread or a distance of knots below this is no learned one; dividing by it
+# would overflow.
+LEAST = 1e-12
+# How far the sizes of rounded weights may be from a sum of 1.
+TOLERANCE = 0.01
 
 # Scores and contributions are rounded, so that they do not hang on the last bits of a sum.
 DIGITS = 6
@@ -47,10 +53,10 @@ class Term(Frozen):
 
     criterion: str
     weight: float = Field(ge=-1, le=1, allow_inf_nan=False)
-    center: float
-    spread: float = Field(gt=0, allow_inf_nan=False)
-    low: float
-    high: float
+    center: Bounded
+    spread: Bounded = Field(ge=LEAST)
+    low: Bounded
+    high: Bounded
     selected: float = Field(ge=0, le=1)
 
 
@@ -62,14 +68,14 @@ class Calibration(Frozen):
     """
 
     kind: Literal["none", "linear", "isotonic"]
-    x: tuple[float, ...]
-    y: tuple[float, ...]
+    x: tuple[Bounded, ...]
+    y: tuple[Bounded, ...]
 
     @model_validator(mode="after")
     def _a_map(self) -> Self:
         if len(self.x) != len(self.y) or len(self.x) < (1 if self.kind == "isotonic" else 2):
             raise ValueError("a calibration has as many knots across as up: two, or for isotonic at least one")
-        if any(b <= a for a, b in zip(self.x, self.x[1:], strict=False)):
+        if any(b - a < LEAST for a, b in zip(self.x, self.x[1:], strict=False)):
             raise ValueError("the knots of a calibration rise from left to right")
         return self
 
@@ -96,9 +102,15 @@ class Conformal(Frozen):
         confidence: the share of new texts whose label the interval is to hold.
     """
 
-    errors: tuple[float, ...]
-    unrest: float = Field(0.0, ge=0)
+    errors: tuple[Bounded, ...]
+    unrest: Bounded = Field(0.0, ge=0)
     confidence: float = Field(0.9, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        if any(error < 0 for error in self.errors) or list(self.errors) != sorted(self.errors):
+            raise ValueError("the errors of intervals are sizes, in ascending order")
+        return self
 
 
 class Combination(Extended):
@@ -120,6 +132,13 @@ class Combination(Extended):
     calibration: Calibration
     conformal: Conformal | None = None
     onto: Scale | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        total = math.fsum(abs(term.weight) for term in self.terms)
+        if abs(total - 1) > TOLERANCE:
+            raise ValueError(f"the sizes of a combination's weights sum to 1; got {total:g}")
+        return self
 
 
 @dataclass(frozen=True, slots=True)

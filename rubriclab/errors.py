@@ -6,6 +6,7 @@
     ├── UserError               the user must mend something (exit code 2)
     │   ├── DataError           rows that cannot be read or used; carries every fault
     │   ├── SettingsError       an option or setting out of bounds, or unknown
+    │   ├── NotConfirmed        a judge, an address or a file named from outside, which the user has not confirmed
     │   ├── LiteratureError     a findings file that cannot be used
     │   ├── ChecklistError      a checklist file that cannot be used
     │   ├── StoreError          a store that cannot be opened, or holds what it should not
@@ -16,6 +17,7 @@
     └── JudgeError              the provider failed (exit code 4)
         ├── JudgeRefused        wrong key, model or request: ends the command, never retried
         ├── PromptRejected      this one prompt cannot be answered (too long, filtered): never retried
+        │   └── ReplyTooLarge   the reply is larger than any usable one: not received to its end, not kept
         ├── JudgeUnavailable    rate limit, time-out, server error: a retry can help
         └── ProviderDown        nothing but failures: ends the command instead of marking every answer missing
 
@@ -56,6 +58,10 @@ class DataError(UserError):
 
 class SettingsError(UserError):
     """An option or setting that is unknown or out of bounds."""
+
+
+class NotConfirmed(UserError):
+    """A pack or a configuration file from outside names what only the user may choose, and has not been confirmed."""
 
 
 class LiteratureError(UserError):
@@ -102,6 +108,10 @@ class JudgeRefused(JudgeError):
 
 class PromptRejected(JudgeError):
     """The provider cannot answer this prompt (too long, filtered), but may answer others."""
+
+
+class ReplyTooLarge(PromptRejected):
+    """The reply is larger than its prompt allows. It may have been billed; asking again is not worth it."""
 
 
 class JudgeUnavailable(JudgeError):

@@ -1,22 +1,24 @@
 """Findings from publications about what human raters reward: one claim each, with its source.
 
-A findings file is a JSON list of `{"id", "aspects", "claim", "source"}`. Beside it lies `references.bib` with one flat
-entry for every `source`. Literature is an aid for proposing criteria and never required: a task that ships without
-findings simply has none.
+A findings file is a JSON list of `{"id", "aspects", "claim", "source"}`, with `"benchmarks"` where a finding comes from
+the raters of public sets. Beside it lies `references.bib` with one flat entry for every `source`. Literature is an aid
+for proposing criteria and never required: a task that ships without findings simply has none.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any
 
-import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from rubriclab.content import content_path
+from rubriclab.documents import Unreadable, parse_json, read_file, text_of
 from rubriclab.errors import LiteratureError
+from rubriclab.validation import first_fault
 
 REFERENCES = "references.bib"
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -50,12 +52,14 @@ class _Entry(BaseModel):
     aspects: tuple[Words, ...]
     claim: Words
     source: Words
+    benchmarks: tuple[Words, ...] = ()
 
 
 class Finding(_Entry):
     """What one publication says that raters reward or penalise. No `aspects` means that it bears on all of them.
 
-    `source` is the publication's key, `citation` the publication as a line of text.
+    `source` is the publication's key, `citation` the publication as a line of text. `benchmarks` names the public sets
+    whose own raters it tells about: a rubric that is tested on one of these must not have learned from it.
     """
 
     citation: str
@@ -65,8 +69,12 @@ class Finding(_Entry):
         return aspect is None or not self.aspects or aspect in self.aspects
 
 
-def load_findings(task: str, aspect: str | None = None, path: Path | None = None) -> tuple[Finding, ...]:
+def load_findings(
+    task: str, aspect: str | None = None, path: Path | None = None, *, without: Collection[str] = ()
+) -> tuple[Finding, ...]:
     """Return the findings for a task, in the order of their file; only those that bear on `aspect`, if it is given.
+
+    Findings about the raters of a public set named in `without` are left out.
 
     Without `path` these are the shipped ones, and none for a task that ships without. `path` is a findings file of the
     user's own, or a folder with a `<task>.json`; its references lie beside it.
@@ -84,7 +92,9 @@ def load_findings(task: str, aspect: str | None = None, path: Path | None = None
             raise LiteratureError(
                 f"There is no findings file {file}.", "Give a file, or a folder with TASK.json in it."
             )
-    return tuple(finding for finding in _findings(file) if finding.bears_on(aspect))
+    return tuple(
+        finding for finding in _findings(file) if finding.bears_on(aspect) and not {*without} & {*finding.benchmarks}
+    )
 
 
 def load_references(file: Path) -> dict[str, Reference]:
@@ -113,9 +123,9 @@ def _findings(file: Path) -> tuple[Finding, ...]:
 
 def _json_list(file: Path) -> list[Any]:
     try:
-        entries = orjson.loads(_text(file))
-    except orjson.JSONDecodeError as error:
-        raise LiteratureError(f"{file} is not JSON: {error}.", "A findings file is a JSON list.") from None
+        entries = parse_json(_text(file))
+    except Unreadable as error:
+        raise LiteratureError(f"{file} cannot be used: {error}.", "A findings file is a JSON list.") from None
     if not isinstance(entries, list):
         raise LiteratureError(
             f"{file}: expected a JSON list of findings, found {_kind(entries)}.",
@@ -131,20 +141,13 @@ def _finding(file: Path, number: int, raw: Any, references: dict[str, Reference]
     try:
         entry = _Entry.model_validate(raw)
     except ValidationError as error:
-        raise LiteratureError(f"{file}, {name}: {_first_fault(error)}.") from None
+        raise LiteratureError(f"{file}, {name}: {first_fault(error)}.") from None
     if entry.source not in references:
         raise LiteratureError(
             f"{file}, {name}: the source {entry.source!r} is not in {file.parent / REFERENCES};",
             "add the publication there, or correct the key.",
         )
     return Finding(**entry.model_dump(), citation=references[entry.source].citation)
-
-
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors(include_url=False)[0]
-    field = ".".join(str(part) for part in fault["loc"])
-    got = "" if fault["type"] == "missing" else f", got {fault['input']!r}"
-    return f"{field}: {fault['msg'][0].lower()}{fault['msg'][1:]}{got}"
 
 
 def _kind(value: Any) -> str:
@@ -154,11 +157,10 @@ def _kind(value: Any) -> str:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
+        return text_of(read_file(file))
+    except Unreadable as error:
         hint = f"Findings and their {REFERENCES} lie in one folder."
-        raise LiteratureError(f"{file} cannot be read: {reason}.", hint) from None
+        raise LiteratureError(f"{file} cannot be read: {error}.", hint) from None
 
 
 # The subset of BibTeX that is read: flat entries whose every value stands in one pair of braces. Whatever a full BibTeX
@@ -226,4 +228,4 @@ def _reference(file: Path, key: str, fields: dict[str, str]) -> Reference:
         )
     except ValidationError as error:
         wanted = f"author, title, year and one of {', '.join(_VENUES)}"
-        raise LiteratureError(f"{file}, entry {key!r}: {_first_fault(error)}.", f"It needs {wanted}.") from None
+        raise LiteratureError(f"{file}, entry {key!r}: {first_fault(error)}.", f"It needs {wanted}.") from None

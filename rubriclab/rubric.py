@@ -13,12 +13,15 @@ from rubriclab.combination import Combination
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
 from rubriclab.digest import digest
-from rubriclab.frozen import Extended, Frozen
+from rubriclab.frozen import LARGEST, Bounded, Extended, Frozen
 from rubriclab.methods.names import PartName
 from rubriclab.trust import Interval, Trust
 from rubriclab.units import Material, Units
 
 FORMAT: Literal[1] = 1
+
+# A weight below this would vanish beside others.
+LEAST_WEIGHT = 1e-12
 
 # Evidence is rounded when it is written down, so that a digest does not hang on the last bits of a sum.
 DIGITS = 6
@@ -27,7 +30,7 @@ DIGITS = 6
 class Level(Frozen):
     """What a text looks like that deserves `score` on one criterion."""
 
-    score: float
+    score: Bounded
     description: str = Field(min_length=1)
 
 
@@ -56,7 +59,7 @@ class Evidence(Extended):
         examples: ids of the labelled texts that it saw.
         findings: ids of the literature findings that it saw.
         refined: rounds of refinement that followed.
-        rewards: the way through the bandit; empty where it never took part.
+        rewards: the way through the bandit, thinned to 100 points where it is longer; empty where it never took part.
         pearson: correlation with the human scores of the training texts; `None` where undefined.
         judged: training texts with a usable rating.
         missing: training texts whose rating failed.
@@ -113,7 +116,7 @@ class Demonstration(Frozen):
     output: str
     source: str | None = None
     context: str | None = None
-    score: float
+    score: Bounded
 
 
 class Criterion(Extended):
@@ -124,19 +127,21 @@ class Criterion(Extended):
             whole aspect, whose `statement` is what the judge is given to go by; or a `measure` of a text's surface,
             whose `id` is its name in the catalogue.
         demonstrations: labelled texts shown with it.
+        steps: evaluation steps that the task is told with; empty for none.
     """
 
-    added = frozenset({"question", "demonstrations"})
+    added = frozenset({"question", "demonstrations", "steps"})
 
     id: str
     kind: Literal["hypothesis", "question", "score", "measure"]
     trait: str = Field(min_length=1)
     statement: str = Field(min_length=1)
     levels: tuple[Level, ...] = ()
-    weight: float = Field(1.0, gt=0, allow_inf_nan=False)
+    weight: float = Field(1.0, ge=LEAST_WEIGHT, le=LARGEST, allow_inf_nan=False)
     evidence: Evidence
     question: Question | None = None
     demonstrations: tuple[Demonstration, ...] = ()
+    steps: str = ""
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -318,14 +323,14 @@ class Effort(Frozen):
         seconds: wall-clock time.
     """
 
-    asked: int = 0
-    cached: int = 0
-    failed: int = 0
-    repaired: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float | None = 0.0
-    seconds: float = 0.0
+    asked: int = Field(0, ge=0)
+    cached: int = Field(0, ge=0)
+    failed: int = Field(0, ge=0)
+    repaired: int = Field(0, ge=0)
+    prompt_tokens: int = Field(0, ge=0)
+    completion_tokens: int = Field(0, ge=0)
+    cost_usd: float | None = Field(0.0, ge=0)
+    seconds: float = Field(0.0, ge=0)
 
 
 def rounded(value: float | None) -> float | None:

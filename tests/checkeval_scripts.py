@@ -105,6 +105,7 @@ class Scripted:
 
     def __init__(self, **replaced: Callable[[Prompt[Any]], Said]) -> None:
         self._answers: dict[str, Callable[[Prompt[Any]], Said]] = {
+            "seeds": lambda _: written_seeds(3),
             "diversify": self._diversify,
             "elaborate": self._elaborate,
             "filter": verdicts,
@@ -126,6 +127,19 @@ class Scripted:
     def _elaborate(prompt: Prompt[Any]) -> Said:
         name, count = prompt.fields["question"]["id"], prompt.fields["fewest"]
         return {"reasoning": "Parts.", "questions": [wording(f"{name} point {number}") for number in range(count)]}
+
+
+def written_seeds(count: int, each: int = 1) -> dict[str, Any]:
+    """Return a reply with so many sub-dimensions of so many seed questions."""
+    subs = [
+        {
+            "name": f"Written {number}",
+            "definition": f"What {number} is.",
+            "questions": [wording(f"written {number} {place}") for place in range(each)],
+        }
+        for number in range(1, count + 1)
+    ]
+    return {"reasoning": "Known.", "sub_dimensions": subs}
 
 
 def scripted(**replaced: Callable[[Prompt[Any]], Said]) -> FakeJudge:

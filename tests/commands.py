@@ -13,7 +13,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -128,10 +128,14 @@ class Started:
 
 
 class Commands:
-    """Runs `rubriclab` in `folder`, with nothing in the environment but what is given."""
+    """Runs `rubriclab` in `folder`, with nothing in the environment but what is given.
 
-    def __init__(self, folder: Path, **environment: str) -> None:
+    `before` is called in each forked process first, for what it may not do.
+    """
+
+    def __init__(self, folder: Path, *, before: Callable[[], object] | None = None, **environment: str) -> None:
         self.folder = folder
+        self.before = before
         self.environment = {"HOME": str(folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", **environment}
 
     def __call__(self, *arguments: object, stdin: bytes = b"", **environment: str) -> Done:
@@ -144,7 +148,13 @@ class Commands:
         streams = [self.folder / f".{number}.{name}" for name in ("in", "out", "err")]
         for stream, content in zip(streams, (stdin, b"", b""), strict=True):
             stream.write_bytes(content)
-        given = ([str(argument) for argument in arguments], {**self.environment, **environment}, self.folder, streams)
+        given = (
+            [str(argument) for argument in arguments],
+            {**self.environment, **environment},
+            self.folder,
+            streams,
+            self.before,
+        )
         process = _forking().Process(target=_run, args=given)
         process.start()
         return Started(process, *streams[1:])
@@ -177,13 +187,21 @@ def _forking() -> ForkServerContext:
     return context
 
 
-def _run(arguments: list[str], environment: dict[str, str], folder: Path, streams: Sequence[Path]) -> None:
+def _run(
+    arguments: list[str],
+    environment: dict[str, str],
+    folder: Path,
+    streams: Sequence[Path],
+    before: Callable[[], object] | None,
+) -> None:
     for number, stream in enumerate(streams):
         os.dup2(os.open(stream, os.O_RDWR), number)
     sys.stdin = open(0, closefd=False)  # multiprocessing has put /dev/null in its place  # noqa: SIM115
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
+    if before:
+        before()
     from rubriclab.cli.main import main
 
     main(arguments)

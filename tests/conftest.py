@@ -9,7 +9,7 @@ from typing import Any
 import hypothesis
 import pytest
 from commands import Commands
-from postgresql import empty_schema, running_postgresql
+from postgresql import PostgreSQL, empty_schema, running_postgresql
 from server import RunningServer
 from sharing import Sharing, longest_first
 
@@ -47,16 +47,16 @@ async def server(_running_server: RunningServer, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.fixture(scope="session")
-def postgresql() -> Iterator[str]:
-    """The URL of a PostgreSQL server of this test process's own."""
-    with running_postgresql() as url:
-        yield url
+def postgresql() -> Iterator[PostgreSQL]:
+    """A PostgreSQL server of this test process's own."""
+    with running_postgresql() as server:
+        yield server
 
 
 @pytest.fixture
-def schema(postgresql: str) -> str:
+def schema(postgresql: PostgreSQL) -> str:
     """The URL of an empty PostgreSQL schema."""
-    return empty_schema(postgresql)
+    return empty_schema(postgresql.url)
 
 
 @pytest.fixture

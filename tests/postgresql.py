@@ -6,8 +6,10 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -19,13 +21,22 @@ from rubriclab.store.engine import address
 NUMBERS = count()
 
 
+@dataclass(frozen=True)
+class PostgreSQL:
+    """A server that is running: its URL, and how it is stopped and started again."""
+
+    url: str
+    stop: Callable[[], None]
+    start: Callable[[], None]
+
+
 @contextmanager
-def running_postgresql() -> Iterator[str]:
-    """Run a server; yields its URL."""
+def running_postgresql() -> Iterator[PostgreSQL]:
+    """Run a server."""
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     try:
-        with _packaged(folder) if _has_package() else _installed(folder) as url:
-            yield url
+        with _packaged(folder) if _has_package() else _installed(folder) as server:
+            yield server
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -62,20 +73,20 @@ def _import_package():  # type: ignore[no-untyped-def]
 
 
 @contextmanager
-def _packaged(folder: Path) -> Iterator[str]:
+def _packaged(folder: Path) -> Iterator[PostgreSQL]:
     package, lock = _import_package()
     # As root it makes a system user for the server, and two test workers may start at once.
     with lock:
         server = package.get_server(folder / "data", cleanup_mode="delete")
     server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
     try:
-        yield server.get_uri()
+        yield PostgreSQL(server.get_uri(), server.stop, server.ensure_postgres_running)
     finally:
         server.cleanup()
 
 
 @contextmanager
-def _installed(folder: Path) -> Iterator[str]:
+def _installed(folder: Path) -> Iterator[PostgreSQL]:
     """Run the machine's own PostgreSQL, as another user if need be, since it refuses to be run by root."""
     binaries = _binaries()
     user = "nobody" if os.getuid() == 0 else None
@@ -87,11 +98,13 @@ def _installed(folder: Path) -> Iterator[str]:
         subprocess.run(command, user=user, check=True, stdout=subprocess.DEVNULL, cwd=folder)
 
     run("initdb", "--auth=trust", "--username=postgres", "--encoding=utf8", "--no-sync")
-    run("pg_ctl", "-w", "-l", str(folder / "log"), "-o", f"-F -h '' -k {folder}", "start")
+    start = partial(run, "pg_ctl", "-w", "-l", str(folder / "log"), "-o", f"-F -h '' -k {folder}", "start")
+    stop = partial(run, "pg_ctl", "-w", "-m", "immediate", "stop")
+    start()
     try:
-        yield f"postgresql://postgres@/postgres?host={folder}"
+        yield PostgreSQL(f"postgresql://postgres@/postgres?host={folder}", stop, start)
     finally:
-        run("pg_ctl", "-w", "-m", "immediate", "stop")
+        stop()
 
 
 def _binaries() -> Path:

@@ -17,6 +17,7 @@ from rubriclab.methods.seal.learn import pack_questions
 from rubriclab.methods.seal.settings import UNPACKED, SealSettings
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Part
+from rubriclab.sentences import split_sentences
 
 Said = Mapping[str, Any] | str
 Says = Callable[[str, str, str], bool]
@@ -113,6 +114,10 @@ class Scripted:
         facts = {n: [f"Fact {number} of {what} {n}." for number in range(self._facts)] for n in ids}
         return {"sentences": [{"sentence": n, "facts": stated} for n, stated in facts.items()]}
 
+    def split(self, prompt: Prompt[Any]) -> dict[str, Any]:
+        """Return the sentences of a text."""
+        return {"sentences": list(split_sentences(prompt.fields["text"]))}
+
     def verify(self, prompt: Prompt[Any]) -> dict[str, Any]:
         """Return an answer to every question about every unit."""
         return {"verdicts": [{**pair, "answer": "yes" if yes else "no"} for pair, yes in self._pairs(prompt)]}
@@ -168,7 +173,7 @@ def pairs_asked(judge: FakeJudge) -> list[tuple[str, str]]:
     return [
         (unit["id"], question["id"])
         for prompt in judge.asked
-        if prompt.name != "seal/facts" and prompt.repair is None
+        if prompt.name not in ("seal/facts", "seal/split") and prompt.repair is None
         for unit in prompt.fields["units"]
         for question in prompt.fields["questions"]
     ]

@@ -82,6 +82,8 @@ class Server:
         self.answered: Counter[str] = Counter()
         self.faulty: Counter[str] = Counter()
         self.repeated = 0
+        self.answered_at: dict[str, float] = {}
+        self.repeats: list[float] = []  # when what was asked again had been answered, by the monotonic clock
         self.most_at_once = 0
         self._at_once = 0
 
@@ -124,7 +126,9 @@ class Server:
         fault = self._fault(digest)
         self.bodies.append(body)
         self.requests[digest] += 1
-        self.repeated += digest in self.answered
+        if digest in self.answered:
+            self.repeated += 1
+            self.repeats.append(self.answered_at[digest])
         self.faulty[fault or "none"] += 1
         await asyncio.sleep(self.hang if fault == "timeout" else self.latency)
         for setting in self.refuses & body.keys():
@@ -138,6 +142,7 @@ class Server:
         if fault == "cut_body":
             return Response(reply[: len(reply) // 2], media_type="application/json")
         self.answered[digest] += 1
+        self.answered_at[digest] = time.monotonic()
         return Response(reply, media_type="application/json")
 
     def _log_probabilities(self, text: str | None, body: dict[str, Any]) -> Any:

@@ -108,18 +108,18 @@ def test_an_aspect_selects_its_own_findings_and_the_general_ones_in_order(tmp_pa
 @pytest.mark.parametrize(
     ("findings", "message"),
     [
-        ("{", r"poem\.json is not JSON"),
+        ("{", r"poem\.json cannot be used: it is not JSON"),
         ({"findings": []}, r"poem\.json: expected a JSON list of findings, found an object"),
         (["text"], r"poem\.json, entry 1: expected an object, found a text"),
         ([7], "entry 1: expected an object, found a number"),
         ([finding(), finding()], r"poem\.json: the id 'p-1' is given twice"),
-        ([finding(claim="  ")], r"entry 1 \('p-1'\): claim: .*at least 1 character"),
+        ([finding(claim="  ")], r"entry 1 \('p-1'\): claim: expected a non-empty text"),
         ([finding(source="lin2005")], r"entry 1 \('p-1'\): the source 'lin2005' is not in .*references\.bib"),
-        ([finding(aspects="rhythm")], r"entry 1 \('p-1'\): aspects: .*got 'rhythm'"),
-        ([finding(weight=2)], r"entry 1 \('p-1'\): weight: .*not permitted"),
-        ([finding(citation="Lin")], "citation: .*not permitted"),
+        ([finding(aspects="rhythm")], r"entry 1 \('p-1'\): aspects: expected a list, got the text 'rhythm'"),
+        ([finding(weight=2)], r"entry 1 \('p-1'\): weight: unknown name, got 2"),
+        ([finding(citation="Lin")], "citation: unknown name, got the text 'Lin'"),
         ([finding(), {"id": "p-2", "claim": "x", "source": "lin2004rouge"}], r"entry 2 \('p-2'\): aspects"),
-        ([{"aspects": [], "claim": "x", "source": "lin2004rouge"}], "entry 1: id: field required"),
+        ([{"aspects": [], "claim": "x", "source": "lin2004rouge"}], "entry 1: id: missing"),
     ],
 )
 def test_a_faulty_finding_is_named_by_file_and_entry(tmp_path: Path, findings: Any, message: str) -> None:
@@ -170,9 +170,12 @@ GOOD = "author = {A, B and C, D}, title = {T}, year = {1999}, publisher = {P}"
         ("\n\nnonsense", "line 3: expected an entry such as"),
         ("@misc{k}", "line 1: expected an entry such as"),
         (entry(GOOD + ", title = {U}"), "'k' gives 'title' twice"),
-        (entry("author = {A}, title = {T}, year = {1999}"), "entry 'k': venue: .*at least 1 character"),
-        (entry("title = {T}, year = {1999}, journal = {J}"), "entry 'k': authors: .*at least 1 item"),
-        (entry("author = {A}, title = {T}, year = {in press}, journal = {J}"), "entry 'k': year: .*integer"),
+        (entry("author = {A}, title = {T}, year = {1999}"), "entry 'k': venue: expected a non-empty text"),
+        (entry("title = {T}, year = {1999}, journal = {J}"), "entry 'k': authors: expected a list of at least 1"),
+        (
+            entry("author = {A}, title = {T}, year = {in press}, journal = {J}"),
+            "entry 'k': year: expected a whole number",
+        ),
     ],
 )
 def test_a_bibliography_outside_the_subset_is_refused_by_name(tmp_path: Path, bib: str, message: str) -> None:
@@ -213,3 +216,22 @@ def test_what_is_written_flat_is_read_back(
     file.write_text(text, encoding="utf-8")
     read = {key: (r.title, r.year, r.venue) for key, r in load_references(file).items()}
     assert read == books
+
+
+def test_findings_about_a_benchmark_s_raters_are_marked_and_can_be_left_out() -> None:
+    marked = {
+        finding.source: finding.benchmarks for task in TASKS for finding in load_findings(task) if finding.benchmarks
+    }
+    assert marked == {
+        "fabbri2021summeval": ("summeval",),
+        "grusky2018newsroom": ("newsroom",),
+        "wang2020qags": ("qags_cnndm", "qags_xsum"),
+        "chhun2022hanna": ("hanna",),
+        "chiang2023alternative": ("writingprompts_a",),
+        "mehri2020usr": ("topical_chat",),
+    }
+    left = load_findings("summarization", without=["summeval", "qags_xsum"])
+    assert {finding.source for finding in load_findings("summarization")} - {finding.source for finding in left} == {
+        "fabbri2021summeval",
+        "wang2020qags",
+    }

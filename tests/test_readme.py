@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from commands import CHECKOUT, Commands
 
-from rubriclab.cli.config import defaults_from
-from rubriclab.cli.main import every_command
+from rubriclab.cli.config import Config, defaults_from
+from rubriclab.cli.main import cli, every_command
 
 README = (CHECKOUT / "README.md").read_text("utf-8")
 TOUR = README[README.index("## A tour") : README.index("## Your own data")]
@@ -48,11 +48,13 @@ def test_the_configuration_shown_is_accepted(tmp_path: Path) -> None:
     assert shown
     file = tmp_path / "rubriclab.toml"
     file.write_text(shown.group(1), "utf-8")
-    found = defaults_from(file, {name: command.params for name, command in every_command().items()})
+    found = defaults_from(
+        Config(file, True, file.read_bytes()), {name: command.params for name, command in every_command().items()}
+    )
     assert found["learn"]["judge"] == tomllib.loads(shown.group(1))["judge"]
 
 
 def test_every_option_that_the_readme_names_exists() -> None:
-    known = {name for command in every_command().values() for param in command.params for name in param.opts}
+    known = {name for command in (cli, *every_command().values()) for param in command.params for name in param.opts}
     named = set(re.findall(r"--[a-z][a-z-]+", README))
     assert named <= known | {"--help"}

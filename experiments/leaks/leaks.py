@@ -1,10 +1,11 @@
 """Do held-out figures of labels that say nothing come to nothing?
 
-    python experiments/leaks/leaks.py --data FOLDER --runs 64 --output experiments/leaks/results/shuffled.json
+    python experiments/leaks/leaks.py --data FOLDER --runs 256
 
-Labels are dealt out anew among 30 texts, so that nothing is left to learn. Whole trainings, criteria and all, are run
-on them; every evaluator that the page prints should then agree with held-out labels by 0 on average. Writes every run,
-and the figures into README.md.
+Each of 30 texts gets a label drawn with replacement from all labels of its set, so that nothing is left to learn and no
+label says anything about another one. Whole trainings, criteria and all, are run on them; every evaluator that the page
+prints should then agree with held-out labels by 0 on average. With `--labels shuffled` the 30 labels are dealt out anew
+instead. Writes every run into results, and the figures into README.md.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ ASPECTS = (
     ("hanna", "story", "engagement", "1:5:any"),
     ("topical_chat", "dialogue", "naturalness", "1:3:any"),
 )
+TITLES = {"drawn": "labels drawn with replacement", "shuffled": "labels shuffled among the 30 texts"}
 BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 
 
@@ -44,29 +46,35 @@ def main() -> None:
     """Run every training and write the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", help="folder with the sets of experiments/agreement/sets.toml; else stored runs")
-    parser.add_argument("--runs", type=int, default=64)
+    parser.add_argument("--runs", type=int, default=256)
+    parser.add_argument("--labels", choices=("drawn", "shuffled"), default="drawn")
     parser.add_argument("--judge", default="embedded")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--output", type=Path, default=HERE / "results" / "shuffled.json")
     given = parser.parse_args()
     if given.data:
-        jobs = [(given.data, given.judge, number) for number in range(given.runs)]
+        jobs = [(given.data, given.judge, given.labels, number) for number in range(given.runs)]
         with ProcessPoolExecutor(given.processes) as pool:
             rows = list(pool.map(run, jobs))
-        given.output.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
-    found = table(json.loads(given.output.read_text()))
+        stored(given.labels).write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
+    found = "\n\n".join(table(name, json.loads(stored(name).read_text())) for name in TITLES if stored(name).exists())
     readme = HERE / "README.md"
     before, _, rest = readme.read_text().partition(BEGIN)
     readme.write_text(f"{before}{BEGIN}\n{found}\n{END}{rest.partition(END)[2]}")
     print(found)
 
 
-def run(job: tuple[str, str, int]) -> dict[str, Any]:
-    """Return what one training on shuffled labels says of each evaluator."""
-    data, judge_name, number = job
+def stored(labels: str) -> Path:
+    """Return the file of the runs."""
+    return HERE / "results" / f"{labels}.json"
+
+
+def run(job: tuple[str, str, str, int]) -> dict[str, Any]:
+    """Return what one training on labels that say nothing says of each evaluator."""
+    data, judge_name, labels, number = job
     name, task, aspect, scale = ASPECTS[number % len(ASPECTS)]
     case = Case(data, name, name, task, aspect, scale, f"random {number // len(ASPECTS)}", judge_name, ())
-    examples = shuffled(split(case)[0], aspect, random.Random(f"shuffled {number}"))
+    learned_from, others = split(case)
+    examples = relabelled(learned_from, others, aspect, random.Random(f"{labels} {number}"), labels)
     judge = connect(judge_name, options=JudgeOptions(), ledger=Ledger())
     chosen, settings = plans(case, ["joint.repeats=1"], examples)
     trained = asyncio.run(joint.train(chosen, settings, judge=judge, generator=judge, seed=SEED + number))
@@ -84,20 +92,22 @@ def run(job: tuple[str, str, int]) -> dict[str, Any]:
     }
 
 
-def shuffled(examples: Sequence[Example], aspect: str, draw: random.Random) -> list[Example]:
-    """Return the texts with each other's labels."""
-    labels = [example.scores[aspect] for example in examples]
-    draw.shuffle(labels)
+def relabelled(
+    examples: Sequence[Example], others: Sequence[Example], aspect: str, draw: random.Random, labels: str
+) -> list[Example]:
+    """Return the texts with labels drawn with replacement from all of the set, or with each other's."""
+    own = [example.scores[aspect] for example in examples]
+    every = [*own, *(example.scores[aspect] for example in others)]
+    new = draw.sample(own, len(own)) if labels == "shuffled" else draw.choices(every, k=len(own))
     return [
-        replace(example, scores={aspect: label}, annotations={})
-        for example, label in zip(examples, labels, strict=True)
+        replace(example, scores={aspect: label}, annotations={}) for example, label in zip(examples, new, strict=True)
     ]
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> str:
+def table(labels: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the mean of each evaluator with its standard error, for Markdown."""
     lines = [
-        f"{len(rows)} trainings on shuffled labels.",
+        f"{len(rows)} trainings, {TITLES[labels]}.",
         "",
         "| evaluator | mean held-out Pearson | standard error | |",
     ]

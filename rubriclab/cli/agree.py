@@ -11,8 +11,8 @@ from rubriclab.cli.options import (
     asking_options,
     dry_run_option,
     json_option,
-    map_option,
     option,
+    rows_options,
     rubric_option,
     store_option,
 )
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     help="Cut scores into so many bins of equal width.  [default: the levels of the rubric's scale]",
 )
 @asking_options
-@map_option
+@rows_options
 @store_option
 @dry_run_option
 @json_option
@@ -96,11 +96,11 @@ def _check_identities(judges: Mapping[str, Judge]) -> None:
 
 def _examples(texts: str, given: Mapping[str, Any]) -> tuple[Example, ...]:
     from rubriclab.cli.session import note, note_comparisons
-    from rubriclab.data import Example, parse_mapping, read
-    from rubriclab.data.mapping import NATIVE
+    from rubriclab.cli.texts import rows_of
+    from rubriclab.data import Example
     from rubriclab.errors import DataError
 
-    found = read(texts, parse_mapping(given["mapping"]) if given["mapping"] else NATIVE)
+    found = rows_of(texts, given)
     rows = list(found)
     note_comparisons(found)
     examples = tuple(row for row in rows if isinstance(row, Example))

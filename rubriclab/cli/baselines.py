@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from rubriclab.cli.learn import default_name
 from rubriclab.cli.session import note
 from rubriclab.cli.settings import method_settings
-from rubriclab.data import Example, labelled, parse_mapping, read
-from rubriclab.data.mapping import NATIVE
+from rubriclab.cli.texts import rows_of
+from rubriclab.data import Example, labelled
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.learning import train
 from rubriclab.methods.baselines.few_shot import FewShotSettings, demonstrations
@@ -119,7 +119,7 @@ def _shown(version: Version, given: Mapping[str, Any], settings: BaseModel) -> t
             "give some that are not evaluated, such as those learned from: --labelled PATH.",
         )
     aspect = version.rubric.aspect.name
-    rows = read(given["labelled"], parse_mapping(given["mapping"]) if given["mapping"] else NATIVE)
+    rows = rows_of(given["labelled"], given)
     usable = labelled((row for row in rows if isinstance(row, Example)), aspect)
     inside = [example for example in usable if version.rubric.scores_on.contains(example.scores[aspect])]
     if not inside:

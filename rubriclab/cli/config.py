@@ -2,38 +2,125 @@
 
 Options stand at the top level under their names (`judge = "gpt-4o-mini"`, `max-cost = 2.5`); a table of a method's name
 holds its hyperparameters (`[hypoeval]`, `k = 10`). The command line comes first, then the environment, then the file.
+
+A file that the user names is used as it is. One that was found in the working folder may have come with somebody else's
+repository: what it sets is printed, and what could send a key elsewhere, write to a file or lift a cap on money is
+refused until the user has confirmed the file's content (`rubriclab trust FILE`).
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
-from rubriclab.errors import SettingsError
+from rubriclab.documents import MOST_TOML_BYTES, Unreadable, parse_toml, read_file
+from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.methods.names import SETTINGS_NAMES
 
 CONFIG_NAME = "rubriclab.toml"
 
+# Options that choose a judge. A litellm model string decides whose key is used, and with some providers the address.
+JUDGES = frozenset({"judge", "generator", "writer", "second-judge"})
+# Options that decide where keys and texts go, which files are written, and how a cap on money is counted. A store is
+# among them as the versions learned in it choose judges and addresses.
+GUARDED = frozenset(
+    {"api-base", "store", "price", "output", "record", "report", "diff", "csv", "to-person", "force", "delete"}
+)
+# The command that confirms a file must work while the file is not confirmed.
+CONFIRMING = "trust"
+# A longer value is cut where it is printed.
+SHOWN = 80
 
-def defaults_from(path: Path | None, commands: Mapping[str, Sequence[click.Parameter]]) -> dict[str, dict[str, Any]]:
-    """Return click's default map, command by command, from the configuration file; empty if there is none.
+
+@dataclass(frozen=True)
+class Config:
+    """A configuration file: where it is, whether the user named it, and what it holds."""
+
+    file: Path
+    named: bool
+    content: bytes
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """The tables and options, with dashes in the names of options.
+
+        Raises:
+            SettingsError: if the file is not TOML.
+        """
+        loaded = _load(self.file, self.content)
+        return {key if key in SETTINGS_NAMES else key.replace("_", "-"): value for key, value in loaded.items()}
+
+    @cached_property
+    def guarded(self) -> tuple[str, ...]:
+        """The options that it may not set unless it is named or confirmed, sorted."""
+        return tuple(sorted(key for key, value in self.values.items() if _is_guarded(key, value)))
+
+    @cached_property
+    def trusted(self) -> bool:
+        """Whether it may set everything."""
+        if self.named or not self.guarded:
+            return True
+        from rubriclab.cli.confirmed_files import is_confirmed
+
+        return is_confirmed(self.file, self.content)
+
+    def refuse(self, key: str) -> NoReturn:
+        """Refuse the value of one option.
+
+        Raises:
+            NotConfirmed: always.
+        """
+        raise NotConfirmed(
+            f"{self.file} in this folder sets {_pair(key, self.values[key])} and is not confirmed.",
+            f"Read it, then confirm it once: rubriclab trust {self.file}; or name it: --config {self.file}; or set "
+            f"--{key} yourself.",
+        )
+
+    def said(self, keys: Collection[str] | None = None) -> str:
+        """Return on one line what it sets, all of it or the options and tables named by `keys`."""
+        wanted = {key: value for key, value in self.values.items() if keys is None or key in keys}
+        pairs = [(key, value) for key, value in wanted.items() if key not in SETTINGS_NAMES]
+        tables = [(name, wanted[name]) for name in SETTINGS_NAMES if isinstance(wanted.get(name), Mapping)]
+        pairs += [(f"{name}.{key}", value) for name, table in tables for key, value in table.items()]
+        return ", ".join(_pair(key, value) for key, value in pairs)
+
+
+def load_config(path: Path | None) -> Config | None:
+    """Return the configuration file at `path`, or else the one in the working folder; `None` if there is none.
 
     Raises:
-        SettingsError: if the file is missing though named, is not TOML, or holds what is no option.
+        SettingsError: if the file is missing though named, or cannot be read.
     """
     file = path or Path(CONFIG_NAME)
-    if not file.is_file():
+    if not file.exists():
         if path:
             raise SettingsError(f"There is no configuration file {path}.")
-        return {}
-    values = _load(file)
-    options = {name: _options(params) for name, params in commands.items()}
+        return None
+    try:
+        return Config(file, path is not None, read_file(file, MOST_TOML_BYTES))
+    except Unreadable as error:
+        raise _unusable(file, error) from None
+
+
+def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Parameter]]) -> dict[str, dict[str, Any]]:
+    """Return click's default map, command by command.
+
+    A value that the file may not set is replaced by a function that refuses it, which click calls only where neither
+    the command line nor the environment has set the option.
+
+    Raises:
+        SettingsError: if the file is not TOML, or holds what is no option.
+    """
+    values, file = config.values, config.file
+    options = {name: options_of(params) for name, params in commands.items()}
     known = sorted(set().union(*options.values()))
-    given = {key.replace("_", "-"): value for key, value in values.items() if key not in SETTINGS_NAMES}
+    given = {key: value for key, value in values.items() if key not in SETTINGS_NAMES}
     unknown = sorted(set(given) - set(known))
     if unknown:
         raise SettingsError(
@@ -41,26 +128,54 @@ def defaults_from(path: Path | None, commands: Mapping[str, Sequence[click.Param
             f"Known are: {', '.join(known)}; and tables for {', '.join(SETTINGS_NAMES)}.",
         )
     settings = [setting for method in SETTINGS_NAMES for setting in _settings(file, method, values.get(method, {}))]
+    refused: dict[str, Callable[[], NoReturn]] = (
+        {} if config.trusted else {key: partial(config.refuse, key) for key in config.guarded}
+    )
     return {
         name: {
-            **{str(own[key].name): _given(own[key], given[key]) for key in own.keys() & given},
+            **{
+                str(own[key].name): refused.get(key) or _given(own[key], given[key])
+                for key in own.keys() & given
+                if not (name == CONFIRMING and key in refused)
+            },
             "configured": settings,
         }
         for name, own in options.items()
     }
 
 
-def _load(file: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file} is not valid TOML: {error}.") from None
-
-
-def _options(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
+def options_of(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
     """Return the options by the names that users know: `max-cost` for `--max-cost`."""
     shown = [param for param in params if isinstance(param, click.Option) and not param.hidden]
     return {max(option.opts, key=len).lstrip("-"): option for option in shown}
+
+
+def _load(file: Path, content: bytes) -> dict[str, Any]:
+    try:
+        return parse_toml(content)
+    except Unreadable as error:
+        raise _unusable(file, error) from None
+
+
+def _unusable(file: Path, error: Unreadable) -> SettingsError:
+    return SettingsError(f"The configuration file {file} cannot be used: {error}.")
+
+
+def _is_guarded(key: str, value: Any) -> bool:
+    if key not in JUDGES:
+        return key in GUARDED
+    judges = value if isinstance(value, list) else [value]
+    return any(judge != "embedded" and not str(judge).startswith("recorded:") for judge in judges)
+
+
+def _pair(key: str, value: Any) -> str:
+    """Return an option with its value, made plain, without passwords and cut."""
+    from rubriclab.characters import one_line
+    from rubriclab.masking import masked
+
+    written = json.dumps(value, ensure_ascii=False, default=str)
+    shown = one_line(masked(f"{key} = {written}"))
+    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
 
 
 def _given(option: click.Option, value: Any) -> Any:

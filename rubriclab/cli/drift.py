@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.options import asking_options, dry_run_option, json_option, map_option, option, store_option
+from rubriclab.cli.options import asking_options, dry_run_option, json_option, option, rows_options, store_option
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import Choice, Session
@@ -53,7 +53,7 @@ ORDER = "REF [REF] TEXTS"
 @option("--output", "-o", metavar="PATH", help="Where the texts that flip go, with all reasons, as JSON Lines.")
 @option("--all", "every", is_flag=True, help="Write all texts there, not only those that flip.")
 @asking_options
-@map_option
+@rows_options
 @store_option
 @dry_run_option
 @json_option
@@ -154,10 +154,9 @@ def _note_sides(sides: Pairing, given: Mapping[str, Any]) -> None:
 
 
 def _rows(texts: str, given: Mapping[str, Any]) -> Rows:
-    from rubriclab.data import parse_mapping, read
-    from rubriclab.data.mapping import NATIVE
+    from rubriclab.cli.texts import rows_of
 
-    return read(texts, parse_mapping(given["mapping"]) if given["mapping"] else NATIVE)
+    return rows_of(texts, given)
 
 
 def _usable(rows: Rows) -> Iterator[Example]:

@@ -14,8 +14,8 @@ from rubriclab.cli.options import (
     dry_run_option,
     json_option,
     judge_options,
-    map_option,
     option,
+    rows_options,
     settings_option,
     store_option,
 )
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 @option("--report", metavar="PATH", help="Also write a report as one HTML file.")
 @judge_options
 @settings_option
-@map_option
+@rows_options
 @store_option
 @dry_run_option
 @json_option
@@ -194,7 +194,7 @@ def _heldout(heldout: str, versions: Sequence[Version], given: dict[str, Any]) -
     from rubriclab.cli.texts import usable_texts
 
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
-    return usable_texts(heldout, given["mapping"], aspects.items())
+    return usable_texts(heldout, given, aspects.items())
 
 
 def _unseen(examples: tuple[Example, ...], versions: Sequence[Version], given: dict[str, Any]) -> tuple[Example, ...]:

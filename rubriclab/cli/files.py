@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -32,6 +32,10 @@ def same_file(one: str, other: str) -> bool:
     return os.path.realpath(one) == os.path.realpath(other) or (there and Path(one).samefile(other))
 
 
+# Bytes read at once.
+BLOCK = 2**20
+
+
 @contextmanager
 def writing(output: str) -> Iterator[Callable[[bytes], object]]:
     """Yield what writes to `output`.
@@ -40,21 +44,34 @@ def writing(output: str) -> Iterator[Callable[[bytes], object]]:
     was. At the end, also one that is forced, all of it has been written.
 
     Raises:
-        DataError: while writing, if the file cannot be opened.
+        DataError: if the file cannot be opened or written, as on a full disk.
     """
-    with ExitStack() as files:
-        opened: list[IO[bytes]] = []
+    opened: list[IO[bytes]] = []
 
-        def write(content: bytes) -> None:
+    def write(content: bytes) -> None:
+        with _naming(output):
             if not opened:
-                opened.append(sys.stdout.buffer if output == "-" else files.enter_context(_opened(output)))
+                opened.append(sys.stdout.buffer if output == "-" else Path(output).open("wb"))  # noqa: SIM115
             opened[0].write(content)
 
-        try:
-            yield write
-        finally:
+    try:
+        yield write
+    finally:
+        with _naming(output):
             for file in opened:
-                file.flush()
+                file.flush() if output == "-" else file.close()
+
+
+@contextmanager
+def _naming(output: str) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        # Whoever read our output has gone, which is no fault.
+        raise
+    except OSError as error:
+        place = "standard output" if output == "-" else output
+        raise DataError(f"{place} cannot be written: {error.strerror}.") from None
 
 
 def lines(path: Path) -> int:
@@ -62,11 +79,5 @@ def lines(path: Path) -> int:
     if path.suffix not in (".jsonl", ".ndjson") or not path.is_file():
         return 0
     with path.open("rb") as file:
-        return sum(1 for _ in file)
-
-
-def _opened(output: str) -> IO[bytes]:
-    try:
-        return Path(output).open("wb")
-    except OSError as error:
-        raise DataError(f"{output} cannot be written: {error.strerror}.") from None
+        # By blocks: a line may be longer than the memory.
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(BLOCK), b""))

@@ -28,7 +28,7 @@ def gate(ref: str, *, store: str | None, as_json: bool) -> None:
     from rubriclab.cli.printing import print_json, print_view
     from rubriclab.store import open_store
 
-    with open_store(store, create=False) as opened:
+    with open_store(store, access="read") as opened:
         version = opened.load(ref)
     trust = _trust(version)
     if as_json:

@@ -15,9 +15,9 @@ from rubriclab.cli.options import (
     dry_run_option,
     json_option,
     judge_options,
-    map_option,
     option,
     output_option,
+    rows_options,
     rubric_option,
     store_option,
 )
@@ -45,6 +45,13 @@ ROLES = ("judge", "writer", "second judge")
     show_default=True,
     help="The share of the scale from which on a score is no fault.",
 )
+@option(
+    "--take",
+    type=click.Choice(["better", "every"]),
+    default="better",
+    show_default=True,
+    help="Keep rewritings that score higher, or every one, as DCR's paper does.",
+)
 @option("--writer", metavar="JUDGE", help="Who rewrites.  [default: the judge]")
 @option(
     "--second-judge",
@@ -53,7 +60,7 @@ ROLES = ("judge", "writer", "second judge")
 )
 @option("--diff", metavar="PATH", help="What changed and why, for people to read; - for standard output.")
 @judge_options
-@map_option
+@rows_options
 @store_option
 @dry_run_option
 @json_option
@@ -68,12 +75,11 @@ def improve(texts: str, **given: Any) -> None:
     everything may change.
     """
     from rubriclab.cli.session import Choice, judge_of, session
-    from rubriclab.data import parse_mapping, read
-    from rubriclab.data.mapping import NATIVE
+    from rubriclab.cli.texts import rows_of
     from rubriclab.improving import require_reasons
 
     _check_places(texts, given)
-    rows = read(texts, parse_mapping(given["mapping"]) if given["mapping"] else NATIVE)
+    rows = rows_of(texts, given)
     with session(given["store"], given) as work:
         version = work.store.load(given["rubric"])
         require_reasons(version.rubric, version.ref)
@@ -208,7 +214,7 @@ def _improve(rows: Rows, version: Version, judges: _Judges, work: Session, given
                 2 * work.options.concurrency,
                 writer=judges.writer,
                 second_judge=judges.second,
-                settings=ImproveSettings(rounds=given["rounds"], good_from=given["good_from"]),
+                settings=ImproveSettings(rounds=given["rounds"], good_from=given["good_from"], take=given["take"]),
             )
             async for text in improved:
                 write(orjson.dumps(text.to_row(), option=orjson.OPT_APPEND_NEWLINE))

@@ -13,8 +13,8 @@ from rubriclab.cli.options import (
     dry_run_option,
     json_option,
     judge_options,
-    map_option,
     option,
+    rows_options,
     settings_option,
     store_option,
     together,
@@ -78,6 +78,12 @@ joint_options = together(
 )
 @option("--generator", metavar="JUDGE", help="Who proposes criteria and refines them.  [default: the judge]")
 @option("--literature", metavar="PATH", help="Findings of your own, a file or a folder.  [default: those that ship]")
+@option(
+    "--literature-without",
+    metavar="SET",
+    multiple=True,
+    help="Leave out findings about the raters of a public set, as one that you test on. May be given several times.",
+)
 @option("--no-literature", is_flag=True, help="Learn without findings.")
 @option(
     "--checklist",
@@ -88,7 +94,7 @@ joint_options = together(
 @option("--parent", metavar="REF", help="The version that this one continues.  [default: the newest of the name]")
 @judge_options
 @settings_option
-@map_option
+@rows_options
 @store_option
 @dry_run_option
 @json_option
@@ -162,7 +168,7 @@ def _alone(labelled: str, name: MethodName, given: Mapping[str, Any]) -> Course:
     _refuse_joint_options(name, given)
     method = METHODS[name]
     settings = method_settings(method, given["settings"], given["configured"])
-    lesson = lesson_of(labelled, method, given)
+    lesson = lesson_of(labelled, method, settings, given)
 
     async def run(judge: Judge, generator: Judge, snapshots: Callable[[], Sequence[str]], say: Progress) -> Trained:
         roles = {"judge": judge, "generator": generator}
@@ -209,7 +215,7 @@ def _together(labelled: str, given: Mapping[str, Any]) -> Course:
     methods = [METHODS[name] for name in wanted]
     settings, own = joint_settings(methods, given["settings"], given["configured"], options)
     chosen = {method.name: values for method, values in zip(methods, own, strict=True)}
-    lessons = lessons_of(labelled, methods, given, all_needed=bool(given["methods"]))
+    lessons = lessons_of(labelled, list(zip(methods, own, strict=True)), given, all_needed=bool(given["methods"]))
     plans = [Plan(method, lesson, chosen[method.name]) for method, lesson in lessons]
 
     async def run(judge: Judge, generator: Judge, snapshots: Callable[[], Sequence[str]], say: Progress) -> Trained:

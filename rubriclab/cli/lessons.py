@@ -7,17 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from rubriclab.checklist import Checklist, seed_questions
 from rubriclab.cli.session import note
-from rubriclab.data import Assignment, find_aspect, parse_mapping, read, task_words, training_examples
+from rubriclab.cli.texts import rows_of
+from rubriclab.data import Assignment, find_aspect, task_words, training_examples
 from rubriclab.data.aspect import shipped_aspects
-from rubriclab.data.mapping import NATIVE
 from rubriclab.errors import ChecklistError
-from rubriclab.literature import load_findings
+from rubriclab.literature import Finding, load_findings
 from rubriclab.methods.method import Lesson, Method
 
 
-def lesson_of(labelled: str, method: Method, given: Mapping[str, Any]) -> Lesson:
+def lesson_of(labelled: str, method: Method, settings: BaseModel, given: Mapping[str, Any]) -> Lesson:
     """Return what the options name for one method to learn from, and say what was made of the labelled texts.
 
     Raises:
@@ -25,13 +27,13 @@ def lesson_of(labelled: str, method: Method, given: Mapping[str, Any]) -> Lesson
     """
     if given["checklist"] and not method.checklists:
         note(f"--checklist is left out: {method.name} asks no questions of a checklist")
-    return _lesson(labelled, _checklist(method, given), given, labels_needed=method.needs_labels)
+    return _lesson(labelled, _checklist(method, settings, given), given, labels_needed=method.needs_labels)
 
 
 def lessons_of(
-    labelled: str, methods: Sequence[Method], given: Mapping[str, Any], *, all_needed: bool
+    labelled: str, methods: Sequence[tuple[Method, BaseModel]], given: Mapping[str, Any], *, all_needed: bool
 ) -> list[tuple[Method, Lesson]]:
-    """Return what the options name for several methods to learn from, all from the same texts.
+    """Return what the options name for several methods, given with their settings, to learn from: all the same texts.
 
     Unless `all_needed`, a method without the questions that it starts from takes no part, which is said.
 
@@ -39,9 +41,9 @@ def lessons_of(
         RubriclabError: if there is nothing to learn from, or not what a method needs.
     """
     checklists: list[tuple[Method, Checklist | None]] = []
-    for method in methods:
+    for method, settings in methods:
         try:
-            checklists.append((method, _checklist(method, given)))
+            checklists.append((method, _checklist(method, settings, given)))
         except ChecklistError as error:
             if all_needed or given["checklist"]:
                 raise
@@ -51,11 +53,10 @@ def lessons_of(
     return [(method, replace(lesson, checklist=checklist)) for method, checklist in checklists]
 
 
-def _checklist(method: Method, given: Mapping[str, Any]) -> Checklist | None:
+def _checklist(method: Method, settings: BaseModel, given: Mapping[str, Any]) -> Checklist | None:
     file = Path(given["checklist"]) if given["checklist"] and method.checklists else None
-    return seed_questions(
-        method.checklists, given["task"], given["aspect"], file, needed=method.needs_checklist or bool(file)
-    )
+    needed = method.needs_checklist(settings) or bool(file)
+    return seed_questions(method.checklists, given["task"], given["aspect"], file, needed=needed)
 
 
 def _lesson(labelled: str, checklist: Checklist | None, given: Mapping[str, Any], *, labels_needed: bool) -> Lesson:
@@ -65,14 +66,24 @@ def _lesson(labelled: str, checklist: Checklist | None, given: Mapping[str, Any]
     shipped = given["aspect"] in (aspect.name for aspect in shipped_aspects(task))
     definition = given["definition"] or (checklist.definition if checklist and (own or not shipped) else None)
     aspect = find_aspect(task, given["aspect"], definition)
-    mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
-    rows = read(labelled, mapping)
+    rows = rows_of(labelled, given)
     training = training_examples(rows, aspect.name, given["scale"], labels_needed=labels_needed)
     for line in training.notes:
         note(line)
+    assignment = Assignment(task_words(task), aspect, training.scale)
+    return Lesson(training.examples, assignment, _findings(task, aspect.name, given), checklist)
+
+
+def _findings(task: str, aspect: str, given: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Return the findings that the options leave, and say where one of the benchmarks left out has none."""
+    if given["no_literature"]:
+        return ()
     path = Path(given["literature"]) if given["literature"] else None
-    findings = () if given["no_literature"] else load_findings(task, aspect.name, path)
-    return Lesson(training.examples, Assignment(task_words(task), aspect, training.scale), findings, checklist)
+    every, without = load_findings(task, None, path), given["literature_without"]
+    for name in without:
+        if not any(name in finding.benchmarks for finding in every):
+            note(f"--literature-without {name} leaves nothing out: no finding for {task} is about the raters of {name}")
+    return load_findings(task, aspect, path, without=without)
 
 
 def _say_faults(checklist: Checklist, path: str) -> None:

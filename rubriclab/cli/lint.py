@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,8 +39,15 @@ def lint(file: str, *, as_json: bool) -> None:
 
 def _checklist(file: str) -> Checklist:
     from rubriclab.checklist import parse_checklist, read_checklist
+    from rubriclab.documents import Unreadable, read_stdin
+    from rubriclab.errors import ChecklistError
 
-    return parse_checklist(sys.stdin.buffer.read(), "standard input") if file == "-" else read_checklist(Path(file))
+    if file != "-":
+        return read_checklist(Path(file))
+    try:
+        return parse_checklist(read_stdin(), "standard input")
+    except Unreadable as error:
+        raise ChecklistError(f"Standard input is no checklist: {error}.") from None
 
 
 def _print(checklist: Checklist, faults: tuple[Fault, ...]) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from rubriclab import __version__
+from rubriclab.characters import plain
 from rubriclab.cli import (
     agree,
     drift,
@@ -24,12 +28,16 @@ from rubriclab.cli import (
     score,
     show,
     transfer,
+    trust,
     versions,
 )
-from rubriclab.cli.config import CONFIG_NAME, defaults_from
+from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, options_of
 from rubriclab.errors import RubriclabError
+from rubriclab.methods.names import SETTINGS_NAMES
 
 INTERRUPTED = 130
+# What writing to a full disk, or beyond a quota or limit, ends with.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -53,13 +61,29 @@ def cli(context: click.Context, config: Path | None) -> None:
 
     Every option can also be set by the environment variable RUBRICLAB_OPTION (as RUBRICLAB_JUDGE) or in rubriclab.toml.
     Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result fails what was
-    asked of it, 2 something to be mended by you, 3 inconclusive, 4 the provider failed.
+    asked of it, 2 something to be mended by you, 3 inconclusive, 4 the provider failed, 70 a bug in rubriclab.
     """
-    defaults = defaults_from(config, {name: command.params for name, command in every_command().items()})
     context.default_map = {}
-    for name, values in defaults.items():
+    context.obj = loaded = load_config(config)
+    if loaded is None:
+        return
+    params = {name: command.params for name, command in every_command().items()}
+    for name, values in defaults_from(loaded, params).items():
         group, _, own = name.partition(" ")
         context.default_map.setdefault(group, {}).update({own: values} if own else values)
+    if context.invoked_subcommand != CONFIRMING:
+        _say_found(loaded, [own for name, own in params.items() if name.split()[0] == context.invoked_subcommand])
+
+
+def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) -> None:
+    """Say what a file that nobody has named sets for the command."""
+    from rubriclab.cli.session import note
+
+    keys = {key for params in commands for key in options_of(params)}
+    if any(param.name == "configured" for params in commands for param in params):
+        keys |= set(SETTINGS_NAMES)
+    if not config.named and (said := config.said(keys)):
+        note(f"{config.file} in this folder sets {said}")
 
 
 for command in (
@@ -76,6 +100,7 @@ for command in (
     experiment.experiment,
     agree.agree,
     lint.lint,
+    trust.trust,
     *versions.COMMANDS,
 ):
     cli.add_command(command)
@@ -93,8 +118,10 @@ def every_command() -> dict[str, click.Command]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: one line for an error of ours, a traceback for a bug."""
-    sys.exit(run(arguments))
+    """Run the command line and exit: one line for an error, and for a bug where its traceback is."""
+    code = run(arguments)
+    _drop_unwritten()
+    sys.exit(code)
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -106,23 +133,42 @@ def run(arguments: list[str] | None = None) -> int:
     try:
         result: Any = cli.main(arguments, prog_name="rubriclab", standalone_mode=False)
         sys.stdout.flush()
-    except RubriclabError as error:
-        click.echo(f"error: {error}", err=True)
-        return error.exit_code
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; run the same command again to go on: answers so far are kept", err=True)
         return INTERRUPTED
-    except OSError as error:
-        # Reading and writing of users' files is told apart where it happens; what is left is a full disk and its like.
-        click.echo(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}", err=True)
-        return RubriclabError.exit_code
     except SystemExit:
         # How click and rich end when whoever read our output has gone (`| head`), which is no fault of the command.
         return 0
+    except Exception as error:
+        return _failed(error)
     return result if isinstance(result, int) else 0
+
+
+def _drop_unwritten() -> None:
+    """Forget what standard output did not take: Python would fail on it once more as it exits, with another code."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _failed(error: Exception) -> int:
+    """Print on standard error why a command ended, and return its exit code."""
+    if isinstance(error, RubriclabError):
+        # What a message quotes of a server, a pack or a row must not act on the terminal.
+        click.echo(f"error: {plain(str(error))}", err=True)
+        return error.exit_code
+    if isinstance(error, click.ClickException):
+        error.show()
+        return error.exit_code
+    if isinstance(error, OSError):
+        # Files are named where they are read and written; what is printed has no name.
+        place = error.filename or ("standard output cannot be written" if error.errno in FULL else None)
+        click.echo(f"error: {f'{place}: ' if place else ''}{error.strerror or error}", err=True)
+        return RubriclabError.exit_code
+    from rubriclab.cli.bug import report_bug
+
+    return report_bug(error)
 
 
 if __name__ == "__main__":

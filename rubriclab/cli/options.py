@@ -32,11 +32,14 @@ store_option = option(
     "--store", metavar="PATH|URL", help="Where versions and answers are kept: an SQLite file or any SQLAlchemy URL."
 )
 json_option = option("--json", "as_json", is_flag=True, help="Print machine-readable results.")
-map_option = option(
-    "--map",
-    "mapping",
-    metavar="FIELD=COLUMN,…",
-    help="Where fields stand in your rows, as in output=summary,scores.coherence=coh.",
+rows_options = together(
+    option(
+        "--map",
+        "mapping",
+        metavar="FIELD=COLUMN,…",
+        help="Where fields stand in your rows, as in output=summary,scores.coherence=coh.",
+    ),
+    option("--max-line-bytes", type=click.IntRange(min=1), help="The longest row that is read.  [default: 64000000]"),
 )
 rubric_option = option("--rubric", required=True, metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
 
@@ -49,9 +52,19 @@ def output_option(what: str) -> Callable[[F], F]:
 
 dry_run_option = option("--dry-run", is_flag=True, help="Say what the command would ask at most, and ask nothing.")
 
+
+def _checked_address(_context: click.Context, _option: click.Parameter, address: str | None) -> str | None:
+    """Refuse an address with credentials before anything else is done, wherever it was set."""
+    if address is None:
+        return None
+    from rubriclab.judges.address import check_address
+
+    return check_address(address, "--api-base")
+
+
 asking_options = together(
     option("--concurrency", type=int, help="Requests in flight.  [default: 8]"),
-    option("--timeout", type=float, help="Seconds for one request.  [default: 60]"),
+    option("--timeout", type=float, help="Seconds for one request, to its last byte.  [default: 60]"),
     option("--attempts", type=int, help="Requests per prompt before its answer is missing.  [default: 6]"),
     option("--requests-per-minute", type=float, help="The provider's limit, if it has one."),
     option("--tokens-per-minute", type=float, help="The provider's limit, if it has one."),
@@ -65,7 +78,12 @@ asking_options = together(
         type=click.Choice(["auto", "schema", "text"]),
         help="Whether the reply's JSON schema is sent to the provider.  [default: auto]",
     ),
-    option("--api-base", metavar="URL", help="The server's address, for a server of your own."),
+    option(
+        "--api-base",
+        metavar="URL",
+        callback=_checked_address,
+        help="The server's address, for a server of your own; without user name or password.",
+    ),
     option("--retry-failed", is_flag=True, help="Ask once more where a reply kept earlier cannot be used."),
     option("--record", metavar="PATH", help="Write every request's digest and reply to this file, for recorded:PATH."),
 )

@@ -13,8 +13,8 @@ from rubriclab.cli.options import (
     dry_run_option,
     json_option,
     judge_options,
-    map_option,
     option,
+    rows_options,
     rubric_option,
     store_option,
 )
@@ -53,7 +53,7 @@ FAULTS_SHOWN = 5
 )
 @option("--output", "-o", metavar="PATH", help="Where the rows to label go, as JSON Lines, with the reasons in `plan`.")
 @judge_options
-@map_option
+@rows_options
 @store_option
 @dry_run_option
 @json_option
@@ -66,11 +66,10 @@ def plan(texts: str, **given: Any) -> None:
     `rubriclab learn`.
     """
     from rubriclab.cli.session import finish, judge_of, session
-    from rubriclab.data import parse_mapping, read
-    from rubriclab.data.mapping import NATIVE
+    from rubriclab.cli.texts import rows_of
 
     _check_output(texts, given)
-    rows = read(texts, parse_mapping(given["mapping"]) if given["mapping"] else NATIVE)
+    rows = rows_of(texts, given)
     with session(given["store"], given) as work:
         version = work.store.load(given["rubric"])
         record = _record(version, work)

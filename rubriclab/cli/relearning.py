@@ -79,8 +79,9 @@ def _started(
 ) -> tuple[Method, BaseModel, Checklist | None] | None:
     """Return a method with its settings and the questions that it starts from; `None` where it lacks them."""
     method = METHODS[name]  # type: ignore[index]
+    settings = method.settings.model_validate({**values, **JOINT_SETTINGS.get(method.name, {})})
     try:
-        questions = seed_questions(method.checklists, task, aspect, needed=method.needs_checklist)
+        questions = seed_questions(method.checklists, task, aspect, needed=method.needs_checklist(settings))
     except ChecklistError:
         return None
-    return method, method.settings.model_validate({**values, **JOINT_SETTINGS.get(method.name, {})}), questions
+    return method, settings, questions

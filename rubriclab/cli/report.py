@@ -21,7 +21,7 @@ def report(rubric: str, *, output: str, store: str | None) -> None:
     from rubriclab.report.html import training_report
     from rubriclab.store import open_store
 
-    with open_store(store, create=False) as opened:
+    with open_store(store, access="read") as opened:
         version = opened.load(rubric)
         check_place(output, opened.place, "The report", "-o")
         record = opened.training(version.ref)

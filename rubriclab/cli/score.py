@@ -16,9 +16,9 @@ from rubriclab.cli.options import (
     dry_run_option,
     json_option,
     judge_options,
-    map_option,
     option,
     output_option,
+    rows_options,
     rubric_option,
     store_option,
 )
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 )
 @option("--to-person", metavar="PATH", help="Where the rows of these texts go, as they came, for labelling.")
 @judge_options
-@map_option
+@rows_options
 @store_option
 @dry_run_option
 @json_option
@@ -57,12 +57,10 @@ def score(texts: str, **given: Any) -> None:
     several methods gives each score an interval, and each criterion its share of it.
     """
     from rubriclab.cli.session import judge_of, session
-    from rubriclab.data import parse_mapping, read
-    from rubriclab.data.mapping import NATIVE
+    from rubriclab.cli.texts import rows_of
 
     _check_output(texts, given)
     _check_abstaining(texts, given)
-    mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
     with session(given["store"], given) as work:
         version = work.store.load(given["rubric"])
         _check_intervals(version, given)
@@ -71,9 +69,9 @@ def score(texts: str, **given: Any) -> None:
             from rubriclab.cli.dry_run import say_most
             from rubriclab.scoring.estimate import scoring_at_most
 
-            say_most({"judge": scoring_at_most(version.rubric, read(texts, mapping))}, {"judge": choice.spec}, given)
+            say_most({"judge": scoring_at_most(version.rubric, rows_of(texts, given))}, {"judge": choice.spec}, given)
         else:
-            _score(read(texts, mapping), version, work.judge(choice), work, given)
+            _score(rows_of(texts, given), version, work.judge(choice), work, given)
 
 
 def _check_output(texts: str, given: dict[str, Any]) -> None:

@@ -12,16 +12,19 @@ from typing import Any, TypeVar
 
 import click
 
+from rubriclab.characters import one_line, plain
 from rubriclab.data.readers import Rows
-from rubriclab.errors import SettingsError
+from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.judges.budget import Budget
 from rubriclab.judges.connect import EMBEDDED, connect
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import parse_price
+from rubriclab.report.wording import asked_at
 from rubriclab.rubric import Effort
 from rubriclab.store import Store, Version, open_store
+from rubriclab.validation import first_fault
 
 T = TypeVar("T")
 JUDGE_SETTINGS = (
@@ -79,7 +82,7 @@ def session(store: str | None, given: Mapping[str, Any], *, create: bool = False
     """Open what a command works with; `given` holds the judge options as the command line has them."""
     options = judge_options(given)
     record = Path(given["record"]) if given.get("record") else None
-    with open_store(store, create=create) as opened:
+    with open_store(store, create=create, access="write" if create else "either") as opened:
         budget = Budget(options.max_calls, options.max_cost)
         yield Session(opened, options, budget, Ledger(), record, time.monotonic())
 
@@ -98,13 +101,16 @@ def judge_options(given: Mapping[str, Any]) -> JudgeOptions:
     try:
         return JudgeOptions(**values)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = str(first["loc"][0]).replace("_", "-")
-        raise SettingsError(f"--{name}: {first['msg']}; got {first['input']!r}.") from None
+        name, _, fault = first_fault(error).partition(":")
+        raise SettingsError(f"--{name.replace('_', '-')}:{fault}.") from None
 
 
 def judge_of(version: Version, named: str | None) -> Choice:
-    """Return the judge that the user has named, else the one that the version was learned with, and say which it is."""
+    """Return the judge that the user has named, else the one that the version was learned with, and say which it is.
+
+    Raises:
+        NotConfirmed: if nobody is named, and the version was imported and may not choose.
+    """
     made = version.provenance
     if named:
         _say_embedded(named, "")
@@ -114,12 +120,45 @@ def judge_of(version: Version, named: str | None) -> Choice:
                 "`rubriclab transfer` says by how much"
             )
         return Choice(named)
-    place = f" at {made.judge_address}" if made.judge_address else ""
     why = f", as {version.ref} was learned with it"
     _say_embedded(made.judge, why)
-    if made.judge != EMBEDDED:
-        note(f"judge: {made.judge}{place}{why}")
+    if made.judge == EMBEDDED:
+        return Choice(EMBEDDED)
+    judge = one_line(asked_at(made.judge, made.judge_address))
+    if not version.trusted:
+        raise NotConfirmed(
+            f"{version.ref} was imported, and the judge that it names is not confirmed: {judge}.",
+            "Name a judge with --judge, or, if this one may have your texts and your key, run: "
+            f"rubriclab trust {version.ref}",
+        )
+    note(f"judge: {judge}{why}")
     return Choice(made.judge, made.judge_address)
+
+
+def generator_of(version: Version, store: Store) -> Choice | None:
+    """Return who proposed the criteria of a version, where that is not its judge and may be asked again.
+
+    A version that was carried over has the generator of its parent, so the parent's origin decides. An unconfirmed one
+    is left out, which is said.
+    """
+    made = version.provenance
+    if made.generator == made.judge:
+        return None
+    source = _generated(version, store)
+    if made.generator == EMBEDDED or source.trusted:
+        return Choice(made.generator, made.generator_address)
+    generator = one_line(asked_at(made.generator, made.generator_address))
+    note(f"the judge proposes criteria, not {generator}, as {source.ref} was imported and is not confirmed")
+    return None
+
+
+def _generated(version: Version, store: Store) -> Version:
+    """Return the version whose record of the generator this one has: itself, or an ancestor that it was made from."""
+    while not version.imported and version.parent and (came := version.provenance.transfer):
+        if came.action == "relearn":
+            break
+        version = store.load(version.parent)
+    return version
 
 
 def judge_named(named: str | None) -> str:
@@ -135,7 +174,7 @@ def _say_embedded(judge: str, why: str) -> None:
 
 def note(text: str) -> None:
     """Say something to the person at the terminal, beside the results."""
-    click.echo(text, err=True)
+    click.echo(plain(text), err=True)
 
 
 def note_comparisons(rows: Rows) -> None:
@@ -147,13 +186,26 @@ def note_comparisons(rows: Rows) -> None:
 
 def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run asynchronous work to its end, closing the connections of language models afterwards."""
+    results: list[T] = []
 
-    async def run() -> T:
+    async def run() -> None:
         from rubriclab.judges.language_model import close_connections
 
         try:
-            return await work()
+            # Not returned: `asyncio.run` formats its finished task when it restores the signal handler, and with it
+            # whatever the task returned. For the training record of 10,000 texts that took minutes and gigabytes.
+            results.append(await work())
         finally:
+            await _end_other_tasks()
             await close_connections()
 
-    return asyncio.run(run())
+    asyncio.run(run())
+    return results[0]
+
+
+async def _end_other_tasks() -> None:
+    """Cancel what an error or Ctrl-C has left under way: it would open connections while they are being closed."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)

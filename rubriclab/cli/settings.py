@@ -13,6 +13,7 @@ from rubriclab.errors import SettingsError
 from rubriclab.learning.settings import JointSettings
 from rubriclab.methods.method import Method, chosen_settings
 from rubriclab.methods.names import SETTINGS_NAMES
+from rubriclab.validation import first_fault
 
 Made = TypeVar("Made", bound=BaseModel)
 
@@ -71,7 +72,7 @@ def settings_from(method: Method, values: Mapping[str, Any]) -> BaseModel:
     Raises:
         SettingsError: for an unknown name or a value out of bounds.
     """
-    make = partial(chosen_settings, method.settings, method.published, values)
+    make = partial(chosen_settings, method.settings, method.presets, values)
     return _checked(method.name, method.settings, make)
 
 
@@ -83,11 +84,7 @@ def _checked(name: str, model: type[BaseModel], make: Callable[[], Made]) -> Mad
         preset = "" if name == "joint" else "preset, "
         known = f"Known are: {preset}{', '.join(sorted(model.model_fields))}."
         hint = known if first["type"] == "extra_forbidden" else None
-        where = ".".join(map(str, (name, *first["loc"])))
-        # Our own complaints say what came; pydantic puts their kind before them.
-        own = first["type"] == "value_error"
-        told = first["msg"].removeprefix("Value error, ") if own else f"{first['msg']}; got {first['input']!r}"
-        raise SettingsError(f"{where}: {told}.", hint) from None
+        raise SettingsError(f"{first_fault(error, name)}.", hint) from None
     except ValueError as error:
         raise SettingsError(f"{name}.preset: {error}.") from None
 

@@ -39,7 +39,7 @@ def show(rubric: str, *, evidence: bool, matrix: bool, output: str | None, store
         raise SettingsError(
             f"--output {output} is not understood;", "it goes with --matrix, and names a .csv or .jsonl file."
         )
-    with open_store(store, create=False) as opened:
+    with open_store(store, access="read") as opened:
         version = opened.load(rubric)
         if output:
             check_place(output, opened.place, "The matrix", "-o")

@@ -24,7 +24,7 @@ def target_of(path: str, version: Version, given: Mapping[str, Any]) -> Target:
     """Return the texts to carry the rubric over to, and say what was made of their labels."""
     rubric = version.rubric
     aspect = _aspect(rubric, given)
-    examples = usable_texts(path, given["mapping"], [(aspect.name, rubric.scores_on)])
+    examples = usable_texts(path, given, [(aspect.name, rubric.scores_on)])
     kept = unseen(examples, [version.provenance])
     if len(kept) < len(examples):
         left = f"{len(examples) - len(kept)} of {len(examples)} texts"

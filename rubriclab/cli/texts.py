@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from rubriclab.cli.session import note
 from rubriclab.data import Example, parse_mapping, read
 from rubriclab.data.fitted import about, comparison_faults, fit_scores
+from rubriclab.data.formats import LONGEST_ROW
 from rubriclab.data.mapping import NATIVE
 
 if TYPE_CHECKING:
@@ -15,12 +16,18 @@ if TYPE_CHECKING:
     from rubriclab.data.scale import Scale
 
 
-def usable_texts(path: str, mapping: str | None, aspects: Iterable[tuple[str, Scale]]) -> tuple[Example, ...]:
+def rows_of(path: str, given: Mapping[str, Any]) -> Rows:
+    """Return the rows of a file, read as `given`, the options of the command line, say."""
+    mapping = parse_mapping(given["mapping"]) if given["mapping"] else NATIVE
+    return read(path, mapping, longest=given["max_line_bytes"] or LONGEST_ROW)
+
+
+def usable_texts(path: str, given: Mapping[str, Any], aspects: Iterable[tuple[str, Scale]]) -> tuple[Example, ...]:
     """Return the texts of a file, those that people only compared with others with labels for the aspects too.
 
     Rows that cannot be used are left out, and it is said which and why.
     """
-    found = read(path, parse_mapping(mapping) if mapping else NATIVE)
+    found = rows_of(path, given)
     rows = list(found)
     for fault in [row for row in rows if not isinstance(row, Example)]:
         note(f"left out: {fault}")

@@ -14,8 +14,8 @@ from rubriclab.cli.options import (
     asking_options,
     dry_run_option,
     json_option,
-    map_option,
     option,
+    rows_options,
     store_option,
 )
 
@@ -66,7 +66,7 @@ ACTIONS = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
 @option("--report", metavar="PATH", help="Also write a report as one HTML file.")
 @option("--seed", type=click.IntRange(min=0), default=42, show_default=True, help="Of draws and folds.")
 @asking_options
-@map_option
+@rows_options
 @store_option
 @dry_run_option
 @json_option
@@ -221,13 +221,12 @@ def _run(cell: _Cell, given: dict[str, Any], work: Session) -> Carried:
 
 def _relearn(cell: _Cell, judge: Judge, work: Session) -> Relearn | None:
     """Return the training from scratch; who proposed criteria for the version proposes here too."""
-    from rubriclab.cli.session import Choice
+    from rubriclab.cli.session import generator_of
 
     if cell.relearning is None:
         return None
-    made = cell.version.provenance
-    own = made.generator != made.judge
-    generator = work.judge(Choice(made.generator, made.generator_address)) if own else judge
+    chosen = generator_of(cell.version, work.store)
+    generator = work.judge(chosen) if chosen else judge
     return cell.relearning.by(judge, generator, lambda: sorted(work.ledger.snapshots))
 
 

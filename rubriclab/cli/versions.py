@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,9 @@ import click
 from rubriclab.cli.options import json_option, option, store_option
 
 if TYPE_CHECKING:
-    from rubriclab.store import Version
+    from collections.abc import Sequence
+
+    from rubriclab.store import Problem, Version
 
 # What scores the texts that count: only what the gate has let through is called so.
 PRODUCTION = "production"
@@ -27,7 +28,7 @@ def list_names(*, store: str | None, as_json: bool) -> None:
 
     newest: list[Version] = []
     try:
-        with open_store(store, create=False) as opened:
+        with open_store(store, access="read") as opened:
             newest = [opened.load(name) for name in opened.names()]
             nothing = f"No rubric is stored in {opened.place} yet; `rubriclab learn` makes one."
     except NoStore as none:
@@ -46,7 +47,7 @@ def log(name: str, *, store: str | None, as_json: bool) -> None:
     """List all versions of NAME, the newest first."""
     from rubriclab.store import open_store
 
-    with open_store(store, create=False) as opened:
+    with open_store(store, access="read") as opened:
         versions = opened.log(name)
     _print_versions(versions, as_json=as_json, view="log_view")
 
@@ -61,7 +62,7 @@ def diff(before: str, after: str, *, store: str | None, as_json: bool) -> None:
     from rubriclab.cli.printing import print_json, print_view
     from rubriclab.store import compare, open_store
 
-    with open_store(store, create=False) as opened:
+    with open_store(store, access="read") as opened:
         difference = compare(opened.load(before), opened.load(after))
     if as_json:
         print_json(difference.as_json())
@@ -105,7 +106,7 @@ def export_pack(ref: str, *, output: str, store: str | None) -> None:
     from rubriclab.errors import PackError
     from rubriclab.store import open_store, write_pack
 
-    with open_store(store, create=False) as opened:
+    with open_store(store, access="read") as opened:
         text = write_pack(opened.load(ref))
     if output == "-":
         click.echo(text, nl=False)
@@ -124,45 +125,86 @@ def export_pack(ref: str, *, output: str, store: str | None) -> None:
 def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) -> None:
     """Keep the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
     from rubriclab.cli.printing import print_json
+    from rubriclab.documents import Unreadable, read_file, read_stdin, text_of
     from rubriclab.errors import PackError
     from rubriclab.store import import_pack, open_store, read_pack
 
     try:
-        text = sys.stdin.read() if pack == "-" else Path(pack).read_text("utf-8")
-    except OSError as error:
-        raise PackError(f"{pack} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise PackError(f"{pack} is no pack: it is not UTF-8 text.") from None
+        text = text_of(read_stdin() if pack == "-" else read_file(Path(pack)))
+    except Unreadable as error:
+        raise PackError(f"{pack} cannot be read: {error}.") from None
     checked = read_pack(text, pack)
     with open_store(store) as opened:
         version = import_pack(opened, checked, name)
     if as_json:
-        print_json({"rubric": version.ref, "new": version.new, "digest": version.digest})
+        from rubriclab.cli.trust import trust_row
+
+        print_json({**trust_row(version), "new": version.new, "digest": version.digest})
     else:
         click.echo(version.ref if version.new else f"{version.ref} holds it already")
+        _say_judge(version)
+
+
+def _say_judge(version: Version) -> None:
+    """Say whom an imported version names, and when that one is asked."""
+    from rubriclab.characters import one_line
+    from rubriclab.cli.session import note
+    from rubriclab.judges.connect import EMBEDDED
+    from rubriclab.report.wording import asked_at
+
+    made = version.provenance
+    judge = one_line(asked_at(made.judge, made.judge_address))
+    if made.judge == EMBEDDED:
+        note(f"{version.ref} names the judge {EMBEDDED}, which is offline and sends nothing")
+    elif version.trusted:
+        note(f"{version.ref} names the judge {judge}, which may be asked")
+    else:
+        note(
+            f"{version.ref} names the judge {judge}; it is asked only if you name it with --judge, or after: "
+            f"rubriclab trust {version.ref}"
+        )
 
 
 @click.command()
+@option("--repair", is_flag=True, help="Remove damaged answers, and only those: they are asked again when needed.")
 @store_option
 @json_option
-def verify(*, store: str | None, as_json: bool) -> None:
+def verify(*, repair: bool, store: str | None, as_json: bool) -> None:
     """Derive every digest in the store again; exit code 1 if anything is not as it was written."""
-    from rubriclab.cli.printing import print_json, print_view
+    from rubriclab.cli.printing import print_json
     from rubriclab.store import open_store
 
-    with open_store(store, create=False) as opened:
+    with open_store(store, create=False, access="write" if repair else "read") as opened:
+        removed = opened.repair() if repair else ()
         problems = opened.verify()
         place, names = opened.place, opened.names()
     if as_json:
-        print_json({"store": place, "problems": [str(problem) for problem in problems]})
-    elif problems:
-        from rubriclab.report.terminal import problems_view
-
-        print_view(problems_view(problems))
+        found: dict[str, Any] = {"store": place, "problems": [str(problem) for problem in problems]}
+        print_json({**found, "removed": list(removed)} if repair else found)
     else:
-        click.echo(f"{place}: {len(names)} rubrics, everything as it was written")
+        _print_problems(problems, removed, f"{place}: {len(names)} rubrics, everything as it was written", repair)
     if problems:
         click.get_current_context().exit(1)
+
+
+def _print_problems(problems: Sequence[Problem], removed: Sequence[str], sound: str, repair: bool) -> None:
+    """Print what was removed and what does not match, and say on standard error what can be done about it."""
+    from rubriclab.cli.printing import print_view
+    from rubriclab.cli.session import note
+
+    for digest in removed:
+        click.echo(f"removed the damaged answer {digest}: it is asked again when it is needed")
+    if not problems:
+        click.echo(sound)
+        return
+    from rubriclab.report.terminal import problems_view
+
+    print_view(problems_view(problems))
+    answers = sum(problem.answer is not None for problem in problems)
+    if answers:
+        note(f"damaged answers: {answers}; `rubriclab verify --repair` removes them, so that they are asked again")
+    if repair:
+        note("what is left cannot be repaired: save it again (learn, import), or restore the store from a copy")
 
 
 def _may_go_on(version: Version, *, force: bool) -> bool:
@@ -209,6 +251,8 @@ def _row(version: Any) -> dict[str, Any]:
         "aspect": version.rubric.aspect.name,
         "criteria": len(version.rubric.criteria),
         "judge": version.provenance.judge,
+        "imported": version.imported,
+        "confirmed": version.confirmed,
         "agreement": agreement.model_dump(mode="json") if agreement else None,
     }
 

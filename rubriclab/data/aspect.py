@@ -5,13 +5,21 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, TypeAdapter
 
+from rubriclab.characters import is_blank
 from rubriclab.content import content_path
 from rubriclab.errors import UserError
 from rubriclab.units import Material
 
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+def _seen(text: str) -> str:
+    if is_blank(text):
+        raise ValueError("a text was expected, got only invisible characters")
+    return text
+
+
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_seen)]
 
 
 class Aspect(BaseModel):
@@ -65,7 +73,7 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
         UserError: if nothing ships under this name and no definition is given, or a given text is blank.
     """
     if definition is not None:
-        if not (name.strip() and definition.strip()):
+        if is_blank(name) or is_blank(definition):
             raise UserError(
                 f"An aspect needs a name and a definition; got {name!r} and {definition!r}.",
                 "Say in a sentence or two what is judged.",

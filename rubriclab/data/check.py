@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from rubriclab.characters import is_blank
 from rubriclab.data.comparisons import Comparison
 from rubriclab.data.example import Example, is_labelled, labelled
 from rubriclab.data.fields import describe
@@ -131,7 +132,7 @@ def _if_same_text(one: Example, other: Example) -> str:
 def _faults_of(row: _Placed, aspect: str, scale: Scale | None) -> Iterator[Fault]:
     """Yield what no reader lets through but examples made by hand may hold, and labels outside of a given scale."""
     example = row.example
-    if not example.output.strip():
+    if is_blank(example.output):
         yield row.fault("output", describe(example.output), "a non-empty text")
     numbers = [("annotations", score) for score in example.annotations.get(aspect, ())]
     if aspect in example.scores:

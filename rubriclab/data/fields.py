@@ -9,6 +9,7 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any, NoReturn
 
+from rubriclab.characters import is_blank
 from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, look_up
 
 # Names that are numbers are taken as text where the number is exact: JSON readers turn whole numbers of more than 64
@@ -16,6 +17,8 @@ from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, look_up
 EXACT_WHOLE = 2**64
 EXACT_DECIMAL = 2**53
 PREVIEW = 40
+# Characters of an id, a group or a system, which versions keep: `rubriclab.bounds` allows no more.
+LONGEST_NAME = 1_000
 COLUMNS_NAMED = 12
 
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -45,8 +48,8 @@ def _describe_number(number: int | float | Decimal) -> str:
 def _describe_text(text: str) -> str:
     if not text:
         return "an empty text"
-    if text.isspace():
-        return "only white space"
+    if is_blank(text):
+        return "only white space" if text.isspace() else "only invisible characters"
     return f"the text {text!r}" if len(text) <= PREVIEW else f"a text that begins {text[:PREVIEW]!r}"
 
 
@@ -74,7 +77,7 @@ class Fields:
         """Return whether the row holds anything in a field, mapped or not."""
         column = self.mapping.columns.get(name)
         value = self.row.get(name, ABSENT) if column is None else look_up(self.row, column)
-        return not (value is ABSENT or value is None or (isinstance(value, str) and not value.strip()))
+        return not (value is ABSENT or value is None or (isinstance(value, str) and is_blank(value)))
 
     def value(self, name: str) -> Any:
         column = self.mapping.columns.get(name)
@@ -90,7 +93,7 @@ class Fields:
         text = self.value("output")
         if text is ABSENT:
             self.no_output()
-        if not isinstance(text, str) or not text or text.isspace():
+        if not isinstance(text, str) or is_blank(text):
             raise Wrong("output", describe(text), _A_TEXT)
         return in_unicode("output", text)
 
@@ -108,7 +111,7 @@ class Fields:
         if not isinstance(text, str):
             joined = " (join the parts of a list into one)" if isinstance(text, list | tuple) else ""
             raise Wrong(name, describe(text), f"a text{joined} or null")
-        return None if text.isspace() else in_unicode(name, text) or None
+        return None if is_blank(text) else in_unicode(name, text)
 
     def name(self, name: str) -> str | None:
         return self.as_name(name, self.value(name))
@@ -119,7 +122,10 @@ class Fields:
             if not (abs(value) < exact and value == int(value)):
                 raise Wrong(name, describe(value), "a text, or a whole number that needs no rounding")
             return str(int(value))
-        return self.as_text(name, value)
+        text = self.as_text(name, value)
+        if text and len(text) > LONGEST_NAME:
+            raise Wrong(name, f"a text of {len(text):,} characters", f"at most {LONGEST_NAME:,} characters")
+        return text
 
     def table(self, name: str) -> list[tuple[str, Any]]:
         start = f"{name}."
@@ -128,7 +134,7 @@ class Fields:
         cells |= {c[len(start) :]: v for c, v in self.row.items() if isinstance(c, str) and c.startswith(start)}
         cells |= {aspect: self.value(start + aspect) for aspect in self.mapping.aspects(name)}
         given = [(aspect, cell) for aspect, cell in cells.items() if not self.blank(cell)]
-        if any(not aspect or aspect.isspace() for aspect, _ in given):
+        if any(is_blank(aspect) for aspect, _ in given):
             raise Wrong(name, "an aspect without a name", "names such as 'coherence'")
         return [(in_unicode(name, aspect), cell) for aspect, cell in given]
 
@@ -169,7 +175,7 @@ class Fields:
         return isinstance(cell, list | tuple)
 
     def blank(self, cell: Any) -> bool:
-        return cell is None or (not self.typed and isinstance(cell, str) and not cell.strip())
+        return cell is None or (not self.typed and isinstance(cell, str) and is_blank(cell))
 
     def columns(self) -> str:
         named = [repr(str(column)) for column in self.row][:COLUMNS_NAMED]

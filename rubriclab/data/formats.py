@@ -36,12 +36,41 @@ _NOT_LINES = {
 # An unclosed quote makes a CSV cell of all that follows: a cell longer than this is taken for one.
 LONGEST_CELL = 2**24
 PARQUET_BATCH = 1024
+# Bytes of one row: a line, a CSV record of several lines, or the cells of a Parquet row.
+LONGEST_ROW = 64_000_000
+# What a line takes in memory besides its characters: a CSV record may be made of millions of empty lines.
+LINE_OVERHEAD = 200
 
 
-def lines_of(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, unpacked where its name ends in `.gz`."""
+def lines_of(path: Path, longest: int = LONGEST_ROW) -> Iterator[bytes]:
+    """Yield the lines of a file, unpacked where its name ends in `.gz`; no more than one line is in memory.
+
+    Raises:
+        DataError: for a line of more than `longest` bytes.
+    """
     with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
-        yield from stream
+        yield from bounded_lines(str(path), stream, longest)
+
+
+def bounded_lines(where: str, lines: Lines, longest: int) -> Iterator[Any]:
+    """Yield the lines of a stream or an iterable; of a stream no more than `longest` bytes are read for a line.
+
+    Raises:
+        DataError: for a line that is longer.
+    """
+    readline = getattr(lines, "readline", None)
+    read = iter(lambda: readline(longest + 1) or None, None) if callable(readline) else iter(lines)
+    for number, line in enumerate(read, start=1):
+        if len(line) > longest:
+            raise _too_long(where, f"line {number}", longest)
+        yield line
+
+
+def _too_long(where: str, place: str, longest: int) -> DataError:
+    return DataError(
+        f"{where}: {place} has more than {longest:,} bytes, the limit of a row.",
+        "Is it a file of rows, with a line for each? If it is, raise the limit with --max-line-bytes.",
+    )
 
 
 def json_lines(where: str, lines: Lines) -> Numbered:
@@ -53,14 +82,14 @@ def json_lines(where: str, lines: Lines) -> Numbered:
             yield number, _json_row(where, number, line)
 
 
-def csv_rows(where: str, lines: Lines) -> Numbered:
+def csv_rows(where: str, lines: Lines, longest: int = LONGEST_ROW) -> Numbered:
     """Yield the rows of a CSV file with a header as mappings from column to text; blank lines are none.
 
     Raises:
-        DataError: if the header cannot be used.
+        DataError: if the header cannot be used, or a record over several lines takes more than `longest` bytes.
     """
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
-    records = _csv_records(where, _numbered(where, lines))
+    records = _csv_records(where, _numbered(where, lines), longest)
     first = next(records, None)
     if first is None:
         return
@@ -74,25 +103,31 @@ def csv_rows(where: str, lines: Lines) -> Numbered:
             yield number, dict(zip(columns, cells, strict=True))
 
 
-def parquet_rows(path: Path) -> Numbered:
+def parquet_rows(path: Path, longest: int = LONGEST_ROW) -> Numbered:
     """Yield the rows of a Parquet file, counted from 1.
 
+    A text that many rows share stays packed until its row is read, and as many rows are read at once as fit into
+    `longest` bytes, by the sizes that the file states.
+
     Raises:
-        DataError: if pyarrow is not installed, or the file is not Parquet.
+        DataError: if pyarrow is not installed, the file is not Parquet, or a row takes more than `longest` bytes.
     """
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
+
+        from rubriclab.data.parquet_sizes import batch_size, fitting_slices, packed_columns
     except ImportError:
         hint = "install it with: pip install 'rubriclab[parquet]'"
         raise DataError(f"{path}: reading Parquet needs pyarrow;", hint) from None
     number = 0
     try:
-        with ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=PARQUET_BATCH):
-                for row in _batch_rows(str(path), number, batch):
-                    number += 1
-                    yield number, row
+        with ParquetFile(path, read_dictionary=packed_columns(path)) as file:
+            for batch in file.iter_batches(batch_size=batch_size(path, file.metadata, longest)):
+                for rows in fitting_slices(str(path), number, batch, longest):
+                    for row in _batch_rows(str(path), number, rows):
+                        number += 1
+                        yield number, row
     except (ArrowException, OSError) as error:
         yield number + 1, _broken_off(str(path), number, error)
 
@@ -137,7 +172,7 @@ def _broken_off(where: str, number: int, error: Exception) -> Fault:
 def _json_row(where: str, number: int, line: bytes) -> Any:
     try:
         row = orjson.loads(line)
-        return _named_once(where, number, line, row) if _nested(row) else row
+        return _named_once(where, number, line, row) if isinstance(row, dict) else row
     except orjson.JSONDecodeError as error:
         reason = error.msg
     try:
@@ -148,13 +183,9 @@ def _json_row(where: str, number: int, line: bytes) -> Any:
         return Fault(where, number, None, came, "JSON in UTF-8")
     row = _lenient(line)
     if row is not None:
-        return row
+        return _named_once(where, number, line, row)
     ending = "" if line.endswith(b"\n") else "; the last line breaks off"
     return Fault(where, number, None, f"text that is not JSON ({reason}{ending})", "a JSON object on one line")
-
-
-def _nested(row: Any) -> bool:
-    return isinstance(row, dict) and any(isinstance(cell, dict) for cell in row.values())
 
 
 def _named_once(where: str, number: int, line: bytes, row: Any) -> Any:
@@ -195,14 +226,16 @@ def _header(where: str, cells: list[str] | Fault) -> list[str]:
     return columns
 
 
-def _csv_records(where: str, lines: Iterator[tuple[int, bytes | Fault]]) -> Iterator[tuple[int, list[str] | Fault]]:
+def _csv_records(
+    where: str, lines: Iterator[tuple[int, bytes | Fault]], longest: int
+) -> Iterator[tuple[int, list[str] | Fault]]:
     """Yield the cells of each record that is not blank, with the line where it begins.
 
     A broken record costs its first line only: the lines that an open quote has swallowed are read again.
     """
-    source = _RecordLines(lines)
+    source = _RecordLines(where, lines, longest)
     while True:
-        source.taken.clear()
+        source.begin()
         try:
             cells: list[str] | Fault | None = next(csv.reader(source, strict=True), None)
         except csv.Error as error:
@@ -223,16 +256,24 @@ class _RecordLines(Iterator[str]):
     Bytes that are not UTF-8 become lone surrogates, so that the row's reader can name the field they are in.
     """
 
-    def __init__(self, lines: Iterator[tuple[int, bytes | Fault]]) -> None:
-        self.lines = lines
+    def __init__(self, where: str, lines: Iterator[tuple[int, bytes | Fault]], longest: int) -> None:
+        self.where, self.lines, self.longest = where, lines, longest
+        self.size = 0
         self.ahead: deque[tuple[int, bytes | Fault]] = deque()
         self.taken: list[tuple[int, bytes | Fault]] = []
+
+    def begin(self) -> None:
+        self.taken.clear()
+        self.size = 0
 
     def __next__(self) -> str:
         number, line = self.ahead.popleft() if self.ahead else next(self.lines)
         self.taken.append((number, line))
         if isinstance(line, Fault):
             raise StopIteration
+        self.size += len(line) + (LINE_OVERHEAD if len(self.taken) > 1 else 0)
+        if self.size > self.longest:
+            raise _too_long(self.where, f"the CSV row that begins in line {self.taken[0][0]}", self.longest)
         return line.decode("utf-8", "surrogateescape")
 
     def give_back(self) -> int:

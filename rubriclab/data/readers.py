@@ -15,7 +15,16 @@ from typing import Any
 
 from rubriclab.data.comparisons import Comparison, comparisons_of
 from rubriclab.data.example import Example
-from rubriclab.data.formats import Lines, Numbered, csv_rows, json_lines, lines_of, parquet_rows
+from rubriclab.data.formats import (
+    LONGEST_ROW,
+    Lines,
+    Numbered,
+    bounded_lines,
+    csv_rows,
+    json_lines,
+    lines_of,
+    parquet_rows,
+)
 from rubriclab.data.mapping import NATIVE, FieldMap
 from rubriclab.data.row import Fault, example_of, missing_column
 from rubriclab.errors import DataError
@@ -52,29 +61,34 @@ class Rows(Iterator[Example | Fault]):
             self.comparisons += [(self.line, comparison) for comparison in row]
 
 
-def read(source: str | Path | Lines, mapping: FieldMap = NATIVE) -> Rows:
+def read(source: str | Path | Lines, mapping: FieldMap = NATIVE, *, longest: int = LONGEST_ROW) -> Rows:
     """Return the examples and faults of a file, of `-` (standard input), or of a stream or iterable of lines.
 
     The file's name says its format; standard input and streams are JSON Lines. Rows are read as they are asked for.
 
+    Args:
+        longest: the most bytes that a row may take; no more than a few times that is in memory.
+
     Raises:
         DataError: if the file is missing, unreadable or of an unknown format; while reading, if it has no rows, is not
-            of the format that its name says, or is a table (CSV, Parquet) without the column for a field.
+            of the format that its name says, is a table (CSV, Parquet) without the column for a field, or has a row of
+            more than `longest` bytes.
     """
     if not isinstance(source, str | Path):
         name = getattr(source, "name", None)
-        return _lines_read(name if isinstance(name, str) else "stream", source, mapping)
+        where = name if isinstance(name, str) else "stream"
+        return _lines_read(where, bounded_lines(where, source, longest), mapping)
     if str(source) == "-":
-        return _lines_read("stdin", sys.stdin.buffer, mapping)
+        return _lines_read("stdin", bounded_lines("stdin", sys.stdin.buffer, longest), mapping)
     path = Path(source)
     kind = _kind(path)
     _check_readable(path)
     if kind in JSON_LINES:
-        return _lines_read(str(path), lines_of(path), mapping)
+        return _lines_read(str(path), lines_of(path, longest), mapping)
     if kind == CSV:
-        rows = csv_rows(str(path), lines_of(path))
+        rows = csv_rows(str(path), lines_of(path, longest), longest)
         return Rows(str(path), _examples(str(path), rows, mapping, table=True, typed=False))
-    return Rows(str(path), _examples(str(path), parquet_rows(path), mapping, table=True))
+    return Rows(str(path), _examples(str(path), parquet_rows(path, longest), mapping, table=True))
 
 
 def from_rows(rows: Iterable[Any], where: str = "rows", mapping: FieldMap = NATIVE) -> Rows:

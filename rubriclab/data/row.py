@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rubriclab.characters import is_blank
 from rubriclab.data.example import Example
 from rubriclab.data.fields import Fields, Wrong, describe, in_unicode
 from rubriclab.data.mapping import ABSENT, NATIVE, FieldMap
@@ -129,7 +130,7 @@ def _add(fields: Fields, aspect: str, cells: Mapping[Any, Any], scores: dict[str
     """Add the scores of named raters; null says that one gave none."""
     for name, cell in cells.items():
         rater, place = str(name).strip(), f"annotations.{aspect}"
-        if not rater:
+        if is_blank(rater):
             raise Wrong(place, "a rater without a name", "names such as 'anna'")
         if fields.blank(cell):
             continue

@@ -13,6 +13,9 @@ from rubriclab.errors import SettingsError
 # A scale with more whole steps than this is described by five anchors: nobody writes eleven levels of one trait.
 MOST_LEVELS = 7
 ANCHORS = 5
+# Of the ends, and of the width: beyond, differences of scores overflow or vanish.
+LARGEST_END = 1e9
+LEAST_WIDTH = 1e-6
 
 
 class Scale(BaseModel):
@@ -28,6 +31,11 @@ class Scale(BaseModel):
     def _ordered(self) -> Self:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise ValueError(f"a scale needs two finite numbers, the lower first; got {self.low} and {self.high}")
+        if max(abs(self.low), abs(self.high)) > LARGEST_END or self.width < LEAST_WIDTH:
+            raise ValueError(
+                f"a scale has ends of at most {LARGEST_END:,.0f} in size, at least {LEAST_WIDTH:g} apart; "
+                f"got {self.low:g} and {self.high:g}"
+            )
         if self.whole and not _whole_ends(self.low, self.high):
             raise ValueError(f"a scale of whole numbers needs whole ends; got {self.low} and {self.high}")
         return self

@@ -22,11 +22,11 @@ from rubriclab.drifting.found import (
     ScoreShift,
 )
 from rubriclab.drifting.pairs import Pair, Pairing, Side
-from rubriclab.learning.folds import units
 from rubriclab.rubric import DIGITS, rounded
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.bootstrap import Estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import units
 from rubriclab.stats.mean import clustered_mean
 from rubriclab.trust import Interval
 

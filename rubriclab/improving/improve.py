@@ -1,9 +1,9 @@
 """The rounds in which a text is rewritten, judged again and kept only if it has become better (DCR, algorithm 1).
 
-The paper takes every rewriting, and measures what was gained by the evaluator whose reasons the rewriting was made
-from. Here a rewriting is taken only if that judge's score rises and a second judge's, which the writer knows nothing
-of, does not fall; what is refused is kept in the record, and another wording is asked for. Two rounds bring the paper
-near all that can be gained (its Fig. 4).
+The paper takes every rewriting (`take="every"`), and measures what was gained by the evaluator whose reasons the
+rewriting was made from. By default a rewriting is taken only if that judge's score rises and a second judge's, which
+the writer knows nothing of, does not fall; what is refused is kept in the record, and another wording is asked for. Two
+rounds bring the paper near all that can be gained (its Fig. 4).
 
 Where sentences are judged, only those that fail may change: what else is wrong is shown to the writer, and is no ground
 to touch a sentence that passed. Where texts are judged as a whole, everything may change.
@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -38,6 +39,10 @@ class ImproveSettings(BaseModel):
 
     rounds: Whole = Field(2, ge=1, le=20)
     """The most rewritings of one text, whether taken or not."""
+
+    take: Literal["better", "every"] = "better"
+    """Which rewritings are taken: those that the judge scores higher and the second judge not lower; or every one that
+    the judge can score (DCR, algorithm 1), so that the second judge only measures."""
 
     good_from: Number = Field(0.75, gt=0, le=1)
     """The share of the scale from which on a score is no fault."""
@@ -195,14 +200,20 @@ async def _judged(number: int, now: _Standing, draft: Draft, work: _Work) -> tup
     example = replace(now.example, output=draft.output)
     score, second, change = await work.score(example), None, None
     gain, why = _gain(now.score, score, draft.origins, "the judge")
-    refused: Refusal | None = None if gain is not None and gain > 0 else "refused by the judge"
+    every = work.settings.take == "every"
+    refused: Refusal | None = None if _taken(gain, score, every=every) else "refused by the judge"
     if refused is None and now.second is not None:
         second = await work.second_score(example)
         change, also = _gain(now.second, second, draft.origins, "the second judge")
-        refused = None if change is not None and change >= 0 else "refused by the second judge"
+        refused = None if every or (change is not None and change >= 0) else "refused by the second judge"
         why = f"{why}; {also}"
     done = Round(number, now.faults, draft.changes, value(score), value(second), change, refused, why)
     return done, now if refused else _Standing(example, score, second, work.faults(score, draft.output))
+
+
+def _taken(gain: float | None, score: Score, *, every: bool) -> bool:
+    """Return whether the judge lets a rewriting pass; one without a score never does, since nothing is known of it."""
+    return score.score is not None if every else gain is not None and gain > 0
 
 
 def _gain(before: Score, after: Score | None, origins: Origins, who: str) -> tuple[float | None, str]:

@@ -18,6 +18,8 @@ from rubriclab.prompts import Prompt
 
 R = TypeVar("R", bound=BaseModel)
 
+LONGEST_COMPLAINT = 500
+
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[R]):
@@ -75,24 +77,25 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
         return None, f"it was cut off after {prompt.max_tokens} tokens; be shorter."
     if not reply.text.strip():
         return None, "it was empty."
-    found: list[R] = []
-    complaints: list[str] = []
+    found: R | None = None
+    complaint = ""
     for _, candidate in json_objects(reply.text):
         try:
             value = prompt.reply.model_validate(candidate, context=prompt.fields)
         except ValidationError as error:
-            complaints.append(_complaint(error))
-        else:
-            if value not in found:
-                found.append(value)
-    if len(found) == 1:
-        return found[0], ""
-    if found:
-        return None, f"it held {len(found)} different JSON objects of the right form, where one was expected."
-    return None, complaints[0] if complaints else "it held no complete JSON object."
+            complaint = complaint or _complaint(error)
+            continue
+        if found is not None and value != found:
+            return None, "it held at least 2 different JSON objects of the right form, where one was expected."
+        found = value
+    if found is not None:
+        return found, ""
+    return None, complaint or "it held no complete JSON object."
 
 
 def _complaint(error: ValidationError) -> str:
+    """Return what is wrong first, in a line: a reply may put any number of names and values into it."""
     first = error.errors(include_url=False, include_context=False)[0]
     where = ".".join(str(part) for part in first["loc"]) or "the object"
-    return f"{where}: {first['msg'].removeprefix('Value error, ')}."
+    complaint = " ".join(f"{where}: {first['msg'].removeprefix('Value error, ')}.".split())
+    return complaint if len(complaint) <= LONGEST_COMPLAINT else complaint[: LONGEST_COMPLAINT - 1] + "…"

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from rubriclab.errors import BudgetReached, SettingsError
+from rubriclab.errors import BudgetReached, ReplyTooLarge, SettingsError
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.price import Price, estimated_tokens
 from rubriclab.judges.request import messages_of
@@ -116,6 +116,9 @@ class Budgeted:
         try:
             reply = await self._judge.reply(prompt)
             cost = reserved if reply.usage.cost_usd is None else reply.usage.cost_usd
+        except ReplyTooLarge:
+            cost = reserved  # the provider bills what it sent, received or not
+            raise
         finally:
             self._budget.settle(reserved, cost)
         return reply

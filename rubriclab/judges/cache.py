@@ -10,8 +10,13 @@ from typing import Any, Protocol
 from rubriclab.errors import StoreError
 from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Judge, Reply
+from rubriclab.judges.reply_size import DEFAULT_BYTES
 from rubriclab.judges.request import read_back, request_digest, written
 from rubriclab.prompts import Prompt
+
+# Seconds between two looks at whether another process has answered.
+FIRST_PAUSE = 0.02
+LONGEST_PAUSE = 0.32
 
 
 class Answers(Protocol):
@@ -23,6 +28,18 @@ class Answers(Protocol):
 
     def put(self, digest: str, answer: dict[str, Any], /) -> None:
         """Keep `answer` (JSON types only); one that is there already stays."""
+        ...
+
+    def claim(self, digest: str, /) -> bool:
+        """Return whether the caller is to ask; `False` if another process is asking, or has answered meanwhile.
+
+        Raises:
+            StoreError: if an answer could not be kept.
+        """
+        ...
+
+    def release(self, digest: str, /) -> None:
+        """Give up a claim that led to no answer."""
         ...
 
 
@@ -40,22 +57,34 @@ class MemoryAnswers:
         """Keep `answer`; one that is there already stays."""
         self._kept.setdefault(digest, answer)
 
+    def claim(self, _digest: str) -> bool:
+        """Return `True`: no other process shares these answers."""
+        return True
+
+    def release(self, _digest: str) -> None:
+        """Do nothing: there is nobody to make way for."""
+
 
 class Cached:
     """A judge that answers from `answers` what it was asked before, and asks `judge` for the rest.
 
     A reply is kept as it came, also one that cannot be used: it was paid for, and at temperature 0 it would come again;
     the repair that follows is a request of its own. Whoever wants another try (`retry_failed`) gets a further sample of
-    the same question, which is kept beside the first and stands for it from then on. Errors are never kept. Of
+    the same question, which is kept beside the first and stands for it from then on; the same where the kept reply is
+    larger than `max_reply_bytes`, which is not even read. Errors are never kept. Of
     identical requests in flight one is sent and the others wait for it: they share its reply or its error, and if it is
-    cancelled one of them takes its place.
+    cancelled one of them takes its place. Of several processes that share `answers`, too, one asks and the others wait
+    for its reply; if it fails, each of them asks itself.
     """
 
-    def __init__(self, judge: Judge, answers: Answers, *, retry_failed: bool = False) -> None:
+    def __init__(
+        self, judge: Judge, answers: Answers, *, retry_failed: bool = False, max_reply_bytes: int = DEFAULT_BYTES
+    ) -> None:
         self._judge = judge
         self._answers = answers
         self._retry_failed = retry_failed
-        self._in_flight: dict[str, asyncio.Future[Reply | Exception]] = {}
+        self._max_reply_bytes = max_reply_bytes
+        self._in_flight: dict[str, asyncio.Future[Reply | Exception | None]] = {}
 
     @property
     def name(self) -> str:
@@ -78,7 +107,10 @@ class Cached:
             if kept is not None:
                 return kept
             if digest not in self._in_flight:
-                return await self._ask(digest, prompt)
+                asked = await self._ask(digest, prompt)
+                if asked is not None:
+                    return asked
+                continue
             first = self._in_flight[digest]
             await asyncio.wait([first])
             if not first.cancelled() and isinstance(error := first.result(), Exception):
@@ -94,17 +126,18 @@ class Cached:
         if kept is None:
             return None, digest, prompt
         reply = _reply(kept, digest)
-        if read(reply, prompt)[0] is None:
+        too_large = len(reply.text) > self._max_reply_bytes
+        if too_large or read(reply, prompt)[0] is None:
             later = self._kept(replace(prompt, sample=prompt.sample + 1))
-            if later[0] is not None or self._retry_failed:
+            if later[0] is not None or self._retry_failed or too_large:
                 return later
         return reply, digest, prompt
 
-    async def _ask(self, digest: str, prompt: Prompt[Any]) -> Reply:
+    async def _ask(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
+        """Return the judge's reply; `None` if another process has answered meanwhile."""
         waiting = self._in_flight[digest] = asyncio.get_running_loop().create_future()
         try:
-            reply = await self._judge.reply(prompt)
-            self._answers.put(digest, written(reply))
+            reply = await self._ask_once(digest, prompt)
         except Exception as error:
             waiting.set_result(error)
             raise
@@ -114,6 +147,21 @@ class Cached:
         finally:
             waiting.cancel()
             del self._in_flight[digest]
+
+    async def _ask_once(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
+        pause = FIRST_PAUSE
+        while not self._answers.claim(digest):
+            if self._answers.get(digest) is not None:
+                return None
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+        try:
+            reply = await self._judge.reply(prompt)
+            self._answers.put(digest, written(reply))
+        except BaseException:
+            self._answers.release(digest)
+            raise
+        return reply
 
 
 def _reply(kept: dict[str, Any], digest: str) -> Reply:

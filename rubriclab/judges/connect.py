@@ -64,7 +64,9 @@ def _source(spec: str, options: JudgeOptions, answers: Answers | None, budget: B
     if spec.startswith(PREFIX):
         return open_replay(spec)
     judge = _language_model(spec, options, budget or Budget(options.max_calls, options.max_cost))
-    return Cached(judge, answers, retry_failed=options.retry_failed) if answers is not None else judge
+    if answers is None:
+        return judge
+    return Cached(judge, answers, retry_failed=options.retry_failed, max_reply_bytes=options.max_reply_bytes)
 
 
 def _language_model(model: str, options: JudgeOptions, budget: Budget) -> Judge:
@@ -75,6 +77,7 @@ def _language_model(model: str, options: JudgeOptions, budget: Budget) -> Judge:
         price=options.price,
         api_base=options.api_base,
         reasoning_tokens=options.reasoning_tokens,
+        max_reply_bytes=options.max_reply_bytes,
     )
     # Looking a price up means importing litellm, which takes seconds: only a cap on money needs it beforehand.
     capped = budget.max_cost is not None

@@ -9,21 +9,27 @@ import os
 import warnings
 from collections.abc import Mapping
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
-from rubriclab.judges.judge import Reply, Usage
+from rubriclab.judges.address import check_address, check_environment, environment_address, shown_address
+from rubriclab.judges.judge import Reply, Token, Usage
 from rubriclab.judges.logprobs import reported_tokens
 from rubriclab.judges.price import Price
 from rubriclab.judges.provider_errors import provider_of, refused_setting, translated
+from rubriclab.judges.reply_size import DEFAULT_BYTES, RECEPTION, Reception, body_limit, text_limit
 from rubriclab.judges.request import messages_of
 from rubriclab.judges.schema import response_format
+from rubriclab.masking import without_keys
 from rubriclab.prompts import Prompt
 
 Structured = Literal["auto", "schema", "text"]
 
-# litellm's own clock ends a silent request; this much later ours ends one that is kept alive by a byte now and then.
+# litellm's own limit is one on silence, which a server passes with a byte now and then. Ours, on the whole of the
+# request, comes first; litellm's is this much longer.
 GRACE_SECONDS = 15.0
+# What a provider may claim that a reply took; more would only spoil the totals.
+MOST_TOKENS = 100_000_000
+LONGEST_NAME = 200
 
 
 class LanguageModel:
@@ -31,13 +37,17 @@ class LanguageModel:
 
     Attributes:
         model: a litellm model string, such as `gpt-4o-mini` or `ollama_chat/llama3.1`.
-        timeout: seconds for one request.
+        timeout: seconds for one request, from connecting to the reply's last byte.
         structured: `schema` sends the reply's JSON schema with every request, `text` never does, `auto` where litellm
             knows that the model takes one, and not again after the provider refused it.
         price: in place of litellm's price table.
         api_base: the server's address, in place of the provider's environment variable.
         reasoning_tokens: room for hidden thinking, on top of each prompt's own limit, where litellm knows that the
             model thinks before it answers; without it the thinking would eat the reply.
+        max_reply_bytes: the largest reply that is received; less where the prompt's own limit in tokens allows less.
+
+    Raises:
+        SettingsError: for an address, given or in the environment, that holds credentials or is none.
     """
 
     def __init__(
@@ -49,13 +59,17 @@ class LanguageModel:
         price: Price | None = None,
         api_base: str | None = None,
         reasoning_tokens: int = 4096,
+        max_reply_bytes: int = DEFAULT_BYTES,
     ) -> None:
         self.model = model
         self._timeout = timeout
         self._structured = structured
         self._price = price
-        self._api_base = api_base
+        self._api_base = check_address(api_base, "The API base") if api_base else None
+        if self._api_base is None:
+            check_environment(provider_of(model))
         self._reasoning_tokens = reasoning_tokens
+        self._max_reply_bytes = max_reply_bytes
         self._refused: set[str] = set()
 
     @property
@@ -96,19 +110,30 @@ class LanguageModel:
         Raises:
             JudgeUnavailable: for a time-out, a lost connection, a rate limit, a server error or a damaged reply.
             PromptRejected: for a prompt that is too long or filtered.
-            JudgeRefused: for a wrong key, model or request.
+            ReplyTooLarge: for a reply larger than the prompt allows.
+            JudgeRefused: for a wrong key, model or request, or a server that redirects to another one.
         """
         _litellm()  # its import takes seconds, which are not the provider's
+        reception = Reception(self.model, body_limit(prompt, self._reasoning_tokens, self._max_reply_bytes))
+        outer = RECEPTION.set(reception)
+        try:
+            reply = self._read(await self._received(prompt, reception))
+        finally:
+            RECEPTION.reset(outer)
+        if len(reply.text.encode()) > text_limit(prompt, self._reasoning_tokens, self._max_reply_bytes):
+            raise reception.too_large()
+        return reply
+
+    async def _received(self, prompt: Prompt[Any], reception: Reception) -> Any:
         from openai import OpenAIError
 
         try:
-            async with asyncio.timeout(self._timeout + GRACE_SECONDS):
-                response = await self._respond(prompt)
+            async with asyncio.timeout(self._timeout):
+                return await self._respond(prompt)
         except TimeoutError:
-            raise JudgeUnavailable(f"{self.model}: no reply within {self._timeout:g} seconds.") from None
+            raise JudgeUnavailable(f"{self.model}: no complete reply within {self._timeout:g} seconds.") from None
         except OpenAIError as error:
-            raise translated(error, self.model) from error
-        return self._read(response)
+            raise reception.fault or translated(error, self.model) from error
 
     async def _respond(self, prompt: Prompt[Any]) -> Any:
         from openai import OpenAIError
@@ -128,7 +153,7 @@ class LanguageModel:
         return await _litellm().acompletion(
             model=self.model,
             messages=[{"role": turn["role"], "content": _clean(turn["content"])} for turn in messages_of(prompt)],
-            timeout=self._timeout,
+            timeout=self._timeout + GRACE_SECONDS,
             num_retries=0,
             max_retries=0,
             **({"api_base": self._api_base} if self._api_base else {}),
@@ -139,6 +164,8 @@ class LanguageModel:
         settings = {
             "temperature": prompt.temperature,
             "max_tokens": prompt.max_tokens + self.spare_tokens,
+            # Fixed, and another one for each of several samples: the same question should have the same answer again.
+            "seed": prompt.sample,
             "response_format": response_format(prompt.reply) if self._takes_schema else None,
         }
         # Where litellm knows that the model reports none it refuses by itself, before anything is sent.
@@ -153,19 +180,20 @@ class LanguageModel:
         if reason == "content_filter":
             raise PromptRejected(f"{self.model}: the provider's content filter withheld the reply.")
         content = choice.message.content if choice else None
-        text = _clean(content) if isinstance(content, str) else ""
+        said = _clean(content) if isinstance(content, str) else ""
+        text = without_keys(said)
         return Reply(
             text=text,
-            model=response.model or self.model,
+            model=without_keys(_snapshot(response.model) or self.model),
             usage=self._usage(response),
             truncated=reason == "length",
-            tokens=reported_tokens(getattr(choice, "logprobs", None), text),
+            tokens=_without_keys(reported_tokens(getattr(choice, "logprobs", None), text)),
         )
 
     def _usage(self, response: Any) -> Usage:
         usage = getattr(response, "usage", None)
-        read = getattr(usage, "prompt_tokens", None) or 0
-        wrote = getattr(usage, "completion_tokens", None) or 0
+        read = _count(getattr(usage, "prompt_tokens", None))
+        wrote = _count(getattr(usage, "completion_tokens", None))
         return Usage(read, wrote, self._cost(response, read, wrote) if read else None)
 
     def _cost(self, response: Any, read: int, wrote: int) -> float | None:
@@ -185,6 +213,8 @@ class LanguageModel:
                 f"{self.model!r} names no provider that litellm knows.",
                 "Write it as PROVIDER/MODEL, as in ollama_chat/llama3.1, or openai/MODEL for a server of your own.",
             ) from None
+        if self._api_base is None:
+            check_environment(provider)  # a bare name's provider is known to litellm only
         return model, provider
 
     @functools.cached_property
@@ -199,7 +229,8 @@ class LanguageModel:
         )
         taken = {"temperature"} & sent.keys()
         taken |= {"max_tokens"} if {"max_tokens", "max_completion_tokens"} & set(supported) else set()
-        return frozenset({"temperature", "max_tokens"} - taken)
+        taken |= {"seed"} & set(supported)
+        return frozenset({"temperature", "max_tokens", "seed"} - taken)
 
     @functools.cached_property
     def _takes_schema(self) -> bool:
@@ -226,8 +257,11 @@ async def close_connections() -> None:
     litellm keeps its clients per process: to be called once, before the event loop ends.
     """
     if _litellm.cache_info().currsize:
+        from rubriclab.judges.transport import close_transports
+
         litellm = _litellm()
         await litellm.close_litellm_async_clients()
+        await close_transports()
         litellm.in_memory_llm_clients_cache.flush_cache()  # closed clients would be handed out again
 
 
@@ -238,6 +272,9 @@ def _litellm() -> Any:
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     import litellm
 
+    from rubriclab.judges.transport import bound_responses
+
+    bound_responses()
     litellm.suppress_debug_info = True
     logging.getLogger("LiteLLM").setLevel(logging.ERROR)
     # Damaged log-probabilities are found and left out where the reply is read.
@@ -248,13 +285,26 @@ def _litellm() -> Any:
 
 
 def _address(model: str, api_base: str | None) -> str | None:
-    """Return where the model is asked, without user name, password or query: recordings are passed on."""
-    prefix = provider_of(model).removesuffix("_chat").upper()
-    address = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
-    if not address:
-        return None
-    parts = urlsplit(address)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+    """Return where the model is asked, where that is not the provider's own server."""
+    address = api_base or environment_address(provider_of(model))
+    return shown_address(address) if address else None
+
+
+def _without_keys(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """Return the tokens, or none of them if one of their alternatives is a key that the server echoes."""
+    said = (other for token in tokens for other, _ in token.alternatives)
+    return () if any(without_keys(other) != other for other in said) else tokens
+
+
+def _count(reported: Any) -> int:
+    """Return the tokens reported; 0, which means that they are not known, for a count that cannot be true."""
+    return reported if type(reported) is int and 0 <= reported <= MOST_TOKENS else 0
+
+
+def _snapshot(reported: Any) -> str | None:
+    """Return the model's name as the provider reports it, unless it is no name."""
+    sound = isinstance(reported, str) and len(reported) <= LONGEST_NAME and reported.isprintable()
+    return reported if sound else None
 
 
 def _clean(text: str) -> str:

@@ -11,6 +11,7 @@ from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.price import estimated_tokens
 from rubriclab.judges.request import messages_of
+from rubriclab.judges.retry import PATIENCE
 from rubriclab.prompts import Prompt
 
 # Seconds' worth of the rate that may go out at once: enough not to stutter, too little to matter within a minute.
@@ -89,7 +90,9 @@ class Limited:
             try:
                 reply = await self._judge.reply(prompt)
             except JudgeUnavailable as error:
-                self._silent_until = max(self._silent_until, self._clock() + (error.retry_after or 0.0))
+                pause = error.retry_after or 0.0
+                if pause <= PATIENCE:  # a longer one ends the command, and nobody is to wait for it
+                    self._silent_until = max(self._silent_until, self._clock() + pause)
                 raise
         if self._tokens and (used := reply.usage.prompt_tokens + reply.usage.completion_tokens):
             self._tokens.give_back(expected - used)

@@ -80,8 +80,11 @@ def _decoded(places: Sequence[_Place]) -> list[str]:
 
 def _run(texts: Sequence[str], whole: str) -> slice | None:
     """Return the tokens that join to `whole`; the last such run, as thinking may quote the reply before it is given."""
-    start = "".join(texts).rfind(whole) if whole else -1
+    said = "".join(texts)
+    # Backwards, because `find` takes linear time, and `rfind` does not.
+    behind = said[::-1].find(whole[::-1]) if whole else -1
+    start = len(said) - behind - len(whole)
     bounds = list(itertools.accumulate(map(len, texts), initial=0))
-    if start not in bounds or start + len(whole) not in bounds:
+    if behind < 0 or start not in bounds or start + len(whole) not in bounds:
         return None
     return slice(bounds.index(start), bounds.index(start + len(whole)))

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.judges.language_model import Structured
 from rubriclab.judges.price import Price
+from rubriclab.judges.reply_size import DEFAULT_BYTES
 
 
 class JudgeOptions(BaseModel):
@@ -23,6 +24,8 @@ class JudgeOptions(BaseModel):
         api_base: the server's address, in place of the provider's environment variable.
         retry_failed: whether questions whose kept reply cannot be used are asked once more.
         reasoning_tokens: room for a reasoning model's hidden thinking, on top of each prompt's own limit.
+        max_reply_bytes: larger replies are not received to their end, and are missing; most prompts' own limits in
+            tokens allow less. Log-probabilities do not count.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,3 +42,4 @@ class JudgeOptions(BaseModel):
     api_base: str | None = None
     retry_failed: bool = False
     reasoning_tokens: int = Field(default=4096, ge=0)
+    max_reply_bytes: int = Field(default=DEFAULT_BYTES, ge=1_000, le=100_000_000)

@@ -13,20 +13,30 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected
+from rubriclab.masking import masked
 
 REJECTED = {"ContextWindowExceededError", "ContentPolicyViolationError"}
 TRANSIENT = {408, 409, 425, 429}
 LONGEST_MESSAGE = 300
+# More of what a server says is not looked at: some of the patterns below take time that grows faster than the text.
+LONGEST_READ = 8_000
 
-_NO_KEY = re.compile(r"missing\b.*(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
+_NO_KEY = re.compile(r"missing\b.{0,200}?(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
 _SETTINGS = {
     "response_format": re.compile(r"response_?format|json_?schema|output_?format|structured output", re.IGNORECASE),
     "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
+    "seed": re.compile(r"\bseed\b", re.IGNORECASE),
     "logprobs": re.compile(r"log[_ ]?prob", re.IGNORECASE),
 }
 # No refusals by their status, but these come again as long as log-probabilities are asked for: litellm takes damaged
 # ones for a broken server, and llama-cpp-python refuses them with a status of 500.
 _NO_LOGPROBS = re.compile(r"validation errors? for ChoiceLogprobs|logprobs is not supported", re.IGNORECASE)
+# litellm puts Python's traceback, or lines of one, behind some messages.
+_TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"\n]{1,1000}\", line \d")
+# Files of Python code and whatever lies in an environment's folder of packages, on this machine or the server.
+_PATH = re.compile(
+    r"(?:[A-Za-z]:)?[\\/][^\s\"'<>|()]{0,300}?(?:(?:site|dist)-packages[^\s\"'<>|()]*|\.pyc?\b(?::\d+)?)(?:, line \d+)?"
+)
 _PREFIX = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
 
 
@@ -35,7 +45,7 @@ def translated(error: Exception, model: str) -> JudgeError:
     status = getattr(error, "status_code", None) or 500
     said = f"{model}: {provider_message(error)}"
     said += "" if said.endswith((".", "!", "?", "…")) else "."
-    if _NO_KEY.search(str(error)):
+    if _NO_KEY.search(_said(error)):
         own = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
         return JudgeRefused(said, f"Set {key_variable(model)}{own}.")
     if REJECTED & _kinds(error) or status == 413:
@@ -50,18 +60,18 @@ def translated(error: Exception, model: str) -> JudgeError:
 def refused_setting(error: Exception, settings: Collection[str]) -> str | None:
     """Return which of the `settings` sent an error refuses; `None` if it is about something else."""
     if "BadRequestError" not in _kinds(error):
-        return "logprobs" if "logprobs" in settings and _NO_LOGPROBS.search(str(error)) else None
-    named = (name for name in settings if name in _SETTINGS and _SETTINGS[name].search(str(error)))
+        return "logprobs" if "logprobs" in settings and _NO_LOGPROBS.search(_said(error)) else None
+    named = (name for name in settings if name in _SETTINGS and _SETTINGS[name].search(_said(error)))
     return next(named, None)
 
 
 def provider_message(error: Exception) -> str:
-    """Return what the provider said, on one line and without litellm's chain of class names."""
-    said = _PREFIX.sub("", str(error)).split("\nTraceback")[0]
+    """Return what the provider said on one line, without litellm's class names, tracebacks, paths, and without keys."""
+    said = _PREFIX.sub("", _TRACEBACK.split(_said(error))[0])
     cause = _first_cause(error)
     if isinstance(cause, OSError) and str(cause) not in said:
-        said = f"{said} {cause}"  # "Connection error." alone does not say to which address
-    line = " ".join(said.split()) or type(error).__name__
+        said = f"{said} {masked(str(cause))}"  # "Connection error." alone does not say to which address
+    line = " ".join(_PATH.sub("…", said).split()) or type(error).__name__
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
 
 
@@ -82,6 +92,11 @@ def key_variable(model: str) -> str:
 def provider_of(model: str) -> str:
     """Return the provider's part of a litellm model string; a bare name is taken for one of OpenAI's."""
     return model.split("/", 1)[0] if "/" in model else "openai"
+
+
+def _said(error: Exception) -> str:
+    """Return the beginning of what an error says, with keys masked before anything is cut."""
+    return masked(str(error))[:LONGEST_READ]
 
 
 def _kinds(error: Exception) -> set[str]:

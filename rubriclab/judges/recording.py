@@ -12,7 +12,8 @@ its request's digest::
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,7 @@ class Recording:
             self._append(HEADER)
         tape = read_tape(self._path)
         if tape.end < self._path.stat().st_size:
-            with self._path.open("r+b") as file:
+            with self._naming(), self._path.open("r+b") as file:
                 file.truncate(tape.end)
         if tape.end == 0:
             self._append(HEADER)
@@ -137,9 +138,13 @@ class Recording:
 
     def _append(self, row: Mapping[str, Any]) -> None:
         # Opened for each line: nothing to close, and two judges of one command may share the file.
+        with self._naming(), self._path.open("ab") as file:
+            file.write(orjson.dumps(row) + b"\n")
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
         try:
-            with self._path.open("ab") as file:
-                file.write(orjson.dumps(row) + b"\n")
+            yield
         except OSError as error:
             raise DataError(f"The recording {self._path} cannot be written: {error.strerror}.") from None
 

@@ -7,7 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from rubriclab.errors import JudgeError, JudgeUnavailable, PromptRejected, ProviderDown
+from rubriclab.errors import JudgeError, JudgeUnavailable, PromptRejected, ProviderDown, ReplyTooLarge
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.prompts import Prompt
 
@@ -62,6 +62,7 @@ class Retried:
 
         Raises:
             JudgeUnavailable: after the last attempt.
+            ReplyTooLarge: after the first one.
             ProviderDown: if too many prompts in a row ended so, or if the provider asks for a pause beyond patience.
         """
         attempt = 1
@@ -69,9 +70,13 @@ class Retried:
             try:
                 reply = await self._judge.reply(prompt)
             except JudgeUnavailable as error:
+                self._check_patience(error)
                 if attempt == self._attempts:
-                    raise self._given_up(error) from error
+                    missing = JudgeUnavailable(f"no reply after {self._attempts} attempts: {error.message}")
+                    raise self._given_up(error, missing) from error
                 pause = self._pause(attempt, error)
+            except ReplyTooLarge as error:
+                raise self._given_up(error, error) from error
             except PromptRejected:
                 self._failed_in_a_row = 0
                 raise
@@ -81,20 +86,23 @@ class Retried:
             await self._sleep(pause)
             attempt += 1
 
-    def _pause(self, attempt: int, error: JudgeUnavailable) -> float:
-        wish = error.retry_after or 0.0
-        if wish > PATIENCE:
+    def _check_patience(self, error: JudgeUnavailable) -> None:
+        if error.retry_after and error.retry_after > PATIENCE:
             raise ProviderDown(
-                f"{error.message} The provider asks for a pause of {wish:.0f} seconds.",
+                f"{error.message} The provider asks for a pause of {error.retry_after:g} seconds.",
                 "Run the same command again later: answers so far are kept.",
             ) from error
+
+    def _pause(self, attempt: int, error: JudgeUnavailable) -> float:
+        wish = error.retry_after or 0.0
         pause: float = min(self._longest, self._base * 2.0 ** (attempt - 1))
         return max(wish, pause * self._rng.uniform(0.5, 1.0))
 
-    def _given_up(self, error: JudgeUnavailable) -> JudgeError:
+    def _given_up(self, error: JudgeError, missing: JudgeError) -> JudgeError:
+        """Return `missing` for this one prompt, or the error that ends the command where too many ended so."""
         self._failed_in_a_row += 1
         if self._failed_in_a_row < self._breaker:
-            return JudgeUnavailable(f"no reply after {self._attempts} attempts: {error.message}")
+            return missing
         # Those that were in flight when the limit was reached fail after it; whichever is heard of first says the same.
         return ProviderDown(
             f"{self._breaker} prompts in a row got no reply from {self.name}; the last one: {error.message}",

@@ -17,12 +17,13 @@ from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import Kind, as_judged, calibrate, chosen_kind, straight
 from rubriclab.learning.choice import Dropped, distinct, unvaried
-from rubriclab.learning.folds import grouped_folds, in_order, units
+from rubriclab.learning.folds import in_order
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.standardise import standardised
 from rubriclab.learning.table import BoolArray, Table
 from rubriclab.learning.weighing import Design, Moments, Posterior, design, posterior, tracking
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import grouped_folds, units
 
 # Centers and spreads are kept at this many significant digits: a measure's may be tiny or huge.
 SIGNIFICANT = DIGITS + 3

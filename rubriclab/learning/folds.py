@@ -9,30 +9,7 @@ import numpy as np
 
 from rubriclab.learning.table import BoolArray, Table
 from rubriclab.stats.correlation import IntArray
-
-
-def units(groups: Sequence[str]) -> IntArray:
-    """Return what each text is left out with, numbered from 0: its group, or itself where there is one group only."""
-    numbers: IntArray = np.unique(np.array(groups, dtype=str), return_inverse=True)[1]
-    return numbers if numbers.max(initial=0) > 0 else np.arange(len(numbers))
-
-
-def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
-    """Return each text's fold, from 0, shape (n,): as many folds as asked for, or as there are groups if fewer.
-
-    Groups are put one by one, the largest first and equals in an order drawn by the seed, into the fold with the fewest
-    texts. Where all texts are of one group each stands for itself, in the order given.
-    """
-    unit = units(groups)
-    sizes = np.bincount(unit)
-    drawn = np.random.default_rng(seed).permutation(len(sizes))
-    filled = np.zeros(min(folds, len(sizes)), dtype=np.int64)
-    place = np.zeros(len(sizes), dtype=np.int64)
-    for one in drawn[np.argsort(-sizes[drawn], kind="stable")]:
-        place[one] = np.argmin(filled)
-        filled[place[one]] += sizes[one]
-    found: IntArray = place[unit]
-    return found
+from rubriclab.stats.folds import grouped_folds
 
 
 def left_out(table: Table, folds: int, seed: int) -> Iterator[tuple[BoolArray, Table]]:

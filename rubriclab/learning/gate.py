@@ -25,11 +25,11 @@ from rubriclab.learning.floor import CONSTANT, held_out_floors
 from rubriclab.learning.standardise import centers_and_spreads, standardised
 from rubriclab.learning.table import BoolArray, Table
 from rubriclab.rubric import rounded
-from rubriclab.stats.agreement import BATCH_ELEMENTS
-from rubriclab.stats.bootstrap import Estimate, Statistic, estimate
+from rubriclab.stats.bootstrap import BATCH_ELEMENTS, Estimate, Statistic, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
 from rubriclab.stats.expanded import expanded_confidence
-from rubriclab.stats.levels import Coefficient, Texts, level_statistic, scored_texts, used_texts
+from rubriclab.stats.jackknife import correlations_without
+from rubriclab.stats.levels import Coefficient, Texts, group_coefficients, level_statistic, scored_texts, used_texts
 from rubriclab.trust import (
     FEWEST_GROUPS,
     MATTERS,
@@ -254,18 +254,23 @@ class _Arena:
         return used_texts(scored_texts(scores, self.labels, self.groups, None), self.level, "skip")
 
 
-def held_out_pearson(scores: FloatArray, labels: FloatArray, groups: Sequence[str]) -> tuple[Statistic, int]:
-    """Return the correlation that `trust` gives an evaluator, as a function of how often each cluster counts.
+def held_out_pearson(scores: FloatArray, labels: FloatArray, groups: Sequence[str]) -> tuple[float, FloatArray]:
+    """Return the correlation that `trust` gives an evaluator, and the same without each cluster, shape (clusters,).
+
+    Computed from sums over clusters, in time that grows with the number of texts alone. NaN where undefined.
 
     Args:
         scores: held out, shape (texts,), NaN where there is none.
-
-    Returns:
-        The statistic, and how many clusters there are.
     """
     level = gate_level(labels, groups)
     texts = used_texts(scored_texts([scores], labels, groups, None), level, "skip")
-    return _statistic(texts, 0, pearson_rows, level), texts.clusters
+    if level == "group":
+        own = group_coefficients(texts, texts.predicted[0], _defined(pearson_rows))
+        return float(own.mean()), (own.sum() - own) / max(len(own) - 1, 1)
+    # The labels' correlation with themselves is undefined just where they are constant.
+    both = correlations_without(np.column_stack([texts.predicted[0], texts.human]), texts.human, texts.cluster)
+    r, without = (np.where(np.isnan(own[..., 1]), np.nan, np.nan_to_num(own[..., 0])) for own in both)
+    return float(r), without
 
 
 def outcome_of(difference: Interval) -> Outcome:

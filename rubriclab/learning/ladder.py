@@ -331,9 +331,9 @@ def _correlations(raws: Sequence[FloatArray], table: Table) -> tuple[FloatArray,
     """Return each one's held-out correlation, taken as the gate takes it, and without each cluster; 0 if undefined."""
     values, without = np.zeros(len(raws)), []
     for place, raw in enumerate(raws):
-        statistic, clusters = held_out_pearson(np.nan_to_num(raw), table.labels, table.groups)
-        values[place] = np.nan_to_num(statistic(np.ones((1, clusters)))[0]) if clusters else 0.0
-        without.append(np.nan_to_num(statistic(1.0 - np.eye(clusters))) if clusters > 1 else np.zeros(1))
+        value, left = held_out_pearson(np.nan_to_num(raw), table.labels, table.groups)
+        values[place] = np.nan_to_num(value)
+        without.append(np.nan_to_num(left))
     return values, np.stack(without)
 
 

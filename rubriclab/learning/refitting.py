@@ -15,12 +15,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from rubriclab.learning.fitting import HeldOut
-from rubriclab.learning.folds import grouped_folds
 from rubriclab.learning.table import Table
 from rubriclab.learning.weighing import design, posterior
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.bootstrap import Estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import grouped_folds
 from rubriclab.stats.jackknife import NEARLY_PERFECT, jackknife_error
 from rubriclab.stats.levels import Level
 

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rubriclab.learning.floor import SURFACE
-from rubriclab.learning.folds import units
 from rubriclab.learning.gate import RESAMPLES, gate_level
 from rubriclab.learning.standardise import centers_and_spreads, standardised
 from rubriclab.learning.table import BoolArray, Table
 from rubriclab.rubric import DIGITS, rounded
 from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.folds import unit_sums, units
 from rubriclab.stats.following import Following, following
 from rubriclab.stats.levels import MEAN_DIGITS
 from rubriclab.stats.partial import partial_correlation
@@ -87,8 +87,8 @@ def _compared(values: FloatArray, table: Table) -> FloatArray:
         return values
     unit = units(table.groups)
     there: BoolArray = ~np.isnan(values)
-    member = np.equal.outer(np.arange(unit.max() + 1), unit).astype(float)
-    means = (member @ np.where(there, values, 0.0)) / np.maximum(member @ there, 1.0)
+    sums, counts = (unit_sums(part, unit) for part in (np.where(there, values, 0.0), there.astype(float)))
+    means = sums / np.maximum(counts, 1.0)
     among: FloatArray = np.round(values - means[unit], MEAN_DIGITS)
     return among
 

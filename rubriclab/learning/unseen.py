@@ -22,7 +22,6 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning.candidates import Candidates, Plan, asked_in_one_call, find_candidates
 from rubriclab.learning.fitting import HeldOut, Weighing, fit, held_out, in_labels, mean_of
 from rubriclab.learning.floor import SURFACE, measure_values
-from rubriclab.learning.folds import grouped_folds
 from rubriclab.learning.ladder import Ladder, climb
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.shortcuts import shortcut_columns
@@ -32,6 +31,7 @@ from rubriclab.methods.method import Progress
 from rubriclab.rubric import Part
 from rubriclab.scoring.score import ratings_of
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import grouped_folds
 
 # The gate has these from the table and from the texts.
 COMPARED_ELSEWHERE = ("direct", "surface")

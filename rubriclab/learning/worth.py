@@ -73,10 +73,9 @@ def _pearson(raw: FloatArray, table: Table) -> tuple[float, float]:
 
     A text without a score counts as an average one: candidates are compared on the same texts.
     """
-    statistic, clusters = held_out_pearson(np.nan_to_num(raw), table.labels, table.groups)
-    value = float(np.nan_to_num(statistic(np.ones((1, clusters)))[0])) if clusters else 0.0
-    without = statistic(1.0 - np.eye(clusters)) if clusters > 1 else np.full(1, np.nan)
-    return value, float(jackknife_error(without[:, np.newaxis])[0]) if clusters > 1 else float("nan")
+    value, without = held_out_pearson(np.nan_to_num(raw), table.labels, table.groups)
+    error = jackknife_error(without[:, np.newaxis])[0] if len(without) > 1 else np.nan
+    return float(np.nan_to_num(value)), float(error)
 
 
 def _there(step: Step) -> FloatArray:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from array import array
+from collections import OrderedDict
 from collections.abc import Mapping
 from functools import lru_cache
+from hashlib import blake2b
+from threading import Lock
 
 from rubriclab.measures import (
     cohesion,
@@ -44,11 +48,33 @@ def measure(output: str, source: str | None = None, context: str | None = None) 
     Undefined is what needs a source or context that is absent or empty, and shares of a text without
     words. The result depends on the three strings alone; any string is measured, whatever it holds.
     """
-    return dict(_measured(output, source, context))
+    key = _key(output, source, context)
+    values = _kept.get(key) or array("d", _measured(output, source, context).values())
+    with _keeping:
+        _kept[key] = values
+        _kept.move_to_end(key)
+        if len(_kept) > MOST_KEPT:
+            _kept.popitem(last=False)
+    return dict(zip(_NAMES, values, strict=True))
 
 
-# The texts of one training or evaluation are measured again by every criterion, floor and baseline.
-@lru_cache(maxsize=512)
+# The texts of one training or evaluation are measured again by every criterion, floor and baseline. Keys are
+# digests, so that an entry takes 1 KB however long the text is.
+MOST_KEPT = 32_768
+_NAMES = tuple(entry.name for entry in CATALOGUE)
+_kept: OrderedDict[bytes, array[float]] = OrderedDict()
+_keeping = Lock()
+
+
+def _key(*parts: str | None) -> bytes:
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        told = b"" if part is None else part.encode("utf-8", "surrogatepass")
+        digest.update(b"%d " % (-1 if part is None else len(told)))
+        digest.update(told)
+    return digest.digest()
+
+
 def _measured(output: str, source: str | None, context: str | None) -> Mapping[str, float]:
     text = Text(output)
     original = _read_shared(source) if source else None

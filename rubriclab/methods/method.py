@@ -18,6 +18,10 @@ from rubriclab.methods.estimate import Estimate
 from rubriclab.methods.names import PartName
 from rubriclab.rubric import Part
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.folds import grouped_folds
+
+# Settings by the name of the preset that sets them.
+Presets = Mapping[str, Mapping[str, Any]]
 
 # What is being done, and the share of the whole that is done, 0 to 1.
 Progress = Callable[[str, float], None]
@@ -25,6 +29,9 @@ Progress = Callable[[str, float], None]
 
 # With so much of what a score rests on missing, it would be another score: of another rubric, or of another text.
 MISSING = 0.5
+
+# Groups are left out one by one up to so many; a bundle of more than one group then is at most 2 % of the texts.
+MOST_LEFT_OUT = 50
 
 
 def silent(_doing: str, _share: float) -> None:
@@ -124,6 +131,10 @@ class Learned:
         return scores_of(self.ratings, len(self.candidates))
 
 
+def _never(_settings: Any) -> bool:
+    return False
+
+
 class Learn(Protocol):
     """Learns a part of a rubric; raises JudgeError if nothing could be learned."""
 
@@ -147,19 +158,19 @@ class Method:
     Attributes:
         name: as users write it.
         settings: its hyperparameters.
-        published: the settings that give the behaviour of the published code or paper where the defaults differ.
+        presets: named groups of settings; `paper` gives the setting of the paper where the defaults differ from it.
         prompts: the templates it may ask with.
         learn, score: the two phases.
         learning_at_most: the most that learning asks of the judge and of the generator, if no reply needs a repair.
         scoring_at_most: the most that scoring one text asks.
         needs_labels: whether its default settings cannot learn without a labelled text.
         checklists: the folder of `stores/` with the questions that it starts from; `None` if it asks none.
-        needs_checklist: whether it cannot do without them.
+        needs_checklist: whether it cannot do without them, given its settings.
     """
 
     name: PartName
     settings: type[BaseModel]
-    published: Mapping[str, Any]
+    presets: Presets
     prompts: tuple[str, ...]
     learn: Learn
     score: Score
@@ -167,7 +178,7 @@ class Method:
     scoring_at_most: Callable[[Example, Part, Assignment], Estimate]
     needs_labels: bool = True
     checklists: Folder | None = None
-    needs_checklist: bool = False
+    needs_checklist: Callable[[Any], bool] = _never
 
 
 def scores_of(ratings: Sequence[Sequence[Rated]], criteria: int) -> FloatArray:
@@ -177,21 +188,24 @@ def scores_of(ratings: Sequence[Sequence[Rated]], criteria: int) -> FloatArray:
 
 
 def left_out(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:
-    """Return predictions for each group of texts by what `predict` learns from the others.
+    """Return predictions for each group of texts by what `predict` learns from texts of other groups.
+
+    Groups are left out one by one, or in `MOST_LEFT_OUT` bundles where there are more of them, so that the number of
+    times that is learned does not grow with the number of groups.
 
     `predict(others, inside)` takes two masks over the texts and returns the numbers for those inside, NaN where it has
     none. Where there is one group only, nothing can be left out, and all are NaN.
     """
-    names = np.array(groups)
     predicted = np.full(len(groups), np.nan)
-    for group in sorted(set(groups)) if len(set(groups)) > 1 else ():
-        inside = names == group
+    bundle = grouped_folds(groups, MOST_LEFT_OUT, seed=0)
+    for number in range(int(bundle.max(initial=-1)) + 1) if len(set(groups)) > 1 else ():
+        inside = bundle == number
         predicted[inside] = predict(~inside, inside)
     return predicted
 
 
-def chosen_settings(model: type[BaseModel], published: Mapping[str, Any], values: Mapping[str, Any]) -> BaseModel:
-    """Return the settings that `values` ask for; `preset: published` sets the published behaviour first.
+def chosen_settings(model: type[BaseModel], presets: Presets, values: Mapping[str, Any]) -> BaseModel:
+    """Return the settings that `values` ask for; `preset: NAME` sets those of one of the `presets` first.
 
     Raises:
         pydantic.ValidationError: for unknown names or values out of bounds.
@@ -199,6 +213,9 @@ def chosen_settings(model: type[BaseModel], published: Mapping[str, Any], values
     """
     chosen = dict(values)
     preset = chosen.pop("preset", None)
-    if preset not in (None, "published"):
-        raise ValueError(f"unknown preset {preset!r}; the only one is 'published'")
-    return model(**{**(published if preset else {}), **chosen})
+    if preset is None:
+        return model(**chosen)
+    if not (isinstance(preset, str) and preset in presets):
+        known = f"expected {' or '.join(map(repr, presets))}" if presets else "there is none"
+        raise ValueError(f"unknown preset {preset!r}; {known}")
+    return model(**{**presets[preset], **chosen})

@@ -53,8 +53,16 @@ class OverallSettings(BaseModel):
     scoring: Literal["once", "weighted"] = "once"
     """One answer at temperature 0; or the probability-weighted mean of the legal scores."""
 
-    samples: Whole = Field(20, ge=2, le=100)
-    """Answers sampled for a weighted score where the provider reports no log-probabilities."""
+    form: Literal["with a reason", "score only"] = "with a reason"
+    """What a single answer holds: a reason and then the score; or a whole score alone, as G-Eval's and SEEval's papers
+    have it (analyze_rate keeps its analysis). A weighted score is always asked for alone."""
+
+    samples: Whole = Field(20, ge=1, le=100)
+    """Answers sampled for a weighted score."""
+
+    probabilities: Literal["reported", "sampled"] = "reported"
+    """Where the probabilities of a weighted score come from: the provider's log-probabilities where it reports them,
+    else samples; or always samples."""
 
     temperature: Number = Field(1.0, gt=0, le=2)
     """Sampling temperature of weighted scoring."""
@@ -66,15 +74,20 @@ class BareScore(BaseModel):
 
     score: OnScale
 
+    @property
+    def reasoning(self) -> str:
+        """Nothing: no reason was asked for."""
+        return ""
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a method words its question: the template, what it adds to the fields, and the forms of the answer."""
+    """How a method words its question: its template, the fields it adds, and the answer with and without a reason."""
 
     template: str
     fields: Callable[[Criterion], Mapping[str, Any]]
-    once: type[BaseModel] = Rating
-    weighted: type[BaseModel] = BareScore
+    reasoned: type[BaseModel] = Rating
+    alone: type[BaseModel] = BareScore
     max_tokens: int = 512
 
 
@@ -83,34 +96,36 @@ def overall_prompt(
 ) -> Prompt[Any]:
     """Return the prompt for one score of `example`; of a weighted one the first sample."""
     weighted = settings.scoring == "weighted"
+    score_only = weighted or settings.form == "score only"
     fields = {
         **asked(assignment, settings).fields(),
         **assignment.text_fields(example),
         **form.fields(criterion),
-        "weighted": weighted,
+        "score_only": score_only,
     }
-    if not weighted:
-        return Prompt(form.template, fields, form.once, max_tokens=form.max_tokens)
-    bare = form.weighted is BareScore
+    reply = form.alone if score_only else form.reasoned
+    bare = reply is BareScore
+    reported = weighted and bare and settings.probabilities == "reported"
     return Prompt(
         form.template,
         fields,
-        form.weighted,
-        temperature=settings.temperature,
+        reply,
+        temperature=settings.temperature if weighted else 0.0,
         max_tokens=64 if bare else form.max_tokens,
-        alternatives=ALTERNATIVES if bare else 0,
+        alternatives=ALTERNATIVES if reported else 0,
     )
 
 
 def asked(assignment: Assignment, settings: OverallSettings) -> Assignment:
     """Return the assignment with the scale on which single answers are given.
 
-    Where scores are weighted that is whole steps, if the ends allow it: the weighted mean fills in what lies between,
-    and whole scores are single tokens.
+    Where scores are weighted or given alone that is whole steps, if the ends allow it: a weighted mean fills in what
+    lies between, and whole scores are single tokens. From 0 to 1 there would be two scores only, which is taken where
+    the papers' form is asked for.
     """
-    scale = assignment.scale
-    whole = scale.low.is_integer() and scale.high.is_integer() and scale.width > 1
-    if settings.scoring != "weighted" or not whole:
+    scale, alone = assignment.scale, settings.form == "score only"
+    whole = scale.low.is_integer() and scale.high.is_integer() and (scale.width > 1 or alone)
+    if not (whole and (alone or settings.scoring == "weighted")):
         return assignment
     return replace(assignment, scale=Scale(low=scale.low, high=scale.high, whole=True))
 

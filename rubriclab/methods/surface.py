@@ -124,7 +124,7 @@ def _nothing_twice(*_asked: Any) -> tuple[Estimate, Estimate]:
 SURFACE = Method(
     name="surface",
     settings=SurfaceSettings,
-    published={},
+    presets={},
     prompts=(),
     learn=learn,
     score=score,

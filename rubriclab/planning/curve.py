@@ -18,12 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from rubriclab.learning.fitting import fit
-from rubriclab.learning.folds import in_order, left_out, units
+from rubriclab.learning.folds import in_order, left_out
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.standardise import SAME
 from rubriclab.learning.table import Table
 from rubriclab.stats.bootstrap import percentile_interval, resample_counts
 from rubriclab.stats.correlation import FloatArray, IntArray, pearson_rows
+from rubriclab.stats.folds import units
 from rubriclab.trust import Interval
 
 # Parts of the labels outside of a fold that the numbers are fitted to.

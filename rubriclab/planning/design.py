@@ -13,6 +13,7 @@ come from all groups in turn, and of a group with labels other texts tell how th
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rubriclab.learning.standardise import centers_and_spreads, standardised
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import FloatArray, IntArray
 
 # Shares of the labels' variance expected of the criteria, of the groups, and of neither, before there is any label.
 CRITERIA, GROUPS, REST = 0.4, 0.2, 0.4
@@ -76,10 +77,8 @@ def picks(pool: Texts, labelled: Texts, shares: FloatArray, count: int) -> tuple
     names = _shared([*pool.groups, *labelled.groups])
     scores = centers_and_spreads(np.vstack([pool.values, labelled.values]))
     unlabelled, known = (_design(standardised(each.values, *scores), each.groups, names) for each in (pool, labelled))
-    prior = np.append(CRITERIA * (ALIKE / len(shares) + (1 - ALIKE) * shares), np.full(len(names), GROUPS))
-    told: FloatArray = (known.rows.T / known.noise) @ known.rows
-    covariance = np.asarray(np.linalg.inv(np.diag(1 / prior) + told), dtype=np.float64)
-    return _greedy(unlabelled, len(shares), covariance, count)
+    prior = CRITERIA * (ALIKE / len(shares) + (1 - ALIKE) * shares)
+    return _greedy(unlabelled, _covariance(known, prior, len(names)), count)
 
 
 def _shared(groups: Sequence[str]) -> list[str]:
@@ -89,32 +88,106 @@ def _shared(groups: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class _Design:
-    """What labels are linear in, shape (texts, criteria + groups), and the variance of what they are beside it."""
+    """What labels are linear in: criteria, and the effect of a shared group.
 
-    rows: FloatArray
+    Attributes:
+        z: standardised scores, shape (texts, criteria).
+        group: of each text, numbered from 0; -1 where it is shared with no other text.
+        noise: the variance of what labels are beside both, shape (texts,).
+    """
+
+    z: FloatArray
+    group: IntArray
     noise: FloatArray
 
 
 def _design(z: FloatArray, groups: Sequence[str], names: Sequence[str]) -> _Design:
-    member = np.array(groups, dtype=str)[:, np.newaxis] == np.array(names, dtype=str)
-    return _Design(
-        np.hstack([z, member.reshape(len(z), len(names)).astype(float)]), REST + GROUPS * (1 - member.sum(axis=1))
-    )
+    place = {name: number for number, name in enumerate(names)}
+    group = np.array([place.get(name, -1) for name in groups], dtype=np.int64)
+    return _Design(z, group, np.where(group < 0, REST + GROUPS, REST))
 
 
-def _greedy(pool: _Design, criteria: int, covariance: FloatArray, count: int) -> tuple[Pick, ...]:
-    z = pool.rows[:, :criteria]
-    spread = z.T @ z / max(len(z), 1)
-    left, found = list(range(len(z))), list[Pick]()
-    before = float((spread * covariance[:criteria, :criteria]).sum())
-    while left and len(found) < count:
-        shared = pool.rows[left] @ covariance
-        told_of = shared[:, :criteria]
-        uncertain = (shared * pool.rows[left]).sum(axis=1) + pool.noise[left]
-        gains = ((told_of @ spread) * told_of).sum(axis=1) / uncertain
+@dataclass(eq=False)
+class _Covariance:
+    """The covariance of the weights of criteria and groups, by blocks; that of groups with each other is not held.
+
+    A text is of one group at most, so before any label is picked groups depend on each other through the criteria
+    alone: their block is `diag(variance) + tied.T @ inner @ tied`. Each pick takes an outer product away.
+
+    Attributes:
+        criteria: shape (criteria, criteria).
+        across: of criteria with groups, shape (criteria, groups).
+        groups: the variances of the groups' effects, shape (groups,).
+        variance, tied, inner: as above, before the picks.
+        taken: for each pick, what it took away: shape (groups,).
+    """
+
+    criteria: FloatArray
+    across: FloatArray
+    groups: FloatArray
+    variance: FloatArray
+    tied: FloatArray
+    inner: FloatArray
+    taken: list[FloatArray]
+
+    def of_group(self, group: int) -> FloatArray:
+        """Return the covariance of a group's effect with those of all groups, shape (groups,)."""
+        if group < 0:
+            return np.zeros(len(self.groups))
+        own = self.tied[:, group] @ self.inner @ self.tied
+        own[group] += self.variance[group]
+        for each in self.taken:
+            own = own - each[group] * each
+        return np.asarray(own)
+
+    def told(self, design: _Design) -> tuple[FloatArray, FloatArray]:
+        """Return each text's covariance with the criteria, shape (texts, criteria), and its variance."""
+        # The last row is for texts without a shared group, whose number is -1.
+        across = np.vstack([self.across.T, np.zeros(len(self.criteria))])[design.group]
+        told = design.z @ self.criteria + across
+        variance = ((told + across) * design.z).sum(axis=1) + np.append(self.groups, 0.0)[design.group]
+        return told, variance
+
+    def pick(self, z: FloatArray, group: int, told: FloatArray, uncertain: float) -> None:
+        """Take away what the label of a text tells; arguments are the text's, as `told` has them."""
+        of_groups = (z @ self.across + self.of_group(group)) / math.sqrt(uncertain)
+        of_criteria = told / math.sqrt(uncertain)
+        self.criteria = self.criteria - np.outer(of_criteria, of_criteria)
+        self.across = self.across - np.outer(of_criteria, of_groups)
+        self.groups = self.groups - of_groups**2
+        self.taken.append(of_groups)
+
+
+def _covariance(known: _Design, prior: FloatArray, groups: int) -> _Covariance:
+    """Return the covariance once the labels of `known` are there, by the inverse of a matrix in blocks.
+
+    Args:
+        prior: variances of the criteria's weights, shape (criteria,).
+        groups: how many there are.
+    """
+    weighted = known.z / known.noise[:, np.newaxis]
+    own = known.group >= 0
+    held = np.bincount(known.group[own], 1 / known.noise[own], minlength=groups)
+    variance = 1 / (1 / GROUPS + held)
+    sums = np.zeros((groups, len(prior)))
+    np.add.at(sums, known.group[own], weighted[own])
+    tied = sums.T * variance
+    inner = np.asarray(np.linalg.inv(np.diag(1 / prior) + known.z.T @ weighted - tied @ sums), dtype=np.float64)
+    across = -inner @ tied
+    return _Covariance(inner, across, variance - (tied * across).sum(axis=0), variance, tied, inner, [])
+
+
+def _greedy(pool: _Design, covariance: _Covariance, count: int) -> tuple[Pick, ...]:
+    spread = pool.z.T @ pool.z / max(len(pool.z), 1)
+    left, found = np.ones(len(pool.z), dtype=bool), list[Pick]()
+    before = float((spread * covariance.criteria).sum())
+    while left.any() and len(found) < count:
+        told, known = covariance.told(pool)
+        uncertain = known + pool.noise
+        gains = np.where(left, ((told @ spread) * told).sum(axis=1) / uncertain, -np.inf)
         best = int(np.argmax(gains.round(COMPARED)))
         after = before - float(gains[best])
-        found.append(Pick(left.pop(best), before, after, told_of[best] ** 2 / uncertain[best]))
-        covariance = covariance - np.outer(shared[best], shared[best]) / uncertain[best]
-        before = after
+        found.append(Pick(best, before, after, told[best] ** 2 / uncertain[best]))
+        covariance.pick(pool.z[best], int(pool.group[best]), told[best], float(uncertain[best]))
+        left[best], before = False, after
     return tuple(found)

@@ -14,10 +14,13 @@ from pydantic import BaseModel
 
 R = TypeVar("R", bound=BaseModel)
 
+# Enough to see what went wrong: nobody should pay for reading a reply again that ran on without end.
+LONGEST_QUOTED = 4000
+
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A reply that could not be used, and what was wrong with it."""
+    """A reply that could not be used, its middle left out where it is long, and what was wrong with it."""
 
     reply: str
     complaint: str
@@ -50,5 +53,16 @@ class Prompt(Generic[R]):
     repair: Repair | None = None
 
     def repaired(self, reply: str, complaint: str) -> Prompt[R]:
-        """Return the same question, asked once more because of `complaint` about `reply`."""
-        return replace(self, repair=Repair(reply, complaint))
+        """Return the same question, asked once more because of `complaint` about `reply`.
+
+        At most `LONGEST_QUOTED` characters of the reply are quoted: its beginning and its end.
+        """
+        return replace(self, repair=Repair(_quoted(reply), complaint))
+
+
+def _quoted(reply: str) -> str:
+    left_out = len(reply) - LONGEST_QUOTED
+    if left_out <= 0:
+        return reply
+    half = LONGEST_QUOTED // 2
+    return f"{reply[:half]}\n[… {left_out:,} characters are left out here …]\n{reply[-half:]}"

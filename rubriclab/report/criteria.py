@@ -12,7 +12,7 @@ from rubriclab.report.texts import Judged, criterion_scores, human_scores
 from rubriclab.report.wording import count, excerpt
 from rubriclab.rubric import Criterion, Rubric
 from rubriclab.stats import ConstantRule, Estimate, Level, estimate, spearman_rows
-from rubriclab.stats.agreement import BATCH_ELEMENTS
+from rubriclab.stats.bootstrap import BATCH_ELEMENTS
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 

@@ -13,6 +13,7 @@ from rubriclab.rubric import Criterion, Evidence, Part, Provenance, Rubric
 if TYPE_CHECKING:
     from rubriclab.methods.method import UnitVerdict
     from rubriclab.scoring.score import CriterionScore
+    from rubriclab.store.version import Version
     from rubriclab.training_record import Cell
 
 ANSWERS = ("yes", "no", "n/a")
@@ -22,6 +23,15 @@ def labels_title(made: Provenance) -> str:
     """Return what the labelled texts were to a version: what it learned from, or what it was only measured on."""
     measured_only = made.agreement is not None and not made.agreement.optimistic
     return "labelled texts" if measured_only else "learned from"
+
+
+def version_origin(version: Version) -> str:
+    """Return where a version came from, and whether the judge that it names is asked without being named."""
+    if not version.imported:
+        return "learned in this store"
+    if version.confirmed:
+        return "imported, and confirmed by you: its judge is asked"
+    return f"imported: its judge is asked only with --judge, or after: rubriclab trust {version.ref}"
 
 
 def scales(rubric: Rubric) -> str:

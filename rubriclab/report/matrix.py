@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from rubriclab.report.wording import plain
+from rubriclab.characters import plain
 from rubriclab.training_record import Candidate, Cell, TrainingRecord
 
 # What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"), the wide forms of the signs too.

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from rubriclab.characters import plain
 from rubriclab.data.scale import Scale
 from rubriclab.report.charts import Axis, number, score_axis
-from rubriclab.report.wording import count, plain, rewards
+from rubriclab.report.wording import count, rewards
 from rubriclab.rubric import RewardPoint
 from rubriclab.training_record import RecordedText
 from rubriclab.trust import FrontierPoint

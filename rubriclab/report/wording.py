@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from rubriclab.characters import plain
 from rubriclab.rubric import Effort, Floor, RewardPoint
 
 if TYPE_CHECKING:
@@ -29,10 +29,6 @@ LEVEL_NOTES: Mapping[str, str] = {
     "system": "the systems' mean scores are compared, one point a system",
 }
 
-# Control characters, line separators that only some programs see, the marks that turn the direction of all that
-# follows, and lone surrogates, which no file can hold. Plain right-to-left letters and marks are left as they are.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
 
 class Estimated(Protocol):
     """A statistic with its interval, such as `rubriclab.rubric.Interval` or `rubriclab.stats.Estimate`."""
@@ -45,14 +41,9 @@ class Estimated(Protocol):
     def high(self) -> float | None: ...
 
 
-def plain(text: str) -> str:
-    """Return `text` with every character that could act on a terminal or a page spelled out, such as `\\x1b`."""
-    return _UNSAFE.sub(lambda found: ascii(found[0])[1:-1], text.replace("\r\n", "\n"))
-
-
-def one_line(text: str) -> str:
-    """Return `text`, made plain, on one line."""
-    return " ".join(plain(text).split())
+def asked_at(judge: str, address: str | None) -> str:
+    """Return a judge with the server that it is asked at, where that is not the provider's own."""
+    return f"{judge} at {address}" if address else judge
 
 
 def lines(text: str) -> list[str]:

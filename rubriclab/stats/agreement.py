@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import Estimate, Statistic, estimate
+from rubriclab.stats.bootstrap import BATCH_ELEMENTS, Estimate, Statistic, estimate
 from rubriclab.stats.correlation import PAIR_LIMIT, kendall_rows, pearson_rows, spearman_rows
 from rubriclab.stats.levels import (
     Coefficient,
@@ -43,10 +43,7 @@ from rubriclab.stats.levels import (
 )
 
 KENDALL_RESAMPLES = 200
-"""Resamples for Kendall's interval where more than `PAIR_LIMIT` texts are ranked anew in each of them."""
-
-BATCH_ELEMENTS = 2**20
-"""Texts times resamples computed at once, 8 MB an array: measured fastest from 800 to 2,000 texts."""
+"""Resamples for Kendall's interval where more than `PAIR_LIMIT` texts or systems are ranked anew in each."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +104,7 @@ def agreement(
         level: see the module's docstring.
         constant: what groups with constant human scores count for at group level.
         resamples: resamples of the bootstrap; 0 leaves the intervals out. Above `PAIR_LIMIT` texts at
-            data-set level, Kendall's interval takes at most `KENDALL_RESAMPLES`.
+            data-set level, or systems at system level, Kendall's interval takes at most `KENDALL_RESAMPLES`.
         confidence: share of the resamples that lies within an interval.
         seed: equal seeds give equal intervals, in whatever order the texts come.
 
@@ -122,7 +119,8 @@ def agreement(
         statistic = level_statistic(used, 0, coefficient, level, constant)
         return _estimate(statistic, used, draws, confidence, seed)
 
-    slow = level == "dataset" and len(used.human) > PAIR_LIMIT
+    ranked = {"dataset": len(used.human), "system": int(used.system.max(initial=-1)) + 1, "group": 0}
+    slow = ranked[level] > PAIR_LIMIT
     return Agreement(
         level=level,
         n=len(used.human),

@@ -16,6 +16,9 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
+BATCH_ELEMENTS = 2**20
+"""Numbers per array when resamples are computed in batches, 8 MB: measured fastest from 800 to 2,000 texts."""
+
 Statistic = Callable[[FloatArray], FloatArray]
 """Counts of shape (resamples, clusters) in, the statistic's values of shape (resamples,) out, nan where
 undefined. With every count 1 it is the statistic of the data itself."""

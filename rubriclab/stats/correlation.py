@@ -198,7 +198,8 @@ def _concordance(x: IntArray, y: IntArray, weights: FloatArray) -> FloatArray:
 
 def _pair_signs(x: IntArray, y: IntArray) -> FloatArray:
     """1 where two elements stand in the same order in x and in y, -1 where in opposite order, 0 if tied."""
-    x_signs, y_signs = (np.sign(np.subtract.outer(v, v)).astype(np.int8) for v in (x, y))
+    # Signs from comparisons, a byte each: differences would take eight.
+    x_signs, y_signs = (np.greater.outer(v, v).view(np.int8) - np.less.outer(v, v).view(np.int8) for v in (x, y))
     return (x_signs * y_signs).astype(np.float64)
 
 

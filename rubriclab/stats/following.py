@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import resample_counts
+from rubriclab.stats.bootstrap import BATCH_ELEMENTS, resample_counts
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import unit_sums
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -65,18 +68,24 @@ def following(
         variables: shape (n, m), NaN where missing: a row is left out for the variables that lack it.
         benchmark: shape (n,).
         target: shape (n,), NaN for rows to be left out.
-        cluster: each row's, numbered from 0, shape (n,).
+        cluster: each row's, numbered from 0, each of them in use, shape (n,).
         resamples, seed: of the bootstrap; equal seeds give equal figures.
     """
     from scipy.special import stdtr
 
     clusters = int(cluster.max(initial=-1)) + 1
-    drawn = resample_counts(np.random.default_rng(seed), resamples, clusters)
-    weights = np.take(np.vstack([np.ones((1, clusters)), drawn]), cluster, axis=1)
     valid: BoolArray = ~np.isnan(variables) & ~np.isnan(target)[:, np.newaxis]
     aim = _standardised(target[:, np.newaxis], valid)
-    own = _correlations(weights, _standardised(variables, valid), aim, valid)
-    standard = _correlations(weights, _standardised(benchmark[:, np.newaxis], valid), aim, valid)
+    sums = [
+        _cluster_sums(_standardised(columns, valid), aim, valid, cluster)
+        for columns in (variables, benchmark[:, np.newaxis])
+    ]
+    # Drawn in batches: all resamples of 10,000 clusters at once would take 160 MB.
+    rng, batch = np.random.default_rng(seed), max(1, BATCH_ELEMENTS // max(1, clusters))
+    sizes = [min(batch, resamples - start) for start in range(0, resamples, batch)]
+    drawn = (resample_counts(rng, size, clusters) for size in sizes)
+    found = [[_correlations(each, of) for of in sums] for each in chain([np.ones((1, clusters))], drawn)]
+    own, standard = (np.concatenate([pair[side] for pair in found]) for side in (0, 1))
     apart = np.sign(own[0]) * _fisher(own) - np.sign(standard[0]) * _fisher(standard)
     error = _spread(apart[1:]) * np.sqrt(clusters / max(1, clusters - 1))
     p = 2 * stdtr(max(1, clusters - 1), -_ratio(np.abs(apart[0]), error))
@@ -94,14 +103,24 @@ def _standardised(columns: FloatArray, valid: BoolArray) -> FloatArray:
     return np.where(varies, moved / np.where(varies, spreads, 1.0), 0.0)
 
 
-def _correlations(weights: FloatArray, x: FloatArray, y: FloatArray, valid: BoolArray) -> FloatArray:
-    """Return the correlations of paired standardised columns in each row of weights, (resamples, m)."""
-    n = np.maximum(weights @ valid, 1.0)
-    x_mean, y_mean = weights @ x / n, weights @ y / n
-    x_variance, y_variance = weights @ x**2 / n - x_mean**2, weights @ y**2 / n - y_mean**2
+def _cluster_sums(x: FloatArray, y: FloatArray, valid: BoolArray, cluster: IntArray) -> list[FloatArray]:
+    """Return the sums of 1, x, y, xx, yy and xy over the valid rows of each cluster, shape (clusters, m) each."""
+    return [unit_sums(part, cluster) for part in (valid.astype(np.float64), x, y, x * x, y * y, x * y)]
+
+
+def _correlations(counts: FloatArray, sums: Sequence[FloatArray]) -> FloatArray:
+    """Return the correlations of paired standardised columns, (resamples, m), from `_cluster_sums`.
+
+    Args:
+        counts: how often each cluster counts, shape (resamples, clusters).
+    """
+    valid, x, y, xx, yy, xy = (counts @ part for part in sums)
+    n = np.maximum(valid, 1.0)
+    x_mean, y_mean = x / n, y / n
+    x_variance, y_variance = xx / n - x_mean**2, yy / n - y_mean**2
     varies = np.minimum(x_variance, y_variance) > CONSTANT
     size = np.sqrt(np.where(varies, x_variance * y_variance, 1.0))
-    return np.where(varies, (weights @ (x * y) / n - x_mean * y_mean) / size, np.nan)
+    return np.where(varies, (xy / n - x_mean * y_mean) / size, np.nan)
 
 
 def _fisher(r: FloatArray) -> FloatArray:

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from rubriclab.stats.bootstrap import Estimate, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import unit_sums
 
 BATCH_ELEMENTS = 2**20
 
@@ -120,17 +121,13 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
     if not math.isfinite(found.rest[0]):
         return None
     rater, rest = (max(0.0, float(part[0])) for part in (found.rater, found.rest))
-    spread = severity_share = rest_share = 0.0
     present = ~np.isnan(table)
     shares = present / present.sum(axis=0)
     means = np.nanmean(table, axis=0) if table.size else np.empty(0)
-    for each in np.unique(group):
-        own = shares[:, group == each]
-        texts = own.shape[1]
-        alone = np.square(own).sum()
-        spread += float(np.square(means[group == each] - means[group == each].mean()).sum())
-        severity_share += float(alone - np.square(own.sum(axis=1)).sum() / texts)
-        rest_share += float(alone * (1 - 1 / texts))
+    texts, alone = np.bincount(group), np.bincount(group, np.square(shares).sum(axis=0))
+    spread = float(np.square(means - (np.bincount(group, means) / texts)[group]).sum())
+    severity_share = float((alone - np.square(unit_sums(shares.T, group)).sum(axis=1) / texts).sum())
+    rest_share = float((alone * (1 - 1 / texts)).sum())
     if not spread > 0:
         return None
     return math.sqrt(max(0.0, 1 - (rater * severity_share + rest * rest_share) / spread))

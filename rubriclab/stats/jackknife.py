@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import unit_sums
 
 # Beyond this a correlation is perfect as far as anybody can tell; Fisher's scale has no place for 1 itself.
 NEARLY_PERFECT = 1 - 1e-9
@@ -27,11 +28,7 @@ def correlations_without(columns: FloatArray, labels: FloatArray, units: IntArra
         Shapes (k,) and (units, k), NaN where a column or the labels do not vary.
     """
     x, y = columns - columns.mean(axis=0), (labels - labels.mean())[:, np.newaxis]
-    order = np.argsort(units, kind="stable")
-    sizes = np.bincount(units)
-    starts = np.cumsum(sizes) - sizes
-    ones = np.ones_like(y)
-    parts = [np.add.reduceat(values[order], starts, axis=0) for values in (ones, x, y, x * x, y * y, x * y)]
+    parts = [unit_sums(values, units) for values in (np.ones_like(y), x, y, x * x, y * y, x * y)]
     whole = [part.sum(axis=0, keepdims=True) for part in parts]
     left = [total - part for total, part in zip(whole, parts, strict=True)]
     return _correlations(whole, whole)[0], _correlations(left, whole)

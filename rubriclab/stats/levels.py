@@ -145,23 +145,34 @@ def _over_texts(texts: Texts, predicted: FloatArray, coefficient: Coefficient) -
 
 
 def _over_groups(texts: Texts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
-    """The mean over groups; groups of one size are computed together, as rows of one array."""
-    correlations = np.empty(len(texts.sizes))
-    for size in np.unique(texts.sizes):
-        groups = np.flatnonzero(texts.sizes == size)
-        members = texts.starts[groups][:, np.newaxis] + np.arange(size)
-        correlations[groups] = coefficient(predicted[members], texts.human[members])
+    """The mean over groups."""
+    correlations = group_coefficients(texts, predicted, coefficient)
     return lambda counts: counts @ correlations / counts.sum(axis=1)
 
 
-def _over_systems(texts: Texts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
-    """A system that a resample holds no text of takes no part in it."""
-    shape = texts.clusters, int(texts.system.max(initial=-1)) + 1
-    cells = texts.cluster * shape[1] + texts.system
+def group_coefficients(texts: Texts, predicted: FloatArray, coefficient: Coefficient) -> FloatArray:
+    """Each group's coefficient, shape (groups,); groups of one size are computed together, as rows of one array."""
+    sizes, starts = texts.sizes, texts.starts
+    coefficients = np.empty(len(sizes))
+    for size in np.unique(sizes):
+        groups = np.flatnonzero(sizes == size)
+        members = starts[groups][:, np.newaxis] + np.arange(size)
+        coefficients[groups] = coefficient(predicted[members], texts.human[members])
+    return coefficients
 
-    def table(values: FloatArray) -> FloatArray:
-        sums = np.bincount(cells, values, minlength=shape[0] * shape[1])
-        return np.asarray(sums, dtype=np.float64).reshape(shape)
+
+def _over_systems(texts: Texts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
+    """A system that a resample holds no text of takes no part in it.
+
+    Sums over clusters and systems are sparse: where each text is of a cluster and a system of its own, a full table
+    would have a cell for every pair of texts.
+    """
+    from scipy.sparse import csr_array
+
+    shape = texts.clusters, int(texts.system.max(initial=-1)) + 1
+
+    def table(values: FloatArray) -> csr_array:
+        return csr_array((values, (texts.cluster, texts.system)), shape=shape)
 
     sizes = table(np.ones_like(predicted))
     predicted_sums, human_sums = table(_unit_scaled(predicted)), table(_unit_scaled(texts.human))

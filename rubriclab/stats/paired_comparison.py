@@ -38,10 +38,10 @@ class Comparisons:
     worse: IntArray
     ties: npt.NDArray[np.bool_]
 
-    def among(self, chosen: npt.NDArray[np.bool_]) -> Comparisons:
-        """Return the comparisons of chosen texts, numbered anew."""
-        kept, places = chosen[self.better], np.cumsum(chosen) - 1
-        return Comparisons(places[self.better[kept]], places[self.worse[kept]], self.ties[kept])
+    def among(self, texts: IntArray, kept: IntArray) -> Comparisons:
+        """Return the comparisons `kept`, all of which are between `texts` (ascending), with these numbered anew."""
+        better, worse = (np.searchsorted(texts, side[kept]) for side in (self.better, self.worse))
+        return Comparisons(better, worse, self.ties[kept])
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +102,10 @@ def joint_scores(
         raise ValueError(f"spread: expected a positive number, got {spread}")
     compared = np.zeros(len(numbers), dtype=bool)
     compared[comparisons.better] = compared[comparisons.worse] = True
-    places = [np.flatnonzero(compared & (group == each)) for each in np.unique(group[compared])]
+    places = _by_number(np.flatnonzero(compared), group[compared])
     standard = (numbers - center) / spread
-    parts = [(place, standard[place], comparisons.among(np.isin(np.arange(len(numbers)), place))) for place in places]
+    own = _by_number(np.arange(len(comparisons.better)), group[comparisons.better])
+    parts = [(place, standard[place], comparisons.among(place, kept)) for place, kept in zip(places, own, strict=True)]
     fits = [[_fit(own, pairs, reliability) for _, own, pairs in parts] for reliability in RELIABILITIES]
     prior = np.log(RELIABILITIES * (1 - RELIABILITIES))
     best = int(np.argmax(prior + [sum(evidence for _, evidence in fit) for fit in fits]))
@@ -114,6 +115,12 @@ def joint_scores(
     for place, (worth, _) in zip(places, fits[best], strict=True):
         values[place] = center + unit * worth
     return Latents(values, reliability)
+
+
+def _by_number(items: IntArray, numbers: IntArray) -> list[IntArray]:
+    """Return the items of each number, by rising number, each list in the order given."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(items[order], np.flatnonzero(np.diff(numbers[order])) + 1) if len(items) else []
 
 
 def _fit(scores: FloatArray, comparisons: Comparisons, reliability: float) -> tuple[FloatArray, float]:

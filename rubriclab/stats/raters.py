@@ -12,10 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import Estimate, estimate
+from rubriclab.stats.bootstrap import BATCH_ELEMENTS, Estimate, estimate
 from rubriclab.stats.correlation import FloatArray, pearson
-
-BATCH_ELEMENTS = 2**20
 
 
 @dataclass(frozen=True, slots=True)

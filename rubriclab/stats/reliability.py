@@ -21,7 +21,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import Estimate, Statistic, estimate
+from rubriclab.stats.bootstrap import BATCH_ELEMENTS, Estimate, Statistic, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
 
 Metric = Literal["nominal", "ordinal", "interval"]
@@ -29,9 +29,6 @@ Weights = Literal["linear", "quadratic"]
 
 NOTHING = Estimate(None, None, None)
 POWERS: dict[Weights, int] = {"linear": 1, "quadratic": 2}
-
-BATCH_ELEMENTS = 2**20
-"""Answers times resamples computed at once, 8 MB an array."""
 
 
 def krippendorff_alpha(

@@ -8,9 +8,12 @@ content has an equal digest on every machine.
   from and by (its provenance, with a digest of its own), to what the learning took, and to a parent version. Numbers
   of a name run from 1 without gaps. A record digest covers all of this and the parent's record digest, as a git commit
   does. Saving a rubric that equals the newest of its name makes no version.
+- An *origin* is part of that record: a version was learned in this store or imported. An imported one never chooses a
+  judge or an address by itself, unless the user has confirmed it (a *confirmation*, which may be revoked).
 - A *tag* is a word that points to one version of a name. Tags move; versions never change, and the database itself
   refuses to change or delete one (by triggers, on SQLite and PostgreSQL; other databases lack these).
-- An *answer* is a judge's reply under the digest of the request.
+- An *answer* is a judge's reply under the digest of the request, with a digest over both.
+- A *lease* says which process is asking a question right now, so that no other pays for it too.
 - A *pack* is a version as a file for review and for sharing, with its digests.
 
 `Store.verify` derives every digest again. A store never sees a judge, and nothing outside this package sees SQL.

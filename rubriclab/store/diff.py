@@ -16,6 +16,8 @@ from rubriclab.trust import Interval
 # Two criteria of one kind whose wording is at least this alike (0 to 100) are one that changed. Ids tell nothing: every
 # learning run hands them out anew.
 ALIKE = 75.0
+# Characters of each text by which criteria are found to be alike: the time grows with their square.
+COMPARED = 10_000
 
 STATISTICS = ("spearman", "pearson", "kendall", "reselected")
 
@@ -155,7 +157,8 @@ def _pairs(old: tuple[Criterion, ...], new: tuple[Criterion, ...]) -> tuple[tupl
 
 
 def _words(criterion: Criterion) -> str:
-    return " ".join((criterion.trait, criterion.statement, *(level.description for level in criterion.levels)))
+    words = (criterion.trait, criterion.statement, *(level.description for level in criterion.levels))
+    return " ".join(each[:COMPARED] for each in words)
 
 
 def _criterion_change(before: Criterion, after: Criterion, similarity: float) -> CriterionChange:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import platformdirs
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
@@ -16,6 +18,10 @@ from rubriclab.errors import StoreError
 
 # Seconds that a writer waits for another process's commit.
 TIMEOUT = 30
+
+# Answers hold people's texts: a store that we create is readable by its owner only.
+PRIVATE_FILE = 0o600
+PRIVATE_FOLDER = 0o700
 
 
 def address(where: str | Path | None) -> URL:
@@ -46,14 +52,39 @@ def is_sqlite(url: URL) -> bool:
     return url.get_backend_name() == "sqlite"
 
 
-def make_engine(url: URL) -> Engine:
-    """Return an engine for `url`, making the folders above an SQLite file.
+def in_memory(url: URL) -> bool:
+    """Return whether `url` names a database that lives in this process only."""
+    return is_sqlite(url) and url.database in (None, "", ":memory:")
+
+
+def file_of(url: URL) -> Path | None:
+    """Return the SQLite file that `url` names; `None` for other databases and for SQLite's own URIs."""
+    named = is_sqlite(url) and url.database and not in_memory(url) and not url.database.startswith("file:")
+    return Path(str(url.database)) if named else None
+
+
+def may_write(url: URL) -> bool:
+    """Return whether an SQLite file can be written, or created; other databases tell with the first statement.
+
+    SQLite needs the folder too: it keeps its write-ahead log beside the file.
+    """
+    file = file_of(url)
+    if file is None or not file.exists():
+        return True
+    return os.access(file, os.W_OK) and os.access(file.absolute().parent, os.W_OK)
+
+
+def make_engine(url: URL, *, read_only: bool = False) -> Engine:
+    """Return an engine for `url`, creating an SQLite file and the folders above it unless it is `read_only`.
 
     Raises:
         StoreError: if the folders cannot be made, or the database's driver is not installed.
     """
+    file = file_of(url)
     try:
-        return _sqlite(url) if is_sqlite(url) else create_engine(url, pool_pre_ping=True)
+        if file and read_only:
+            return _reading(url, file)
+        return _sqlite(url, file) if is_sqlite(url) else create_engine(url, pool_pre_ping=True)
     except ArgumentError as error:
         if not isinstance(error, NoSuchModuleError):
             raise _not_understood() from None
@@ -70,8 +101,12 @@ def guarded(url: URL) -> Iterator[None]:
     except IntegrityError:
         raise
     except DBAPIError as error:
-        reason = str(error.orig).strip().splitlines()[0]
-        raise StoreError(f"The store {shown(url)} cannot be used: {reason}.") from error
+        raise StoreError(f"The store {shown(url)} cannot be used: {reason(error)}.") from error
+
+
+def reason(error: DBAPIError) -> str:
+    """Return the first line of what the database said."""
+    return (str(error.orig).strip() or type(error.orig).__name__).splitlines()[0].removesuffix(".")
 
 
 def writing(engine: Engine) -> Engine:
@@ -100,10 +135,10 @@ def _no_driver(url: URL, error: Exception) -> StoreError:
     return StoreError(f"No driver for {shown(url)} is installed ({error}).", f"Install it: {hint}")
 
 
-def _sqlite(url: URL) -> Engine:
-    if url.database and url.database != ":memory:" and not url.query:
+def _sqlite(url: URL, file: Path | None) -> Engine:
+    if file:
         try:
-            Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+            _create(file)
         except OSError as error:
             raise StoreError(f"The folder of {shown(url)} cannot be made: {error.strerror}.") from None
     # Python's sqlite3 would begin transactions by itself, and only before writes; here SQLAlchemy's events do.
@@ -111,6 +146,52 @@ def _sqlite(url: URL) -> Engine:
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _create(file: Path) -> None:
+    """Create the file and the folders above it for their owner only; SQLite gives its log the file's own mode."""
+    for folder in reversed([folder for folder in file.parents if not folder.exists()]):
+        folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
+    if file.exists():
+        return
+    try:
+        # The real path, since a link to a file that is not there yet counts as existing.
+        os.close(os.open(os.path.realpath(file), os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE_FILE))
+    except FileExistsError:
+        return
+    except OSError:
+        # SQLite fails on it in a moment and says so; an error here is about folders.
+        if not file.parent.is_dir():
+            raise
+
+
+def _reading(url: URL, file: Path) -> Engine:
+    uri = _read_only_uri(url, file)
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(uri, uri=True, timeout=TIMEOUT, isolation_level=None, check_same_thread=False)
+
+    engine = create_engine(url, creator=connect)
+    event.listen(engine, "connect", lambda connection, _record: connection.execute("PRAGMA query_only = ON"))
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _read_only_uri(url: URL, file: Path) -> str:
+    """Return the SQLite URI that reads `file` and leaves nothing beside it.
+
+    `mode=ro` leaves a log and its index behind, owned by whoever reads, where it may create them; a connection that
+    could write removes them. Where it may not create them it fails, unless there are some. Without a log the file is
+    complete, and `immutable` needs nothing else.
+    """
+    log = Path(f"{file}-wal")
+    if may_write(url):
+        mode = "mode=rw"
+    elif log.exists() and log.stat().st_size:
+        mode = "mode=ro"
+    else:
+        mode = "mode=ro&immutable=1"
+    return f"file:{quote(str(file.absolute()))}?{mode}"
 
 
 def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Any, Final, Literal, NoReturn
+from typing import Any, Final, Literal
 
 from pydantic import JsonValue, ValidationError
 
+from rubriclab.bounds import first_excess
+from rubriclab.documents import Unreadable, parse_json
 from rubriclab.errors import PackError, StoreError
 from rubriclab.frozen import Frozen
 from rubriclab.rubric import Effort, Provenance, Rubric
+from rubriclab.store.soundness import first_unsound
 from rubriclab.store.store import Store
 from rubriclab.store.version import Version, check_name
+from rubriclab.validation import faults
 
 FORMAT: Final = "rubriclab-pack/1"
-
-# A file with more faults than this is not worth listing in full.
-SHOWN = 5
 
 
 class Pack(Frozen):
@@ -55,8 +56,8 @@ def read_pack(text: str, where: str) -> Pack:
     """Return the pack that `text` holds; `where` is the file that errors name.
 
     Raises:
-        PackError: if it is no pack, of another format, has a field that is missing, unknown or wrong, or does not
-            match its digests.
+        PackError: if it is no pack, of another format, has a field that is missing, unknown, wrong or beyond the
+            limits of `rubriclab.bounds`, does not match its digests, or could not be scored with.
     """
     raw = _parse(text, where)
     if raw.get("format") != FORMAT:
@@ -69,15 +70,19 @@ def read_pack(text: str, where: str) -> Pack:
             raise PackError(
                 f"{where}: {field}: missing.", "A pack needs its digests: have `rubriclab export` write it, not a hand."
             )
+    if beyond := first_excess(raw):
+        raise PackError(f"{where}: {beyond}.")
     try:
         pack = Pack.model_validate(raw)
         check_name(pack.name)
     except ValidationError as error:
-        raise PackError(f"{where}: {_faults(error)}") from None
+        raise PackError(f"{where}: {faults(error)}.") from None
     except StoreError as error:
         raise PackError(f"{where}: name: {error.message}", error.hint) from None
     _check(where, pack, "digest", "rubric", raw)
     _check(where, pack, "provenance_digest", "provenance", raw)
+    if unsound := first_unsound(pack.rubric, pack.provenance):
+        raise PackError(f"{where}: {unsound}.")
     return pack
 
 
@@ -85,18 +90,19 @@ def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
     """Return the version of `store` that holds the pack's rubric under `name` (by default the pack's own).
 
     It gets the next number of that name, with the newest version there as its parent, and keeps the pack's provenance;
-    if the newest holds the same rubric already, that one is returned.
+    if the newest holds the same rubric and provenance already, that one is returned. A new version counts as imported:
+    the judge and addresses that it names are used only once `Store.confirm` was called.
     """
-    return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort)
+    return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, imported=True)
 
 
 def _parse(text: str, where: str) -> dict[str, Any]:
     try:
-        raw = json.loads(text, object_pairs_hook=_no_repeats, parse_constant=_no_constants)
-    except (ValueError, RecursionError) as error:
-        raise PackError(f"{where}: not readable as JSON: {error}.") from None
+        raw = parse_json(text)
+    except Unreadable as error:
+        raise PackError(f"{where} is no pack: {error}.") from None
     if not isinstance(raw, dict):
-        raise PackError(f"{where}: expected a JSON object, found {type(raw).__name__}.")
+        raise PackError(f"{where} is no pack: expected a JSON object, found {type(raw).__name__}.")
     return raw
 
 
@@ -126,24 +132,3 @@ def _difference(read: JsonValue, written: JsonValue, path: str) -> str | None:
         pairs = enumerate(zip(read, written, strict=True))
         return next(filter(None, (_difference(a, b, f"{path}.{i}") for i, (a, b) in pairs)), None)
     return None if read == written else path
-
-
-def _faults(error: ValidationError) -> str:
-    faults = [
-        f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors(include_url=False)[:SHOWN]
-    ]
-    more = error.error_count() - len(faults)
-    return "; ".join(faults) + (f"; and {more} more." if more else ".")
-
-
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that stands twice: a reviewer may read one value and Python the other."""
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
-    return value
-
-
-def _no_constants(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")

@@ -2,53 +2,78 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import Final, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from rubriclab.bounds import first_excess
 from rubriclab.digest import canonical, digest, digest_text
 from rubriclab.errors import StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.tables import TrainingRow, VersionRow, now
 from rubriclab.store.version import Version
 from rubriclab.training_record import TrainingRecord
+from rubriclab.validation import first_fault
 
 Model = TypeVar("Model", bound=BaseModel)
+Origin = Literal["learned", "imported"]
+
+LEARNED: Final = "learned"
+IMPORTED: Final = "imported"
 
 
 class Contents(NamedTuple):
-    """What a new version says, each part as the canonical JSON that is stored and that digests are taken of."""
+    """What a new version says, each part as the canonical JSON that is stored and that digests are taken of.
+
+    `origin` is where it was made: here, or elsewhere.
+    """
 
     rubric: str
     provenance: str
     effort: str
+    origin: Origin = LEARNED
 
 
-def contents_of(rubric: Rubric, provenance: Provenance, effort: Effort) -> Contents:
+def contents_of(rubric: Rubric, provenance: Provenance, effort: Effort, origin: Origin = LEARNED) -> Contents:
     """Return the three parts of a version as a store keeps them.
 
     Raises:
         StoreError: if one could not be read back as the same, as when it was made without validation.
     """
-    return Contents(content_of(rubric), content_of(provenance), content_of(effort))
+    return Contents(content_of(rubric), content_of(provenance), content_of(effort), origin)
 
 
 def content_of(model: BaseModel) -> str:
     """Return the canonical JSON of a model as a store keeps it.
 
     Raises:
-        StoreError: if it could not be read back as the same.
+        StoreError: if it could not be read back as the same, or is beyond the limits of `rubriclab.bounds`; a training
+            record, which holds the texts themselves and never leaves the store, has none.
     """
     kind = type(model).__name__
     try:
-        content = canonical(model.model_dump(mode="json", warnings="error"))
+        plain = model.model_dump(mode="json", warnings="error")
+        content = canonical(plain)
     except ValueError as error:
         raise StoreError(f"This {kind} cannot be stored: {error}.") from None
+    if not isinstance(model, TrainingRecord) and (beyond := first_excess(plain)):
+        raise StoreError(f"This {kind} cannot be stored: {beyond}.")
     if read(type(model), content, f"This {kind}, once stored,") != model:
         raise StoreError(f"This {kind} cannot be stored: it would read back as another.")
     return content
+
+
+def training_content(record: TrainingRecord) -> str:
+    """Return the canonical JSON of a training record as a store keeps it.
+
+    Raises:
+        StoreError: if it could not be read back as the same.
+    """
+    try:
+        return record.content()
+    except ValueError as error:
+        raise StoreError(f"This training record cannot be stored: {error}.") from None
 
 
 def read(kind: type[Model], content: str, what: str) -> Model:
@@ -58,13 +83,10 @@ def read(kind: type[Model], content: str, what: str) -> Model:
         StoreError: if it holds no such model.
     """
     try:
-        return kind.model_validate(json.loads(content))
+        # Parsed by the validator: a training record as Python objects first would take twice the memory.
+        return kind.model_validate_json(content)
     except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        field = ".".join(map(str, fault["loc"]))
-        raise StoreError(f"{what} is no {kind.__name__}: {field}: {fault['msg']}.") from None
-    except ValueError as error:
-        raise StoreError(f"{what} is not JSON: {error}.") from None
+        raise StoreError(f"{what} is no {kind.__name__}: {first_fault(error)}.") from None
 
 
 def make_row(name: str, number: int, contents: Contents, parent: VersionRow | None) -> VersionRow:
@@ -80,6 +102,7 @@ def make_row(name: str, number: int, contents: Contents, parent: VersionRow | No
         parent_number=parent.number if parent else None,
         created=now(),
         record_digest="",
+        origin=contents.origin,
     )
     row.record_digest = record_digest(row, parent.record_digest if parent else None)
     return row
@@ -100,11 +123,15 @@ def record_digest(row: VersionRow, parent: str | None) -> str:
             "created": row.created,
             "parent": row.parent,
             "parent_record": parent,
+            # Absent from the digests of versions that were written before origins were recorded.
+            **({"origin": row.origin} if row.origin else {}),
         }
     )
 
 
-def read_version(row: VersionRow, content: str, tags: tuple[str, ...] = (), new: bool = False) -> Version:
+def read_version(
+    row: VersionRow, content: str, tags: tuple[str, ...] = (), *, new: bool = False, confirmed: bool = False
+) -> Version:
     """Return the version of `row`, whose rubric is `content`.
 
     Raises:
@@ -128,6 +155,8 @@ def read_version(row: VersionRow, content: str, tags: tuple[str, ...] = (), new:
         created=_moment(row),
         tags=tags,
         new=new,
+        imported=row.origin != LEARNED,
+        confirmed=confirmed,
     )
 
 

@@ -7,32 +7,55 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, inspect, text
 
 from rubriclab.errors import StoreError
-from rubriclab.store.engine import guarded, shown, writing
+from rubriclab.store.engine import guarded, make_engine, may_write, shown, writing
 
 SCRIPTS = Path(__file__).parent / "migrations"
 VERSION_TABLE = "rubriclab_schema"
 
 # All migrations, oldest first; a test holds this against the scripts.
-REVISIONS = ("0001", "0002", "0003")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 
 # Any number will do, as long as every process takes the same.
 LOCK = 0x72_75_62_72_69_63
 
 
-def prepare(engine: Engine) -> None:
+def prepare(engine: Engine, *, read_only: bool = False) -> None:
     """Bring the database behind `engine` to the newest schema. Several processes may do so at once.
 
+    A `read_only` engine is for reading a file; the file is brought up to date all the same if it can be written.
+
     Raises:
-        StoreError: if the database cannot be opened, is none, or was written by a newer rubriclab.
+        StoreError: if the database cannot be opened, is none, was written by a newer rubriclab, or needs to be brought
+            up to date and may only be read.
     """
     with guarded(engine.url):
         with engine.connect() as connection:
-            done = is_current(connection)
-        if not done:
-            with writing(engine).begin() as connection:
-                _lock(connection)
-                if not is_current(connection):
-                    _upgrade(connection)
+            done, found = is_current(connection), _stamped(connection)
+        if done:
+            return
+        if not read_only:
+            _migrate(engine)
+        elif may_write(engine.url):
+            able = make_engine(engine.url)
+            _migrate(able)
+            able.dispose()
+        else:
+            raise _outdated(engine, found)
+
+
+def _migrate(engine: Engine) -> None:
+    with writing(engine).begin() as connection:
+        _lock(connection)
+        if not is_current(connection):
+            _upgrade(connection)
+
+
+def _outdated(engine: Engine, found: str | None) -> StoreError:
+    schema = f"has schema {found!r}, which is older than {REVISIONS[-1]!r}" if found else "has no tables yet"
+    return StoreError(
+        f"The store {shown(engine.url)} {schema}, and may only be read.",
+        "Open it once where it can be written, for example with `rubriclab list`, or read a copy of it.",
+    )
 
 
 def is_current(connection: Connection) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
@@ -15,46 +15,64 @@ from rubriclab.digest import digest_text
 from rubriclab.errors import NoStore, NotInStore, StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.answers import AnswerTable
-from rubriclab.store.engine import address, autocommitting, guarded, is_sqlite, make_engine, shown, writing
-from rubriclab.store.rows import Contents, content_of, contents_of, make_row, read_training, read_version
+from rubriclab.store.engine import address, file_of, guarded, make_engine, may_write, shown, writing
+from rubriclab.store.reconnect import persistently
+from rubriclab.store.rows import (
+    IMPORTED,
+    LEARNED,
+    Contents,
+    contents_of,
+    make_row,
+    read_training,
+    read_version,
+    training_content,
+)
 from rubriclab.store.schema import prepare
-from rubriclab.store.tables import RubricRow, TagRow, TrainingRow, VersionRow
-from rubriclab.store.verify import Problem, find_problems
+from rubriclab.store.tables import ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow, now
+from rubriclab.store.verify import Problem, find_problems, remove_answers
 from rubriclab.store.version import Version, check_name, check_tag, parse_ref
 from rubriclab.training_record import TrainingRecord
 
 Done = TypeVar("Done")
+Access = Literal["write", "read", "either"]
 
 # Every conflict means that another process's write went through, so this many have to come in between.
 ATTEMPTS = 100
 
 
-def open_store(where: str | Path | None = None, *, create: bool = True) -> Store:
+def open_store(where: str | Path | None = None, *, create: bool = True, access: Access = "write") -> Store:
     """Return the store at `where`, making it (if `create`) or bringing it to the newest schema if need be.
 
     `where` is a path to an SQLite file, any SQLAlchemy URL, or `None` for `store.db` in the user's data folder.
+    `access` says what the store is for: `read` leaves an SQLite file and its folder as they are, and `either` does so
+    where they cannot be written.
 
     Raises:
         NoStore: if there is no such file, and it is not to be made.
-        StoreError: if it cannot be opened: no database, no driver, no access, or written by a newer rubriclab.
+        StoreError: if it cannot be opened: no database, no driver, no access, an old schema in a file that may only be
+            read, or written by a newer rubriclab.
     """
     place = address(where)
-    file = place.database if is_sqlite(place) else None
-    if not create and file and file != ":memory:" and not Path(file).exists():
+    file = file_of(place)
+    if file and not file.exists() and (access == "read" or not create):
         raise NoStore(f"No rubric is stored in {shown(place)} yet;", "`rubriclab learn` makes one.")
-    return Store(where)
+    writable = may_write(place)
+    if access == "write" and not writable:
+        raise _read_only(shown(place))
+    return Store(where, read_only=file is not None and (access == "read" or not writable))
 
 
 class Store:
     """Versions of rubrics, and the answers of judges, in one database. Usable in a `with` statement."""
 
-    def __init__(self, where: str | Path | None = None) -> None:
-        """Open the store; see `open_store`."""
-        self._engine = make_engine(address(where))
+    def __init__(self, where: str | Path | None = None, *, read_only: bool = False) -> None:
+        """Open the store; see `open_store`. `read_only` is for SQLite files."""
+        self._read_only = read_only
+        self._engine = make_engine(address(where), read_only=read_only)
         self._held = ExitStack()
         self._held.callback(self._engine.dispose)
         try:
-            prepare(self._engine)
+            prepare(self._engine, read_only=read_only)
         except BaseException:
             self.close()
             raise
@@ -77,8 +95,7 @@ class Store:
     @cached_property
     def answers(self) -> AnswerTable:
         """The answers of judges, by the digest of the request."""
-        with guarded(self._engine.url):
-            return AnswerTable(self._held.enter_context(autocommitting(self._engine)))
+        return self._held.enter_context(closing(AnswerTable(self._engine, read_only=self._read_only)))
 
     def save(
         self,
@@ -89,20 +106,22 @@ class Store:
         parent: str | None = None,
         *,
         training: TrainingRecord | None = None,
+        imported: bool = False,
     ) -> Version:
         """Return the version that holds `rubric` under `name`: the newest, if it holds just that, else a new one.
 
         The parent of a new version is `parent` (`NAME`, `NAME@NUMBER` or `NAME@TAG`), or else the newest of `name`.
         Of several processes that save at once, each succeeds, and each has a number of its own. `training` is kept
-        beside the version, unless there is such a record already.
+        beside the version, unless there is such a record already. `imported` marks what was made elsewhere; an imported
+        version never stands for one that was learned here, nor for one with another provenance.
 
         Raises:
             NotInStore: if there is no such parent.
             StoreError: if the name cannot be one, or the database fails.
         """
         check_name(name)
-        contents = contents_of(rubric, provenance, effort)
-        record = content_of(training) if training else None
+        contents = contents_of(rubric, provenance, effort, IMPORTED if imported else LEARNED)
+        record = training_content(training) if training else None
         return self._write(lambda session: _save(session, name, contents, parent, record))
 
     def load(self, ref: str) -> Version:
@@ -166,10 +185,42 @@ class Store:
         ref = f"{check_name(name)}@{check_tag(tag)}"
         self._write(lambda session: _untag(session, ref, tag))
 
+    def confirm(self, ref: str) -> Version:
+        """Return the version that `ref` means, from now on confirmed: if imported, it may choose the judge.
+
+        Raises:
+            NotInStore: if there is no such version.
+        """
+        return self._write(lambda session: _confirm(session, ref))
+
+    def revoke(self, ref: str) -> Version:
+        """Return the version that `ref` means, from now on not confirmed.
+
+        Raises:
+            NotInStore: if there is no such version.
+        """
+        return self._write(lambda session: _revoke(session, ref))
+
+    def imported(self) -> tuple[Version, ...]:
+        """Return all imported versions, by name and number."""
+        with self._reading() as session:
+            rows = select(VersionRow).where(col(VersionRow.origin).is_distinct_from(LEARNED))
+            ordered = session.exec(rows.order_by(col(VersionRow.name), col(VersionRow.number)))
+            return tuple(_version(session, row) for row in ordered.all())
+
     def verify(self) -> tuple[Problem, ...]:
         """Return everything in the store that is not as it was written, in a fixed order; nothing if all is well."""
         with self._reading() as session:
             return tuple(find_problems(session))
+
+    def repair(self) -> tuple[str, ...]:
+        """Remove every damaged answer, so that its question is asked again, and return the digests of their requests.
+
+        Nothing else is removed: versions, rubrics, training records and tags cannot be derived again.
+        """
+        damaged = [problem.answer for problem in self.verify() if problem.answer]
+        self._write(lambda session: remove_answers(session, damaged))
+        return tuple(damaged)
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:
@@ -178,15 +229,28 @@ class Store:
 
     def _write(self, work: Callable[[Session], Done]) -> Done:
         """Return what `work` returns, done in one transaction, and done anew if another process took its key."""
+        if self._read_only:
+            raise _read_only(self.place)
+
+        def attempt() -> Done:
+            with Session(writing(self._engine)) as session:
+                done = work(session)
+                session.commit()
+                return done
+
         for _ in range(ATTEMPTS):
             try:
-                with guarded(self._engine.url), Session(writing(self._engine)) as session:
-                    done = work(session)
-                    session.commit()
-                    return done
+                return persistently(self._engine, attempt)
             except IntegrityError:
                 continue
         raise StoreError(f"Other processes are writing to {self.place} all the time.", "Try again.")
+
+
+def _read_only(place: str) -> StoreError:
+    return StoreError(
+        f"The store {place} may only be read: its file or folder is write-protected.",
+        "Give a store that can be written with --store, or a copy of this one.",
+    )
 
 
 def _save(session: Session, name: str, contents: Contents, parent: str | None, training: str | None) -> Version:
@@ -202,7 +266,7 @@ def _save_version(session: Session, name: str, contents: Contents, parent: str |
     newest = _newest(session, name)
     origin = _find(session, parent) if parent else newest
     row = make_row(name, newest.number + 1 if newest else 1, contents, origin)
-    if newest and newest.rubric_digest == row.rubric_digest:
+    if newest and _stands_for(newest, row):
         return _version(session, newest)
     if session.get(RubricRow, row.rubric_digest) is None:
         session.add(RubricRow(digest=row.rubric_digest, content=contents.rubric))
@@ -210,6 +274,32 @@ def _save_version(session: Session, name: str, contents: Contents, parent: str |
     session.add(row)
     session.flush()
     return read_version(row, contents.rubric, new=True)
+
+
+def _stands_for(newest: VersionRow, row: VersionRow) -> bool:
+    """Return whether the newest version makes a new row needless: it has the same rubric, from a source no worse."""
+    if newest.rubric_digest != row.rubric_digest:
+        return False
+    return newest.origin == LEARNED == row.origin or (
+        row.origin == IMPORTED and newest.provenance_digest == row.provenance_digest
+    )
+
+
+def _confirm(session: Session, ref: str) -> Version:
+    row = _find(session, ref)
+    if row.origin != LEARNED:
+        confirmation = ConfirmationRow(name=row.name, number=row.number, record_digest=row.record_digest, created=now())
+        session.merge(confirmation)
+        session.flush()
+    return _version(session, row)
+
+
+def _revoke(session: Session, ref: str) -> Version:
+    row = _find(session, ref)
+    if confirmation := session.get(ConfirmationRow, (row.name, row.number)):
+        session.delete(confirmation)
+        session.flush()
+    return _version(session, row)
 
 
 def _tag(session: Session, ref: str, tag: str) -> Version:
@@ -249,7 +339,14 @@ def _version(session: Session, row: VersionRow) -> Version:
     rubric = session.get(RubricRow, row.rubric_digest)
     if rubric is None:
         raise StoreError(f"The rubric of {row.ref} is missing from the store.", "See: rubriclab verify")
-    return read_version(row, rubric.content, _tags(session, row.name, row.number))
+    return read_version(
+        row, rubric.content, _tags(session, row.name, row.number), confirmed=_is_confirmed(session, row)
+    )
+
+
+def _is_confirmed(session: Session, row: VersionRow) -> bool:
+    confirmation = session.get(ConfirmationRow, (row.name, row.number))
+    return confirmation is not None and confirmation.record_digest == row.record_digest
 
 
 def _names(session: Session) -> tuple[str, ...]:

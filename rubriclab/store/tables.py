@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sqlalchemy import CheckConstraint, ForeignKeyConstraint, MetaData, Text
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKeyConstraint, MetaData, Text
 from sqlmodel import Field, SQLModel
 
 # A digest is `sha256:` and 64 digits; a name or tag is at most 100.
 DIGEST = 71
 NAME = 100
+ORIGIN = 8
+# A process, as `rubriclab.store.process` writes it.
+HOLDER = 100
 # 2026-11-21T12:00:00.000000+00:00
 TIME = 32
 
@@ -45,7 +48,11 @@ class RubricRow(Table, table=True):
 
 
 class VersionRow(Table, table=True):
-    """A rubric under a name and a number. `record_digest` covers all the rest and the parent's record."""
+    """A rubric under a name and a number. `record_digest` covers all the rest and the parent's record.
+
+    `origin` is `learned` for what was made in this store and `imported` for what came from a pack; `None`, for a
+    version written before origins were recorded, counts as imported.
+    """
 
     __tablename__ = "versions"
     __table_args__ = (
@@ -63,6 +70,7 @@ class VersionRow(Table, table=True):
     parent_number: int | None = None
     created: str = Field(max_length=TIME)
     record_digest: str = Field(max_length=DIGEST)
+    origin: str | None = Field(default=None, max_length=ORIGIN)
 
     @property
     def ref(self) -> str:
@@ -92,6 +100,23 @@ class TrainingRow(Table, table=True):
         return f"{self.name}@{self.number}"
 
 
+class ConfirmationRow(Table, table=True):
+    """The user's confirmation that an imported version may choose the judge; `record_digest` is the version's."""
+
+    __tablename__ = "confirmations"
+    __table_args__ = (ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"]),)
+
+    name: str = Field(primary_key=True, max_length=NAME)
+    number: int = Field(primary_key=True)
+    record_digest: str = Field(max_length=DIGEST)
+    created: str = Field(max_length=TIME)
+
+    @property
+    def ref(self) -> str:
+        """`NAME@NUMBER` of the version."""
+        return f"{self.name}@{self.number}"
+
+
 class TagRow(Table, table=True):
     """A word that points to one version of a name, and may be moved to another."""
 
@@ -104,10 +129,21 @@ class TagRow(Table, table=True):
 
 
 class AnswerRow(Table, table=True):
-    """A judge's reply under the digest of the request."""
+    """A judge's reply under the digest of the request; `reply_digest` covers both."""
 
     __tablename__ = "answers"
 
     digest: str = Field(primary_key=True, max_length=DIGEST)
     reply: str = Field(sa_type=Text)
     created: str = Field(max_length=TIME)
+    reply_digest: str = Field(max_length=DIGEST)
+
+
+class LeaseRow(Table, table=True):
+    """A question that a process is asking; `expires` is in seconds since 1970 by the database's clock."""
+
+    __tablename__ = "leases"
+
+    digest: str = Field(primary_key=True, max_length=DIGEST)
+    holder: str = Field(max_length=HOLDER)
+    expires: int = Field(sa_type=BigInteger)

@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlmodel import Session, SQLModel, select
+from sqlmodel import Session, SQLModel, col, delete, select
 
 from rubriclab.digest import digest_text
 from rubriclab.errors import StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.answers import read_reply
 from rubriclab.store.rows import read, record_digest
-from rubriclab.store.tables import AnswerRow, RubricRow, TagRow, TrainingRow, VersionRow
+from rubriclab.store.tables import AnswerRow, ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow
 from rubriclab.training_record import TrainingRecord
 
 # Rows fetched at a time, so that memory does not grow with the number of answers.
@@ -25,17 +25,21 @@ Row = TypeVar("Row", bound=SQLModel)
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in a store that is not as it was written: where it is, and what does not match."""
+    """Something in a store that is not as it was written: where it is, and what does not match.
+
+    `answer` is the digest of the request if it is a damaged answer, which can be removed and asked for again.
+    """
 
     where: str
     what: str
+    answer: str | None = None
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"
 
 
 def find_problems(session: Session) -> Iterator[Problem]:
-    """Yield what does not match: rubrics, versions, training records, tags, answers, each by key."""
+    """Yield what does not match: rubrics, versions, training records, confirmations, tags, answers, each by key."""
     rubrics = set()
     for row in _rows(session, RubricRow, RubricRow.digest):
         rubrics.add(row.digest)
@@ -47,11 +51,19 @@ def find_problems(session: Session) -> Iterator[Problem]:
         yield from _version_problems(version, rubrics, versions)
     for training in _rows(session, TrainingRow, TrainingRow.name, TrainingRow.number):
         yield from _training_problems(training, versions)
+    for confirmation in _rows(session, ConfirmationRow, ConfirmationRow.name, ConfirmationRow.number):
+        yield from _confirmation_problems(confirmation, versions)
     for tag in _rows(session, TagRow, TagRow.name, TagRow.tag):
         if (tag.name, tag.number) not in versions:
             yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")
     for answer in _rows(session, AnswerRow, AnswerRow.digest):
-        yield from _fault(f"answer {answer.digest}", read_reply, answer.digest, answer.reply)
+        yield from _answer_problems(answer)
+
+
+def remove_answers(session: Session, digests: Iterable[str]) -> None:
+    """Remove the answers to the requests that have these digests."""
+    for digest in digests:
+        session.exec(delete(AnswerRow).where(col(AnswerRow.digest) == digest))
 
 
 def _rows(session: Session, table: type[Row], *key: Any) -> Iterable[Row]:
@@ -64,12 +76,28 @@ def _rubric_problems(row: RubricRow) -> Iterator[Problem]:
     yield from _fault(where, read, Rubric, row.content, "its content")
 
 
+def _answer_problems(row: AnswerRow) -> Iterator[Problem]:
+    try:
+        read_reply(row.digest, row.reply, row.reply_digest)
+    except StoreError as error:
+        yield Problem(f"answer {row.digest}", error.message, row.digest)
+
+
 def _training_problems(row: TrainingRow, versions: Collection[tuple[str, int]]) -> Iterator[Problem]:
     where = f"training record of {row.ref}"
     if (row.name, row.number) not in versions:
         yield Problem(where, "there is no such version")
     yield from _mismatch(where, "its content", digest_text(row.content), row.digest)
     yield from _fault(where, read, TrainingRecord, row.content, "its content")
+
+
+def _confirmation_problems(row: ConfirmationRow, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
+    where = f"confirmation of {row.ref}"
+    version = versions.get((row.name, row.number))
+    if version is None:
+        yield Problem(where, "there is no such version")
+    else:
+        yield from _mismatch(where, "the record that was confirmed", row.record_digest, version.record_digest)
 
 
 def _gaps(versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
@@ -94,7 +122,9 @@ def _version_problems(
         yield Problem(row.ref, f"its parent {row.parent} does not exist")
         return
     record = record_digest(row, parent.record_digest if parent else None)
-    yield from _mismatch(row.ref, "its record (name, number, digests, effort, time, parent)", record, row.record_digest)
+    yield from _mismatch(
+        row.ref, "its record (name, number, digests, effort, time, parent, origin)", record, row.record_digest
+    )
 
 
 def _mismatch(where: str, what: str, found: str, expected: str) -> Iterator[Problem]:

@@ -22,6 +22,8 @@ class Version:
         provenance_digest: digest of `provenance`.
         parent: `NAME@NUMBER` that it was made from; `None` for a first version.
         created: with zone, in UTC.
+        imported: whether it came from a pack, so that what it says of judges and addresses was written elsewhere.
+        confirmed: whether the user has confirmed that it may choose the judge although it was imported.
         tags: that point to it now, sorted.
         new: whether the call that returned it also made it.
     """
@@ -37,11 +39,18 @@ class Version:
     created: datetime
     tags: tuple[str, ...] = ()
     new: bool = False
+    imported: bool = False
+    confirmed: bool = False
 
     @property
     def ref(self) -> str:
         """`NAME@NUMBER`, which means this version for ever."""
         return f"{self.name}@{self.number}"
+
+    @property
+    def trusted(self) -> bool:
+        """Whether its recorded judge, generator and their addresses may be used without being named again."""
+        return self.confirmed or not self.imported
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ too: what it would take by itself, the same whether the study was interrupted or
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,6 +35,7 @@ from rubriclab.stats.correlation import FloatArray
 from rubriclab.studies.cases import Material
 from rubriclab.studies.results import Spent
 from rubriclab.studies.study import Arm
+from rubriclab.validation import first_fault
 
 # With these settings, learning asks the judge what scoring would ask of the same texts, and hardly anything else. It is
 # what can be told of scoring before there is a rubric; for other methods learning as it is asks as much.
@@ -110,8 +111,8 @@ class Tally:
         )
 
 
-def course(arm: Arm, learned_from: Sequence[Example], assignment: Assignment) -> Course:
-    """Return an arm with what it learns from.
+def course(arm: Arm, learned_from: Sequence[Example], assignment: Assignment, tested: Collection[str] = ()) -> Course:
+    """Return an arm with what it learns from; findings about the raters of the sets that are `tested` are left out.
 
     A joint training goes without the methods that have no questions for the aspect.
 
@@ -122,16 +123,18 @@ def course(arm: Arm, learned_from: Sequence[Example], assignment: Assignment) ->
     lesson = Lesson(
         tuple(learned_from) if arm.labels else (),
         assignment,
-        load_findings(assignment.words.task, assignment.aspect.name) if arm.literature else (),
+        load_findings(assignment.words.task, assignment.aspect.name, without=tested) if arm.literature else (),
     )
     if arm.method != "joint":
         method = METHODS[arm.method]
-        return Course(arm, (Plan(method, _with_questions(lesson, method), settings_of(arm, arm.method)),))
+        settings = settings_of(arm, arm.method)
+        return Course(arm, (Plan(method, _with_questions(lesson, method, settings), settings),))
     methods = [METHODS[name] for name in arm.methods]
+    chosen = [(method, settings_of(arm, method.name)) for method in methods]
     plans = [
-        Plan(method, _with_questions(lesson, method), settings_of(arm, method.name))
-        for method in methods
-        if _has_questions(method, assignment)
+        Plan(method, _with_questions(lesson, method, settings), settings)
+        for method, settings in chosen
+        if _has_questions(method, assignment, settings)
     ]
     if not plans:
         raise ChecklistError(
@@ -149,7 +152,7 @@ def settings_of(arm: Arm, name: PartName) -> BaseModel:
     method = METHODS[name]
     own = {**(JOINT_SETTINGS.get(name, {}) if arm.method == "joint" else {}), **arm.settings.get(name, {})}
     try:
-        return chosen_settings(method.settings, method.published, own)
+        return chosen_settings(method.settings, method.presets, own)
     except ValueError as error:
         raise _refused(arm, name, error) from None
 
@@ -207,7 +210,7 @@ async def trial(arm: Arm, texts: Material, judge: Judge, *, seed: int, under_way
         JudgeError: if nothing could be learned, or no text scored.
     """
     tally = Tally(judge)
-    given = course(arm, texts.learned_from, texts.home)
+    given = course(arm, texts.learned_from, texts.home, texts.benchmarks)
     trained = await learn(given, tally, seed=seed, say=lambda doing, share: say(doing, share / 2))
     spent = tally.spent
     scored = await score(
@@ -237,20 +240,19 @@ def scoring_at_most(given: Course, texts: Sequence[Example]) -> Estimate:
     return total
 
 
-def _with_questions(lesson: Lesson, method: Method) -> Lesson:
+def _with_questions(lesson: Lesson, method: Method, settings: BaseModel) -> Lesson:
     task, aspect = lesson.assignment.words.task, lesson.assignment.aspect.name
-    return replace(lesson, checklist=seed_questions(method.checklists, task, aspect, needed=method.needs_checklist))
+    needed = method.needs_checklist(settings)
+    return replace(lesson, checklist=seed_questions(method.checklists, task, aspect, needed=needed))
 
 
-def _has_questions(method: Method, assignment: Assignment) -> bool:
-    if not (method.checklists and method.needs_checklist):
+def _has_questions(method: Method, assignment: Assignment, settings: BaseModel) -> bool:
+    if not (method.checklists and method.needs_checklist(settings)):
         return True
     return (assignment.words.task, assignment.aspect.name) in shipped_checklists(method.checklists)
 
 
 def _refused(arm: Arm, owner: str, error: ValueError) -> SettingsError:
     if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, (owner, *first["loc"])))
-        return SettingsError(f"Arm {arm.name}: {where}: {first['msg']}; got {first['input']!r}.")
+        return SettingsError(f"Arm {arm.name}: {first_fault(error, owner)}.")
     return SettingsError(f"Arm {arm.name}: {owner}: {error}.")

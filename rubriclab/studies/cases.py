@@ -56,6 +56,7 @@ class Material:
         assignment: what is judged in the test.
         test: texts of groups that nothing was learned from.
         split: whether the texts learned from are the official ones.
+        benchmarks: the published sets that the texts tested are from.
     """
 
     set: str
@@ -64,6 +65,7 @@ class Material:
     assignment: Assignment
     test: tuple[Example, ...]
     split: Literal["official", "drawn"]
+    benchmarks: tuple[str, ...] = ()
 
     @property
     def has_rivals(self) -> bool:
@@ -128,6 +130,7 @@ def material(case: Case, study: Study, sets: Sets) -> Material:
         )
     return Material(
         set=case.set,
+        benchmarks=(sets.about(case.set).published or case.set,),
         home=sets.assignment(name, aspect),
         learned_from=tuple(ordered[: case.labels]),
         assignment=sets.assignment(case.set, case.aspect),

@@ -11,11 +11,13 @@ from typing import ClassVar, Literal
 from pydantic import Field, ValidationError
 
 from rubriclab import __version__
+from rubriclab.documents import Unreadable, read_file
 from rubriclab.errors import DataError
 from rubriclab.frozen import Extended, Frozen
 from rubriclab.stats.levels import ConstantRule, Level
 from rubriclab.studies.cases import Case
 from rubriclab.trust import Interval
+from rubriclab.validation import first_fault
 
 Format = Literal["rubriclab-study-results/1"]
 
@@ -179,13 +181,11 @@ def read_results(path: Path) -> Results:
         DataError: if it cannot be read, or holds something else.
     """
     try:
-        return Results.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.") from None
+        return Results.model_validate_json(read_file(path))
+    except Unreadable as error:
+        raise DataError(f"{path} cannot be read: {error}.") from None
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise DataError(f"{path} holds no results of a study: {f'{place}: ' if place else ''}{first['msg']}.") from None
+        raise DataError(f"{path} holds no results of a study: {first_fault(error)}.") from None
 
 
 def begun(path: Path, new: Results) -> Results:

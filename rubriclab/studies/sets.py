@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +15,10 @@ from rubriclab.data import Assignment, Example, Fault, find_aspect, parse_scale,
 from rubriclab.data.aspect import Words
 from rubriclab.data.formats import lines_of
 from rubriclab.digest import canonical, digest
+from rubriclab.documents import Unreadable, parse_json, read_file, read_toml, text_of
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.frozen import Frozen
+from rubriclab.validation import first_fault
 
 ENDINGS = (".jsonl", ".jsonl.gz")
 TRAIN_IDS = "hypoeval_train_ids.json"
@@ -54,10 +54,12 @@ def public_sets(file: Path | None = None) -> dict[str, PublicSet]:
     """
     file = file or content_path("experiments", "sets.toml")
     try:
-        raw = tomllib.loads(file.read_text("utf-8"))
+        raw = read_toml(file)
         return {name: PublicSet.model_validate(about) for name, about in raw.items()}
-    except (tomllib.TOMLDecodeError, ValidationError) as error:
+    except Unreadable as error:
         raise SettingsError(f"{file} cannot be used: {error}.") from None
+    except ValidationError as error:
+        raise SettingsError(f"{file} cannot be used: {first_fault(error)}.") from None
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class Sets:
         if key is None or not file.is_file():
             return ()
         try:
-            ids = json.loads(file.read_text("utf-8")).get(key, ())
+            ids = parse_json(text_of(read_file(file))).get(key, ())
             return tuple(map(str, ids))
         except (ValueError, AttributeError, TypeError):
             raise DataError(f"{file} cannot be used;", "it is an object with a list of ids for each set.") from None

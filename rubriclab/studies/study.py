@@ -6,7 +6,6 @@ it stands in code.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -17,10 +16,12 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from rubriclab.content import content_path
 from rubriclab.data.aspect import Words
 from rubriclab.digest import digest
+from rubriclab.documents import Unreadable, read_toml
 from rubriclab.errors import SettingsError
 from rubriclab.frozen import Extended, Frozen
 from rubriclab.methods.names import JOINT_METHODS, MethodName
 from rubriclab.stats.levels import ConstantRule, Level
+from rubriclab.validation import first_fault
 
 FILE = "study.toml"
 RESULTS = "results"
@@ -306,9 +307,9 @@ def load_study(name: str) -> Study:
     """
     file = study_folder(name) / FILE
     try:
-        raw = tomllib.loads(file.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file} is not valid TOML: {error}.") from None
+        raw = read_toml(file)
+    except Unreadable as error:
+        raise SettingsError(f"{file} cannot be used: {error}.") from None
     return parse_study({**raw, "name": file.parent.resolve().name}, str(file))
 
 
@@ -321,8 +322,4 @@ def parse_study(raw: Mapping[str, Any], where: str) -> Study:
     try:
         return Study.model_validate(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        said = first["msg"].removeprefix("Value error, ")
-        got = "" if first["type"] in ("missing", "value_error") else f"; got {first['input']!r}"
-        raise SettingsError(f"{where}: {f'{place}: ' if place else ''}{said}{got}.") from None
+        raise SettingsError(f"{where}: {first_fault(error)}.") from None

@@ -32,7 +32,6 @@ from rubriclab.combination import (
 from rubriclab.data.scale import Scale
 from rubriclab.learning.calibration import as_judged, calibrate, chosen_kind, conformal
 from rubriclab.learning.fitting import Fit, fit, held_out, significant
-from rubriclab.learning.folds import grouped_folds, units
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.standardise import centers_and_spreads
 from rubriclab.learning.table import BoolArray, Table, candidate_table
@@ -41,6 +40,7 @@ from rubriclab.learning.unseen import held_out_hardness
 from rubriclab.measures.prior import usual_directions
 from rubriclab.rubric import Action, Dropped, Part, Rubric
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.folds import grouped_folds, units
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transferring.rated import Rated
 

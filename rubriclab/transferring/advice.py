@@ -14,10 +14,10 @@ import numpy as np
 
 from rubriclab.frozen import Frozen
 from rubriclab.learning.calibration import standard_error
-from rubriclab.learning.folds import units
 from rubriclab.learning.table import BoolArray
 from rubriclab.rubric import Action, rounded
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import units
 from rubriclab.transferring.actions import ACTIONS
 from rubriclab.trust import FEWEST_GROUPS, Interval
 

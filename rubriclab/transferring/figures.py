@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from rubriclab.frozen import Frozen
-from rubriclab.learning.folds import units
 from rubriclab.learning.gate import GateLevel
 from rubriclab.learning.table import BoolArray
 from rubriclab.learning.train import interval_of
@@ -16,6 +15,7 @@ from rubriclab.rubric import rounded
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.bootstrap import Estimate, estimate
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.folds import units
 from rubriclab.trust import Interval
 
 CONFIDENCE = 0.95

@@ -19,7 +19,7 @@ from rubriclab.learning.table import BoolArray
 from rubriclab.rubric import rounded
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.mean import clustered_mean
-from rubriclab.transferring.side import Side
+from rubriclab.transferring.side import Side, some_texts
 from rubriclab.trust import Interval
 
 # A home text lies outside by this chance. At 5 % the farthest of 30 home texts would decide alone, and one odd text
@@ -30,6 +30,8 @@ USUALLY_OUTSIDE = 0.1
 FARTHEST = 3.0
 # From fewer groups nothing is known of how far groups lie apart.
 FEWEST_GROUPS = 5
+# Texts whose distances to all home texts are in memory at once.
+BATCH = 1000
 
 
 class Outlying(Frozen):
@@ -50,12 +52,14 @@ def outlying(home: Side, target: Side, ids: Sequence[str], seed: int = 0) -> Out
     """Return the target texts farther from the nearest home text than nine of ten home texts from the nearest of
     another group; `None` where home has too few groups, or there is no column.
 
-    Distances are Euclidean, in home spreads; a missing value counts as the home mean.
+    Of more than `MOST_TEXTS` home texts as many drawn by the seed stand for all, as every text is held against each of
+    them. Distances are Euclidean, in home spreads; a missing value counts as the home mean.
 
     Args:
         ids: of the target texts.
-        seed: of the resamples.
+        seed: of the home texts drawn, and of the resamples.
     """
+    home = some_texts(home, seed)
     if home.units.max(initial=-1) + 1 < FEWEST_GROUPS or not home.values.shape[1]:
         return None
     ours, theirs = _in_spreads(home.values, target.values)
@@ -84,10 +88,14 @@ def _nearest(texts: FloatArray, home: FloatArray, own: IntArray | None = None) -
     """Return each text's distance to the nearest home text; `own` are the units of texts that are home themselves."""
     from scipy.spatial.distance import cdist
 
-    distances = cdist(texts, home)
-    if own is not None:
-        distances[np.equal.outer(own, own)] = np.inf
-    return np.asarray(distances.min(axis=1))
+    nearest = np.empty(len(texts))
+    for start in range(0, len(texts), BATCH):
+        rows = slice(start, start + BATCH)
+        distances = cdist(texts[rows], home)
+        if own is not None:
+            distances[np.equal.outer(own[rows], own)] = np.inf
+        nearest[rows] = distances.min(axis=1)
+    return nearest
 
 
 def _threshold(distances: FloatArray) -> float:

@@ -10,12 +10,12 @@ import numpy as np
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.calibration import bounds
 from rubriclab.learning.floor import SURFACE, best_measure, measure_values
-from rubriclab.learning.folds import grouped_folds
 from rubriclab.learning.gate import JOINT, trust
 from rubriclab.learning.train import Trained, origins, recorded_texts, training_agreement
 from rubriclab.rubric import Action, Provenance, Transferred
 from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transferring.actions import Place, Tried, applied, hardness_of
 from rubriclab.transferring.rated import Rated

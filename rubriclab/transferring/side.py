@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubriclab.learning.folds import units
 from rubriclab.learning.table import BoolArray
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import units
+
+# More texts of one side make a figure no surer where the other side has thirty.
+MOST_TEXTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,3 +46,10 @@ class Side:
     def rows(self, places: IntArray) -> Side:
         """Return the side with these texts only."""
         return Side(self.values[places], tuple(self.groups[place] for place in places.tolist()))
+
+
+def some_texts(side: Side, seed: int) -> Side:
+    """Return the texts, or `MOST_TEXTS` of them, drawn by the seed, in their order."""
+    if len(side) <= MOST_TEXTS:
+        return side
+    return side.rows(np.sort(np.random.default_rng(seed).choice(len(side), MOST_TEXTS, replace=False)))

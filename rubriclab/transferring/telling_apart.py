@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rubriclab.learning.folds import grouped_folds
 from rubriclab.learning.standardise import centers_and_spreads, standardised
 from rubriclab.rubric import rounded
 from rubriclab.stats.bootstrap import estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
-from rubriclab.transferring.side import Side
+from rubriclab.stats.folds import grouped_folds
+from rubriclab.transferring.side import Side, some_texts
 from rubriclab.trust import Interval
 
 FOLDS = 5
@@ -17,8 +17,6 @@ FOLDS = 5
 INVERSE_PENALTY = 0.1
 # Standardised values count at most so much: a rare count would otherwise decide alone.
 FARTHEST = 3.0
-# More texts of one side make the figure no surer where the other side has thirty.
-MOST_TEXTS = 1000
 # Newton steps on some seventy columns: few and short, where the default takes many that threads wait for each other in.
 SOLVER = "newton-cholesky"
 RESAMPLES = 1000
@@ -37,7 +35,7 @@ def told_apart(home: Side, target: Side, seed: int = 0) -> Interval:
     Args:
         seed: of the folds, of the texts that stand for more than `MOST_TEXTS`, and of the resamples.
     """
-    home, target = _some(home, seed), _some(target, seed)
+    home, target = some_texts(home, seed), some_texts(target, seed)
     if min(len(home), len(target)) < 2 or not home.values.shape[1]:
         return Interval(value=None)
     home_fold, target_fold = _folds(home, target, seed)
@@ -53,13 +51,6 @@ def told_apart(home: Side, target: Side, seed: int = 0) -> Interval:
         np.add.at(wins, cells, np.sign(of_target - of_home[:, np.newaxis]) / 2 + 0.5)
         np.add.at(pairs, cells, 1.0)
     return _interval(wins, pairs, home, target, seed)
-
-
-def _some(side: Side, seed: int) -> Side:
-    """Return the texts, or `MOST_TEXTS` of them, drawn by the seed, in their order."""
-    if len(side) <= MOST_TEXTS:
-        return side
-    return side.rows(np.sort(np.random.default_rng(seed).choice(len(side), MOST_TEXTS, replace=False)))
 
 
 def _folds(home: Side, target: Side, seed: int) -> tuple[IntArray, IntArray]:

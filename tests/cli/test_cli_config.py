@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from commands import HELDOUT, LABELLED, Commands, Done
 
@@ -61,13 +63,14 @@ def test_options_are_taken_from_the_file(
     with_pack: Commands, arguments: tuple[object, ...], _name: str, _value: str, text: str, complaint: str
 ) -> None:
     config(with_pack, text)
-    assert complaint in refused(with_pack(*arguments))
+    assert complaint in refused(with_pack("--config", "rubriclab.toml", *arguments))
 
 
 def test_command_line_comes_before_environment_before_file_before_default(rubriclab: Commands) -> None:
     places = Commands(rubriclab.folder)  # without RUBRICLAB_STORE
     assert f"in {rubriclab.folder}/.local/share/rubriclab/store.db" in places("list").err
-    config(places, "store = 'file.db'")
+    config(places, "store = 'file.db'", "mine.toml")
+    places = Commands(rubriclab.folder, RUBRICLAB_CONFIG="mine.toml")
     assert "in file.db" in places("list").err
     assert "in environment.db" in places("list", RUBRICLAB_STORE="environment.db").err
     assert "in line.db" in places("list", "--store", "line.db", RUBRICLAB_STORE="environment.db").err
@@ -116,17 +119,20 @@ def test_an_unknown_key_is_refused_with_those_that_are_known(rubriclab: Commands
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("[hypoeval]\nkk = 3", "hypoeval.kk: Extra inputs are not permitted; got 3. Known are: preset, alpha"),
-        ("[hypoeval]\nk = 'many'", "hypoeval.k: Input should be a valid integer"),
-        ("[hypoeval]\nask = 'loudly'", "hypoeval.ask: Input should be 'separately', 'together' or 'concatenated'"),
+        ("[hypoeval]\nkk = 3", "hypoeval.kk: unknown name, got 3. Known are: preset, alpha"),
+        ("[hypoeval]\nk = 'many'", "hypoeval.k: expected a whole number, got the text 'many'."),
+        (
+            "[hypoeval]\nask = 'loudly'",
+            "hypoeval.ask: expected 'separately', 'together' or 'concatenated', got the text 'loudly'.",
+        ),
         ("[hypoeval]\npreset = 'mine'", "hypoeval.preset: unknown preset 'mine'; the only one is 'published'."),
         ("hypoeval = 3", "rubriclab.toml: 'hypoeval' is a table of hyperparameters; got 3. Write [hypoeval]"),
-        ("judge = ", "rubriclab.toml is not valid TOML: "),
+        ("judge = ", "The configuration file rubriclab.toml cannot be used: it is not valid TOML: "),
     ],
 )
 def test_a_faulty_file_is_refused_in_one_line(rubriclab: Commands, text: str, complaint: str) -> None:
     config(rubriclab, text)
-    done = rubriclab(*LEARN)
+    done = rubriclab("--config", "rubriclab.toml", *LEARN)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert done.error.startswith(complaint)
 
@@ -137,3 +143,19 @@ def test_another_file_can_be_named(rubriclab: Commands) -> None:
     assert "in mine.db" in bare("--config", "mine.toml", "list").err
     assert "in mine.db" in bare("list", RUBRICLAB_CONFIG="mine.toml").err
     assert bare("--config", "none.toml", "list").error == "There is no configuration file none.toml."
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 3000 + "]" * 3000, "a" + ".a" * 3000 + " = 1"])
+def test_a_deeply_nested_file_is_refused_in_one_line(rubriclab: Commands, text: str) -> None:
+    config(rubriclab, text)
+    done = rubriclab("list")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.error.endswith("cannot be used: its objects and lists lie more than 64 levels inside each other.")
+
+
+def test_a_huge_file_and_what_is_no_file_are_refused_without_being_read(rubriclab: Commands) -> None:
+    config(rubriclab, "# " + "x" * 1_000_000)
+    assert rubriclab("list").error.endswith("rubriclab.toml cannot be used: it has more than 1,000,000 bytes.")
+    os.mkfifo(rubriclab.folder / "pipe")
+    assert rubriclab("--config", "pipe", "list").error.endswith("pipe cannot be used: it is no regular file.")
+    assert rubriclab("--config", ".", "list").code == 2

@@ -25,7 +25,7 @@ OPTIONS = [
 
 def test_every_command_of_the_plan_is_there() -> None:
     learned = "learn show report gate score evaluate improve plan agree transfer drift experiment lint"
-    stored = "list log diff tag export import verify"
+    stored = "list log diff tag export import trust verify"
     assert sorted(f"{learned} {stored}".split()) == COMMANDS
     assert {name for name in EVERY if " " in name} == {f"experiment {name}" for name in ("data", "list", "run", "show")}
 

@@ -14,11 +14,8 @@ def test_an_imported_rubric_is_the_exported_one(rubriclab: Commands, learned: Co
     assert rubriclab("import", "pack.json").out == "news@1\n"
     assert rubriclab("import", "-", stdin=pack.encode()).out == "news@1 holds it already\n"
     digest = json.loads(pack)["digest"]
-    assert rubriclab("import", "pack.json", "--as", "copy", "--json").json == {
-        "rubric": "copy@1",
-        "new": True,
-        "digest": digest,
-    }
+    row = rubriclab("import", "pack.json", "--as", "copy", "--json").json
+    assert (row["rubric"], row["new"], row["digest"]) == ("copy@1", True, digest)
     assert rubriclab("diff", "news", "copy", "--json").json["same"] is True
     assert rubriclab("verify").code == 0
     text = b'{"id": "x", "output": "The council met. It decided nothing.", "source": "The council met on Monday."}'
@@ -54,15 +51,18 @@ def test_changed_provenance_is_refused(rubriclab: Commands, pack: str) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"{", "pack.json: not readable as JSON: "),
-        (b"[]", "pack.json: expected a JSON object, found list."),
-        (b"\xff\xfe\x00", "pack.json is no pack: it is not UTF-8 text."),
+        (b"{", "pack.json is no pack: it is not JSON: "),
+        (b"[]", "pack.json is no pack: expected a JSON object, found list."),
+        (b"\xff\xfe\x00", "pack.json cannot be read: it is not UTF-8 text."),
         (
             b"{}",
             "pack.json: format: None is not known; expected 'rubriclab-pack/1'. It may come from a newer rubriclab.",
         ),
         (b'{"format": "rubriclab-pack/1"}', "pack.json: digest: missing."),
-        (b'{"format": "rubriclab-pack/1", "digest": "x", "provenance_digest": "y"}', "pack.json: name: Field required"),
+        (
+            b'{"format": "rubriclab-pack/1", "digest": "x", "provenance_digest": "y"}',
+            "pack.json: name: missing; number: missing",
+        ),
     ],
     ids=["cut off", "list", "bytes", "no format", "no digest", "no fields"],
 )

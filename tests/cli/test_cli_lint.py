@@ -87,12 +87,12 @@ def test_standard_input_is_read_and_json_holds_all_of_a_fault(rubriclab: Command
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"{", "standard input is not JSON"),
+        (b"{", "standard input is no checklist: it is not JSON"),
         (b"\xff", "standard input is no checklist: it is not UTF-8 text."),
-        (checklist(), "standard input: sub_dimensions[0].questions: tuple should have at least 1 item"),
+        (checklist(), "standard input: sub_dimensions[0].questions: expected a list of at least 1, got a list of 0"),
         (
             checklist({"id": "a", "text": " "}),
-            "standard input: sub_dimensions[0].questions[0].text: string should have",
+            "standard input: sub_dimensions[0].questions[0].text: expected a non-empty text, got only white space.",
         ),
     ],
 )

@@ -101,14 +101,14 @@ def test_a_fault_in_another_method_s_table_does_no_harm():
 @pytest.mark.parametrize(
     ("pair", "complaint"),
     [
-        ("seeval.shown=1", "seeval.shown: Input should be greater than or equal to 2; got 1."),
-        ("seeval.shown=", "seeval.shown: Input should be a valid integer"),
-        ("seeval.shown=many", "seeval.shown: Input should be a valid integer"),
-        ("seeval.scoring=twice", "seeval.scoring: Input should be 'once' or 'weighted'; got 'twice'."),
-        ("seeval.preset=mine", "seeval.preset: unknown preset 'mine'; the only one is 'published'."),
-        ("seeval.k=3", "seeval.k: Extra inputs are not permitted; got 3. Known are: preset, elicit_temperature"),
+        ("seeval.shown=1", "seeval.shown: expected a number of at least 2, got 1."),
+        ("seeval.shown=", "seeval.shown: expected a whole number"),
+        ("seeval.shown=many", "seeval.shown: expected a whole number"),
+        ("seeval.scoring=twice", "seeval.scoring: expected 'once' or 'weighted', got the text 'twice'."),
+        ("seeval.preset=mine", "seeval.preset: unknown preset 'mine'; expected 'paper'."),
+        ("seeval.k=3", "seeval.k: unknown name, got 3. Known are: preset, elicit_temperature"),
         ("seeval.samples=true", "seeval.samples: a number was expected; got True."),
-        ("seeval.=3", "seeval.: Extra inputs are not permitted; got 3."),
+        ("seeval.=3", "seeval.: unknown name, got 3."),
     ],
 )
 def test_a_fault_is_told_with_its_name_what_came_and_what_was_expected(pair, complaint):
@@ -118,16 +118,16 @@ def test_a_fault_is_told_with_its_name_what_came_and_what_was_expected(pair, com
 
 
 @pytest.mark.parametrize("name", METHOD_NAMES)
-def test_the_published_behaviour_can_be_asked_for_of_every_method(name):
+def test_every_preset_can_be_asked_for(name):
     method = METHODS[name]
-    found = method_settings(method, [f"{name}.preset=published"])
-    assert found == method.settings(**method.published)
+    for preset, values in method.presets.items():
+        assert method_settings(method, [f"{name}.preset={preset}"]) == method.settings(**values)
 
 
 def test_a_single_value_comes_before_the_preset_wherever_it_stands():
     for pairs in (
-        ["seeval.preset=published", "seeval.explanations=4"],
-        ["seeval.explanations=4", "seeval.preset=published"],
+        ["seeval.preset=paper", "seeval.explanations=4"],
+        ["seeval.explanations=4", "seeval.preset=paper"],
     ):
         found = method_settings(SEEVAL, pairs)
         assert (found.explanations, found.refine) == (4, False)
@@ -148,7 +148,7 @@ def test_a_complaint_of_our_own_is_told_once_and_without_its_kind(field, value, 
 
 def test_settings_are_made_from_values_too():
     assert settings_from(SEEVAL, {"shown": 3}) == SEEVAL.settings(shown=3)
-    with pytest.raises(SettingsError, match=r"few_shot\.k: Input should be less than or equal to 20; got 21\."):
+    with pytest.raises(SettingsError, match=r"few_shot\.k: expected a number of at most 20, got 21\."):
         settings_from(FEW_SHOT, {"k": 21})
 
 
@@ -163,7 +163,7 @@ def test_a_method_s_settings_decide_what_is_asked(rubriclab: Commands) -> None:
 
     once = calls("--method", "direct")
     assert calls("--method", "direct", "--set", "direct.scoring=weighted", "--set", "direct.samples=3") == 3 * once
-    assert calls("--method", "seeval", "--set", "seeval.preset=published") == once + 1
+    assert calls("--method", "seeval", "--set", "seeval.preset=paper") == once + 1
 
 
 @pytest.mark.parametrize("name", ["seeval", "direct", "few_shot", "geval", "analyze_rate"])
@@ -189,7 +189,7 @@ def test_every_method_learns_offline_under_a_name_of_its_own(rubriclab: Commands
         (("--set", "joint.prefer=best"), "joint.prefer: Input should be 'smallest' or 'accuracy'"),
         (("--set", "joint.fold=3"), "Known are: ask, calibration"),
         (("--method", "hypoeval", "--gate"), "--gate is for rubrics of several methods: --method hypoeval alone"),
-        (("--method", "few_shot", "--set", "few_shot.k=0"), "few_shot.k: Input should be greater than or equal to 1"),
+        (("--method", "few_shot", "--set", "few_shot.k=0"), "few_shot.k: expected a number of at least 1"),
     ],
     ids=str,
 )

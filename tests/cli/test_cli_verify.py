@@ -46,3 +46,29 @@ def test_a_missing_version_is_found(own: Commands) -> None:
     meddle(own, "DELETE FROM versions WHERE name = 'news' AND number = 1")
     problems = own("verify", "--json").json["problems"]
     assert "news@1: this version is missing, though there are later ones" in problems
+
+
+def test_damaged_answers_are_named_removed_on_request_and_asked_again(own: Commands) -> None:
+    keep = "INSERT INTO answers VALUES ('sha256:a', '{\"text\":\"4\"}', 'then', 'sha256:another')"
+    meddle(own, keep)
+    done = own("verify")
+    assert done.code == 1
+    assert "answer sha256:a" in done.out
+    assert "`rubriclab verify --repair` removes them, so that they are asked again" in done.err
+    repaired = own("verify", "--repair")
+    assert (repaired.code, repaired.err) == (0, "")
+    assert repaired.out == (
+        "removed the damaged answer sha256:a: it is asked again when it is needed\n"
+        "store.db: 2 rubrics, everything as it was written\n"
+    )
+    meddle(own, keep)
+    assert own("verify", "--repair", "--json").json == {"store": "store.db", "problems": [], "removed": ["sha256:a"]}
+
+
+def test_what_cannot_be_repaired_is_left_and_the_exit_code_says_so(own: Commands) -> None:
+    meddle(own, "UPDATE rubrics SET content = replace(content, 'coherence', 'coherance')")
+    done = own("verify", "--repair")
+    assert done.code == 1
+    assert "its content has the digest" in " ".join(done.out.split())
+    assert "what is left cannot be repaired" in done.err
+    assert own("verify").code == 1

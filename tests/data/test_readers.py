@@ -13,10 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rubriclab.characters import is_blank
 from rubriclab.data import Example, Fault, from_rows, parse_mapping, read
 from rubriclab.errors import DataError
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(str.strip)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(
+    lambda text: not is_blank(text)
+)
 SCORES = st.floats(allow_nan=False, allow_infinity=False)
 EXAMPLES = st.builds(
     Example,

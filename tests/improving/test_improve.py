@@ -357,3 +357,39 @@ async def test_a_verdict_gone_missing_is_not_made_up_for_by_one_that_turns_up():
     found = await improved(scripted(evaluate=forgetful), text, rounds=1)
     assert found.outcome == "refused by the judge"
     assert found.rounds[0].why.endswith("but score lacks a verdict on sentence 2, which had one before")
+
+
+# Every rewriting taken, as in the paper
+
+
+async def test_a_rewriting_that_scores_no_higher_is_taken_where_every_one_is():
+    """Two of three sentences fail before and after the first rewriting: 1 + 4 x 1/3 = 2.333 both times. It is
+    taken all the same (algorithm 1), and the second rewriting mends all of it.
+    """
+    tries = iter(["wrong, wrong", "right"])
+    judge = scripted(rewrite=lambda prompt: mended(prompt, good=next(tries)))
+    found = await improved(judge, take="every", rounds=2)
+    assert [done.taken for done in found.rounds] == [True, True]
+    assert found.rounds[0].score == pytest.approx(1 + 4 / 3)
+    assert found.after.score == 5
+    first, second = asked(judge, "rewrite")
+    assert second.fields["sentences"] != first.fields["sentences"]
+    assert {first.temperature, second.temperature} == {0}
+
+
+async def test_the_second_judge_refuses_nothing_where_every_rewriting_is_taken():
+    stern = scripted(evaluate=lambda prompt: verdicts(prompt, bad="i"))
+    found = await improved(second=stern, take="every")
+    assert [done.taken for done in found.rounds] == [True]
+    assert found.rounds[0].second_score is not None
+
+
+async def test_a_rewriting_without_a_score_is_not_taken_even_there():
+    def evaluate(prompt):
+        if "right one" in prompt.fields["output"]:
+            raise JudgeUnavailable("busy")
+        return verdicts(prompt)
+
+    found = await improved(scripted(evaluate=evaluate), take="every", rounds=1)
+    assert [done.taken for done in found.rounds] == [False]
+    assert found.output == FAULTY.output

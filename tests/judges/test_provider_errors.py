@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import traceback
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,3 +134,65 @@ def test_refusal_names_its_setting(said: str, setting: str | None) -> None:
 def test_server_error_refuses_at_most_log_probabilities(said: str, setting: str | None) -> None:
     assert refused_setting(ProviderFault(said, 500), SETTINGS) == setting
     assert refused_setting(ProviderFault(said, 500), SETTINGS[:2]) is None
+
+
+def every_litellm_error(message: str) -> list[Exception]:
+    """Return an error of each class that litellm raises, where it can be made from a message."""
+    import litellm.exceptions as classes
+
+    response = httpx.Response(400, request=httpx.Request("POST", "http://host/v1"))
+    known: dict[str, Any] = {"model": "m", "llm_provider": "openai", "response": response, "status_code": 500}
+    known |= {"request": response.request, "current_cost": 1.0, "max_budget": 1.0, "body": None, "schema": "{}"}
+    made = []
+    for kind in vars(classes).values():
+        if isinstance(kind, type) and issubclass(kind, Exception) and kind.__name__ != "VectorStoreSearchError":
+            needed = [
+                name
+                for name, each in list(inspect.signature(kind.__init__).parameters.items())[1:]
+                if each.default is each.empty and each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
+            ]
+            made.append(kind(**{name: known.get(name, message) for name in needed}))
+    return made
+
+
+def behind(message: str) -> list[str]:
+    """Return the message with a traceback behind it, as litellm's own code writes it, and other traces of code."""
+    try:
+        json.loads("{bad")
+    except ValueError:
+        trace = traceback.format_exc()
+    package = "/home/me/.venv/lib/python3.11/site-packages/litellm/main.py"
+    return [
+        f"{message}\n{trace}",
+        f"{message} {trace}",
+        f"{message} {trace!r}",
+        f"{message} in {package}:123",
+        f"{message} ({package}, line 7) and C:\\Python\\Lib\\site-packages\\openai\\client.py",
+    ]
+
+
+def shown_of_every_error() -> list[str]:
+    """Return what is shown of each of litellm's errors, with each trace of code behind its message."""
+    errors = [error for message in behind("the reply was damaged") for error in every_litellm_error(message)]
+    return [str(translated(error, "openai/m")) for error in errors]
+
+
+def test_no_error_of_litellm_shows_a_traceback_or_a_path() -> None:
+    # In a process of its own: litellm changes the filters of warnings for the test that imports it first.
+    program = "import json, test_provider_errors as t; print(json.dumps(t.shown_of_every_error()))"
+    offline = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=offline, check=True)
+    shown = json.loads(done.stdout)
+    assert len(shown) >= 5 * 25
+    assert not [said for said in shown if re.search(r"Traceback|site-packages|File \"|\.py|\n", said)]
+
+
+def test_a_path_that_a_server_names_stays() -> None:
+    assert provider_message(ProviderFault("no route /v1/chat/completions", 404)) == "no route /v1/chat/completions"
+
+
+@pytest.mark.parametrize("piece", ["missing ", "/", 'File "', "sk-", "Error: ", " ", "\\n", "://", "log prob"])
+def test_a_message_of_any_size_is_read_in_little_work(piece: str) -> None:
+    start = time.process_time()
+    translated(ProviderFault(piece * (4_000_000 // len(piece)), 400), "openai/m")
+    assert time.process_time() - start < 20  # quadratic work would take hours

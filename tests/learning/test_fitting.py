@@ -12,9 +12,9 @@ from score_tables import SCALE, made_up
 
 from rubriclab.errors import SettingsError
 from rubriclab.learning.fitting import fit, held_out
-from rubriclab.learning.folds import grouped_folds
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.table import Table
+from rubriclab.stats.folds import grouped_folds
 
 QUICK = JointSettings(calibration="linear", folds=5, repeats=1)
 CHOSEN = JointSettings(folds=3, repeats=2)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
 from rubriclab.learning.floor import SURFACE
-from rubriclab.learning.folds import grouped_folds
 from rubriclab.learning.gate import gate_level, more_labels, outcome_of, trust
 from rubriclab.learning.table import Table
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.folds import grouped_folds
 from rubriclab.trust import Interval, Trust
 
 

@@ -16,12 +16,12 @@ from hypoeval_scripts import ASPECT
 from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import joint
-from rubriclab.learning.folds import grouped_folds
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.train import Trained
 from rubriclab.learning.unseen import relearned
 from rubriclab.methods.method import silent
 from rubriclab.scoring import score_text
+from rubriclab.stats.folds import grouped_folds
 
 CHEAP = ("checkeval", "direct")
 SEED = 42

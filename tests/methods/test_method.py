@@ -33,7 +33,7 @@ class Settings(BaseModel):
     bonus: str = "fresh"
 
 
-PUBLISHED = {"bonus": "stale"}
+PRESETS = {"published": {"bonus": "stale"}}
 
 
 # The catalogue
@@ -53,7 +53,8 @@ def test_its_prompts_are_templates_that_the_offline_judge_can_answer(name):
     assert METHODS[name].prompts
     for prompt in METHODS[name].prompts:
         assert (FOLDER / f"{prompt}.md").is_file()
-        assert prompt.startswith(f"{name}/")
+        # SEEval's task can be told with the steps of G-Eval's prompt.
+        assert prompt.startswith(f"{name}/") or (name, prompt) == ("seeval", "geval/steps")
         assert prompt in ANSWERS
 
 
@@ -69,12 +70,12 @@ def test_its_settings_are_frozen_strict_and_survive_json(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_its_published_behaviour_is_a_change_of_settings_that_it_has(name):
+def test_each_preset_is_a_change_of_settings_that_it_has(name):
     method = METHODS[name]
-    published = chosen_settings(method.settings, method.published, {"preset": "published"})
-    assert {field: getattr(published, field) for field in method.published} == dict(method.published)
-    defaults = method.settings()
-    assert all(getattr(defaults, field) != value for field, value in method.published.items())
+    for called, preset in method.presets.items():
+        chosen = chosen_settings(method.settings, method.presets, {"preset": called})
+        assert {field: getattr(chosen, field) for field in preset} == dict(preset)
+        assert chosen != method.settings()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -107,32 +108,32 @@ def test_a_lesson_knows_its_labels_by_id():
 
 
 def test_values_are_set_and_the_rest_stays_as_it_is():
-    assert chosen_settings(Settings, PUBLISHED, {}) == Settings()
-    assert chosen_settings(Settings, PUBLISHED, {"k": 3}) == Settings(k=3)
-    assert chosen_settings(Settings, PUBLISHED, {"preset": None}) == Settings()
+    assert chosen_settings(Settings, PRESETS, {}) == Settings()
+    assert chosen_settings(Settings, PRESETS, {"k": 3}) == Settings(k=3)
+    assert chosen_settings(Settings, PRESETS, {"preset": None}) == Settings()
 
 
 def test_the_published_preset_comes_first_and_single_values_after_it():
-    assert chosen_settings(Settings, PUBLISHED, {"preset": "published"}) == Settings(bonus="stale")
-    assert chosen_settings(Settings, PUBLISHED, {"bonus": "mine", "preset": "published"}) == Settings(bonus="mine")
+    assert chosen_settings(Settings, PRESETS, {"preset": "published"}) == Settings(bonus="stale")
+    assert chosen_settings(Settings, PRESETS, {"bonus": "mine", "preset": "published"}) == Settings(bonus="mine")
 
 
 @pytest.mark.parametrize("preset", ["", "mine", 1, True, ["published"]])
 def test_another_preset_is_unknown(preset):
-    with pytest.raises(ValueError, match=r"unknown preset .*; the only one is 'published'"):
-        chosen_settings(Settings, PUBLISHED, {"preset": preset})
+    with pytest.raises(ValueError, match=r"unknown preset .*; expected 'published'"):
+        chosen_settings(Settings, PRESETS, {"preset": preset})
 
 
 def test_choosing_changes_neither_the_values_nor_the_published_ones():
-    given_, published = {"preset": "published", "k": 2}, dict(PUBLISHED)
-    chosen_settings(Settings, published, given_)
-    assert (given_, published) == ({"preset": "published", "k": 2}, PUBLISHED)
+    given_, presets = {"preset": "published", "k": 2}, {"published": {"bonus": "stale"}}
+    chosen_settings(Settings, presets, given_)
+    assert (given_, presets) == ({"preset": "published", "k": 2}, PRESETS)
 
 
 @pytest.mark.parametrize("values", [{"kk": 1}, {"k": 0}, {"k": "many"}])
 def test_an_unknown_name_or_a_value_out_of_bounds_is_refused(values):
     with pytest.raises(ValidationError):
-        chosen_settings(Settings, PUBLISHED, values)
+        chosen_settings(Settings, PRESETS, values)
 
 
 # Leaving groups out

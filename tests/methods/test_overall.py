@@ -39,7 +39,7 @@ from rubriclab.rubric import Evidence
 
 TEXT = example(1, 3, source="A source.")
 FORM = Form("direct/rate", lambda _: {})
-ANALYSED = Form("analyze_rate/rate", lambda _: {}, once=Analysis, weighted=Analysis, max_tokens=1024)
+ANALYSED = Form("analyze_rate/rate", lambda _: {}, reasoned=Analysis, alone=Analysis, max_tokens=1024)
 ONCE, WEIGHTED = OverallSettings(), OverallSettings(scoring="weighted")
 SCALES = [
     Scale(low=1, high=5, whole=True),

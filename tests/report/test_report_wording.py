@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-import unicodedata
 from itertools import pairwise
 
 import pytest
@@ -13,37 +12,6 @@ from report_samples import examples, interval, results_of, scores_of, version
 from rubriclab.evaluation import WORD_COUNT_FLOOR, floors
 from rubriclab.report import wording
 from rubriclab.rubric import Effort, Floor
-
-TEXTS = st.text(st.characters(), max_size=80)
-
-
-@settings(deadline=None, max_examples=200)
-@given(st.text(st.sampled_from([*map(chr, range(0x2100)), "\ud800", "\udfff"]), max_size=80))
-def test_plain_text_holds_no_character_that_acts(text: str) -> None:
-    shown = wording.plain(text)
-    acting = {c for c in shown if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")} - {"\n", "\t"}
-    assert not acting
-    assert not any("\u202a" <= c <= "\u202e" or "\u2066" <= c <= "\u2069" for c in shown)
-    shown.encode("utf-8")
-
-
-@settings(deadline=None, max_examples=100)
-@given(TEXTS)
-def test_plain_text_stays_as_it_is(text: str) -> None:
-    assert wording.plain(wording.plain(text)) == wording.plain(text)
-
-
-def test_harmless_text_is_shown_as_it_was_written() -> None:
-    text = "Naïve café, 日本語, שלום, emoji 👩‍🔬, a\ttab and\na line [bold]"
-    assert wording.plain(text) == text
-
-
-def test_acting_characters_are_spelled_out() -> None:
-    assert wording.plain("\x1b[31m \u202e \udc80 \x9b") == "\\x1b[31m \\u202e \\udc80 \\x9b"
-
-
-def test_one_line_has_no_line_breaks() -> None:
-    assert wording.one_line(" a\r\n b\n\n\tc ") == "a b c"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, event
@@ -62,6 +64,16 @@ def provenance(**fields: Any) -> Provenance:
     return Provenance(**(own | fields))
 
 
+def tamper(file: Path, statement: str) -> None:
+    """Change one row of a store by other means, its triggers put aside."""
+    connection = sqlite3.connect(file)
+    with connection:
+        for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {trigger}")
+        assert connection.execute(statement).rowcount == 1
+    connection.close()
+
+
 def save_many(where: str, name: str, first: int, count: int) -> None:
     """Save `count` rubrics that no other process saves, opening the store anew."""
     with open_store(where) as store:
@@ -93,3 +105,17 @@ def die_after(statement: str, where: str, name: str) -> None:
         store.answers.put("sha256:kept", {"text": "paid for"})
         event.listen(Engine, "after_cursor_execute", kill)
         store.save(name, numbered(99), provenance(), EFFORT)
+
+
+def claim_and_die(where: str, digest: str) -> None:
+    """Claim a question, and be killed."""
+    with open_store(where) as store:
+        assert store.answers.claim(digest)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def claim_and_hold(where: str, digest: str, pipe: Any) -> None:
+    """Claim a question, say whether that went well, and hold it until told to end."""
+    with open_store(where) as store:
+        pipe.send(store.answers.claim(digest))
+        pipe.recv()

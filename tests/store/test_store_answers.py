@@ -9,10 +9,12 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import create_engine, text
 
 from rubriclab.digest import digest
 from rubriclab.errors import StoreError
 from rubriclab.store import Store, open_store
+from rubriclab.store.engine import address
 
 REPLY = {"text": "4", "model": "m", "usage": {"prompt_tokens": 3, "cost_usd": None}}
 
@@ -66,15 +68,14 @@ def test_a_number_that_json_lacks_is_refused(sqlite_store: Store) -> None:
     assert sqlite_store.answers.count() == 0
 
 
-def test_an_unreadable_answer_is_an_error_that_names_it(sqlite_store: Store) -> None:
-    connection = sqlite3.connect(sqlite_store.place)
-    with connection:
-        connection.execute("INSERT INTO answers VALUES ('sha256:a', '{\"text\":', 'then')")
-        connection.execute("INSERT INTO answers VALUES ('sha256:b', '[]', 'then')")
-    connection.close()
-    for key in ("sha256:a", "sha256:b"):
-        with pytest.raises(StoreError, match=f"answer {key} is not a JSON object"):
-            sqlite_store.answers.get(key)
+def test_a_changed_answer_is_an_error_that_names_it_and_the_repair(store: Store, where: str) -> None:
+    store.answers.put("sha256:a", REPLY)
+    engine = create_engine(address(where))
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE answers SET reply = replace(reply, '4', '5')"))
+    engine.dispose()
+    with pytest.raises(StoreError, match=r"answer sha256:a does not match its digest.*rubriclab verify --repair"):
+        store.answers.get("sha256:a")
 
 
 def test_a_failing_database_is_an_error_of_the_store_and_not_for_ever(sqlite_store: Store) -> None:

@@ -12,7 +12,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, text
+from sqlalchemy import Connection, create_engine, text
 from store_samples import EFFORT, numbered, provenance
 
 from rubriclab.errors import StoreError
@@ -66,6 +66,25 @@ def test_a_store_of_the_first_schema_is_brought_up_to_date_and_keeps_everything(
     connection.close()
 
 
+@pytest.mark.parametrize("revision", REVISIONS[:-1])
+def test_a_store_of_any_schema_is_brought_up_to_date_with_what_it_holds(where: str, revision: str) -> None:
+    from alembic import command
+
+    engine = create_engine(address(where))
+    with engine.begin() as connection:
+        command.upgrade(_config(connection), revision)
+        connection.execute(
+            text("INSERT INTO answers (digest, reply, created) VALUES (:digest, :reply, 'then')"),
+            [{"digest": f"sha256:{n:04}", "reply": f'{{"text":"{n}"}}'} for n in range(2500)],
+        )
+    engine.dispose()
+    with open_store(where) as store:
+        assert store.answers.count() == 2500
+        assert store.answers.get("sha256:2499") == {"text": "2499"}
+        assert store.verify() == ()
+        assert store.save("news", numbered(1), provenance(), EFFORT).ref == "news@1"
+
+
 def test_the_first_schema_has_not_been_rewritten(first: Path, tmp_path: Path) -> None:
     """What was released stays as it was: a store of today, taken down to the first schema, is the frozen one."""
     from alembic import command
@@ -73,12 +92,16 @@ def test_the_first_schema_has_not_been_rewritten(first: Path, tmp_path: Path) ->
     open_store(tmp_path / "new.db").close()
     engine = create_engine(address(tmp_path / "new.db"))
     with engine.begin() as connection:
-        config = Config()
-        config.set_main_option("script_location", str(SCRIPTS))
-        config.attributes["connection"] = connection
-        command.downgrade(config, REVISIONS[0])
+        command.downgrade(_config(connection), REVISIONS[0])
     engine.dispose()
     assert _schema(tmp_path / "new.db") == _schema(first)
+
+
+def _config(connection: Connection) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS))
+    config.attributes["connection"] = connection
+    return config
 
 
 def _schema(file: Path) -> list[tuple[str, str]]:
@@ -93,11 +116,8 @@ def test_the_migrations_can_be_taken_back(store: Store, where: str) -> None:
 
     engine = create_engine(address(where))
     with engine.begin() as connection:
-        config = Config()
-        config.set_main_option("script_location", str(SCRIPTS))
-        config.attributes["connection"] = connection
-        command.downgrade(config, "base")
-        command.upgrade(config, "head")
+        command.downgrade(_config(connection), "base")
+        command.upgrade(_config(connection), "head")
     engine.dispose()
     assert store.save("news", numbered(1), provenance(), EFFORT).ref == "news@1"
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
-from store_samples import EFFORT, numbered, provenance
+from store_samples import EFFORT, numbered, provenance, tamper
 
 from rubriclab.store import open_store
+from rubriclab.store.answers import answer_digest
 
 RUBRIC = numbered(1).digest
 
@@ -31,16 +31,7 @@ def file(original: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(original, tmp_path))
 
 
-def tamper(file: Path, statement: str) -> None:
-    connection = sqlite3.connect(file)
-    with connection:
-        for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-            connection.execute(f"DROP TRIGGER {trigger}")
-        assert connection.execute(statement).rowcount == 1
-    connection.close()
-
-
-RECORD = "its record (name, number, digests, effort, time, parent) has the digest"
+RECORD = "its record (name, number, digests, effort, time, parent, origin) has the digest"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +50,7 @@ RECORD = "its record (name, number, digests, effort, time, parent) has the diges
         (
             f"UPDATE rubrics SET content = 'nothing' WHERE digest = '{RUBRIC}'",
             [f"rubric {RUBRIC}"] * 2,
-            ["its content has the digest", "its content is not JSON"],
+            ["its content has the digest", "its content is no Rubric: expected JSON"],
         ),
         (
             f"DELETE FROM rubrics WHERE digest = '{RUBRIC}'",
@@ -138,10 +129,20 @@ RECORD = "its record (name, number, digests, effort, time, parent) has the diges
         (
             "UPDATE answers SET reply = '{\"text\"'",
             ["answer sha256:asked"],
-            ["is not a JSON object"],
+            ["does not match its digest"],
         ),
         (
-            "UPDATE answers SET reply = '4'",
+            'UPDATE answers SET reply = \'{"text":"5"}\'',
+            ["answer sha256:asked"],
+            ["does not match its digest"],
+        ),
+        (
+            "UPDATE answers SET digest = 'sha256:another'",
+            ["answer sha256:another"],
+            ["does not match its digest"],
+        ),
+        (
+            f"UPDATE answers SET reply = '4', reply_digest = '{answer_digest('sha256:asked', '4')}'",
             ["answer sha256:asked"],
             ["is not a JSON object"],
         ),
@@ -160,3 +161,16 @@ def test_tampering_is_found_and_named(file: Path, statement: str, where: list[st
 def test_a_store_as_it_was_written_has_no_problems(file: Path) -> None:
     with open_store(file) as store:
         assert store.verify() == ()
+
+
+def test_repair_removes_the_damaged_answers_and_nothing_else(file: Path) -> None:
+    with open_store(file) as store:
+        store.answers.put("sha256:sound", {"text": "5"})
+    tamper(file, "UPDATE answers SET reply = '{\"text\":\"5\"}' WHERE digest = 'sha256:asked'")
+    tamper(file, "UPDATE tags SET number = 7")
+    with open_store(file) as store:
+        assert store.repair() == ("sha256:asked",)
+        assert [problem.where for problem in store.verify()] == ["news@production"]
+        assert store.answers.get("sha256:asked") is None
+        assert store.answers.get("sha256:sound") == {"text": "5"}
+        assert store.repair() == ()

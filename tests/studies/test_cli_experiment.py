@@ -105,7 +105,7 @@ def test_a_dry_run_says_the_most_and_asks_and_keeps_nothing(experiment, mini, da
         (["nothing"], "There is no study 'nothing'. There are: "),
         (["MINI", "--only", "newsroom"], "mini has no 'newsroom'. It has hanna: empathy, surprise"),
         (["MINI", "--set", "seal.proposed=1"], "No arm of mini has settings of 'seal'"),
-        (["MINI", "--set", "direct.colour=red"], "Arm direct: direct.colour: Extra inputs are not permitted"),
+        (["MINI", "--set", "direct.colour=red"], "Arm direct: direct.colour: unknown name, got the text 'red'"),
         (["MINI", "--judge", "embedded"], "mini takes one judge, and 2 were named"),
         (["MINI", "--data", "nowhere"], "There is no folder nowhere with the public sets"),
         (["MINI", "-o", "nowhere/r.json"], "nowhere/r.json cannot be written: No such file or directory"),

@@ -5,6 +5,7 @@ import asyncio
 import numpy as np
 import pytest
 
+from rubriclab.data import Example
 from rubriclab.errors import (
     BudgetReached,
     ChecklistError,
@@ -14,16 +15,19 @@ from rubriclab.errors import (
     ReplayMiss,
     SettingsError,
 )
+from rubriclab.evaluation import Evaluator
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Reply, Usage
+from rubriclab.literature import load_findings
 from rubriclab.methods.names import METHOD_NAMES
 from rubriclab.prompts import Prompt
 from rubriclab.studies.arms import Tally, course, learn, learning_at_most, score, scoring_at_most, trial
 from rubriclab.studies.bench import no_figure
 from rubriclab.studies.cases import Case, Material, material
+from rubriclab.studies.figures import agreement_row
 from rubriclab.studies.sets import Sets
-from rubriclab.studies.study import SMALL_SETTINGS, Arm, parse_study
+from rubriclab.studies.study import SMALL_SETTINGS, Arm, load_study, parse_study
 
 
 def texts_of(sets: Sets, name: str = "summeval", aspect: str = "consistency") -> Material:
@@ -74,7 +78,10 @@ def test_a_method_without_its_questions_stops_an_arm_of_its_own_and_leaves_a_joi
 @pytest.mark.parametrize(
     ("arm", "said"),
     [
-        ({"method": "hypoeval", "settings": {"hypoeval": {"k": 0}}}, "Arm a: hypoeval.k: Input should be"),
+        (
+            {"method": "hypoeval", "settings": {"hypoeval": {"k": 0}}},
+            "Arm a: hypoeval.k: expected a number of at least 1, got 0",
+        ),
         (
             {"method": "hypoeval", "settings": {"hypoeval": {"preset": "mine"}}},
             "hypoeval: unknown preset 'mine'",
@@ -135,3 +142,49 @@ def test_a_provider_that_is_down_ends_the_study() -> None:
     for error in (ProviderDown("down"), JudgeRefused("key"), BudgetReached("cap"), ReplayMiss("gone")):
         with pytest.raises(type(error)):
             no_figure(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "aspect", "source"),
+    [
+        ("summeval", "coherence", "fabbri2021summeval"),
+        ("hanna", "coherence", "chhun2022hanna"),
+        ("hanna_tuned", "coherence", "chhun2022hanna"),
+        ("topical_chat", "groundedness", "mehri2020usr"),
+    ],
+)
+def test_findings_about_the_raters_of_the_tested_set_are_left_out(sets, name, aspect, source) -> None:
+    texts = texts_of(sets, name, aspect)
+    given = course(Arm(name="a", method="hypoeval"), texts.learned_from, texts.home, texts.benchmarks)
+    kept = {finding.source for finding in given.plans[0].lesson.findings}
+    every = {finding.source for finding in load_findings(texts.home.words.task, aspect)}
+    assert source in every
+    assert source not in kept
+    assert kept == every - {source}
+
+
+def test_both_meanings_of_sample_level_are_given_for_checkeval(sets) -> None:
+    """Within either document the order is right: (1 + 1) / 2 = 1. Over all six texts ranks differ by 3 each:
+    1 - 6 x (6 x 9) / (6 x 35) = 1 - 324 / 210 = -0.542857."""
+    study = load_study("checkeval-main")
+    human, judged = [1, 2, 3, 4, 5, 6], [4, 5, 6, 1, 2, 3]
+    test = tuple(
+        Example(id=f"t{n}", output="words", group="ab"[n > 2], scores={"coherence": score})
+        for n, score in enumerate(human)
+    )
+    home = sets.assignment("summeval", "coherence")
+    texts = Material("summeval", home, (), home, test, "drawn")
+    row = agreement_row(study, texts, Evaluator("checkeval as published", np.array(judged, dtype=float)))
+    assert row.figures["spearman"].value == pytest.approx(-0.542857, abs=1e-6)
+    assert row.ours is not None
+    assert row.ours["spearman"].value == pytest.approx(1.0)
+
+
+def test_hypoeval_s_study_has_its_direct_baseline_with_steps_and_checkeval_without_seeds(sets) -> None:
+    texts = texts_of(sets)
+    arms = {arm.name: arm for arm in load_study("hypoeval-main").arms}
+    (direct,) = course(arms["direct with steps"], (), texts.home).plans
+    (checklist,) = course(arms["checkeval"], (), texts.home).plans
+    assert "geval/steps" in direct.method.prompts
+    assert (direct.settings.scoring, direct.settings.form) == ("once", "score only")
+    assert checklist.settings.seeds == "prior knowledge"

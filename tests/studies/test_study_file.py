@@ -24,13 +24,13 @@ def study(**fields: object) -> Study:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"arms": []}, "arms: Tuple should have at least 1 item"),
-        ({"sets": {}}, "sets: Dictionary should have at least 1 item"),
-        ({"colour": "red"}, "colour: Extra inputs are not permitted"),
+        ({"arms": []}, "arms: expected a list of at least 1"),
+        ({"sets": {}}, "sets: expected a list of at least 1"),
+        ({"colour": "red"}, "colour: unknown name, got the text 'red'"),
         ({"seeds": [1, 1]}, "the seed 1 is given twice"),
         ({"labels": [30, 30]}, "the number of labels 30 is given twice"),
         ({"arms": [{"name": "a", "method": "direct"}] * 2}, "the arm 'a' is given twice"),
-        ({"arms": [{"name": "a", "method": "magic"}]}, "arms.0.method: Input should be"),
+        ({"arms": [{"name": "a", "method": "magic"}]}, "arms[0].method: expected"),
         (
             {"arms": [{"name": "a", "method": "direct", "settings": {"hypoeval": {"k": 1}}}]},
             "'a' has settings for 'hypoeval'; it has none but direct",

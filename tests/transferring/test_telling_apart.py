@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubriclab.transferring.side import Side
-from rubriclab.transferring.telling_apart import MOST_TEXTS, told_apart
+from rubriclab.transferring.side import MOST_TEXTS, Side
+from rubriclab.transferring.telling_apart import told_apart
 
 
 def side(values: np.ndarray, groups: int, prefix: str) -> Side:

@@ -48,9 +48,24 @@ def csv_records(path: Path) -> Records:
     return Records(csv_rows(str(path), lines_of(path)), typed=False)
 
 
+def tsv_records(path: Path) -> Records:
+    """Return the rows of a file of tab-separated values without quoting: a quotation mark stands for itself."""
+    return Records(_tab_separated(path), typed=False)
+
+
 def json_document_records(path: Path) -> Records:
     """Return the members of a JSON document: those of a list, or the values of an object with their keys as `key`."""
     return Records(_members(path))
+
+
+def _tab_separated(path: Path) -> Numbered:
+    lines = (line.decode("utf-8-sig").rstrip("\r\n").split("\t") for line in lines_of(path))
+    header = next(lines, [])
+    for number, cells in enumerate(lines, start=2):
+        if len(cells) != len(header):
+            yield number, Fault(str(path), number, None, f"{len(cells)} cells", f"{len(header)}, as in the first line")
+        else:
+            yield number, dict(zip(header, cells, strict=True))
 
 
 def _members(path: Path) -> Numbered:

@@ -11,8 +11,14 @@ from types import MappingProxyType
 
 from rubriclab.data.example import Example
 from rubriclab.data.fields import Wrong
-from rubriclab.data.published import hanna, newsroom, qags, summeval, topical_chat, writingprompts
-from rubriclab.data.published.records import Records, csv_records, json_document_records, json_line_records
+from rubriclab.data.published import hanna, newsroom, paraphrases, qags, summeval, topical_chat, writingprompts
+from rubriclab.data.published.records import (
+    Records,
+    csv_records,
+    json_document_records,
+    json_line_records,
+    tsv_records,
+)
 from rubriclab.data.row import Fault
 from rubriclab.errors import DataError, SettingsError
 
@@ -104,6 +110,24 @@ _SETS = (
         licence="none stated",
         opens=json_line_records,
         reader=partial(qags.examples, name="qags_xsum", system="BART"),
+    ),
+    PublishedSet(
+        name="qqp",
+        file="train.tsv, of which the first 5,000 pairs are read",
+        address="https://gluebenchmark.com/tasks (Quora Question Pairs)",
+        authors="Iyer, Dandekar & Csernai 2017",
+        licence="Quora's terms of service; not for commercial use",
+        opens=tsv_records,
+        reader=paraphrases.qqp_examples,
+    ),
+    PublishedSet(
+        name="paws_qqp",
+        file="dev_and_test.tsv",
+        address="https://github.com/google-research-datasets/paws (PAWS-QQP, made of QQP by its script)",
+        authors="Zhang, Baldridge & He 2019",
+        licence="free for any purpose, as its authors state; the questions are Quora's",
+        opens=tsv_records,
+        reader=paraphrases.paws_examples,
     ),
 )
 

@@ -17,8 +17,8 @@ _SCORES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 def judge(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return a rating by each criterion, an answer to each question, and each score of the whole."""
     scores = [{"criterion": each["id"], **_score(fields, each)} for each in fields["overall"]]
-    return {**rating.rate_together(fields), **questions.answer(fields), "scores": scores}
+    return {**rating.rate_together(fields), **questions.answer({**fields, "bare": False}), "scores": scores}
 
 
 def _score(fields: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    return _SCORES[asked["by"]]({**fields, "weighted": False, asked["by"]: asked["text"]})
+    return _SCORES[asked["by"]]({**fields, "score_only": False, asked["by"]: asked["text"]})

@@ -29,8 +29,8 @@ def rate_by_definition(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def analyse(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same, with the measures as the analysis; a weighted score too is asked for with its analysis."""
-    verdict = rate_by_definition({**fields, "weighted": False})
+    """Return the same, with the measures as the analysis; a score alone too is asked for with its analysis."""
+    verdict = rate_by_definition({**fields, "score_only": False})
     return {"analysis": verdict["reasoning"], "score": verdict["score"]}
 
 
@@ -71,7 +71,7 @@ def rate_by_steps(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _verdict(fields: Mapping[str, Any], text: str) -> dict[str, Any]:
     exact, reason = rating(fields, _criterion(fields, text))
     score = exact if fields["exact"] else on_scale(exact, fields["scale"])
-    return {"score": score} if fields["weighted"] else {"reasoning": reason, "score": score}
+    return {"score": score} if fields["score_only"] else {"reasoning": reason, "score": score}
 
 
 def _criterion(fields: Mapping[str, Any], text: str) -> dict[str, Any]:

@@ -37,6 +37,21 @@ _FAULT = re.compile(
 _WITHOUT = re.compile(r"\b(?:free (?:of|from)|avoid|without|rather than|no more than)\b")
 
 
+def seeds(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a sub-dimension for each of the measures that usually move with the aspect, with one question."""
+    usual = directions(fields)
+    names = [name for name in usual if usual[name]][: fields["most"]] or [next(iter(usual))]
+    subs = [
+        {
+            "name": BY_NAME[name].title,
+            "definition": f"{BY_NAME[name].title} ({BY_NAME[name].unit}).",
+            "questions": [own_question(name, MIDDLE, rising=usual[name] >= 0)],
+        }
+        for name in names
+    ]
+    return {"reasoning": "Named the measures that usually move with the aspect.", "sub_dimensions": subs}
+
+
 def diversify(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return questions on measures that usually move with the aspect and that no seed speaks of."""
     usual, seeds = directions(fields), fields["questions"]
@@ -87,6 +102,8 @@ def answer(fields: Mapping[str, Any]) -> dict[str, Any]:
     for group in fields["sub_dimensions"]:
         for question in group["questions"]:
             said, reason = answered(fields, group["name"], question["text"])
+            if fields["bare"] and said == "n/a":
+                said = "no"
             answers.append({"question": question["id"], "reason": reason, "answer": said})
     return {"answers": answers}
 

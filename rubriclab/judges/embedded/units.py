@@ -49,6 +49,11 @@ def facts(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"sentences": sentences}
 
 
+def split(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sentences of a text, by rule."""
+    return {"sentences": list(split_sentences(fields["text"]))}
+
+
 def verify(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return an answer to each question about each unit."""
     verdicts = []

@@ -25,6 +25,6 @@ class Analysis(BaseModel):
 
 
 # The score hangs on the analysis before it, so a weighted one is the mean over several analyses.
-FORM = Form("analyze_rate/rate", lambda _: {}, once=Analysis, weighted=Analysis, max_tokens=1024)
+FORM = Form("analyze_rate/rate", lambda _: {}, reasoned=Analysis, alone=Analysis, max_tokens=1024)
 
 ANALYZE_RATE = by_definition("analyze_rate", FORM)

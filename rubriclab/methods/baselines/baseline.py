@@ -38,7 +38,7 @@ def by_definition(name: BaselineName, form: Form) -> Method:
     return Method(
         name=name,
         settings=BaselineSettings,
-        published={},
+        presets={},
         prompts=(form.template,),
         learn=learn,
         score=scorer(form),

@@ -91,7 +91,7 @@ def _criterion(lesson: Lesson, settings: FewShotSettings, seed: int) -> Criterio
 FEW_SHOT = Method(
     name="few_shot",
     settings=FewShotSettings,
-    published={},
+    presets={},
     prompts=("few_shot/rate",),
     learn=learn,
     score=scorer(FORM),

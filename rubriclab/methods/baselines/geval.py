@@ -10,14 +10,15 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
+from rubriclab.characters import is_blank
 from rubriclab.data.assignment import Assignment
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.baselines.baseline import BaselineSettings, whole_aspect
 from rubriclab.methods.estimate import Estimate, estimate_prompt
-from rubriclab.methods.method import Learned, Lesson, Method, Progress
-from rubriclab.methods.overall import Form, asked, learn_single, part_at_most, scorer, texts_at_most
+from rubriclab.methods.method import Learned, Lesson, Method, Presets, Progress
+from rubriclab.methods.overall import Form, OverallSettings, asked, learn_single, part_at_most, scorer, texts_at_most
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Evidence
 
@@ -32,6 +33,19 @@ class GEvalSettings(BaselineSettings):
     """One answer at temperature 0; or the probability-weighted mean of the legal scores."""
 
 
+# Section 2 and 4.1 of its paper: a form that takes scores only; for models without log-probabilities 20 samples at
+# temperature 1.
+PRESETS: Presets = {
+    "paper": {
+        "scoring": "weighted",
+        "form": "score only",
+        "samples": 20,
+        "temperature": 1.0,
+        "probabilities": "reported",
+    }
+}
+
+
 class Steps(BaseModel):
     """The steps by which a rater gets to a score."""
 
@@ -39,7 +53,7 @@ class Steps(BaseModel):
 
     @model_validator(mode="after")
     def _worded(self) -> Self:
-        if not all(step.strip() for step in self.steps):
+        if any(map(is_blank, self.steps)):
             raise ValueError("every step needs words")
         return self
 
@@ -52,15 +66,24 @@ async def learn(
     Raises:
         JudgeError: if no steps could be had, or no labelled text could be scored.
     """
-    answer = await ask(generator, steps_prompt(lesson.assignment, settings))
-    if answer.value is None:
-        raise JudgeError(f"No evaluation steps could be obtained: {answer.missing}", "Try another --generator.")
-    steps = "\n".join(f"{place}. {step.strip()}" for place, step in enumerate(answer.value.steps, 1))
+    steps = await written_steps(lesson.assignment, settings, generator)
     criterion = whole_aspect(lesson.assignment, steps, Evidence(origin="prior knowledge"))
     return await learn_single("geval", lesson, criterion, judge, form=FORM, settings=settings, say=say)
 
 
-def steps_prompt(assignment: Assignment, settings: GEvalSettings) -> Prompt[Steps]:
+async def written_steps(assignment: Assignment, settings: OverallSettings, generator: Judge) -> str:
+    """Return the evaluation steps that `generator` writes, one numbered line each.
+
+    Raises:
+        JudgeError: if none could be had.
+    """
+    answer = await ask(generator, steps_prompt(assignment, settings))
+    if answer.value is None:
+        raise JudgeError(f"No evaluation steps could be obtained: {answer.missing}", "Try another --generator.")
+    return "\n".join(f"{place}. {step.strip()}" for place, step in enumerate(answer.value.steps, 1))
+
+
+def steps_prompt(assignment: Assignment, settings: OverallSettings) -> Prompt[Steps]:
     """Return the prompt for the evaluation steps, which speak of the scores as they will be asked for."""
     return Prompt("geval/steps", asked(assignment, settings).fields(), Steps, max_tokens=LONGEST)
 
@@ -75,7 +98,7 @@ def learning_at_most(lesson: Lesson, settings: GEvalSettings) -> tuple[Estimate,
 GEVAL = Method(
     name="geval",
     settings=GEvalSettings,
-    published={},
+    presets=PRESETS,
     prompts=("geval/steps", "geval/rate"),
     learn=learn,
     score=scorer(FORM),

@@ -3,14 +3,15 @@
 from rubriclab.methods.checkeval.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.checkeval.learn import learn
 from rubriclab.methods.checkeval.score import score
-from rubriclab.methods.checkeval.settings import PUBLISHED, CheckEvalSettings
+from rubriclab.methods.checkeval.settings import PRESETS, CheckEvalSettings
 from rubriclab.methods.method import Method
 
 CHECKEVAL = Method(
     name="checkeval",
     settings=CheckEvalSettings,
-    published=PUBLISHED,
+    presets=PRESETS,
     prompts=(
+        "checkeval/seeds",
         "checkeval/diversify",
         "checkeval/elaborate",
         "checkeval/filter",
@@ -23,7 +24,7 @@ CHECKEVAL = Method(
     scoring_at_most=scoring_at_most,
     needs_labels=False,
     checklists="checklists",
-    needs_checklist=True,
+    needs_checklist=lambda settings: settings.seeds == "checklist",
 )
 
 __all__ = ["CHECKEVAL", "CheckEvalSettings"]

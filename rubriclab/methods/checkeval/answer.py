@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import BaseModel
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
@@ -12,14 +15,20 @@ from rubriclab.judges.ask import ask, read
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.parts import parts
 from rubriclab.methods.checkeval.questions import payload
-from rubriclab.methods.checkeval.replies import Answers, SoundAnswers, asked_ids
-from rubriclab.methods.checkeval.settings import Ask, ScoringSettings
+from rubriclab.methods.checkeval.replies import Answers, BareAnswers, SoundAnswers, SoundBareAnswers, asked_ids
+from rubriclab.methods.checkeval.settings import AnswerForm, Ask, ScoringSettings
 from rubriclab.methods.questions import by_trait
 from rubriclab.methods.yes_no import YesNo
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
 
 TOKENS_PER_ANSWER = 96
+
+# The form of a reply, and the form that keeps what is sound of one that failed twice.
+FORMS: Mapping[AnswerForm, tuple[type[BaseModel], type[BaseModel]]] = {
+    "with reasons": (Answers, SoundAnswers),
+    "yes or no": (BareAnswers, SoundBareAnswers),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,7 @@ def answer_prompts(
     dimensions: Mapping[str, str],
     assignment: Assignment,
     settings: ScoringSettings,
-) -> list[Prompt[Answers]]:
+) -> list[Prompt[Any]]:
     """Return the prompts that ask all questions about a text, one part of it after the other.
 
     Args:
@@ -67,18 +76,19 @@ def answer_prompts(
         fields = {
             **assignment.fields(),
             **assignment.text_fields(replace(example, output=piece)),
+            "bare": settings.answers == "yes or no",
             "part": {"number": number, "of": len(pieces)} if len(pieces) > 1 else None,
         }
         for group in groups:
             shown = {**fields, "sub_dimensions": _sub_dimensions(group, dimensions)}
             longest = 256 + TOKENS_PER_ANSWER * len(group)
-            prompts.append(Prompt("checkeval/answer", shown, Answers, max_tokens=longest))
+            prompts.append(Prompt("checkeval/answer", shown, FORMS[settings.answers][0], max_tokens=longest))
     return prompts
 
 
-async def _answered(prompt: Prompt[Answers], judge: Judge) -> dict[str, Answered]:
+async def _answered(prompt: Prompt[Any], judge: Judge) -> dict[str, Answered]:
     ids = asked_ids(prompt.fields)
-    answer = await ask(judge, prompt, salvage=SoundAnswers)
+    answer = await ask(judge, prompt, salvage=next(sound for form, sound in FORMS.values() if form is prompt.reply))
     if answer.value is None:
         return dict.fromkeys(ids, Answered(None, answer.missing or ""))
     by_id = {each.question: Answered(each.answer, each.reason.strip()) for each in answer.value.answers}

@@ -27,6 +27,7 @@ from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
 
 R = TypeVar("R", bound=BaseModel)
+Author = Literal["written by hand", "prior knowledge"]
 
 # Independent samples of unusable replies tried before a proposal counts as failed.
 SAMPLES = 3
@@ -61,7 +62,8 @@ async def augmented(
             f"No question could be made from the seeds: {failures[-1]}",
             "Try another --generator, or keep to the seeds with diversified=0 and elaborated_most=0.",
         )
-    return Pool(_identified(subs, sides, dict(zip(_ids(subs), points, strict=True))), failures)
+    author: Author = "written by hand" if settings.seeds == "checklist" else "prior knowledge"
+    return Pool(_identified(subs, sides, dict(zip(_ids(subs), points, strict=True)), author), failures)
 
 
 def diversify_prompt(sub: SubDimension, assignment: Assignment, number: int) -> Prompt[Diversification]:
@@ -125,13 +127,13 @@ async def _first_usable(prompt: Prompt[R], generator: Judge, salvage: type[R] | 
 
 
 def _identified(
-    subs: Sequence[SubDimension], sides: Sequence[_Made], points: dict[str, _Made]
+    subs: Sequence[SubDimension], sides: Sequence[_Made], points: dict[str, _Made], author: Author
 ) -> tuple[Criterion, ...]:
     """Return the pool in its order, every new question under an id of its own."""
     taken = set(_ids(subs))
     pool: list[Criterion] = []
     for sub, made in zip(subs, sides, strict=True):
-        pool += [make_question(seed.id, seed.text, sub, better=seed.better) for seed in sub.questions]
+        pool += [make_question(seed.id, seed.text, sub, better=seed.better, author=author) for seed in sub.questions]
         pool += _named(f"{_slug(sub.name)}-d", made, sub, "diversified", taken)
         for seed in sub.questions:
             pool += _named(f"{seed.id}-e", points[seed.id], sub, "elaborated", taken)

@@ -8,12 +8,12 @@ from typing import Any
 from rubriclab.checklist import Checklist, SubDimension
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
-from rubriclab.errors import ChecklistError
 from rubriclab.methods.checkeval.answer import answer_prompts
 from rubriclab.methods.checkeval.augment import diversify_prompt, elaborate_prompt
 from rubriclab.methods.checkeval.filtering import filter_prompt, other_aspects, preferred
 from rubriclab.methods.checkeval.questions import make_question
 from rubriclab.methods.checkeval.redundancy import redundant_prompt
+from rubriclab.methods.checkeval.seeds import planned_questions, seeds_prompt
 from rubriclab.methods.checkeval.settings import CheckEvalSettings, ScoringSettings
 from rubriclab.methods.estimate import Estimate, estimate_prompt
 from rubriclab.methods.method import Lesson
@@ -30,11 +30,10 @@ def learning_at_most(lesson: Lesson, settings: CheckEvalSettings) -> tuple[Estim
     Raises:
         ChecklistError: if there are no seed questions.
     """
-    checklist, assignment = lesson.checklist, lesson.assignment
-    if checklist is None:
-        raise ChecklistError("CheckEval starts from seed questions, and there are none.")
+    assignment, checklist = lesson.assignment, planned_questions(lesson, settings)
     pool = [question for sub in checklist.sub_dimensions for question in _typical(sub, settings)]
-    generator = _total(_augmenting(checklist, assignment, settings))
+    writing = [seeds_prompt(assignment)] if settings.seeds == "prior knowledge" else []
+    generator = _total([*writing, *_augmenting(checklist, assignment, settings)])
     if settings.asks_model:
         generator += _filtering(checklist, pool, assignment)
     kept = preferred(pool)[: settings.most_questions]

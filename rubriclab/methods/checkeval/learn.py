@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.checklist import Checklist
 from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
@@ -23,6 +22,7 @@ from rubriclab.methods.checkeval.answer import Answered, answers
 from rubriclab.methods.checkeval.augment import augmented
 from rubriclab.methods.checkeval.filtering import Filtered, filtered
 from rubriclab.methods.checkeval.score import rated, text_score
+from rubriclab.methods.checkeval.seeds import starting_questions
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.choose import BoolArray, Chosen, Sheet, choose
 from rubriclab.methods.method import Learned, Lesson, Progress, Rated, left_out, scores_of, silent
@@ -52,7 +52,8 @@ async def learn(
         SettingsError: if a setting needs labelled texts, and there are none.
         JudgeError: if no question could be made, or none was answered for any labelled text.
     """
-    checklist = _checklist(lesson, settings)
+    _check(lesson, settings)
+    checklist = await starting_questions(lesson, settings, generator)
     pool = await augmented(checklist, lesson.assignment, generator, settings)
     say(f"{len(pool.questions)} questions", AUGMENTED)
     found = await filtered(pool.questions, checklist, lesson.assignment, generator, settings)
@@ -141,17 +142,17 @@ class _Study:
         return left_out([text.group for text in self.texts], predict)
 
 
-def _checklist(lesson: Lesson, settings: CheckEvalSettings) -> Checklist:
-    if lesson.checklist is None:
+def _check(lesson: Lesson, settings: CheckEvalSettings) -> None:
+    if lesson.checklist is None and settings.seeds == "checklist":
         raise ChecklistError(
-            "CheckEval starts from seed questions, and there are none.", "Give a checklist with --checklist FILE."
+            "CheckEval starts from seed questions, and there are none.",
+            "Give a checklist with --checklist FILE, or have it written: --set 'checkeval.seeds=prior knowledge'.",
         )
     if settings.needs_labels and not lesson.examples:
         raise SettingsError(
             f"The setting {settings.needs_labels} needs labelled texts, and there are none.",
             "Give labelled texts, or leave the setting at its default.",
         )
-    return lesson.checklist
 
 
 def _by_labels(settings: CheckEvalSettings) -> bool:

@@ -16,14 +16,19 @@ def make_question(
     *,
     origin: Literal["seed", "diversified", "elaborated"] = "seed",
     better: Literal["yes", "no"] = "yes",
+    author: Literal["written by hand", "prior knowledge"] = "written by hand",
 ) -> Criterion:
-    """Return the question with the id `name`, made from the question with the id `seed` unless it is one itself."""
+    """Return the question with the id `name`, made from the question with the id `seed` unless it is one itself.
+
+    Args:
+        author: who wrote it, if it is a seed: a person, or the generator from what it knows.
+    """
     return Criterion(
         id=name,
         kind="question",
         trait=sub.name,
         statement=text,
-        evidence=Evidence(origin="seed questions" if seed else "written by hand"),
+        evidence=Evidence(origin="seed questions" if seed else author),
         question=Question(origin=origin, seed=seed, better=better),
     )
 

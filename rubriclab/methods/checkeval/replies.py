@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from rubriclab.data.aspect import Words
 from rubriclab.methods.replies import bare_id, sound_entries
-from rubriclab.methods.yes_no import YesNo, read_answer
+from rubriclab.methods.yes_no import YesNo, YesOrNo, read_answer
 
 # What a question is about that belongs to none of the aspects named.
 ELSEWHERE = "something else"
@@ -173,7 +173,65 @@ class SoundAnswers(Answers):
         return self
 
 
-S = TypeVar("S", Verdict, NamedAnswer)
+class BareAnswer(BaseModel):
+    """Yes or no to one question, without a reason."""
+
+    question: AskedId
+    answer: YesOrNo
+
+    @property
+    def reason(self) -> str:
+        """Nothing: no reason was asked for."""
+        return ""
+
+
+class BareAnswers(BaseModel):
+    """Yes or no to each question, no more and no fewer."""
+
+    answers: list[BareAnswer]
+
+    @model_validator(mode="after")
+    def _whole(self, info: ValidationInfo) -> Self:
+        _must_name(self.answers, info)
+        return self
+
+
+class SoundBareAnswers(BareAnswers):
+    """The answers that can be used."""
+
+    @field_validator("answers", mode="before")
+    @classmethod
+    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[BareAnswer]:
+        return _sound(items, BareAnswer, info)
+
+    @model_validator(mode="after")
+    def _whole(self, _info: ValidationInfo) -> Self:
+        return self
+
+
+class SeedSubDimension(BaseModel):
+    """One component of an aspect with its questions, as a generator writes them."""
+
+    name: Words
+    definition: Words
+    questions: list[Words] = Field(min_length=1)
+
+
+class WrittenSeeds(BaseModel):
+    """An aspect taken apart into sub-dimensions with seed questions, after the reasoning that led to them."""
+
+    reasoning: str
+    sub_dimensions: list[SeedSubDimension] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [sub.name.casefold() for sub in self.sub_dimensions]
+        if len(set(names)) < len(names):
+            raise ValueError(f"every sub-dimension needs a name of its own; got {', '.join(names)}")
+        return self
+
+
+S = TypeVar("S", Verdict, NamedAnswer, BareAnswer)
 
 
 def _must_hold(questions: Sequence[Any], fewest: int) -> None:

@@ -1,22 +1,35 @@
-"""CheckEval's hyperparameters, with the paper's defaults where it states any (sections 3.2 and 3.3, appendix C.2)."""
+"""CheckEval's hyperparameters, and the setting of its paper."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from rubriclab.methods.choose import ChoosingSettings, Weighing
+from rubriclab.methods.method import Presets
 from rubriclab.methods.replies import Number, Whole
 
-# What the paper does where it differs from what is better founded here: it has no labels, keeps no question of defect
-# polarity, leaves all redundancy to the model, and sets no upper bound on the checklist.
-PUBLISHED: Mapping[str, Any] = {
-    "filter": "model",
-    "polarity": "yes",
-    "different_below": 0,
-    "most_questions": 200,
+# Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: 3 to 5 seeds, one or two in each sub-dimension, become
+# lists of 20 to 35 questions, on average 2 other sides and 4 finer questions for each seed. The model alone filters.
+# Answers are yes or no without a reason. No question asks for a defect, and no label is used.
+PRESETS: Presets = {
+    "paper": {
+        "seeds": "checklist",
+        "seeds_per_sub_dimension": 1,
+        "diversified": 2,
+        "elaborated_fewest": 3,
+        "elaborated_most": 10,
+        "filter": "model",
+        "polarity": "yes",
+        "different_below": 0,
+        "most_questions": 35,
+        "selected": 0,
+        "ask": "by sub-dimension",
+        "answers": "yes or no",
+        "weights": "equal",
+        "part_words": 0,
+    }
 }
 
 # Every part is asked about as if it were a text.
@@ -24,6 +37,7 @@ FEWEST_PART_WORDS = 50
 
 Ask = Literal["by sub-dimension", "one by one", "together"]
 Combine = Literal["share", "all", "any"]
+AnswerForm = Literal["with reasons", "yes or no"]
 
 
 class ScoringSettings(BaseModel):
@@ -34,6 +48,9 @@ class ScoringSettings(BaseModel):
     ask: Ask = "by sub-dimension"
     """One call per text and sub-dimension; one per question; or one per text (section 3.3: the paper groups by
     sub-dimension, having found no noticeable difference to single questions)."""
+
+    answers: AnswerForm = "with reasons"
+    """What an answer holds: a reason and then yes, no or n/a; or yes or no alone (paper)."""
 
     weights: Weighing = "equal"
     """What a text's score is: the share of good answers among all questions (paper); the mean of these shares by
@@ -52,6 +69,14 @@ class CheckEvalSettings(ScoringSettings, ChoosingSettings):
     """Everything tunable in CheckEval; hashed into the version it produced."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seeds: Literal["checklist", "prior knowledge"] = "checklist"
+    """Where sub-dimensions and seed questions come from: a checklist that people wrote (paper), or the generator, from
+    the aspect's definition alone (HypoEval's section 3, which has no such checklist)."""
+
+    seeds_per_sub_dimension: Whole = Field(0, ge=0, le=20)
+    """Most seeds of a checklist that are taken of each sub-dimension, the first ones; 0 takes all. The paper's lists
+    have 3 to 5 seeds in 2 to 5 sub-dimensions. With `polarity=yes`, seeds about a fault come last."""
 
     diversified: Whole = Field(3, ge=0, le=20)
     """New questions asked for per sub-dimension, on sides that its seeds leave out; 0 asks for none. The paper's lists

@@ -6,13 +6,13 @@ Its evaluator (DCE) and its converter of reasons into marks (AMC); its improver 
 from rubriclab.methods.dcr.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.dcr.learn import learn
 from rubriclab.methods.dcr.score import score
-from rubriclab.methods.dcr.settings import PUBLISHED, DCRSettings
+from rubriclab.methods.dcr.settings import PRESETS, DCRSettings
 from rubriclab.methods.method import Method
 
 DCR = Method(
     name="dcr",
     settings=DCRSettings,
-    published=PUBLISHED,
+    presets=PRESETS,
     prompts=("dcr/evaluate", "dcr/convert"),
     learn=learn,
     score=score,
@@ -20,7 +20,7 @@ DCR = Method(
     scoring_at_most=scoring_at_most,
     needs_labels=False,
     checklists="comparisons",
-    needs_checklist=True,
+    needs_checklist=lambda _: True,
 )
 
 __all__ = ["DCR", "DCRSettings"]

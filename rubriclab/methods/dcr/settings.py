@@ -1,16 +1,27 @@
-"""DCR's hyperparameters, with the paper's values but for the second call (section 3; appendices C.1, C.3 and E.4)."""
+"""DCR's hyperparameters, and the setting of its paper."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from rubriclab.methods.method import Presets
 from rubriclab.methods.replies import Number, Whole
 
-# The paper has reasons converted by a second call.
-PUBLISHED: Mapping[str, Any] = {"verdict": "converted"}
+# Section 3, appendices C.1 and E.2: reasons sentence by sentence in one call, converted to marks by a second one.
+# (`improve --take every` is the paper's improver.)
+PRESETS: Presets = {
+    "paper": {
+        "level": "sentence",
+        "verdict": "converted",
+        "alpha": 0,
+        "beta": 0,
+        "ask": "together",
+        "most_per_call": 200,
+        "direction": "candidate",
+    }
+}
 
 
 class ScoringSettings(BaseModel):

@@ -3,13 +3,13 @@
 from rubriclab.methods.hypoeval.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.score import score
-from rubriclab.methods.hypoeval.settings import PUBLISHED, HypoEvalSettings
+from rubriclab.methods.hypoeval.settings import PRESETS, HypoEvalSettings
 from rubriclab.methods.method import Method
 
 HYPOEVAL = Method(
     name="hypoeval",
     settings=HypoEvalSettings,
-    published=PUBLISHED,
+    presets=PRESETS,
     prompts=(
         "hypoeval/propose",
         "hypoeval/refine",

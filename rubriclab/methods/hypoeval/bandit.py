@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from rubriclab.data.scale import Scale
@@ -24,17 +24,24 @@ class Arm:
 
     Attributes:
         id: the hypothesis' id; ties in a ranking are broken by it.
-        utilities: one per labelled text that it was rated on, in the order of the visits.
+        visits: labelled texts that it was rated on.
+        total: sum of the utilities of these ratings.
         visited: the step of the latest visit.
     """
 
     id: str
-    utilities: tuple[float, ...] = ()
+    visits: int = 0
+    total: float = 0.0
     visited: int = 0
+
+    @property
+    def accuracy(self) -> float:
+        """The mean utility over the visits, 0 without any."""
+        return self.total / self.visits if self.visits else 0.0
 
     def seen(self, utility: float | None, step: int) -> Arm:
         """Return the arm after a visit at `step`; a failed rating (`None`) teaches nothing."""
-        return self if utility is None else replace(self, utilities=(*self.utilities, utility), visited=step)
+        return self if utility is None else Arm(self.id, self.visits + 1, self.total + utility, step)
 
 
 def utility(rating: float, label: float, scale: Scale) -> float:
@@ -58,14 +65,13 @@ def wrong_needed(top: int, step: int, total: int, share: float) -> float:
 def reward(arm: Arm, step: int, alpha: float, bonus: Literal["fresh", "when_visited"]) -> RewardPoint:
     """Return the arm's reward when `step` labelled texts have been seen.
 
-    A fresh bonus makes arms comparable, whenever they were last visited; `when_visited` is the published code's rule,
-    whose bonuses go stale. An arm without any visit has no utility and the largest bonus.
+    A fresh bonus makes arms comparable, whenever they were last visited; `when_visited` is the published rule, whose
+    bonuses go stale. An arm without any visit has no utility and the largest bonus.
     """
-    visits = len(arm.utilities)
+    visits = arm.visits
     at = step if bonus == "fresh" else arm.visited
     extra = alpha * math.sqrt(math.log(max(at, 1)) / max(visits, 1))
-    mean = sum(arm.utilities) / visits if visits else 0.0
-    return RewardPoint(step=step, visits=visits, utility=rounded(mean) or 0.0, bonus=rounded(extra) or 0.0)
+    return RewardPoint(step=step, visits=visits, utility=rounded(arm.accuracy) or 0.0, bonus=rounded(extra) or 0.0)
 
 
 def ranked(arms: Iterable[Arm], step: int, alpha: float, bonus: Literal["fresh", "when_visited"]) -> list[Arm]:

@@ -8,6 +8,9 @@ from rubriclab.methods.hypoeval.bandit import Arm, ranked, reward
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.rubric import Criterion, Dropped, RewardPoint
 
+# A hypothesis has a reward for each text that it was visited with: as evidence, so many of them show the way.
+MOST_REWARDS = 100
+
 
 class Bank:
     """Hypotheses by id. Ids are given in the order of arrival and never reused."""
@@ -40,6 +43,11 @@ class Bank:
         best = ranked(self._arms.values(), step, self._settings.alpha, self._settings.bonus)[:count]
         return tuple(self._known[arm.id] for arm in best)
 
+    def most_accurate(self) -> tuple[Criterion, ...]:
+        """Return all hypotheses still in by falling mean utility, without bonus; equal ones by id."""
+        arms = sorted(self._arms.values(), key=lambda arm: (-arm.accuracy, arm.id))
+        return tuple(self._known[arm.id] for arm in arms)
+
     def visit(self, name: str, utility: float | None, step: int) -> None:
         """Record the utility of one more rating, and the reward that the hypothesis then has."""
         self._arms[name] = self._arms[name].seen(utility, step)
@@ -50,6 +58,13 @@ class Bank:
         """Take a hypothesis out for `reason`; it keeps its evidence."""
         del self._arms[name]
         self._reasons[name] = reason
+
+    def keep_only(self, pool: Iterable[Criterion]) -> None:
+        """Drop every hypothesis outside of `pool`."""
+        names = {criterion.id for criterion in pool}
+        for criterion in self.alive:
+            if criterion.id not in names:
+                self.drop(criterion.id, "neither among the best nor new when new hypotheses were proposed")
 
     def trim(self, size: int, step: int) -> None:
         """Keep the `size` hypotheses of the highest reward."""
@@ -62,7 +77,7 @@ class Bank:
         """Complete a hypothesis' evidence."""
         criterion = self._known[name]
         update = {
-            "rewards": tuple(self._rewards[name]),
+            "rewards": _thinned(self._rewards[name]),
             "pearson": pearson,
             "judged": judged,
             "missing": missing,
@@ -84,3 +99,11 @@ class Bank:
             for name in self._known
             if name in self._reasons
         )
+
+
+def _thinned(rewards: Sequence[RewardPoint]) -> tuple[RewardPoint, ...]:
+    """Return the rewards, or `MOST_REWARDS` of them at even distances, the first and the last among them."""
+    if len(rewards) <= MOST_REWARDS:
+        return tuple(rewards)
+    step = (len(rewards) - 1) / (MOST_REWARDS - 1)
+    return tuple(rewards[round(place * step)] for place in range(MOST_REWARDS))

@@ -25,7 +25,7 @@ def learning_at_most(lesson: Lesson, settings: HypoEvalSettings) -> tuple[Estima
     examples, assignment, findings = lesson.examples, lesson.assignment, lesson.findings
     n, used = len(examples), findings if settings.sources in ("labels and literature", "literature") else ()
     refills = max(0, n - settings.initial_examples) // settings.wrong_bank if "labels" in settings.sources else 0
-    from_literature = settings.bank_size if settings.sources == "literature" else (settings.bank_size + 1) // 2
+    from_literature = settings.from_literature
     first = {"prior knowledge": settings.selected, "literature": 0}.get(settings.sources, settings.initial_hypotheses)
     hypotheses = first + refills * settings.new_hypotheses + (from_literature if used else 0)
     average = _average(examples, assignment, settings.ask, settings.bank_size)

@@ -29,6 +29,7 @@ from rubriclab.methods.hypoeval.ratings import RatingTable
 from rubriclab.methods.hypoeval.redundancy import redundant
 from rubriclab.methods.hypoeval.selection import hopeless, predictions, reselected, select
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.hypoeval.union import final_bank
 from rubriclab.methods.method import Learned, Lesson, Progress, silent
 from rubriclab.methods.tracking import correlations
 from rubriclab.rubric import Criterion, Part, rounded
@@ -195,7 +196,7 @@ class _Study:
             if self._is_hard(example, top, step):
                 wrong.append(example)
             if len(wrong) >= settings.wrong_bank:
-                await self._propose_from_wrong(tuple(wrong), step)
+                await self._propose_from_wrong(tuple(wrong), top, step)
                 wrong = []
             self.say(f"{step} of {total} labelled texts seen, {len(self.bank.alive)} hypotheses", 0.5 * step / total)
 
@@ -205,7 +206,7 @@ class _Study:
             self.failures.append(failure)
         await self._visit(self.bank.add(proposed), visit, len(visit))
 
-    async def _propose_from_wrong(self, wrong: tuple[Example, ...], step: int) -> None:
+    async def _propose_from_wrong(self, wrong: tuple[Example, ...], top: Sequence[Criterion], step: int) -> None:
         settings = self.settings
         new, failure = await propose(settings.new_hypotheses, Material(wrong), self.assignment, self.generator)
         if failure:
@@ -213,7 +214,10 @@ class _Study:
             return
         turns = (Material(wrong), Material(findings=self.findings))
         new = await self._refined(new, turns if settings.refine_first == "labels" else turns[::-1])
-        await self._visit(self.bank.add(new), wrong, step)
+        added = self.bank.add(new)
+        await self._visit(added, wrong, step)
+        if settings.pool == "top and new":
+            self.bank.keep_only((*top, *added))
         self.bank.trim(settings.bank_size, step)
 
     async def _refined(self, new: tuple[Criterion, ...], materials: Sequence[Material]) -> tuple[Criterion, ...]:
@@ -228,10 +232,7 @@ class _Study:
         return new
 
     async def _add_from_literature(self) -> None:
-        count = self.settings.bank_size
-        if self.settings.sources != "literature":
-            count = (count + 1) // 2
-        await self._propose(count, Material(findings=self.findings))
+        await self._propose(self.settings.from_literature, Material(findings=self.findings))
 
     async def _visit(self, criteria: Sequence[Criterion], examples: Sequence[Example], step: int) -> None:
         await self.ratings.fill(criteria, examples)
@@ -251,20 +252,17 @@ class _Study:
         return criterion.evidence.origin == "literature"
 
     def _by_preference(self, criteria: Sequence[Criterion]) -> list[Criterion]:
-        """Return bandit hypotheses by reward, then those from literature in the generator's order."""
-        rank = {c.id: place for place, c in enumerate(self.bank.top(len(criteria), len(self.order)))}
+        """Return bandit hypotheses by reward or accuracy, then those from literature in the generator's order."""
+        by_accuracy = self.settings.union == "accuracy"
+        ranked = self.bank.most_accurate() if by_accuracy else self.bank.top(len(criteria), len(self.order))
+        rank = {c.id: place for place, c in enumerate(ranked)}
         return sorted(criteria, key=lambda c: (0, rank[c.id]) if not self._is_literature(c) else (1, 0))
 
     def _cut_union(self) -> None:
         size, preferred = self.settings.bank_size, self._by_preference(self.bank.alive)
-        if self.settings.union == "random":
-            self.random.shuffle(preferred)
         literature = [c for c in preferred if self._is_literature(c)]
-        others = [c for c in preferred if not self._is_literature(c)]
-        half = size // 2 if others else size
-        kept_literature = literature[: half if self.settings.union == "random" else max(half, size - len(others))]
-        room = half if self.settings.union == "random" and literature else size - len(kept_literature)
-        kept = {c.id for c in (*kept_literature, *others[:room])}
+        learned = [c for c in preferred if not self._is_literature(c)]
+        kept = {c.id for c in final_bank(learned, literature, size, self.settings.union, self.random)}
         for criterion in preferred:
             if criterion.id not in kept:
                 self.bank.drop(criterion.id, f"no place in the final bank of {size}")
@@ -278,8 +276,11 @@ class _Study:
             self.bank.drop(names[column], f"tracked the labels too little when {rated} texts were rated by the bank")
 
     def _annotate(self, ids: Sequence[str]) -> None:
-        names = self.bank.every_id()
-        r = correlations(self.ratings.matrix(names, ids), np.array([self.labels[name] for name in ids]))
-        for name, value in zip(names, r, strict=True):
-            judged, missing = self.ratings.counts(name, ids)
-            self.bank.annotate(name, rounded(float(value)), judged, missing)
+        place = {name: number for number, name in enumerate(ids)}
+        for criterion in self.bank.every_id():
+            # Only what is held: most hypotheses left early, and have ratings of few texts.
+            held = self.ratings.of(criterion)
+            rated = [name for name in sorted(held, key=lambda name: place[name]) if held[name].score is not None]
+            scores = np.array([[held[name].score] for name in rated], dtype=float).reshape(len(rated), 1)
+            r = correlations(scores, np.array([self.labels[name] for name in rated], dtype=float))
+            self.bank.annotate(criterion, rounded(float(r[0])), len(rated), len(held) - len(rated))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
@@ -28,17 +28,18 @@ class RatingTable:
         self._judge = judge
         # One overall rating cannot tell hypotheses apart, so learning asks for each one even where scoring will not.
         self._ask_how: Ask = "separately" if ask_how == "concatenated" else ask_how
-        self._held: dict[tuple[str, str], Rated] = {}
+        # By criterion, then by example.
+        self._held: dict[str, dict[str, Rated]] = {}
 
     async def fill(self, criteria: Sequence[Criterion], examples: Sequence[Example]) -> None:
         """Ask for the ratings of all `examples` by all `criteria` that are not held yet."""
         await asyncio.gather(*(self._fill_one(example, criteria) for example in examples))
 
     async def _fill_one(self, example: Example, criteria: Sequence[Criterion]) -> None:
-        new = [criterion for criterion in criteria if (criterion.id, example.id) not in self._held]
+        new = [criterion for criterion in criteria if example.id not in self._held.get(criterion.id, {})]
         if new:
             for rated in await rate(example, new, self._assignment, self._judge, self._ask_how):
-                self._held[rated.criterion, example.id] = rated
+                self._held.setdefault(rated.criterion, {})[example.id] = rated
 
     def get(self, criterion: str, example: str) -> Rated:
         """Return a rating held, which has no score where it failed.
@@ -46,7 +47,7 @@ class RatingTable:
         Raises:
             KeyError: if it was never asked for.
         """
-        return self._held[criterion, example]
+        return self._held[criterion][example]
 
     def rows(self, criteria: Sequence[str], examples: Sequence[str]) -> tuple[tuple[Rated, ...], ...]:
         """Return a row for each example with a rating for each criterion; those never asked for have no score."""
@@ -56,11 +57,9 @@ class RatingTable:
         """Return scores, shape (examples, criteria); NaN where missing or not asked."""
         return scores_of(self.rows(criteria, examples), len(criteria))
 
-    def counts(self, criterion: str, examples: Sequence[str]) -> tuple[int, int]:
-        """Return how many ratings of `criterion` are held with a score, and how many failed."""
-        found = [self._held[criterion, example] for example in examples if (criterion, example) in self._held]
-        failed = sum(rated.score is None for rated in found)
-        return len(found) - failed, failed
+    def of(self, criterion: str) -> Mapping[str, Rated]:
+        """Return the ratings of `criterion` that are held, by example."""
+        return self._held.get(criterion, {})
 
     def _rating(self, criterion: str, example: str) -> Rated:
-        return self._held.get((criterion, example)) or Rated(criterion, None, NEVER_ASKED)
+        return self.of(criterion).get(example) or Rated(criterion, None, NEVER_ASKED)

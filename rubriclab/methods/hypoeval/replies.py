@@ -10,6 +10,7 @@ from typing import Self
 
 from pydantic import BaseModel, ValidationInfo, model_validator
 
+from rubriclab.characters import is_blank
 from rubriclab.data.scale import show
 from rubriclab.methods.replies import Number, OnScale
 from rubriclab.rubric import Level
@@ -32,7 +33,7 @@ class Hypothesis(BaseModel):
     @model_validator(mode="after")
     def _worded(self) -> Self:
         texts = [self.trait, self.statement, *(level.description for level in self.levels)]
-        if not all(text.strip() for text in texts):
+        if any(map(is_blank, texts)):
             raise ValueError("trait, statement and every level need words")
         return self
 

@@ -1,23 +1,44 @@
-"""HypoEval's hyperparameters, with the paper's defaults (section 2 and appendix B.1)."""
+"""HypoEval's hyperparameters, and the settings of its paper and of its published code."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-# What the published code does where it differs from the paper's text or from what measured better here.
-PUBLISHED: Mapping[str, Any] = {
+from rubriclab.methods.method import Presets
+
+# Section 2 and appendix B.1; w_hyp, the number of new hypotheses and |H_L| are not stated, and are those of the code.
+PAPER: Mapping[str, Any] = {
+    "initial_examples": 5,
+    "initial_hypotheses": 5,
+    "k": 10,
+    "alpha": 0.5,
+    "theta": 0.5,
+    "wrong_share": 0.8,
+    "wrong_bank": 10,
+    "new_hypotheses": 5,
+    "refine_rounds": 6,
+    "refine_first": "labels",
+    "bank_size": 20,
+    "selected": 5,
+    "positive_only": False,
+    "sources": "labels and literature",
+    "ask": "separately",
     "bonus": "when_visited",
+    "pool": "top and new",
     "redundancy": "every_pair",
+    "literature_share": 1.0,
     "union": "random",
     "drop_hopeless": False,
-    "positive_only": False,
-    "wrong_bank": 5,
-    "refine_first": "literature",
 }
 
+# What the authors' code does otherwise than their text says.
+CODE: Mapping[str, Any] = {"wrong_bank": 5, "refine_first": "literature", "pool": "bank", "union": "accuracy"}
+
+PRESETS: Presets = {"paper": PAPER, "published": {**PAPER, **CODE}}
 
 Ask = Literal["separately", "together", "concatenated"]
 
@@ -84,11 +105,20 @@ class HypoEvalSettings(BaseModel):
     one overall score by all criteria at once."""
 
     bonus: Literal["fresh", "when_visited"] = "fresh"
-    """Whether every reward's bonus is recomputed before ranking, or only a visited hypothesis' (published code)."""
+    """Whether the bonus of every reward is computed anew before ranking, or only that of a hypothesis that was just
+    visited (paper and published code)."""
+
+    pool: Literal["bank", "top and new"] = "bank"
+    """What competes for the places when new hypotheses arrive: the whole bank with them (published code), or only the
+    top k with them (paper), so that every other hypothesis leaves."""
+
+    literature_share: float = Field(0.5, gt=0, le=1)
+    """Hypotheses asked for from literature alone, as a share of the final bank: 1 asks for 20 (published code; the
+    paper draws at most 10 of an unstated number). Where literature is the only source, the whole bank is asked for."""
 
     redundancy: Literal["doubtful_pairs", "every_pair", "off"] = "doubtful_pairs"
-    """Which pairs the judge is asked about: across the whole union where wording leaves doubt, or every pair inside the
-    two banks (published code)."""
+    """Which pairs the judge is asked about: across the whole union where wording leaves doubt, or every pair inside
+    each of the two banks (paper and published code)."""
 
     same_above: float = Field(92, ge=0, le=100)
     """Similarity of wording (0 to 100) from which on two hypotheses are the same without asking."""
@@ -96,10 +126,17 @@ class HypoEvalSettings(BaseModel):
     different_below: float = Field(60, ge=0, le=100)
     """Similarity of wording below which two hypotheses differ without asking."""
 
-    union: Literal["reward", "random"] = "reward"
+    union: Literal["reward", "random", "accuracy"] = "reward"
     """How the final bank is filled from both sides: at most half from literature, in the generator's order, and the
-    rest by reward; or half from each by lot (paper)."""
+    rest by reward; at most half from each, drawn at random (paper); or at most half from labels, those with the highest
+    mean utility, and the rest from literature in the generator's order (published code)."""
 
     drop_hopeless: bool = True
     """Whether the hypotheses that track the labels least leave while the bank is being rated: after a quarter of the
     texts all but three times, after half of them all but one and a half times as many as are selected."""
+
+    @property
+    def from_literature(self) -> int:
+        """How many hypotheses are asked for from literature alone."""
+        share = 1.0 if self.sources == "literature" else self.literature_share
+        return math.ceil(share * self.bank_size)

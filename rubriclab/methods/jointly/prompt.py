@@ -39,16 +39,17 @@ JOINABLE: frozenset[PartName] = frozenset({"hypoeval", "checkeval", *GOES_BY})
 def can_join(part: Part) -> bool:
     """Return whether the criteria of `part` can be asked beside those of others.
 
-    Hypotheses can unless they get one score together; questions, of texts that are judged whole; scores of the whole
-    aspect, where one answer is asked for. What cannot: weighted scores, whose probabilities need a reply of their own;
-    `few_shot`, which shows other texts; `analyze_rate`, which is a long analysis before one score; methods that take
-    texts apart (`seal`, `dcr`); and measures, which need no judge.
+    Hypotheses can unless they get one score together; questions, of texts that are judged whole, with reasons; scores
+    of the whole aspect, where one answer is asked for. What cannot: weighted scores, whose probabilities need a reply
+    of their own; `few_shot`, which shows other texts; `analyze_rate`, which is a long analysis before one score;
+    methods that take texts apart (`seal`, `dcr`); and measures, which need no judge.
     """
     match part.method:
         case "hypoeval":
             return RatingSettings.model_validate(part.settings).ask != "concatenated"
         case "checkeval":
-            return AnsweringSettings.model_validate(part.settings).part_words == 0
+            answering = AnsweringSettings.model_validate(part.settings)
+            return answering.part_words == 0 and answering.answers != "yes or no"
         case _:
             return part.method in GOES_BY and OverallSettings.model_validate(part.settings).scoring == "once"
 

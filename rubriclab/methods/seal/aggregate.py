@@ -18,14 +18,16 @@ from rubriclab.stats.correlation import FloatArray
 
 
 def normalised(weights: Sequence[float]) -> FloatArray:
-    """Return positive weights in shares that sum to 1 (equation 5), shape (questions,).
+    """Return weights in shares that sum to 1, shape (questions,).
+
+    Equation 5 wants every weight above zero; the prompts of the paper's appendix D allow zero, and so does this.
 
     Raises:
-        ValueError: if there is none, or if one is not a number above zero.
+        ValueError: if one is not a number of zero or more, or none is above zero.
     """
     raw = np.asarray(weights, dtype=float)
-    if not raw.size or not (np.isfinite(raw) & (raw > 0)).all():
-        raise ValueError(f"weights are numbers above zero, at least one of them; got {list(weights)}")
+    if not ((np.isfinite(raw) & (raw >= 0)).all() and raw.any()):
+        raise ValueError(f"weights are numbers of zero or more, at least one of them above zero; got {list(weights)}")
     # By the largest first: the sum of large numbers may be none.
     relative = raw / raw.max()
     shares: FloatArray = relative / relative.sum()

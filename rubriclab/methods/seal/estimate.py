@@ -15,7 +15,8 @@ from rubriclab.methods.seal.inquiry import Examination, Inquiry, numbered, verdi
 from rubriclab.methods.seal.learn import pack_questions
 from rubriclab.methods.seal.propose import propose_prompt, proposed_question, shown
 from rubriclab.methods.seal.settings import UNPACKED, ScoringSettings, SealSettings, units_of
-from rubriclab.methods.seal.units import Taken, Unit, cut, whole
+from rubriclab.methods.seal.split import split_prompt
+from rubriclab.methods.seal.units import Taken, Unit, cut, split_by_judge, whole
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Evidence, Part
 from rubriclab.sentences import split_sentences
@@ -60,7 +61,9 @@ def _text(example: Example, exam: Examination) -> Estimate:
         return Estimate()
     inquiry = Inquiry(exam, text, "whole", (), texts, {}, frozenset(), exam.lacking(texts))
     if kind != "fact" or not settings.decompose:
-        return _verdicts(inquiry, cut(text, kind, settings))
+        # As many sentences as by rule, whoever splits the text.
+        splitting = [split_prompt(text, exam.assignment.words)] if split_by_judge(kind, settings) else []
+        return _total(splitting) + _verdicts(inquiry, cut(text, kind, settings))
     words, most = exam.assignment.words, settings.most_facts
     counts = {name: most * len(split_sentences(material)) for name, material in texts.items()}
     facts = {name: numbered(name, [FACT] * count) for name, count in counts.items()}

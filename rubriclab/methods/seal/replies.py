@@ -110,7 +110,7 @@ class NamedWeight(BaseModel):
     """What a question counts for in one text."""
 
     question: Annotated[str, BeforeValidator(_as_question)]
-    weight: Annotated[Number, Field(gt=0, allow_inf_nan=False)]
+    weight: Annotated[Number, Field(ge=0, allow_inf_nan=False)]
 
 
 E = TypeVar("E", bound=Entry)
@@ -159,6 +159,8 @@ class Weights(BaseModel):
         expected, got = asked_questions(_asked(info)), [each.question for each in self.weights]
         if sorted(got) != sorted(expected):
             raise ValueError(f"one weight each needed for {', '.join(expected)}; got {', '.join(got) or 'none'}")
+        if not any(each.weight for each in self.weights):
+            raise ValueError("at least one weight must be above 0")
         return self
 
 

@@ -40,14 +40,15 @@ async def score(
 def scored(found: Judged, questions: Sequence[Criterion], scale: Scale) -> tuple[float | None, tuple[Rated, ...]]:
     """Return what the verdicts on these questions come to: the text's score on `scale`, and each question's rating."""
     weights = [(found.weights or {}).get(question.id, question.weight) for question in questions]
-    share = dimension_score(values(found, questions), weights) if found.units and not found.fault else None
+    fault = found.fault or (None if any(weights) else "the judge gives none of these questions any weight")
+    share = dimension_score(values(found, questions), weights) if found.units and not fault else None
     ratings = rated(found, questions)
-    if not found.fault and (found.weights or len(set(weights)) > 1):
+    if not fault and (found.weights or len(set(weights)) > 1):
         shares = normalised(weights).tolist()
         ratings = tuple(replace(each, weight=round(w, DIGITS)) for each, w in zip(ratings, shares, strict=True))
     if share is not None:
         return on_scale(share, scale), ratings
-    return None, _unscored(ratings, found.fault)
+    return None, _unscored(ratings, fault)
 
 
 def rated(found: Judged, questions: Sequence[Criterion]) -> tuple[Rated, ...]:

@@ -1,19 +1,35 @@
-"""SEAL's hyperparameters, with the paper's defaults where it states any (section 4.2, appendix B.3 and D)."""
+"""SEAL's hyperparameters, and the setting of its paper."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.methods.choose import ChoosingSettings, Weighing
+from rubriclab.methods.method import Presets
 from rubriclab.methods.replies import Number, Whole
 from rubriclab.units import UnitKind, Units
 
-# What the paper does where it differs from what is better founded here: its sub-dimensions are written by hand, it has
-# no labels to choose among them, and it asks for any number of verdicts at once.
-PUBLISHED: Mapping[str, Any] = {"proposed": 0, "filter": "off", "most_per_call": 200}
+# Sections 3.3 to 3.5 and 4, table 19 and appendix D: sub-dimensions written by hand, no labels, the model splits texts
+# into sentences, one call holds all verdicts. (The paper's prompts ask for no reasons; here every verdict has one.)
+PRESETS: Presets = {
+    "paper": {
+        "units": "as packed",
+        "sentences": "judge",
+        "proposed": 0,
+        "filter": "off",
+        "selected": 0,
+        "ask": "together",
+        "most_per_call": 200,
+        "whole_below_sentences": 3,
+        "whole_below_facts": 6,
+        "whole": "rated",
+        "decompose": True,
+        "verify": True,
+        "weights": "as packed",
+    }
+}
 
 Ask = Literal["together", "by sub-dimension", "one by one"]
 
@@ -42,6 +58,10 @@ class ScoringSettings(BaseModel):
 
     whole: Literal["rated", "verified"] = "rated"
     """How a text below these bounds is judged: rated on the scale, question by question, or by yes and no."""
+
+    sentences: Literal["rules", "judge"] = "rules"
+    """Who splits a text into sentences, where units are sentences or pairs of them: rules, at no cost, or the judge in
+    a call of its own (paper). Facts are always taken out by the judge."""
 
     decompose: bool = True
     """Whether texts are taken apart into units; if not, each is verified as one (the paper's ablation w/o SD)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,6 +11,7 @@ from rubriclab.data.aspect import TaskWords
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.seal.facts import Facts, facts_of
 from rubriclab.methods.seal.settings import ScoringSettings
+from rubriclab.methods.seal.split import Sentence, sentences_by_judge
 from rubriclab.sentences import split_sentences
 from rubriclab.units import UnitKind
 
@@ -52,24 +54,46 @@ class Taken:
 async def take_apart(text: str, kind: UnitKind, words: TaskWords, judge: Judge, settings: ScoringSettings) -> Taken:
     """Return the text's units of a kind; the whole text as one where it has too few of them.
 
-    Only facts are asked of the judge. A sentence whose facts could not be had is a unit of its own, and lost.
+    Only facts are asked of the judge, and sentences where the settings say so. A sentence whose facts could not be had
+    is a unit of its own, and lost; so is a text that the judge was to split and did not.
     """
     if kind == "fact" and settings.decompose:
         return fact_units(text, await facts_of(text, "output", words, judge, most=settings.most_facts), settings)
-    return cut(text, kind, settings)
+    if not split_by_judge(kind, settings):
+        return cut(text, kind, settings)
+    sentences = await sentences_by_judge(text, words, judge)
+    if isinstance(sentences, str):
+        return Taken(kind, (Unit("u1", text, lost=sentences),))
+    return _cut(text, kind, sentences, settings)
+
+
+def split_by_judge(kind: UnitKind, settings: ScoringSettings) -> bool:
+    """Return whether the judge splits the text into sentences."""
+    return kind in ("sentence", "sentence pair") and settings.decompose and settings.sentences == "judge"
 
 
 def cut(text: str, kind: UnitKind, settings: ScoringSettings) -> Taken:
     """Return the text's units of a kind that takes no judge, or the whole text."""
     if kind in ("response", "triple"):
         return Taken(kind, (Unit("u1", text),))
-    sentences = split_sentences(text)
-    if not settings.decompose or kind == "fact" or len(sentences) < settings.whole_below_sentences:
+    if not settings.decompose or kind == "fact":
+        return whole(text)
+    sentences = tuple(Sentence(each, (place,)) for place, each in enumerate(split_sentences(text)))
+    return _cut(text, kind, sentences, settings)
+
+
+def _cut(text: str, kind: UnitKind, sentences: Sequence[Sentence], settings: ScoringSettings) -> Taken:
+    """Return sentences, or pairs of them, as units; the whole text, where they are too few."""
+    if len(sentences) < settings.whole_below_sentences:
         return whole(text)
     if kind == "sentence":
-        return Taken(kind, tuple(Unit(f"u{n}", each, (n - 1,)) for n, each in enumerate(sentences, 1)))
+        return Taken(kind, tuple(Unit(f"u{n}", each.text, each.places) for n, each in enumerate(sentences, 1)))
     pairs = enumerate(itertools.pairwise(sentences), 1)
-    return Taken(kind, tuple(Unit(f"u{n}", first, (n - 1, n), second) for n, (first, second) in pairs))
+    return Taken(kind, tuple(Unit(f"u{n}", a.text, _both(a, b), b.text) for n, (a, b) in pairs))
+
+
+def _both(first: Sentence, second: Sentence) -> tuple[int, ...]:
+    return tuple(sorted({*first.places, *second.places}))
 
 
 def fact_units(text: str, facts: Facts, settings: ScoringSettings) -> Taken:

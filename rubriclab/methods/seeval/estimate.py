@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rubriclab.methods.baselines.geval import LONGEST as LONGEST_STEPS
+from rubriclab.methods.baselines.geval import steps_prompt
 from rubriclab.methods.estimate import Estimate, estimate_prompt, longest
 from rubriclab.methods.method import Lesson
 from rubriclab.methods.overall import texts_at_most
@@ -17,19 +19,21 @@ _TOKEN = "word "
 def learning_at_most(lesson: Lesson, settings: SEEvalSettings) -> tuple[Estimate, Estimate]:
     """Return the most that learning asks of the judge, and of the generator."""
     elicited = settings.explanations if lesson.examples else 1
-    judge = estimate_prompt(explain_prompt(0, lesson.assignment, settings)) * elicited
-    judge += texts_at_most(lesson, _explanation(LONGEST), FORM, settings) * elicited
+    steps = _TOKEN * LONGEST_STEPS if settings.elicitation == "open" else ""
+    generator = estimate_prompt(steps_prompt(lesson.assignment, settings)) if steps else Estimate()
+    judge = estimate_prompt(explain_prompt(0, lesson.assignment, settings, steps)) * elicited
+    judge += texts_at_most(lesson, _explanation(LONGEST, steps), FORM, settings) * elicited
     if not (settings.refine and lesson.examples):
-        return judge, Estimate()
+        return judge, generator
     # Each half is scored by the rewriting that has not seen it, and all texts by the last one.
-    judge += texts_at_most(lesson, _explanation(LONGEST_REFINED), FORM, settings) * 2
-    return judge, _rewriting(lesson, settings) * 3
+    judge += texts_at_most(lesson, _explanation(LONGEST_REFINED, steps), FORM, settings) * 2
+    return judge, generator + _rewriting(lesson, settings) * 3
 
 
-def _explanation(tokens: int) -> Criterion:
+def _explanation(tokens: int, steps: str) -> Criterion:
     """Return an explanation as long as it may be."""
     evidence = Evidence(origin="prior knowledge")
-    return Criterion(id="e", kind="score", trait="t", statement=_TOKEN * tokens, evidence=evidence)
+    return Criterion(id="e", kind="score", trait="t", statement=_TOKEN * tokens, evidence=evidence, steps=steps)
 
 
 def _rewriting(lesson: Lesson, settings: SEEvalSettings) -> Estimate:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel
 
+from rubriclab.characters import is_blank
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import JudgeError
@@ -24,7 +25,7 @@ LONGEST_REFINED = 2 * LONGEST
 
 
 def _worded(text: str) -> str:
-    if not text.strip():
+    if is_blank(text):
         raise ValueError("an explanation needs words")
     return text.strip()
 
@@ -54,13 +55,18 @@ class Mistake:
     given: float
 
 
-async def elicit(count: int, assignment: Assignment, judge: Judge, settings: SEEvalSettings) -> tuple[str, ...]:
+async def elicit(
+    count: int, assignment: Assignment, judge: Judge, settings: SEEvalSettings, steps: str = ""
+) -> tuple[str, ...]:
     """Return up to `count` different explanations, the one at temperature 0 first.
+
+    Args:
+        steps: evaluation steps that the task is told with, if any.
 
     Raises:
         JudgeError: if none could be had.
     """
-    prompts = (explain_prompt(number, assignment, settings) for number in range(count))
+    prompts = (explain_prompt(number, assignment, settings, steps) for number in range(count))
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
     found = tuple(dict.fromkeys(answer.value.explanation for answer in answers if answer.value))
     if not found:
@@ -68,11 +74,13 @@ async def elicit(count: int, assignment: Assignment, judge: Judge, settings: SEE
     return found
 
 
-def explain_prompt(number: int, assignment: Assignment, settings: SEEvalSettings) -> Prompt[Explanation]:
+def explain_prompt(
+    number: int, assignment: Assignment, settings: SEEvalSettings, steps: str = ""
+) -> Prompt[Explanation]:
     """Return the prompt for the explanation of that number, counted from 0; scoring tells it again word for word."""
     return Prompt(
         "seeval/explain",
-        asked(assignment, settings).fields(),
+        {**asked(assignment, settings).fields(), "steps": steps},
         Explanation,
         temperature=settings.elicit_temperature if number else 0.0,
         max_tokens=LONGEST,

@@ -1,6 +1,6 @@
 """SEEval's learning: several explanations, the best one rewritten where it errs, chosen by texts not seen before.
 
-The paper elicits one explanation and names refining it as future work (section 6); `preset=published` does just that.
+The paper elicits one explanation and names refining it as future work (section 6); `preset=paper` does just that.
 
 elicit                        -> explanations, none of which has seen a label; each scores all labelled texts
 best by Pearson correlation   -> kept, unless a rewriting is better
@@ -11,6 +11,7 @@ if so                         -> one more rewriting, from the errors of all labe
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
+from rubriclab.methods.baselines.geval import written_steps
 from rubriclab.methods.method import Learned, Lesson, Progress, Rated, left_out, scores_of, silent
 from rubriclab.methods.overall import require_some, score_all, values, with_evidence
 from rubriclab.methods.seeval.explain import Mistake, elicit, refine
@@ -89,6 +91,7 @@ class _Study:
     say: Progress
 
     def __post_init__(self) -> None:
+        self.steps = ""
         self.order = tuple(sorted(self.lesson.examples, key=lambda example: example.id))
         self.ids = tuple(example.id for example in self.order)
         labels = self.lesson.labels
@@ -117,7 +120,10 @@ class _Study:
     async def _elicited(self) -> _Table:
         """Return the explanations with their scores of all texts."""
         count = self.settings.explanations if self.order else 1
-        elicited = await elicit(count, self.lesson.assignment, self.judge, self.settings)
+        assignment, settings = self.lesson.assignment, self.settings
+        if settings.elicitation == "open":
+            self.steps = await written_steps(assignment, settings, self.generator)
+        elicited = await elicit(count, assignment, self.judge, settings, self.steps)
         criteria = tuple(self._criterion(f"e{place}", text) for place, text in enumerate(elicited, 1))
         self.say(f"{len(criteria)} explanations elicited", 0.1)
         rated = [await self._rated(criterion, self.order) for criterion in criteria]
@@ -133,6 +139,7 @@ class _Study:
             trait=self.lesson.assignment.aspect.name,
             statement=explanation,
             evidence=evidence or Evidence(origin="prior knowledge"),
+            steps=self.steps,
         )
 
     async def _rated(self, criterion: Criterion, examples: Sequence[Example]) -> dict[str, Rated]:
@@ -173,12 +180,12 @@ class _Study:
         """Return the texts' places in two halves that share no group; `None` if they would be too small."""
         groups = sorted({example.group for example in self.order})
         random.Random(f"halves {self.seed}").shuffle(groups)
-        sizes = {group: sum(example.group == group for example in self.order) for group in groups}
-        first: set[str] = set()
+        sizes = Counter(example.group for example in self.order)
+        first, inside = set[str](), 0
         for group in sorted(groups, key=lambda name: -sizes[name]):
-            inside = sum(sizes[name] for name in first)
             if inside + sizes[group] <= (len(self.order) + 1) // 2:
                 first.add(group)
+                inside += sizes[group]
         halves = [[i for i, e in enumerate(self.order) if (e.group in first) == side] for side in (True, False)]
         return None if min(map(len, halves)) < FEWEST_IN_HALF else (halves[0], halves[1])
 

@@ -1,16 +1,29 @@
-"""SEEval's hyperparameters, with the paper's values where it gives them (sections 2.3 and 3.2)."""
+"""SEEval's hyperparameters, and the setting of its paper (sections 2.3 and 3.2, figure 2)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from rubriclab.methods.method import Presets
 from rubriclab.methods.overall import OverallSettings
 
-# The paper's way: one explanation, elicited at temperature 0, as it comes.
-PUBLISHED: Mapping[str, Any] = {"explanations": 1, "refine": False}
+# One explanation, elicited at temperature 0 from G-Eval's prompt with its steps, as it comes; a form for scores only,
+# filled in once at temperature 0 (with `scoring=weighted`: 20 times at temperature 1, the model having no
+# log-probabilities).
+PRESETS: Presets = {
+    "paper": {
+        "explanations": 1,
+        "elicitation": "open",
+        "refine": False,
+        "scoring": "once",
+        "form": "score only",
+        "samples": 20,
+        "temperature": 1.0,
+        "probabilities": "sampled",
+    }
+}
 
 
 class SEEvalSettings(OverallSettings):
@@ -21,6 +34,11 @@ class SEEvalSettings(OverallSettings):
     explanations: int = Field(3, ge=1, le=20)
     """Explanations elicited: the first at temperature 0 (the paper's only one), the others sampled. The one whose
     scores track the labels best is kept; without labels only the first is elicited."""
+
+    elicitation: Literal["guided", "open"] = "guided"
+    """What is asked for: an explanation that says which simpler questions the quality falls into and what tells low
+    scores from high ones; or, told the task with the evaluation steps that G-Eval's prompt has, what it means, what is
+    new in it and how it relates to what is known (paper)."""
 
     elicit_temperature: float = Field(1.0, gt=0, le=2)
     """Sampling temperature of the explanations after the first."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from rubriclab.characters import plain
 from rubriclab.data.scale import show
 from rubriclab.report import charts, describe, plots, training, verdicts, wording
 from rubriclab.report.grouping import omissions, sub_dimensions
@@ -39,9 +40,10 @@ def provenance_rows(version: Version, judges: Iterable[str]) -> list[tuple[str, 
     made = version.provenance
     rows = [
         ("Scored here by", ", ".join(sorted(set(judges)))),
-        ("Calibrated for", made.judge),
+        ("Calibrated for", wording.asked_at(made.judge, made.judge_address)),
+        ("Origin", describe.version_origin(version) if version.imported else ""),
         ("Carried over", describe.carried_over(made)),
-        ("Generator", made.generator),
+        ("Generator", wording.asked_at(made.generator, made.generator_address)),
         ("Reported as", ", ".join(made.snapshots)),
         (describe.labels_title(made).capitalize(), describe.labels(made)),
         ("Seed", str(made.seed)),
@@ -87,4 +89,4 @@ def _environment() -> Environment:
 
 def _plain(value: Any) -> Any:
     """Return what a template shows; text loses the characters that could turn or cut what stands around it."""
-    return wording.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -21,11 +21,13 @@ def names_view(versions: Sequence[Version]) -> RenderableType:
     """Return one line a version: what it is called and judges, and how well it agreed while learning."""
     if not versions:
         return text("No rubric is stored.")
-    table = columns("rubric", "aspect", "criteria", "Spearman", "tags", numeric=("criteria", "Spearman"))
+    origins = ("origin",) if any(version.imported for version in versions) else ()
+    table = columns("rubric", "aspect", "criteria", "Spearman", "tags", *origins, numeric=("criteria", "Spearman"))
     for version in versions:
         rubric = version.rubric
         cells = (version.ref, rubric.aspect.name, str(len(rubric.criteria)), _spearman(version))
-        table.add_row(*map(text, (*cells, ", ".join(version.tags))))
+        origin = ("imported" if version.imported else "learned here",) if origins else ()
+        table.add_row(*map(text, (*cells, ", ".join(version.tags), *origin)))
     return Group(table, "", text(NOTE, QUIET))
 
 
@@ -34,6 +36,24 @@ def log_view(versions: Sequence[Version]) -> RenderableType:
     if not versions:
         return text("No version is stored.")
     return Group(*(part for version in versions for part in _entry(version)))
+
+
+def trust_view(versions: Sequence[Version], files: Mapping[str, bool]) -> RenderableType:
+    """Return one line an imported version and a confirmed file.
+
+    Args:
+        versions: those imported.
+        files: confirmed configuration files by path, each with whether it still has the content that was confirmed.
+    """
+    if not versions and not files:
+        return text("Nothing in the store was imported, and no configuration file is confirmed.")
+    table = columns("imported or confirmed", "judge", "state")
+    for version in versions:
+        judge = wording.asked_at(version.provenance.judge, version.provenance.judge_address)
+        table.add_row(*map(text, (version.ref, judge, "confirmed" if version.confirmed else "not confirmed")))
+    for name, same in files.items():
+        table.add_row(*map(text, (name, "", "confirmed" if same else "changed or gone: not confirmed")))
+    return table
 
 
 def problems_view(problems: Sequence[Problem]) -> RenderableType:
@@ -46,7 +66,9 @@ def problems_view(problems: Sequence[Problem]) -> RenderableType:
 
 def _entry(version: Version) -> tuple[RenderableType, ...]:
     made, rubric = version.provenance, version.rubric
-    judges = made.judge if made.judge == made.generator else f"{made.judge}, generator {made.generator}"
+    judge = wording.asked_at(made.judge, made.judge_address)
+    generator = wording.asked_at(made.generator, made.generator_address)
+    judges = judge if made.judge == made.generator else f"{judge}, generator {generator}"
     title = text(version.ref, "bold").append("  ").append_text(text(", ".join(version.tags), QUIET))
     title.rstrip()
     rows = [
@@ -55,6 +77,7 @@ def _entry(version: Version) -> tuple[RenderableType, ...]:
         ("judge", judges),
         (describe.labels_title(made), f"{describe.labels(made)}, with seed {made.seed}"),
         ("criteria", f"{describe.contents(rubric.criteria)}; {_agreement(version)}"),
+        *([("origin", describe.version_origin(version))] if version.imported else []),
         ("parent", version.parent or "none"),
         ("digest", wording.short_digest(version.digest)),
     ]

@@ -9,6 +9,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rubriclab.characters import one_line
 from rubriclab.data.scale import show
 from rubriclab.report import describe, matrix, wording
 from rubriclab.report.terminal.parts import QUIET, columns, heading, pairs, text
@@ -85,7 +86,7 @@ def _legend(record: TrainingRecord, places: Sequence[int]) -> Iterator[tuple[str
         candidate = record.candidates[place]
         state = "" if candidate.kept else "; not kept"
         title = text(describe.title(candidate.criterion, TITLE)).append("  ")
-        yield wording.one_line(candidate.criterion.id), title.append_text(text(f"{candidate.method}{state}", QUIET))
+        yield one_line(candidate.criterion.id), title.append_text(text(f"{candidate.method}{state}", QUIET))
 
 
 def _number(value: float | None) -> str:

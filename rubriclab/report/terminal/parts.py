@@ -11,12 +11,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rubriclab.report.wording import lines, one_line
+from rubriclab.characters import one_line
+from rubriclab.report.wording import lines
 
 HEADING = "bold"
 QUIET = "dim"
 INDENT = 2
 DEEPEST = 12
+# Characters of one text that a terminal shows: wrapping takes minutes for millions of them, and nobody reads on.
+LONGEST_SHOWN = 20_000
 
 # A line of a text in paragraphs, which may be an item of a list.
 _LINE = re.compile(r"(?P<indent> *)(?P<mark>(?:[-*•–]|\d{1,3}[.)])(?= ))?(?P<words>.*)", re.DOTALL)
@@ -24,7 +27,15 @@ _LINE = re.compile(r"(?P<indent> *)(?P<mark>(?:[-*•–]|\d{1,3}[.)])(?= ))?(?P
 
 def text(words: str, style: str = "") -> Text:
     """Return words as they stand, on one line that wraps; long words are broken rather than cut off."""
-    return Text(one_line(words), style, overflow="fold")
+    return Text(one_line(cut(words)), style, overflow="fold")
+
+
+def cut(words: str) -> str:
+    """Return the beginning of a text that is too long for a terminal, with how much more there is and where."""
+    more = len(words) - LONGEST_SHOWN
+    if more <= 0:
+        return words
+    return f"{words[:LONGEST_SHOWN]} … ({more:,} more characters; `rubriclab export` writes all of them)"
 
 
 def heading(words: str, beside: str = "") -> Text:
@@ -49,7 +60,7 @@ def pairs(rows: Iterable[tuple[str, RenderableType]]) -> Table:
 
 def prose(words: str) -> Group:
     """Return words with their paragraphs and lines; items of lists hang from their mark."""
-    return Group(*map(_line, lines(words)))
+    return Group(*map(_line, lines(cut(words))))
 
 
 def _line(line: str) -> RenderableType:

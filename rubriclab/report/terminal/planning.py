@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from rubriclab.characters import one_line
 from rubriclab.planning import LabelPlan, Planned
 from rubriclab.report import planning, wording
 from rubriclab.report.terminal.parts import QUIET, columns, heading, text
@@ -28,6 +29,6 @@ def plan_view(plan: LabelPlan, ref: str) -> RenderableType:
 
 
 def _text(planned: Planned) -> Text:
-    begins = wording.excerpt(wording.one_line(planned.example.output), EXCERPT)
+    begins = wording.excerpt(one_line(planned.example.output), EXCERPT)
     lines = (text(planned.example.id, "bold"), text(begins, QUIET), text(planning.why(planned)))
     return Text("\n", overflow="fold").join(lines)

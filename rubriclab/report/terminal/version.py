@@ -47,8 +47,10 @@ def _facts(version: Version) -> Iterator[tuple[str, RenderableType]]:
     made = version.provenance
     yield "task", version.rubric.task
     yield "scale", describe.scales(version.rubric)
-    yield "calibrated for", made.judge
-    yield "generator", made.generator
+    yield "calibrated for", wording.asked_at(made.judge, made.judge_address)
+    yield "generator", wording.asked_at(made.generator, made.generator_address)
+    if version.imported:
+        yield "origin", describe.version_origin(version)
     if made.snapshots:
         yield "reported as", ", ".join(made.snapshots)
     yield describe.labels_title(made), f"{describe.labels(made)}, with seed {made.seed}"

@@ -12,6 +12,7 @@ from rubriclab.studies.designs.concordance import CONCORDANCE
 from rubriclab.studies.designs.crossed import CROSSED
 from rubriclab.studies.designs.decisions import DECISIONS
 from rubriclab.studies.designs.design import Design
+from rubriclab.studies.designs.discrimination import DISCRIMINATION
 from rubriclab.studies.designs.repeats import REPEATS
 from rubriclab.studies.designs.rephrased import REPHRASED
 from rubriclab.studies.designs.rounds import ROUNDS
@@ -19,7 +20,19 @@ from rubriclab.studies.designs.transfer import TRANSFER
 
 DESIGNS: Mapping[str, Design] = {
     design.name: design
-    for design in (AGREEMENT, BANDS, CARRYING, CONCORDANCE, CROSSED, DECISIONS, REPEATS, REPHRASED, ROUNDS, TRANSFER)
+    for design in (
+        AGREEMENT,
+        BANDS,
+        CARRYING,
+        CONCORDANCE,
+        CROSSED,
+        DECISIONS,
+        DISCRIMINATION,
+        REPEATS,
+        REPHRASED,
+        ROUNDS,
+        TRANSFER,
+    )
 }
 
 

@@ -31,7 +31,7 @@ def at_most(bench: Bench, case: Case) -> tuple[Estimate]:
     texts, total = bench.material(case), Estimate()
     for arm in bench.study.arms:
         try:
-            given = course(arm, texts.learned_from, texts.home)
+            given = course(arm, texts.learned_from, texts.home, texts.benchmarks)
         except ChecklistError:
             continue
         total = sum(itertools.chain(learning_at_most(given), [scoring_at_most(given, texts.test)]), total)

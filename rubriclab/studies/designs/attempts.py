@@ -37,7 +37,7 @@ def startable(arm: Arm, texts: Material, told: Assignment | None = None) -> Cour
         told: what it learns to judge, where prompts speak of that otherwise than of the texts' own assignment.
     """
     try:
-        return course(arm, texts.learned_from, told or texts.home)
+        return course(arm, texts.learned_from, told or texts.home, texts.benchmarks)
     except ChecklistError:
         return None
 

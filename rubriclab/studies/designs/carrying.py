@@ -56,10 +56,10 @@ def cases(study: Study, sets: Sets) -> Iterator[Case]:
 async def run(bench: Bench, case: Case) -> Outcome:
     """Return what each action gives on the tested set, and whether the one advised was right."""
     texts, arm = bench.material(case), bench.study.arms[0]
-    at_home = await learn(course(arm, texts.learned_from, texts.home), bench.judge, seed=case.seed)
+    at_home = await learn(course(arm, texts.learned_from, texts.home, texts.benchmarks), bench.judge, seed=case.seed)
 
     async def relearn(examples: Sequence[Example]) -> Trained:
-        return await learn(course(arm, examples, texts.assignment), bench.judge, seed=case.seed)
+        return await learn(course(arm, examples, texts.assignment, texts.benchmarks), bench.judge, seed=case.seed)
 
     home = Home(f"{' '.join(case.home or ())}", at_home.rubric, at_home.provenance, at_home.record)
     there, own = _there(bench, case), texts.assignment
@@ -80,8 +80,8 @@ async def run(bench: Bench, case: Case) -> Outcome:
 def at_most(bench: Bench, case: Case) -> tuple[Estimate]:
     """Return the most that learning at home, every action and checking them asks."""
     texts, arm, there = bench.material(case), bench.study.arms[0], _there(bench, case)
-    at_home = course(arm, texts.learned_from, texts.home)
-    again = course(arm, there[: _options(bench.study).used], texts.assignment)
+    at_home = course(arm, texts.learned_from, texts.home, texts.benchmarks)
+    again = course(arm, there[: _options(bench.study).used], texts.assignment, texts.benchmarks)
     total = sum((*learning_at_most(at_home), *learning_at_most(again)), Estimate())
     # Scored by the rubric, by all criteria that were considered, and by what was reselected and relearned.
     return (total + scoring_at_most(at_home, there) * 4,)

@@ -70,7 +70,7 @@ def at_most(bench: Bench, case: Case) -> tuple[Estimate, ...]:
     learning, scoring = Estimate(), Estimate()
     for arm in bench.study.arms:
         try:
-            given = course(arm, texts.learned_from, texts.home)
+            given = course(arm, texts.learned_from, texts.home, texts.benchmarks)
         except ChecklistError:
             continue
         learning = sum(learning_at_most(given), learning)
@@ -80,7 +80,7 @@ def at_most(bench: Bench, case: Case) -> tuple[Estimate, ...]:
 
 async def _row(bench: Bench, case: Case, texts: Material, arm: Arm, say: Progress) -> Row:
     """Return what the judges make of the test by what the first of them learned."""
-    lesson = await taught(course(arm, texts.learned_from, texts.home), bench.judge, case.seed, say)
+    lesson = await taught(course(arm, texts.learned_from, texts.home, texts.benchmarks), bench.judge, case.seed, say)
     rubric, scored, spent = lesson.trained.rubric, dict[str, Sequence[Score]](), Spent()
     for done, judge in enumerate(bench.judges):
         say(f"{judge.name} scores {len(texts.test)} texts", (1 + done / len(bench.judges)) / 2)

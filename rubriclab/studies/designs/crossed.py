@@ -60,7 +60,7 @@ async def run(bench: Bench, case: Case) -> Outcome:
         learner, scorer = judges[arm.name]
         lesson = _lesson(arm, learner)
         if lesson not in lessons:
-            given = course(arm, texts.learned_from, texts.home)
+            given = course(arm, texts.learned_from, texts.home, texts.benchmarks)
             lessons[lesson] = await taught(given, bench.judges[learner - 1], case.seed, say)
         return await tested(lessons[lesson], texts, bench.judges[scorer - 1], bench.under_way, say)
 

@@ -16,6 +16,7 @@ from rubriclab.studies.cases import Case
 from rubriclab.studies.results import Outcome
 from rubriclab.studies.sets import Sets
 from rubriclab.studies.study import Study
+from rubriclab.validation import first_fault
 
 
 class NoOptions(Frozen):
@@ -61,6 +62,4 @@ def options_of(study: Study, model: type[Any]) -> Any:
     try:
         return model.model_validate(study.options)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, ("options", *first["loc"])))
-        raise SettingsError(f"{study.name}: {place}: {first['msg']}; got {first['input']!r}.") from None
+        raise SettingsError(f"{study.name}: {first_fault(error, 'options')}.") from None

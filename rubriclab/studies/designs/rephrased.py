@@ -105,7 +105,8 @@ async def run(bench: Bench, case: Case) -> Outcome:
     for place, arm in enumerate(study.arms):
         say = telling(bench, case, arm, place)
         try:
-            lesson = await taught(course(arm, texts.learned_from, texts.home), bench.judge, case.seed, say)
+            given = course(arm, texts.learned_from, texts.home, texts.benchmarks)
+            lesson = await taught(given, bench.judge, case.seed, say)
             trials = await _asked(wordings, lesson, texts, bench, say)
         except RubriclabError as error:
             rows.append(Row(arm=arm.name, missing=no_figure(error)))

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -50,10 +51,12 @@ class RoundsOptions(Frozen):
     Attributes:
         rounds: the most rewritings of one text.
         good_from: the share of the scale from which on a text is consistent.
+        take: which rewritings are taken: those that score higher, or every one, as in the paper.
     """
 
     rounds: int = Field(3, ge=1, le=20)
     good_from: float = Field(1.0, gt=0, le=1)
+    take: Literal["better", "every"] = "better"
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +128,7 @@ def rubric_of(arm: Arm, home: Assignment) -> Rubric:
 async def _arm(bench: Bench, arm: Arm, texts: Material, say: Progress) -> list[Row]:
     """Return an arm's rows: as texts came, after each round, and by the second judge."""
     options, rubric, tally = _options(bench.study), rubric_of(arm, texts.home), Tally(bench.judge)
-    settings = ImproveSettings(rounds=options.rounds, good_from=options.good_from)
+    settings = ImproveSettings(rounds=options.rounds, good_from=options.good_from, take=options.take)
     done = list[Improvement]()
     found = improve_stream(rubric, texts.test, tally, arm.name, bench.under_way, settings=settings)
     async with aclosing(found) as improved:

@@ -52,7 +52,7 @@ async def run(bench: Bench, case: Case) -> Outcome:
 
     async def attempt(arm: Arm, say: Progress) -> Trial:
         home = away if arm.name in elsewhere else here
-        lesson = await taught(course(arm, home.learned_from, home.home), bench.judge, case.seed, say)
+        lesson = await taught(course(arm, home.learned_from, home.home, home.benchmarks), bench.judge, case.seed, say)
         return await tested(lesson, here, bench.judge, bench.under_way, say)
 
     return await outcome_of(bench, case, here, attempt)

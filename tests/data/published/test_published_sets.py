@@ -164,3 +164,25 @@ def test_writingprompts_puts_lost_prompts_into_groups_of_their_own(published) ->
     lost = [text for text in texts.values() if text.source == "#NAME?"]
     assert [text.group for text in lost] == ["P001", "P003"]
     assert lost[1].system is None
+
+
+@pytest.mark.parametrize("name", ["qqp", "paws_qqp"])
+def test_a_pair_of_questions_is_a_text_beside_its_reference(published, name):
+    texts = published(name)
+    prefix = name.replace("_", "-")
+    assert texts[f"{prefix}-7"] == Example(
+        id=f"{prefix}-7",
+        output="Who was the first to say no?",
+        group=f"{prefix}-7",
+        reference='Who said "no" first?',
+        scores={"equivalence": 1.0},
+    )
+    assert texts[f"{prefix}-8"].scores == {"equivalence": 0.0}
+
+
+def test_the_first_5000_pairs_of_qqp_are_read(published):
+    """DCR, appendix C.1."""
+    lines = [f"{number}\tq\tr\t{number % 2}" for number in range(5003)]
+    texts = published("qqp", "\n".join(["id\tquestion1\tquestion2\tis_duplicate", *lines]))
+    assert len(texts) == 5000
+    assert list(texts)[-1] == "qqp-4999"

@@ -50,7 +50,17 @@ async def test_questions_are_grouped_as_the_setting_says_with_one_call_each(how:
 
 def test_fields_are_those_that_judges_know():
     first, second = prompts()
-    assert set(first.fields) == {"words", "aspect", "scale", "source", "context", "output", "sub_dimensions", "part"}
+    assert set(first.fields) == {
+        "words",
+        "aspect",
+        "scale",
+        "source",
+        "context",
+        "output",
+        "sub_dimensions",
+        "part",
+        "bare",
+    }
     assert first.fields["part"] is None
     assert second.fields["sub_dimensions"] == [
         {

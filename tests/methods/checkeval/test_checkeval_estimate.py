@@ -12,7 +12,7 @@ from rubriclab.judges import FakeJudge, estimated_tokens
 from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
 from rubriclab.methods.checkeval.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.checkeval.learn import learn
-from rubriclab.methods.checkeval.settings import PUBLISHED
+from rubriclab.methods.checkeval.settings import PRESETS
 from rubriclab.methods.estimate import Estimate
 from rubriclab.methods.method import Lesson
 from rubriclab.prompts import render
@@ -31,7 +31,7 @@ CHOICES: list[dict[str, Any]] = [
     {"elaborated_most": 0},
     {"diversified": 0, "elaborated_most": 0, "most_questions": 2},
     {"elaborated_fewest": 10, "most_questions": 9},
-    dict(PUBLISHED),
+    dict(PRESETS["paper"]),
 ]
 
 

@@ -28,7 +28,7 @@ from rubriclab.judges import FakeJudge
 from rubriclab.learning import train
 from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
 from rubriclab.methods.checkeval.learn import learn
-from rubriclab.methods.checkeval.settings import PUBLISHED
+from rubriclab.methods.checkeval.settings import PRESETS
 from rubriclab.methods.method import Learned, Lesson, chosen_settings, silent
 from rubriclab.methods.questions import about
 from rubriclab.rubric import Criterion
@@ -307,9 +307,7 @@ async def test_learning_from_labels_beats_not_learning_where_questions_mislead()
 # Without labels
 
 
-@pytest.mark.parametrize(
-    "chosen", [{}, {"filter": "model"}, {"filter": "off"}, {"weights": "sub-dimensions"}, PUBLISHED]
-)
+@pytest.mark.parametrize("chosen", [{}, {"filter": "model"}, {"filter": "off"}, {"weights": "sub-dimensions"}])
 async def test_without_labels_the_paper_s_way_works(chosen: dict[str, Any]):
     learned, judge, _ = await run((), **chosen)
     assert judge.asked == []
@@ -346,8 +344,8 @@ async def test_without_seed_questions_there_is_nothing_to_start_from():
         await run(given=None)
 
 
-async def test_the_published_preset_learns():
-    settings = chosen_settings(CheckEvalSettings, PUBLISHED, {"preset": "published", **SMALL})
+async def test_the_paper_s_preset_learns():
+    settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper", "seeds_per_sub_dimension": 0, **SMALL})
     lesson = Lesson(TEXTS, assignment(), checklist=TWO)
     generator = scripted()
     learned = await learn(lesson, settings, judge=scripted(), generator=generator)
@@ -434,4 +432,8 @@ async def test_it_is_trained_without_labels_too():
 
 
 def test_it_needs_seeds_and_no_labels():
-    assert (CHECKEVAL.name, CHECKEVAL.needs_checklist, CHECKEVAL.needs_labels) == ("checkeval", True, False)
+    assert (CHECKEVAL.name, CHECKEVAL.needs_checklist(CheckEvalSettings()), CHECKEVAL.needs_labels) == (
+        "checkeval",
+        True,
+        False,
+    )

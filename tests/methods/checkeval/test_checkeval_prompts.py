@@ -49,6 +49,7 @@ def real() -> dict[str, list[Prompt]]:
         (checklist((1, 2)), {"different_below": 0}),
         (turned(checklist((1,), others={"rhythm": "How it sounds."})), {"part_words": 50, "diversified": 1}),
         (checklist((1, 1)), {"ask": "together", "elaborated_fewest": 2, "elaborated_most": 2}),
+        (checklist((1,)), {"seeds": "prior knowledge", "answers": "yes or no", "filter": "model"}),
     ):
         judge = scripted()
         lesson = Lesson(tuple(texts), assignment(), checklist=given)

@@ -7,7 +7,7 @@ from checkeval_scripts import assignment, of_kind, question, scripted, wording
 
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.checkeval.redundancy import redundant, sameness, similarity
-from rubriclab.methods.checkeval.settings import PUBLISHED, CheckEvalSettings
+from rubriclab.methods.checkeval.settings import PRESETS, CheckEvalSettings
 
 BASE = "Are the names of the people involved spelled as in the source?"
 ALIKE = "Are the names of the places involved spelled as in the source?"
@@ -114,7 +114,7 @@ async def test_a_doubt_without_a_usable_reply_keeps_the_question(said: str):
 
 async def test_the_published_way_leaves_every_pair_but_the_same_words_to_the_model():
     texts = {"q1": BASE, "q2": wording("q2"), "q3": wording("q3"), "q4": BASE}
-    _, generator = await run(texts, different_below=PUBLISHED["different_below"])
+    _, generator = await run(texts, different_below=PRESETS["paper"]["different_below"])
     assert [[each["id"] for each in p.fields["others"]] for p in of_kind(generator, "redundant")] == [
         ["q1"],
         ["q1", "q2"],

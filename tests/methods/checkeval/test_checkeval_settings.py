@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from rubriclab.methods.checkeval.settings import PUBLISHED, CheckEvalSettings, ScoringSettings
+from rubriclab.methods.checkeval.settings import PRESETS, CheckEvalSettings, ScoringSettings
 from rubriclab.methods.method import chosen_settings
 
 PAPER = {
@@ -23,15 +23,15 @@ def test_the_default_is_the_paper_s(name: str, value: Any):
     assert getattr(CheckEvalSettings(), name) == value
 
 
-def test_the_published_preset_filters_by_the_model_alone_and_keeps_no_question_about_a_fault():
-    settings = chosen_settings(CheckEvalSettings, PUBLISHED, {"preset": "published"})
-    assert settings == CheckEvalSettings(**PUBLISHED)
+def test_the_paper_s_preset_filters_by_the_model_alone_and_keeps_no_question_about_a_fault():
+    settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper"})
+    assert settings == CheckEvalSettings(**PRESETS["paper"])
     assert (settings.filter, settings.polarity) == ("model", "yes")
-    assert (settings.different_below, settings.most_questions) == (0, 200)
+    assert (settings.different_below, settings.most_questions) == (0, 35)
 
 
 def test_a_setting_given_beside_the_preset_wins():
-    settings = chosen_settings(CheckEvalSettings, PUBLISHED, {"preset": "published", "most_questions": "20"})
+    settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper", "most_questions": "20"})
     assert (settings.most_questions, settings.filter) == (20, "model")
 
 
@@ -64,7 +64,7 @@ def test_a_setting_given_beside_the_preset_wins():
 )
 def test_what_is_out_of_bounds_or_unknown_is_refused(name: str, value: Any):
     with pytest.raises(ValidationError, match=name):
-        chosen_settings(CheckEvalSettings, PUBLISHED, {name: value})
+        chosen_settings(CheckEvalSettings, PRESETS, {name: value})
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_the_filter_says_who_takes_questions_out(chosen: Any, model: bool, label
 
 def test_only_what_makes_no_sense_without_labels_needs_them():
     assert CheckEvalSettings().needs_labels is None
-    assert chosen_settings(CheckEvalSettings, PUBLISHED, {"preset": "published"}).needs_labels is None
+    assert chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper"}).needs_labels is None
     assert CheckEvalSettings(filter="labels").needs_labels == "filter = 'labels'"
     assert CheckEvalSettings(weights="regression").needs_labels == "weights = 'regression'"
     assert CheckEvalSettings(selected=5).needs_labels == "selected = 5"

@@ -38,7 +38,7 @@ async def run(texts=(), given=None, judge=None, say=None, **chosen):
 
 def test_the_method_stands_in_the_catalogue():
     assert METHODS["dcr"] is DCR
-    assert (DCR.checklists, DCR.needs_checklist, DCR.needs_labels) == ("comparisons", True, False)
+    assert (DCR.checklists, DCR.needs_checklist(None), DCR.needs_labels) == ("comparisons", True, False)
 
 
 async def test_the_criterion_lists_the_checks_and_which_answer_is_good():

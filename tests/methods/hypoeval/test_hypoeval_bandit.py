@@ -21,6 +21,10 @@ def on(scale: Scale, share: float) -> float:
     return min(scale.low + share * scale.width, scale.high)
 
 
+def visited_arm(name: str, utilities, step: int) -> Arm:
+    return Arm(name, len(utilities), sum(utilities), step)
+
+
 def total(arm: Arm, step: int, alpha: float = 0.5, bonus="fresh") -> float:
     point = reward(arm, step, alpha, bonus)
     return point.utility + point.bonus
@@ -56,7 +60,7 @@ def test_utility_is_1_for_a_hit_and_0_from_end_to_end():
 
 def test_reward_of_the_first_hypotheses_is_the_paper_s():
     # |S_init| = 5, errors 0, 1, 1, 2, 4 on a scale of width 4: mean utility 1 - (0 + 1 + 1 + 4 + 16) / 16 / 5.
-    arm = Arm("h01", tuple(utility(1 + error, 1, ONE_TO_FIVE) for error in (0, 1, 1, 2, 4)), visited=5)
+    arm = visited_arm("h01", [utility(1 + error, 1, ONE_TO_FIVE) for error in (0, 1, 1, 2, 4)], 5)
     point = reward(arm, 5, 0.5, "fresh")
     assert (point.step, point.visits) == (5, 5)
     assert point.utility == pytest.approx(1 - 22 / 80)
@@ -65,14 +69,14 @@ def test_reward_of_the_first_hypotheses_is_the_paper_s():
 
 def test_reward_after_an_update_is_the_paper_s():
     # Update t = 12 after |S_init| = 5: the bonus is alpha * sqrt(log(12 + 5) / visits).
-    arm = Arm("h01", (1.0, 0.75, 0.9375), visited=17)
+    arm = visited_arm("h01", (1.0, 0.75, 0.9375), 17)
     point = reward(arm, 17, 2.0, "fresh")
     assert point.utility == pytest.approx((1 + 0.75 + 0.9375) / 3, abs=1e-6)
     assert point.bonus == pytest.approx(2.0 * math.sqrt(math.log(17) / 3), abs=1e-6)
 
 
 def test_an_arm_without_a_visit_has_no_utility_and_the_largest_bonus():
-    fresh, visited = Arm("h02"), Arm("h01", (1.0, 1.0), visited=9)
+    fresh, visited = Arm("h02"), visited_arm("h01", (1.0, 1.0), 9)
     assert reward(fresh, 9, 0.5, "fresh").utility == 0
     assert reward(fresh, 9, 0.5, "fresh").bonus > reward(visited, 9, 0.5, "fresh").bonus
     assert reward(Arm("h03"), 0, 0.5, "fresh").bonus == 0
@@ -80,47 +84,47 @@ def test_an_arm_without_a_visit_has_no_utility_and_the_largest_bonus():
 
 def test_a_bonus_of_few_visits_outweighs_many_by_what_the_published_code_s_reading_found():
     # At t = 30: 5 visits against 20 are worth 0.206, which is 3.3 squared points on 1 to 5.
-    few, many = Arm("h01", (0.5,) * 5, visited=30), Arm("h02", (0.5,) * 20, visited=30)
+    few, many = visited_arm("h01", (0.5,) * 5, 30), visited_arm("h02", (0.5,) * 20, 30)
     gap = reward(few, 30, 0.5, "fresh").bonus - reward(many, 30, 0.5, "fresh").bonus
     assert gap == pytest.approx(0.206, abs=5e-4)
     assert gap * 16 == pytest.approx(3.3, abs=0.01)
 
 
 def test_the_published_bonus_goes_stale_and_the_fresh_one_does_not():
-    early, late = Arm("h02", (0.9,) * 5, visited=5), Arm("h01", (0.9,) * 5, visited=30)
+    early, late = visited_arm("h02", (0.9,) * 5, 5), visited_arm("h01", (0.9,) * 5, 30)
     assert total(early, 30) == total(late, 30)
     stale = total(late, 30, bonus="when_visited") - total(early, 30, bonus="when_visited")
     assert stale == pytest.approx(0.5 * (math.sqrt(math.log(30) / 5) - math.sqrt(math.log(5) / 5)), abs=1e-5)
 
 
 def test_a_stale_bonus_puts_the_worse_but_recent_hypothesis_first():
-    better, recent = Arm("h01", (0.9,) * 5, visited=5), Arm("h02", (0.85,) * 5, visited=30)
+    better, recent = visited_arm("h01", (0.9,) * 5, 5), visited_arm("h02", (0.85,) * 5, 30)
     assert [arm.id for arm in ranked([better, recent], 30, 0.5, "fresh")] == ["h01", "h02"]
     assert [arm.id for arm in ranked([better, recent], 30, 0.5, "when_visited")] == ["h02", "h01"]
 
 
 def test_both_rules_agree_at_the_step_of_the_visit():
-    arm = Arm("h01", (0.3, 0.4), visited=11)
+    arm = visited_arm("h01", (0.3, 0.4), 11)
     assert reward(arm, 11, 0.5, "fresh") == reward(arm, 11, 0.5, "when_visited")
 
 
 def test_without_exploration_the_mean_utility_decides():
-    arms = [Arm("h01", (0.5,) * 20, 30), Arm("h02", (0.6,), 3), Arm("h03", (0.9, 0.1), 30)]
+    arms = [visited_arm("h01", (0.5,) * 20, 30), visited_arm("h02", (0.6,), 3), visited_arm("h03", (0.9, 0.1), 30)]
     assert [arm.id for arm in ranked(arms, 30, 0.0, "fresh")] == ["h02", "h01", "h03"]
 
 
 def test_a_failed_rating_teaches_nothing():
-    arm = Arm("h01", (0.5,), visited=3)
+    arm = visited_arm("h01", (0.5,), 3)
     assert arm.seen(None, 7) is arm
-    assert arm.seen(0.25, 7) == Arm("h01", (0.5, 0.25), visited=7)
+    assert arm.seen(0.25, 7) == visited_arm("h01", (0.5, 0.25), 7)
 
 
 ARMS = st.lists(
     st.builds(
-        Arm,
-        id=st.integers(1, 99).map("h{:02d}".format),
-        utilities=st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), max_size=4).map(tuple),
-        visited=st.integers(0, 30),
+        visited_arm,
+        st.integers(1, 99).map("h{:02d}".format),
+        st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), max_size=4).map(tuple),
+        st.integers(0, 30),
     ),
     max_size=12,
     unique_by=lambda arm: arm.id,

@@ -22,7 +22,7 @@ from rubriclab.digest import digest
 from rubriclab.errors import SettingsError
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.learn import _Study, learn
-from rubriclab.methods.hypoeval.settings import PUBLISHED
+from rubriclab.methods.hypoeval.settings import PRESETS
 from rubriclab.methods.method import chosen_settings
 
 # What is asked, and how much
@@ -53,7 +53,7 @@ async def test_the_published_behaviour_takes_more_calls_than_the_default():
     texts, calls = examples(30), {}
     for preset in ({}, {"preset": "published"}):
         judge, generator = scripted(), scripted()
-        settings = chosen_settings(HypoEvalSettings, PUBLISHED, preset)
+        settings = chosen_settings(HypoEvalSettings, PRESETS, preset)
         await learn(lesson(texts), settings, judge=judge, generator=generator, seed=42)
         calls[preset.get("preset")] = len(judge.asked) + len(generator.asked)
     assert calls[None] < 0.75 * calls["published"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from rubriclab.methods.hypoeval.settings import PUBLISHED, HypoEvalSettings
+from rubriclab.methods.hypoeval.settings import PRESETS, HypoEvalSettings
 from rubriclab.methods.method import chosen_settings
 
 PAPER = {
@@ -27,25 +27,25 @@ def test_the_default_is_the_paper_s(name: str, value: float):
 
 
 def test_nothing_given_means_the_defaults():
-    assert chosen_settings(HypoEvalSettings, PUBLISHED, {}) == HypoEvalSettings()
+    assert chosen_settings(HypoEvalSettings, PRESETS, {}) == HypoEvalSettings()
 
 
 def test_the_published_preset_sets_what_the_published_code_does():
-    settings = chosen_settings(HypoEvalSettings, PUBLISHED, {"preset": "published"})
-    assert settings == HypoEvalSettings(**PUBLISHED)
-    assert (settings.bonus, settings.redundancy, settings.union) == ("when_visited", "every_pair", "random")
+    settings = chosen_settings(HypoEvalSettings, PRESETS, {"preset": "published"})
+    assert settings == HypoEvalSettings(**PRESETS["published"])
+    assert (settings.bonus, settings.redundancy, settings.union) == ("when_visited", "every_pair", "accuracy")
     assert (settings.wrong_bank, settings.drop_hopeless, settings.positive_only) == (5, False, False)
     assert settings.refine_first == "literature"
 
 
 def test_a_setting_given_beside_the_preset_wins():
-    settings = chosen_settings(HypoEvalSettings, PUBLISHED, {"preset": "published", "wrong_bank": 7, "k": 3})
+    settings = chosen_settings(HypoEvalSettings, PRESETS, {"preset": "published", "wrong_bank": 7, "k": 3})
     assert (settings.wrong_bank, settings.k, settings.bonus) == (7, 3, "when_visited")
 
 
 def test_an_unknown_preset_is_named():
-    with pytest.raises(ValueError, match="unknown preset 'paper'"):
-        chosen_settings(HypoEvalSettings, PUBLISHED, {"preset": "paper"})
+    with pytest.raises(ValueError, match="unknown preset 'code'; expected 'paper' or 'published'"):
+        chosen_settings(HypoEvalSettings, PRESETS, {"preset": "code"})
 
 
 @pytest.mark.parametrize(
@@ -66,11 +66,11 @@ def test_an_unknown_preset_is_named():
 )
 def test_what_is_out_of_bounds_or_unknown_is_refused(name: str, value: Any):
     with pytest.raises(ValidationError, match=name):
-        chosen_settings(HypoEvalSettings, PUBLISHED, {name: value})
+        chosen_settings(HypoEvalSettings, PRESETS, {name: value})
 
 
 def test_numbers_written_as_text_are_read():
-    settings = chosen_settings(HypoEvalSettings, PUBLISHED, {"k": "7", "drop_hopeless": "false", "theta": "0.75"})
+    settings = chosen_settings(HypoEvalSettings, PRESETS, {"k": "7", "drop_hopeless": "false", "theta": "0.75"})
     assert (settings.k, settings.drop_hopeless, settings.theta) == (7, False, 0.75)
 
 

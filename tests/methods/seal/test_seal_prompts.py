@@ -49,6 +49,7 @@ def real() -> dict[str, list[Prompt]]:
         (pack("sentence", beside=everything), {"verify": False, "weights": "judge"}),
         (pack("fact", beside=everything), {"decompose": False}),
         (None, {"proposed": 3}),
+        (pack("sentence"), {"sentences": "judge"}),
     ):
         judge = scripted(per_sentence=2 if "most_facts" not in chosen else 1)
         lesson = Lesson(tuple(texts), assignment(), checklist=given)

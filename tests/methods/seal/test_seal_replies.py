@@ -148,7 +148,7 @@ async def test_positive_weights_are_made_to_sum_to_one(weights: Any, share: floa
 @pytest.mark.parametrize(
     "weights",
     [
-        listing(0.5, 0.5, 0),
+        listing(0, 0, 0),
         listing(0.5, 0.6, -0.1),
         listing(0.5, 0.5),
         listing(0.5, 0.2, 0.3, ids=("a1", "a2", "a2")),

@@ -121,4 +121,9 @@ async def test_why_a_text_has_no_score_is_told_with_the_score(output: Any, told:
 
 
 def test_it_is_a_method_of_its_own():
-    assert (SEAL.name, SEAL.checklists, SEAL.needs_checklist, SEAL.needs_labels) == ("seal", "units", False, False)
+    assert (SEAL.name, SEAL.checklists, SEAL.needs_checklist(None), SEAL.needs_labels) == (
+        "seal",
+        "units",
+        False,
+        False,
+    )

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from rubriclab.methods.method import chosen_settings
-from rubriclab.methods.seal.settings import PUBLISHED, ScoringSettings, SealSettings, judge_weighs, units_of
+from rubriclab.methods.seal.settings import PRESETS, ScoringSettings, SealSettings, judge_weighs, units_of
 from rubriclab.units import Units
 
 
@@ -16,9 +16,9 @@ def test_the_defaults_are_the_paper_s_where_it_has_any():
     assert (settings.decompose, settings.verify, settings.weights) == (True, True, "as packed")
 
 
-def test_the_published_preset_proposes_nothing_and_leaves_the_labels_alone():
-    settings = chosen_settings(SealSettings, PUBLISHED, {"preset": "published"})
-    assert settings == SealSettings(proposed=0, filter="off", most_per_call=200)
+def test_the_paper_s_preset_proposes_nothing_and_leaves_the_labels_alone():
+    settings = chosen_settings(SealSettings, PRESETS, {"preset": "paper"})
+    assert settings == SealSettings(proposed=0, filter="off", most_per_call=200, sentences="judge")
     assert settings.needs_labels is None
 
 
@@ -47,7 +47,7 @@ def test_the_published_preset_proposes_nothing_and_leaves_the_labels_alone():
 )
 def test_what_is_out_of_bounds_or_unknown_is_refused(name: str, value: Any):
     with pytest.raises(ValidationError, match=name):
-        chosen_settings(SealSettings, PUBLISHED, {name: value})
+        chosen_settings(SealSettings, PRESETS, {name: value})
 
 
 def test_only_what_makes_no_sense_without_labels_needs_them():

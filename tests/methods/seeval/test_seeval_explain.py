@@ -71,7 +71,7 @@ def test_the_task_is_put_in_the_words_of_its_kind_of_text(task, aspect):
 
 
 def test_no_text_is_shown_before_the_explanation():
-    assert set(explain_prompt(0, assignment(), SETTINGS).fields) == set(assignment().fields())
+    assert set(explain_prompt(0, assignment(), SETTINGS).fields) == {*assignment().fields(), "steps"}
 
 
 def test_the_explanation_speaks_of_the_scores_as_they_will_be_asked_for():

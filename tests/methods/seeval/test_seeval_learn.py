@@ -18,7 +18,7 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.method import chosen_settings
 from rubriclab.methods.seeval import SEEvalSettings
 from rubriclab.methods.seeval.learn import FEWEST_IN_HALF, _correlation
-from rubriclab.methods.seeval.settings import PUBLISHED
+from rubriclab.methods.seeval.settings import PRESETS
 
 TEXTS = graded(20, groups=10)
 LABEL = labels_of(TEXTS)
@@ -72,9 +72,13 @@ async def test_the_first_explanation_is_asked_for_at_temperature_0_and_the_other
 
 async def test_the_published_behaviour_is_one_explanation_at_temperature_0_as_it_comes():
     fake = judge(after=lambda label: label)
-    chosen = chosen_settings(SEEvalSettings, PUBLISHED, {"preset": "published"}).model_dump()
+    chosen = chosen_settings(SEEvalSettings, PRESETS, {"preset": "paper"}).model_dump()
     learned = await learn("seeval", TEXTS, judge=fake, **chosen)
-    assert Counter(prompt.name for prompt in fake.asked) == {"seeval/explain": 1, "seeval/rate": len(TEXTS)}
+    assert Counter(prompt.name for prompt in fake.asked) == {
+        "geval/steps": 1,
+        "seeval/explain": 1,
+        "seeval/rate": len(TEXTS),
+    }
     assert {prompt.temperature for prompt in fake.asked} == {0}
     assert [criterion.statement for criterion in learned.part.criteria] == [FIRST]
     assert learned.part.dropped == ()

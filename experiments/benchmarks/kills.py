@@ -1,0 +1,78 @@
+"""Whether kills at random moments lose, change or repeat anything.
+
+    python experiments/benchmarks/kills.py --kills 200 --output experiments/benchmarks/results/kills.json
+
+Commands that learn, score, evaluate, import, tag and migrate are in turn killed (SIGKILL) at a moment drawn evenly from
+the time that they take, and run again. They ask the tests' server, which answers after 20 ms. Afterwards the outcome
+has to be that of a run that nothing disturbed, no question may have been asked again that was answered more than a
+second before the kill, and every digest in the store has to be right. Exit code 1 if anything is not so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import sys
+import tempfile
+from collections import Counter
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+TESTS = Path(__file__).resolve().parents[2] / "tests"
+sys.path[:0] = [str(TESTS), str(TESTS / "flow")]
+
+
+def measure(kills: int, seed: int) -> list[Any]:
+    """Return what came of each kill."""
+    from killing import OPERATIONS, kill_once, starting_folder, undisturbed
+    from server import RunningServer
+
+    draw = random.Random(seed)
+    with tempfile.TemporaryDirectory() as folder, RunningServer() as server:
+        there = Path(folder)
+        (there / "start").mkdir()
+        start = starting_folder(server, there / "start")
+        # Twice, since the first command of each kind also pays for what its process loads.
+        for round_ in ("warm", "expected"):
+            expected = [undisturbed(server, each, start, there / f"{round_}-{each.name}") for each in OPERATIONS]
+        found = []
+        for number, each in enumerate(islice(cycle(expected), kills)):
+            killed = kill_once(server, each, there / str(number), draw)
+            found.append(killed)
+            print(number + 1, killed.operation, f"{killed.moment:.2f} s", *killed.faults, flush=True)
+        return found
+
+
+def summary(found: list[Any]) -> dict[str, Any]:
+    """Return the figures, by operation."""
+    by_operation: dict[str, Counter[str]] = {}
+    for killed in found:
+        counts = by_operation.setdefault(killed.operation, Counter())
+        counts.update(kills=1, in_time=int(killed.in_time), repeated=killed.repeated, faulty=int(bool(killed.faults)))
+    return {name: dict(counts) for name, counts in by_operation.items()}
+
+
+def main() -> None:
+    """Kill, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", type=Path, help="where the figures go, as JSON")
+    arguments = parser.parse_args()
+    found = measure(arguments.kills, arguments.seed)
+    table = summary(found)
+    print(json.dumps(table, indent=1))
+    if arguments.output:
+        machine = {"python": platform.python_version(), "system": platform.platform(), "processors": os.cpu_count()}
+        result = {"kills": arguments.kills, "seed": arguments.seed, "machine": machine, "operations": table}
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
+        arguments.output.write_text(json.dumps(result, indent=1) + "\n")
+    sys.exit(any(killed.faults for killed in found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""How much a version may hold: the same for what is learned, saved and imported.
+
+The limits are far above what learning makes. They keep a pack that somebody else has written from filling a disk, a
+terminal or a prompt, and its numbers from overflowing when texts are scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rubriclab.data.fields import LONGEST_NAME
+from rubriclab.validation import path_of
+
+# Characters of ids, names of aspects and judges, addresses, tags and whatever is not listed below: LONGEST_NAME.
+# Characters of what a person reads of a criterion: statements, levels, definitions, reasons.
+LONGEST_WORDING = 50_000
+# Characters of a labelled text that is shown to the judge beside the one to score.
+LONGEST_TEXT = 1_000_000
+# Entries of a list: ids of training texts, held-out errors.
+MOST_ENTRIES = 1_000_000
+MOST_CRITERIA = 1_000
+MOST_DROPPED = 10_000
+# Size of a number: scores, weights, spreads, counts, seeds.
+LARGEST_NUMBER = 1e15
+
+_LONGEST: Mapping[str, int] = {
+    "statement": LONGEST_WORDING,
+    "description": LONGEST_WORDING,
+    "definition": LONGEST_WORDING,
+    "reason": LONGEST_WORDING,
+    "dimensions": LONGEST_WORDING,
+    "output": LONGEST_TEXT,
+    "source": LONGEST_TEXT,
+    "context": LONGEST_TEXT,
+}
+_MOST: Mapping[str, int] = {"criteria": MOST_CRITERIA, "dropped": MOST_DROPPED}
+
+
+def first_excess(content: Any, root: str = "") -> str | None:
+    """Return the first place in `content` (JSON types) that is beyond a limit, and what is; `None` if none is.
+
+    A text, list or number is limited by the name of the field that it stands in, or that its list stands in.
+    """
+    return next(_excesses(content, (), "", root), None)
+
+
+def _excesses(value: Any, place: tuple[int | str, ...], field: str, root: str) -> Iterator[str]:
+    if said := _excess(value, field):
+        yield f"{path_of(place, root)}: {said}"
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            # The entries of a mapping by sub-dimension are limited as the mapping is.
+            owner = field if field in _LONGEST else str(name)
+            yield from _excesses(str(name), (*place, name), "", root)
+            yield from _excesses(part, (*place, name), owner, root)
+    elif isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            yield from _excesses(part, (*place, number), field, root)
+
+
+def _excess(value: Any, field: str) -> str | None:
+    if isinstance(value, str):
+        most = _LONGEST.get(field, LONGEST_NAME)
+        return f"expected at most {most:,} characters, got {len(value):,}" if len(value) > most else None
+    if isinstance(value, list | tuple):
+        most = _MOST.get(field, MOST_ENTRIES)
+        return f"expected a list of at most {most:,}, got {len(value):,}" if len(value) > most else None
+    # Not the other way round: NaN is no smaller than anything.
+    if isinstance(value, int | float) and not abs(value) <= LARGEST_NUMBER:
+        return f"expected a number between {-LARGEST_NUMBER:g} and {LARGEST_NUMBER:g}"
+    return None

@@ -1,0 +1,132 @@
+"""`rubriclab trust`: which imported versions and found configuration files may choose judges and addresses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rubriclab.cli.config import Config, load_config
+from rubriclab.cli.options import json_option, option, store_option
+
+if TYPE_CHECKING:
+    from rubriclab.store import Version
+
+
+@click.command()
+@click.argument("what", required=False, metavar="[REF|FILE]")
+@option("--revoke", is_flag=True, help="Withdraw the confirmation instead.")
+@store_option
+@json_option
+@click.pass_context
+def trust(context: click.Context, what: str | None, *, revoke: bool, store: str | None, as_json: bool) -> None:
+    """Confirm that an imported version or a configuration file may choose judges and addresses.
+
+    REF is an imported version: from then on, commands ask the judge that it names, at the address that it names, with
+    your texts and your key. FILE is a rubriclab.toml: its present content is used whenever it is found in the working
+    folder. Without either, everything imported or confirmed is listed.
+    """
+    if what is not None and _is_file(what):
+        _trust_file(Path(what), revoke=revoke, as_json=as_json)
+        return
+    config: Config | None = context.find_root().obj
+    if store is None and config and not config.trusted and "store" in config.guarded:
+        config.refuse("store")
+    if what is None:
+        _list(store, as_json=as_json)
+    else:
+        _trust_version(what, store, revoke=revoke, as_json=as_json)
+
+
+def _is_file(what: str) -> bool:
+    return "@" not in what and (what.endswith(".toml") or "/" in what or "\\" in what)
+
+
+def _trust_file(file: Path, *, revoke: bool, as_json: bool) -> None:
+    from rubriclab.cli import confirmed_files
+    from rubriclab.cli.printing import print_json
+
+    if revoke:
+        there = confirmed_files.revoke(file)
+        said = f"{file} is no longer confirmed" if there else f"{file} was not confirmed"
+    else:
+        config = load_config(file)
+        if config is None:
+            raise ValueError("expected the configuration file that was named, got none")
+        said = f"{file} is confirmed as it is now; it sets {config.said() or 'nothing'}"
+        confirmed_files.confirm(file, config.content)
+    if as_json:
+        print_json({"file": str(file.resolve()), "confirmed": not revoke})
+    else:
+        click.echo(said)
+
+
+def _trust_version(ref: str, store: str | None, *, revoke: bool, as_json: bool) -> None:
+    from rubriclab.cli.printing import print_json
+    from rubriclab.store import open_store
+
+    with open_store(store, create=False) as opened:
+        version = opened.revoke(ref) if revoke else opened.confirm(ref)
+    if as_json:
+        print_json(trust_row(version))
+    elif not version.imported:
+        click.echo(f"{version.ref} was learned in this store: there is nothing to confirm")
+    elif version.confirmed:
+        click.echo(f"{version.ref} is confirmed; {_consequence(version)}")
+    else:
+        click.echo(f"{version.ref} is not confirmed: its judge is asked only if it is named with --judge")
+
+
+def _consequence(version: Version) -> str:
+    """Return what a confirmed version may do."""
+    from rubriclab.characters import one_line
+    from rubriclab.judges.connect import EMBEDDED
+    from rubriclab.judges.recording import PREFIX
+    from rubriclab.report.wording import asked_at
+
+    made = version.provenance
+    judges = dict.fromkeys([(made.judge, made.judge_address), (made.generator, made.generator_address)])
+    asked = [asked_at(*judge) for judge in judges if judge[0] != EMBEDDED]
+    if not asked:
+        return "it asks the offline judge only, which sends nothing"
+    if all(judge.startswith(PREFIX) for judge in asked):
+        return one_line(f"commands read {' and '.join(asked)} unless --judge names another")
+    return one_line(f"commands send texts and your key to {' and '.join(asked)} unless --judge names another")
+
+
+def _list(store: str | None, *, as_json: bool) -> None:
+    from rubriclab.cli.confirmed_files import confirmed_files, digest_of
+    from rubriclab.cli.printing import print_json, print_view
+    from rubriclab.errors import NoStore
+    from rubriclab.report.terminal.lists import trust_view
+    from rubriclab.store import open_store
+
+    try:
+        with open_store(store, create=False) as opened:
+            versions = opened.imported()
+    except NoStore:
+        versions = ()
+    files = {
+        name: Path(name).is_file() and digest_of(Path(name).read_bytes()) == digest
+        for name, digest in confirmed_files().items()
+    }
+    if as_json:
+        rows = [{"file": name, "confirmed": same} for name, same in files.items()]
+        print_json({"versions": [trust_row(version) for version in versions], "files": rows})
+    else:
+        print_view(trust_view(versions, files))
+
+
+def trust_row(version: Version) -> dict[str, Any]:
+    """Return whom a version names and whether it may choose, in the form that scripts rely on."""
+    made = version.provenance
+    return {
+        "rubric": version.ref,
+        "imported": version.imported,
+        "confirmed": version.confirmed,
+        "judge": made.judge,
+        "judge_address": made.judge_address,
+        "generator": made.generator,
+        "generator_address": made.generator_address,
+    }

@@ -1,0 +1,162 @@
+"""Whole files that other people may have written: packs, checklists, findings, studies, configuration.
+
+Each is read up to a limit, and only from a file that ends: a device or a pipe named by mistake would never do so.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rubriclab.characters import one_line
+
+# Larger than any pack that learning writes: a pack of 30 demonstrations of 1,000,000 characters has about 30 MB.
+MOST_BYTES = 64_000_000
+# Objects and lists inside each other; the deepest field of a pack lies 12 levels down.
+DEEPEST = 64
+LONGEST_REASON = 200
+MOST_TOML_BYTES = 1_000_000
+
+
+class Unreadable(ValueError):
+    """A file that cannot be read as what it should hold; the message is the reason, without the file's name."""
+
+
+def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        Unreadable: if it is missing, no regular file, larger than `most` bytes, or cannot be read.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise Unreadable("it is a folder" if path.is_dir() else "it is no regular file")
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise Unreadable(error.strerror or str(error)) from None
+    return _within(content, most)
+
+
+def read_stdin(most: int = MOST_BYTES) -> bytes:
+    """Return what standard input holds.
+
+    Raises:
+        Unreadable: if that is more than `most` bytes.
+    """
+    return _within(sys.stdin.buffer.read(most + 1), most)
+
+
+def text_of(content: bytes) -> str:
+    """Return content as text, without a byte order mark.
+
+    Raises:
+        Unreadable: if it is not UTF-8.
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Unreadable("it is not UTF-8 text") from None
+
+
+def parse_json(text: str) -> Any:
+    """Return the value that `text` holds as strict JSON.
+
+    Raises:
+        Unreadable: if it is no JSON, names a key twice in one object, holds a number that is not finite or a lone
+            surrogate, or nests objects and lists deeper than `DEEPEST`.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_each_key_once, parse_constant=_no_constant, parse_float=_finite)
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as error:
+        raise Unreadable(f"it is not JSON: {one_line(str(error))[:LONGEST_REASON]}") from None
+    _check_parts(value)
+    return value
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return what a TOML file holds.
+
+    Raises:
+        Unreadable: as `read_file`, for more than `MOST_TOML_BYTES`, or if it is not TOML.
+    """
+    return parse_toml(read_file(path, MOST_TOML_BYTES))
+
+
+def parse_toml(content: bytes) -> dict[str, Any]:
+    """Return what the content of a TOML file holds.
+
+    Raises:
+        Unreadable: if it is not TOML.
+    """
+    text = text_of(content)
+    try:
+        value = tomllib.loads(text)
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as error:
+        raise Unreadable(f"it is not valid TOML: {one_line(str(error))[:LONGEST_REASON]}") from None
+    _check_parts(value)
+    return value
+
+
+def _within(content: bytes, most: int) -> bytes:
+    if len(content) > most:
+        raise Unreadable(f"it has more than {most:,} bytes")
+    return content
+
+
+def _check_parts(value: Any) -> None:
+    """Refuse deep nesting and lone surrogates; level by level, since recursion would fail on deep nesting."""
+    level, depth = [value], 0
+    while level:
+        if depth > DEEPEST:
+            raise _too_deep()
+        level = [part for whole in level for part in _parts(whole)]
+        depth += 1
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        _check_unicode(value)
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    return value if isinstance(value, list) else []
+
+
+def _check_unicode(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Unreadable("a text in it holds a lone surrogate, which is half of a character") from None
+
+
+def _too_deep() -> Unreadable:
+    return Unreadable(f"its objects and lists lie more than {DEEPEST} levels inside each other")
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that stands twice: a reviewer may read one value and Python the other."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"the key {twice[:40]!r} is given twice in one object")
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"the number {text[:40]} is too large")
+    return number

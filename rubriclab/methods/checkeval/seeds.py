@@ -1,0 +1,103 @@
+"""The questions that CheckEval starts from: a checklist's seeds, or seeds that the generator writes itself.
+
+CheckEval's authors write sub-dimensions and seeds by hand (section 3.1). Where HypoEval's authors compare with it, they
+have the model write the whole checklist from what it knows (HypoEval, section 3).
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from rubriclab.checklist import Checklist, SeedQuestion, SubDimension
+from rubriclab.data.assignment import Assignment
+from rubriclab.errors import ChecklistError, JudgeError
+from rubriclab.judges.ask import ask
+from rubriclab.judges.judge import Judge
+from rubriclab.methods.checkeval.replies import WrittenSeeds
+from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.method import Lesson
+from rubriclab.prompts import Prompt
+
+# Sub-dimensions asked for, as many as the paper's checklists have, and questions in each.
+FEWEST, MOST = 3, 5
+QUESTIONS_EACH = 2
+
+# In tokens.
+LONGEST = 1500
+
+
+async def starting_questions(lesson: Lesson, settings: CheckEvalSettings, generator: Judge) -> Checklist:
+    """Return the sub-dimensions and seed questions to start from.
+
+    Raises:
+        ChecklistError: if they are to come from a checklist, and there is none.
+        JudgeError: if the generator was to write them and did not.
+    """
+    if settings.seeds == "checklist":
+        return _shortened(lesson, settings)
+    answer = await ask(generator, seeds_prompt(lesson.assignment))
+    if answer.value is None:
+        raise JudgeError(f"No seed questions could be written: {answer.missing}", "Try another --generator.")
+    return _as_checklist(answer.value, lesson.assignment)
+
+
+def seeds_prompt(assignment: Assignment) -> Prompt[WrittenSeeds]:
+    """Return the prompt for sub-dimensions and seed questions from the aspect's definition alone."""
+    fields = {**assignment.fields(), "fewest": FEWEST, "most": MOST, "each": QUESTIONS_EACH}
+    return Prompt("checkeval/seeds", fields, WrittenSeeds, max_tokens=LONGEST)
+
+
+def planned_questions(lesson: Lesson, settings: CheckEvalSettings) -> Checklist:
+    """Return the questions to start from as far as they are known, or as many as the generator may write.
+
+    Raises:
+        ChecklistError: if they are to come from a checklist, and there is none.
+    """
+    if settings.seeds == "checklist":
+        return _shortened(lesson, settings)
+    words = "word " * 25
+    sub = {"definition": words, "questions": [words] * QUESTIONS_EACH}
+    subs = [{"name": f"sub-dimension {number}", **sub} for number in range(MOST)]
+    written = WrittenSeeds.model_validate({"reasoning": "", "sub_dimensions": subs})
+    return _as_checklist(written, lesson.assignment)
+
+
+def _shortened(lesson: Lesson, settings: CheckEvalSettings) -> Checklist:
+    """Return the lesson's checklist with at most so many seeds of each sub-dimension as the settings say."""
+    if lesson.checklist is None:
+        raise ChecklistError("CheckEval starts from seed questions, and there are none.")
+    most = settings.seeds_per_sub_dimension
+    if not most:
+        return lesson.checklist
+    subs = tuple(
+        sub.model_copy(update={"questions": _first(sub.questions, most, settings)})
+        for sub in lesson.checklist.sub_dimensions
+    )
+    return lesson.checklist.model_copy(update={"sub_dimensions": subs})
+
+
+def _first(seeds: tuple[SeedQuestion, ...], most: int, settings: CheckEvalSettings) -> tuple[SeedQuestion, ...]:
+    # Sorting is stable: within both kinds the checklist's order stays.
+    ordered = sorted(seeds, key=lambda seed: settings.polarity == "yes" and seed.better == "no")
+    kept = ordered[:most]
+    return tuple(seed for seed in seeds if seed in kept)
+
+
+def _as_checklist(written: WrittenSeeds, assignment: Assignment) -> Checklist:
+    numbers = count(1)
+    subs = tuple(
+        SubDimension(
+            name=sub.name,
+            definition=sub.definition,
+            questions=tuple(SeedQuestion(id=f"s{next(numbers):02d}", text=text) for text in sub.questions),
+        )
+        for sub in written.sub_dimensions
+    )
+    aspect = assignment.aspect
+    return Checklist(
+        format="rubriclab-checklist/1",
+        task=assignment.words.task,
+        aspect=aspect.name,
+        definition=aspect.definition,
+        sub_dimensions=subs,
+    )

@@ -1,0 +1,59 @@
+"""Parts of texts that are left out together: groups, folds of groups, and bundles where groups are too many."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+import numpy as np
+
+from rubriclab.stats.correlation import FloatArray, IntArray
+
+
+def units(groups: Sequence[str]) -> IntArray:
+    """Return what each text is left out with, numbered from 0: its group, or itself where there is one group only."""
+    numbers: IntArray = np.unique(np.array(groups, dtype=str), return_inverse=True)[1]
+    return numbers if numbers.max(initial=0) > 0 else np.arange(len(numbers))
+
+
+def unit_sums(rows: FloatArray, unit: IntArray) -> FloatArray:
+    """Return the sum of the rows of each unit, shape (units, ...).
+
+    Args:
+        rows: shape (n, ...).
+        unit: of each row, numbered from 0, each of them in use, shape (n,).
+    """
+    sizes = np.bincount(unit)
+    starts = np.cumsum(sizes) - sizes
+    return np.asarray(np.add.reduceat(rows[np.argsort(unit, kind="stable")], starts, axis=0))
+
+
+def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
+    """Return each text's fold, from 0, shape (n,): as many folds as asked for, or as there are groups if fewer.
+
+    Groups are put one by one, the largest first and equals in an order drawn by the seed, into the fold with the fewest
+    texts. Where all texts are of one group each stands for itself, in the order given.
+    """
+    return bundled(units(groups), folds, seed)
+
+
+def bundled(unit: IntArray, most: int, seed: int) -> IntArray:
+    """Return each text's bundle of units, from 0, shape (n,): `most` bundles, or as many as there are units if fewer.
+
+    Bundles are filled as `grouped_folds` says.
+
+    Args:
+        unit: of each text, numbered from 0, shape (n,).
+        most: bundles, at least 1.
+        seed: decides the order of units of one size.
+    """
+    sizes = np.bincount(unit)
+    drawn = np.random.default_rng(seed).permutation(len(sizes))
+    filled = [(0, place) for place in range(min(most, len(sizes)))]
+    bundle = np.zeros(len(sizes), dtype=np.int64)
+    for one in drawn[np.argsort(-sizes[drawn], kind="stable")].tolist():
+        texts, place = filled[0]
+        bundle[one] = place
+        heapq.heapreplace(filled, (texts + int(sizes[one]), place))
+    found: IntArray = bundle[unit]
+    return found

@@ -1,0 +1,131 @@
+"""Leases on questions in flight, so that of several processes on one store only one pays for an answer.
+
+A lease lasts for seconds and is renewed while its question is in flight. So a process that is killed blocks nobody for
+long: its leases expire, and on the same machine they are void as soon as the process is gone. Time is the database's
+own, since the clocks of several machines differ.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+
+from sqlalchemy import BigInteger, BindParameter, bindparam, delete, exists, extract, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from rubriclab.errors import StoreError
+from rubriclab.store.process import is_gone, this_process
+from rubriclab.store.reconnect import HeldConnection
+from rubriclab.store.tables import METADATA, AnswerRow, LeaseRow
+
+# Seconds that a lease lasts, and between two renewals: some may fail before a lease is lost.
+TERM = 15
+RENEWAL = 4.0
+
+_ANSWERS = METADATA.tables[AnswerRow.__tablename__]
+_LEASES = METADATA.tables[LeaseRow.__tablename__]
+_NOW = extract("epoch", func.current_timestamp()).cast(BigInteger)
+_WANTED: BindParameter[str] = bindparam("wanted")
+_HOLDER: BindParameter[str] = bindparam("by")
+_TAKE = (
+    insert(_LEASES)
+    .from_select(
+        ["digest", "holder", "expires"],
+        select(_WANTED, _HOLDER, _NOW + TERM).where(
+            ~exists().where(_ANSWERS.c.digest == _WANTED), ~exists().where(_LEASES.c.digest == _WANTED)
+        ),
+    )
+    .execution_options(preserve_rowcount=True)
+)
+_ANSWERED = exists().where(_ANSWERS.c.digest == _LEASES.c.digest)
+_STATE = select(_LEASES.c.holder, (_LEASES.c.expires < _NOW).label("expired")).where(
+    _LEASES.c.digest == _WANTED, ~_ANSWERED
+)
+_OWN = _LEASES.c.holder == _HOLDER
+_RELEASE = delete(_LEASES).where(_OWN, _LEASES.c.digest == _WANTED)
+_RELEASE_ALL = delete(_LEASES).where(_OWN)
+_RELEASE_ANSWERED = delete(_LEASES).where(_OWN, _ANSWERED)
+_RENEW = update(_LEASES).where(_OWN).values(expires=_NOW + TERM)
+_DROP_EXPIRED = delete(_LEASES).where(_LEASES.c.expires < _NOW)
+
+
+class Leases:
+    """The leases of this process; a thread renews them from the first one on. Safe to use from several threads.
+
+    A lease whose question was answered is not needed any more: it is deleted with the next renewal instead of at once,
+    which would cost each answer a further statement.
+    """
+
+    def __init__(self, connection: HeldConnection) -> None:
+        self._connection = connection
+        self._holder = this_process()
+        self._held: set[str] = set()
+        self._ended = threading.Event()
+        self._renewing: threading.Thread | None = None
+
+    def take(self, digest: str) -> bool:
+        """Return whether this call got the lease on the question: nobody holds it, and there is no answer.
+
+        Raises:
+            StoreError: if the database fails.
+        """
+        if digest in self._held or not (self._insert(digest) or self._take_over(digest)):
+            return False
+        self._held.add(digest)
+        if self._renewing is None:
+            self._renewing = threading.Thread(target=self._renew_regularly, name="rubriclab-leases", daemon=True)
+            self._renewing.start()
+        return True
+
+    def answered(self, digest: str) -> None:
+        """Mark the question as answered; its lease needs no renewal."""
+        self._held.discard(digest)
+
+    def release(self, digest: str) -> None:
+        """Give the lease on a question up that was not answered, so that others may ask it at once."""
+        if digest in self._held:
+            self._held.discard(digest)
+            with suppress(StoreError):
+                self._connection.change(_RELEASE, {"wanted": digest, "by": self._holder}, patience=0)
+
+    def close(self) -> None:
+        """Give up all leases."""
+        if self._renewing is None:
+            return
+        self._ended.set()
+        self._renewing.join()
+        with suppress(StoreError):
+            self._connection.change(_RELEASE_ALL, {"by": self._holder}, patience=0)
+            # Those of processes that were killed on other machines, and never came back.
+            self._connection.change(_DROP_EXPIRED, patience=0)
+
+    def _insert(self, digest: str) -> bool:
+        try:
+            return self._connection.change(_TAKE, {"wanted": digest, "by": self._holder}) == 1
+        except IntegrityError:
+            return False
+
+    def _take_over(self, digest: str) -> bool:
+        """Return whether the lease is ours after all, or is void and was taken from its holder."""
+        found = self._connection.rows(_STATE, {"wanted": digest})
+        if not found:
+            return False
+        holder = found[0].holder
+        if holder == self._holder:
+            # The statement that took it was repeated after the connection had been lost.
+            return True
+        if found[0].expired:
+            self._connection.change(_DROP_EXPIRED)
+        elif is_gone(holder):
+            self._connection.change(_RELEASE_ALL, {"by": holder})
+        else:
+            return False
+        return self._insert(digest)
+
+    def _renew_regularly(self) -> None:
+        while not self._ended.wait(RENEWAL):
+            # What fails now may work the next time; what fails for good, the next answer tells.
+            with suppress(StoreError):
+                self._connection.change(_RELEASE_ANSWERED, {"by": self._holder}, patience=0)
+                if self._held:
+                    self._connection.change(_RENEW, {"by": self._holder}, patience=0)

@@ -1,0 +1,115 @@
+"""What a rubric from elsewhere must be beyond fitting its model, so that its methods can score with it.
+
+Learning makes nothing else; a pack may have been written by hand.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from rubriclab.characters import is_blank
+from rubriclab.data.fields import describe
+from rubriclab.data.scale import Scale
+from rubriclab.errors import ChecklistError
+from rubriclab.methods.names import PartName
+from rubriclab.rubric import Criterion, Part, Provenance, Rubric
+from rubriclab.validation import first_fault
+
+# The kind of criterion that each method scores by, and whether it has just one.
+_KINDS: Mapping[PartName, tuple[str, bool]] = {
+    "hypoeval": ("hypothesis", False),
+    "checkeval": ("question", False),
+    "seal": ("question", False),
+    "dcr": ("score", True),
+    "surface": ("measure", False),
+    "seeval": ("score", True),
+    "direct": ("score", True),
+    "few_shot": ("score", True),
+    "geval": ("score", True),
+    "analyze_rate": ("score", True),
+}
+
+
+def first_unsound(rubric: Rubric, provenance: Provenance) -> str | None:
+    """Return the path of the first fault and what it is; `None` for a rubric that can be scored with."""
+    return next(_faults(rubric, provenance), None)
+
+
+def _faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
+    ids = Counter(criterion.id for criterion in rubric.criteria)
+    if twice := [name for name, count in ids.items() if count > 1]:
+        yield f"rubric: two criteria have the id {describe(twice[0])}; expected each id once"
+    if rubric.combination is None and any(part.method == "surface" for part in rubric.parts):
+        yield "rubric: surface measures have no score of their own; expected a combination that weighs them"
+    for number, part in enumerate(rubric.parts):
+        path = f"rubric.parts[{number}]"
+        yield from _settings_faults(part.method, part.settings, f"{path}.settings")
+        yield from _part_faults(part, rubric.scale, path)
+    for name, values in provenance.settings.items():
+        yield from _settings_faults(name, values, f"provenance.settings.{name}")
+
+
+def _settings_faults(method: str, values: Mapping[str, Any], path: str) -> Iterator[str]:
+    model = _settings_model(method)
+    if model is None:
+        yield f"provenance.settings: unknown name {describe(method)}, expected a method or 'joint'"
+        return
+    try:
+        model.model_validate(dict(values))
+    except ValidationError as error:
+        yield first_fault(error, path)
+
+
+def _settings_model(method: str) -> type[BaseModel] | None:
+    from rubriclab.learning.settings import JointSettings
+    from rubriclab.methods.catalogue import METHODS
+
+    models: dict[str, type[BaseModel]] = {name: each.settings for name, each in METHODS.items()}
+    return (models | {"joint": JointSettings}).get(method)
+
+
+def _part_faults(part: Part, scale: Scale, path: str) -> Iterator[str]:
+    kind, single = _KINDS[part.method]
+    if single and len(part.criteria) > 1:
+        yield f"{path}.criteria: {part.method} scores by one criterion, got {len(part.criteria)}"
+    if part.method == "dcr":
+        yield from _comparison_faults(part, f"{path}.units")
+    for number, criterion in enumerate(part.criteria):
+        place = f"{path}.criteria[{number}]"
+        if criterion.kind != kind:
+            yield f"{place}.kind: {part.method} scores by the kind {kind!r}, got {criterion.kind!r}"
+        yield from _criterion_faults(criterion, scale, place)
+        if part.method == "surface" and criterion.id not in _measures():
+            yield f"{place}.id: expected a measure that rubriclab knows, got {describe(criterion.id)}"
+
+
+def _comparison_faults(part: Part, path: str) -> Iterator[str]:
+    from rubriclab.methods.dcr.checks import compared
+
+    try:
+        compared(part.units)
+    except ChecklistError as error:
+        yield f"{path}: {error.message}"
+
+
+def _criterion_faults(criterion: Criterion, scale: Scale, path: str) -> Iterator[str]:
+    for name in ("id", "trait", "statement"):
+        if is_blank(getattr(criterion, name)):
+            yield f"{path}.{name}: expected a text, got {describe(getattr(criterion, name))}"
+    scores = [level.score for level in criterion.levels]
+    for number, score in enumerate(scores):
+        if not scale.contains(score):
+            yield f"{path}.levels[{number}].score: expected a score on the scale, {scale.describe()}; got {score:g}"
+    if any(later <= score for score, later in pairwise(scores)):
+        yield f"{path}.levels: expected scores in ascending order, each once"
+
+
+def _measures() -> frozenset[str]:
+    from rubriclab.measures import CATALOGUE
+
+    return frozenset(entry.name for entry in CATALOGUE)

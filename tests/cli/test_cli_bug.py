@@ -1,0 +1,56 @@
+"""A bug of rubriclab's own: its exit code, and what is said of it."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+from rubriclab.cli.main import run
+from rubriclab.cli.versions import list_names
+
+
+def broken(**_options: object) -> None:
+    raise ZeroDivisionError("\x1b[31m never\nto be seen")
+
+
+@pytest.fixture(autouse=True)
+def _broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(list_names, "callback", broken)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_bug_exits_with_70_and_one_line_that_names_the_file_of_its_traceback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["list"]) == 70
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "has a bug: ZeroDivisionError: \\x1b[31m never to be seen. Please report it" in said
+    found = re.search(r"the traceback is in (\S+\.txt)\.", said)
+    assert found
+    file = Path(found[1])
+    assert "in broken" in file.read_text("utf-8")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_the_traceback_of_a_bug_is_shown_where_that_is_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RUBRICLAB_TRACEBACK", "1")
+    assert run(["list"]) == 70
+    said = capsys.readouterr().err
+    assert "Traceback" in said
+    assert "the traceback is above" in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_bug_is_told_where_no_file_can_be_written(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    assert run(["list"]) == 70
+    assert "the traceback could not be written, RUBRICLAB_TRACEBACK=1 shows it." in capsys.readouterr().err

@@ -1,0 +1,57 @@
+"""A store that may only be read: commands that read it work, others say what they lack before anything is paid for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from commands import HELDOUT, LABELLED, Commands
+from privileges import give_up
+
+
+@pytest.fixture
+def shared(learned: Commands, tmp_path: Path) -> Iterator[Commands]:
+    """The command line as somebody who may read the store and its folder, and write neither."""
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    shutil.copy(learned.folder / "store.db", folder)
+    (folder / "store.db").chmod(0o400)
+    folder.chmod(0o500)
+    yield Commands(tmp_path, before=give_up, RUBRICLAB_STORE="shared/store.db")
+    folder.chmod(0o700)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("list",),
+        ("log", "news"),
+        ("show", "news"),
+        ("diff", "news@1", "news@2"),
+        ("export", "news"),
+        ("verify",),
+        ("report", "news"),
+        ("score", HELDOUT, "--rubric", "news"),
+        ("evaluate", HELDOUT, "--rubric", "news", "--json"),
+    ],
+)
+def test_reading_commands_work_and_leave_nothing_behind(shared: Commands, command: tuple[object, ...]) -> None:
+    done = shared(*command)
+    assert done.code == 0, done.err
+    assert done.out
+    assert os.listdir(shared.folder / "shared") == ["store.db"]
+
+
+def test_commands_that_write_say_that_the_store_may_only_be_read(shared: Commands) -> None:
+    task = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5", "--name", "news")
+    for command in (
+        ("tag", "news@1", "best"),
+        ("verify", "--repair"),
+        ("learn", LABELLED, *task, "--method", "hypoeval"),
+    ):
+        done = shared(*command)
+        assert (done.code, done.out) == (2, "")
+        assert done.error.startswith("The store shared/store.db may only be read")

@@ -1,0 +1,275 @@
+"""`rubriclab trust`: neither a pack nor a file found in a folder chooses who gets texts and keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import HELDOUT, LABELLED, Commands
+from server import RunningServer
+
+from rubriclab.cli.config import GUARDED, JUDGES, options_of
+from rubriclab.cli.main import every_command
+from rubriclab.rubric import Provenance
+
+KEY = "sk-the-users-own-key-0123456789"
+THEIRS = "openai/theirs"
+TEXT = b'{"id": "x", "output": "The council met. It decided nothing.", "source": "The council met on Monday."}\n'
+FILE = "rubriclab.toml"
+
+
+def signed(pack: str, **provenance: object) -> str:
+    """Return a pack whose provenance says something else, with a digest that fits, as an attacker would write it."""
+    whole = json.loads(pack)
+    made = Provenance.model_validate({**whole["provenance"], **provenance})
+    whole["provenance"], whole["provenance_digest"] = made.model_dump(mode="json"), made.digest
+    return json.dumps(whole)
+
+
+@pytest.fixture
+def theirs(rubriclab: Commands, pack: str, server: RunningServer) -> Commands:
+    """The command line of a user with a key, and a store with theirs@1, imported and naming a judge at a server."""
+    commands = Commands(rubriclab.folder, **{**rubriclab.environment, "OPENAI_API_KEY": KEY})
+    hostile = signed(pack, judge=THEIRS, generator=THEIRS, judge_address=server.url, generator_address=server.url)
+    done = commands("import", "-", "--as", "theirs", stdin=hostile.encode())
+    assert done.code == 0, done.err
+    (commands.folder / "few.jsonl").write_text("".join(HELDOUT.read_text("utf-8").splitlines(keepends=True)[:24]))
+    return commands
+
+
+def test_import_says_whom_the_pack_names_and_when_that_one_is_asked(
+    theirs: Commands, pack: str, server: RunningServer
+) -> None:
+    hostile = signed(pack, judge=THEIRS, judge_address=server.url).encode()
+    named = f"names the judge {THEIRS} at {server.url}; it is asked only if you name it with --judge, or after: "
+    assert theirs("import", "-", "--as", "other", stdin=hostile).err == f"other@1 {named}rubriclab trust other@1\n"
+    row = theirs("import", "-", "--as", "third", "--json", stdin=hostile).json
+    assert (row["judge"], row["judge_address"], row["imported"], row["confirmed"]) == (THEIRS, server.url, True, False)
+
+
+ASKING = [
+    ("score", "few.jsonl", "--rubric", "theirs"),
+    ("score", "few.jsonl", "--rubric", "theirs", "--dry-run"),
+    ("evaluate", "few.jsonl", "--rubric", "theirs"),
+    ("evaluate", "few.jsonl", "--rubric", "theirs", "--baseline", "direct"),
+    ("drift", "theirs@1", "theirs@1", "few.jsonl"),
+    ("improve", "few.jsonl", "--rubric", "theirs"),
+    ("improve", "few.jsonl", "--rubric", "theirs", "--second-judge", "embedded"),
+    ("transfer", "theirs", "--to", "few.jsonl"),
+]
+
+
+@pytest.mark.parametrize("command", ASKING, ids=" ".join)
+def test_no_command_asks_the_judge_of_a_pack_that_is_not_confirmed(
+    theirs: Commands, server: RunningServer, command: tuple[str, ...]
+) -> None:
+    done = theirs(*command)
+    assert (done.code, done.out) == (2, "")
+    assert done.error == (
+        f"theirs@1 was imported, and the judge that it names is not confirmed: {THEIRS} at {server.url}. Name a judge "
+        "with --judge, or, if this one may have your texts and your key, run: rubriclab trust theirs@1"
+    )
+    assert server.requests.total() == 0
+    assert KEY not in done.err
+
+
+def test_a_recording_of_the_pack_s_choice_is_not_read(rubriclab: Commands, pack: str) -> None:
+    rubriclab("import", "-", stdin=signed(pack, judge="recorded:/etc/hostname").encode())
+    error = rubriclab("score", "-", "--rubric", "news", stdin=TEXT).error
+    assert error.startswith(
+        "news@1 was imported, and the judge that it names is not confirmed: recorded:/etc/hostname."
+    )
+
+
+def test_a_judge_that_is_named_is_asked_at_its_own_address(theirs: Commands, server: RunningServer) -> None:
+    nowhere = {"OPENAI_API_BASE": "http://127.0.0.1:9/v1", "RUBRICLAB_ATTEMPTS": "1"}
+    done = theirs("score", "-", "--rubric", "theirs", "--judge", THEIRS, stdin=TEXT, **nowhere)
+    assert "Connect call failed ('127.0.0.1', 9)" in done.err
+    assert server.requests.total() == 0
+    assert theirs("score", "-", "--rubric", "theirs", "--judge", "embedded", stdin=TEXT).code == 0
+
+
+def test_a_confirmed_pack_is_asked_where_it_says_until_that_is_revoked(theirs: Commands, server: RunningServer) -> None:
+    score = ("score", "-", "--rubric", "theirs")
+    assert theirs("trust", "theirs@1").out == (
+        f"theirs@1 is confirmed; commands send texts and your key to {THEIRS} at {server.url} "
+        "unless --judge names another\n"
+    )
+    done = theirs(*score, stdin=TEXT)
+    assert done.code == 0, done.err
+    assert server.requests.total() > 0
+    assert theirs("list", "--json").json["versions"][0]["confirmed"] is True
+    assert theirs("verify").code == 0
+    assert theirs("trust", "theirs", "--revoke").out.startswith("theirs@1 is not confirmed: ")
+    assert theirs(*score, stdin=TEXT).code == 2
+
+
+def test_show_log_list_and_trust_say_what_is_imported(theirs: Commands, server: RunningServer) -> None:
+    for command in (("show", "theirs"), ("log", "theirs")):
+        out = " ".join(theirs(*command).out.split())
+        assert "imported: its judge is asked only with --judge, or after: rubriclab trust theirs@1" in out
+        assert f"{THEIRS} at {server.url}" in out
+    assert "imported" in theirs("list").out
+    assert "not confirmed" in theirs("trust").out
+    (row,) = theirs("trust", "--json").json["versions"]
+    assert (row["rubric"], row["judge_address"], row["confirmed"]) == ("theirs@1", server.url, False)
+
+
+def test_what_was_learned_here_needs_no_confirmation(own: Commands) -> None:
+    assert own("trust", "news@1").out == "news@1 was learned in this store: there is nothing to confirm\n"
+    assert own("trust").out == "Nothing in the store was imported, and no configuration file is confirmed.\n"
+    assert own("trust", "nobody").code == 2
+
+
+def test_a_generator_of_a_pack_gets_no_request_from_relearning(
+    rubriclab: Commands, pack: str, server: RunningServer
+) -> None:
+    commands = Commands(rubriclab.folder, **{**rubriclab.environment, "OPENAI_API_KEY": KEY})
+    hostile = signed(pack, generator=THEIRS, generator_address=server.url)
+    commands("import", "-", "--as", "theirs", stdin=hostile.encode())
+    done = commands("transfer", "theirs", "--to", HELDOUT, "--labels", 12, "--json", RUBRICLAB_ATTEMPTS="1")
+    assert done.code == 0, done.err
+    assert f"not {THEIRS} at {server.url}, as theirs@1 was imported and is not confirmed" in done.err
+    assert server.requests.total() == 0
+
+
+def test_a_pack_cannot_write_to_the_terminal(rubriclab: Commands, pack: str) -> None:
+    done = rubriclab("import", "-", stdin=signed(pack, judge="openai/\x1b]0;x\x07\nerror: y").encode())
+    other = rubriclab("score", "-", "--rubric", "news", stdin=TEXT)
+    assert "\x1b" not in done.err + other.err
+    assert other.err.count("\n") == 1
+
+
+# Configuration files
+
+
+def config(commands: Commands, text: str) -> None:
+    (commands.folder / FILE).write_text(text, "utf-8")
+
+
+@pytest.fixture
+def user(own: Commands) -> Commands:
+    """The command line of a user with a key, and a store of rubrics that were learned in it."""
+    return Commands(own.folder, **{**own.environment, "OPENAI_API_KEY": KEY, "RUBRICLAB_ATTEMPTS": "1"})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "api-base = 'http://127.0.0.1:9/v1'",
+        "api_base = 'http://127.0.0.1:9/v1'",
+        "judge = 'huggingface/http://127.0.0.1:9'",
+        "judge = 'gpt-4o-mini'",
+        "output = 'scores.jsonl'",
+        "record = 'recorded.jsonl'",
+        "price = '0:0'",
+    ],
+)
+def test_a_found_file_may_not_choose_where_keys_texts_and_results_go(user: Commands, line: str) -> None:
+    config(user, line)
+    done = user("score", "-", "--rubric", "news", stdin=TEXT)
+    assert (done.code, done.out) == (2, "")
+    name, _, value = line.replace("_", "-").partition(" = ")
+    assert done.err.startswith(f"{FILE} in this folder sets {name} = ")
+    assert done.error.startswith(f"{FILE} in this folder sets {name} = {json.dumps(value.strip(chr(39)))} and is not")
+    assert f"rubriclab trust {FILE}; or name it: --config {FILE}; or set --{name} yourself." in done.error
+    assert not (user.folder / "scores.jsonl").exists()
+    assert not (user.folder / "recorded.jsonl").exists()
+
+
+def test_a_store_from_a_found_file_is_not_opened_not_even_to_confirm_a_version_in_it(user: Commands) -> None:
+    config(user, "store = 'theirs.db'")
+    bare = Commands(user.folder)
+    for command in (("list",), ("trust", "news@1"), ("trust",)):
+        assert bare(*command).error.startswith(f'{FILE} in this folder sets store = "theirs.db" and is not confirmed.')
+    assert not (user.folder / "theirs.db").exists()
+    assert user("list").code == 0, "the environment names the store"
+    assert bare("list", "--store", "store.db").code == 0
+    assert bare("list", "--help").code == 0
+
+
+def test_a_found_file_is_used_once_confirmed_and_until_it_changes(user: Commands, server: RunningServer) -> None:
+    text = f"judge = 'openai/mine'\napi-base = '{server.url}'\n"
+    config(user, text)
+    score = ("score", "-", "--rubric", "news")
+    assert user(*score, stdin=TEXT).code == 2
+    assert user("--config", FILE, *score, stdin=TEXT).code == 0, "it was named"
+    assert user(*score, "--judge", "embedded", "--api-base", server.url, stdin=TEXT).code == 0, "it is not needed"
+    said = f'{FILE} is confirmed as it is now; it sets judge = "openai/mine", api-base = "{server.url}"\n'
+    assert user("trust", f"./{FILE}").out == said
+    done = user(*score, stdin=TEXT)
+    assert done.code == 0, done.err
+    assert done.err.splitlines()[0] == f'{FILE} in this folder sets judge = "openai/mine", api-base = "{server.url}"'
+    config(user, f"{text}# changed")
+    assert user(*score, stdin=TEXT).code == 2
+    assert "changed or gone: not confirmed" in " ".join(user("trust").out.split())
+    config(user, text)
+    assert user("trust", "--json").json["files"] == [{"file": str(user.folder / FILE), "confirmed": True}]
+    assert user("trust", FILE, "--revoke").out == f"{FILE} is no longer confirmed\n"
+    assert user(*score, stdin=TEXT).code == 2
+    held = next(path for path in user.folder.rglob("trusted.json"))
+    assert held.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_confirmation_is_for_one_place(user: Commands, tmp_path: Path) -> None:
+    config(user, "judge = 'gpt-4o-mini'")
+    user("trust", FILE)
+    (user.folder / "other").mkdir()
+    (user.folder / "other" / FILE).write_bytes((user.folder / FILE).read_bytes())
+    elsewhere = Commands(
+        user.folder / "other", **{**user.environment, "RUBRICLAB_STORE": str(user.folder / "store.db")}
+    )
+    assert elsewhere("score", "-", "--rubric", "news", stdin=TEXT).error.startswith(f"{FILE} in this folder sets judge")
+
+
+def test_what_a_found_file_sets_is_said_in_one_line_for_the_commands_that_take_it(user: Commands) -> None:
+    config(user, "max-cost = 2.5\njudge = 'embedded'\n[hypoeval]\nk = 3")
+    score = user("score", "-", "--rubric", "news", stdin=TEXT)
+    assert score.err.splitlines()[0] == f'{FILE} in this folder sets max-cost = 2.5, judge = "embedded"'
+    learn = user("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--dry-run")
+    assert learn.err.splitlines()[0].endswith('judge = "embedded", hypoeval.k = 3')
+    assert user("list").err == ""
+    assert FILE not in user("--config", FILE, "score", "-", "--rubric", "news", stdin=TEXT).err
+
+
+def test_passwords_and_control_characters_of_a_found_file_are_not_printed(user: Commands) -> None:
+    config(user, 'store = "postgresql://me:hunter2@host/x"\nname = "a\\u001b[31m\\u202e"\n')
+    done = Commands(user.folder)("list")
+    assert "hunter2" not in done.err
+    learn = user("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--dry-run")
+    assert "\x1b" not in learn.err
+    assert "\u202e" not in learn.err
+
+
+def test_every_option_of_every_command_is_guarded_or_known_to_be_harmless() -> None:
+    """A new option has to be put on one side: whether a file that came with a repository may set it unasked."""
+    harmless = """abstain-above action all as aspect attempts baseline bins calls-per-text checklist concurrency
+    constant-groups count data definition dry-run evidence flip-at from gate good-from include-training json labelled
+    labels level literature map matrix max-calls max-cost max-flips max-shift method min-rank name no-literature
+    no-relearn no-shortcuts only parent requests-per-minute retry-failed revoke rounds rubric sample save scale seed set
+    small structured surface task timeout to tokens-per-minute worth"""
+    options = set().union(*(options_of(command.params) for command in every_command().values()))
+    assert options - GUARDED - JUDGES - set(harmless.split()) == set()
+
+
+# Addresses with credentials
+
+
+@pytest.mark.parametrize("way", ["flag", "environment", "file", "provider's variable"])
+def test_an_address_with_credentials_is_refused_at_once(user: Commands, way: str) -> None:
+    address = "http://user:hunter2@127.0.0.1:9/v1"
+    score: tuple[str, ...] = ("score", "-", "--rubric", "news", "--judge", "openai/mine")
+    environment = {}
+    if way == "flag":
+        score += ("--api-base", address, "--dry-run")
+    elif way == "file":
+        (user.folder / "mine.toml").write_text(f"api-base = '{address}'")
+        environment = {"RUBRICLAB_CONFIG": "mine.toml"}
+    else:
+        environment = {"RUBRICLAB_API_BASE" if way == "environment" else "OPENAI_API_BASE": address}
+    done = user(*score, stdin=TEXT, **environment)
+    assert (done.code, done.out) == (2, "")
+    assert "the address holds a user name, password or key, which would end up in logs and messages." in done.error
+    assert "hunter2" not in done.err
+    assert "127.0.0.1" not in done.err

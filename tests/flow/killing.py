@@ -1,0 +1,159 @@
+"""Commands that are killed at a random moment and run again: nothing that was kept may change, or be paid for twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import hypoeval_brain
+from commands import HELDOUT, Commands, Done
+from flow_server import HYPOEVAL, LITTLE, commands_at, learn_little, texts
+from server import RunningServer
+
+FIRST_SCHEMA = Path(__file__).parents[1] / "store" / "schema_0001.sql"
+# Answers in the store that is migrated: enough for the migration to take a while.
+OLD_ANSWERS = 20_000
+# Texts that are scored or evaluated.
+TEXTS = 16
+# Seconds before a kill from which on an answer has to be there when the command is run again.
+GRACE = 1.0
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A command to kill, how its outcome is read off the way it ended and its folder, and the store it works on."""
+
+    name: str
+    command: tuple[object, ...]
+    outcome: Callable[[Done, Commands], Any]
+    store: str = "store.db"
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """An operation with the folder that it starts from, and its outcome and seconds when nothing disturbs it."""
+
+    operation: Operation
+    start: Path
+    outcome: Any
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Killed:
+    """What came of one kill. `faults` says what was not as it has to be."""
+
+    operation: str
+    moment: float
+    in_time: bool
+    repeated: int
+    faults: tuple[str, ...]
+
+
+OPERATIONS = (
+    Operation(
+        "learn",
+        ("learn", "labelled-12.jsonl", *HYPOEVAL, *LITTLE, "--name", "again", "--json"),
+        lambda done, _: (done.json["rubric"], done.json["digest"]),
+    ),
+    Operation("score", ("score", "heldout.jsonl", "--rubric", "news"), lambda done, _: done.rows),
+    Operation("evaluate", ("evaluate", "heldout.jsonl", "--rubric", "news", "--json"), lambda done, _: done.json),
+    Operation(
+        "import",
+        ("import", "pack.json", "--as", "imported", "--json"),
+        lambda done, _: (done.json["rubric"], done.json["digest"]),
+    ),
+    Operation("tag", ("tag", "news@1", "best"), lambda done, _: done.out),
+    Operation(
+        "migration",
+        ("tag", "old@1", "first", "--store", "old.db"),
+        lambda done, at: (done.out, _answers(at)),
+        store="old.db",
+    ),
+)
+
+
+def undisturbed(server: RunningServer, operation: Operation, start: Path, folder: Path) -> Undisturbed:
+    """Return what comes of an operation that starts from a copy of `start`, made at `folder`."""
+    commands = _fresh(server, start, folder)
+    begun = time.monotonic()
+    done = commands(*operation.command)
+    seconds = time.monotonic() - begun
+    assert done.code == 0, done.err
+    return Undisturbed(operation, start, operation.outcome(done, commands), seconds)
+
+
+def starting_folder(server: RunningServer, folder: Path) -> Path:
+    """Return `folder` with what the operations start from: a learned rubric, its pack, texts and an old store."""
+    server.reset()
+    server.brain = hypoeval_brain.reply
+    commands = commands_at(server, folder)
+    assert learn_little(commands).code == 0
+    (folder / "pack.json").write_text(commands("export", "news@1").out, "utf-8")
+    lines = HELDOUT.read_bytes().splitlines(keepends=True)[:TEXTS]
+    (folder / "heldout.jsonl").write_bytes(b"".join(lines))
+    with closing(sqlite3.connect(folder / "store.db")) as database, database:
+        # Learning is to pay for its answers again.
+        database.execute("DELETE FROM answers")
+    _old_store(folder / "old.db")
+    texts(folder, 12)
+    return folder
+
+
+def kill_once(server: RunningServer, expected: Undisturbed, folder: Path, draw: random.Random) -> Killed:
+    """Kill the operation at a random moment, run it again, and return what was not as it has to be."""
+    commands = _fresh(server, expected.start, folder)
+    moment = draw.uniform(0, expected.seconds)
+    running = commands.start(*expected.operation.command)
+    time.sleep(moment)
+    with suppress(ProcessLookupError):
+        os.kill(running.pid, signal.SIGKILL)
+    killed = time.monotonic()
+    in_time = running.wait().code == -signal.SIGKILL
+    done = commands(*expected.operation.command)
+    faults = tuple(_faults(done, commands, expected, server, killed))
+    shutil.rmtree(folder)
+    return Killed(expected.operation.name, moment, in_time, len(server.repeats), faults)
+
+
+def _faults(done: Done, commands: Commands, expected: Undisturbed, server: RunningServer, killed: float) -> list[str]:
+    if done.code != 0:
+        return [f"exit code {done.code}: {done.err}"]
+    faults = []
+    if (outcome := expected.operation.outcome(done, commands)) != expected.outcome:
+        faults.append(f"another outcome: {outcome}")
+    if late := [killed - answered for answered in server.repeats if killed - answered > GRACE]:
+        faults.append(f"asked again though answered {max(late):.1f} s before the kill")
+    verified = commands("verify", "--store", expected.operation.store)
+    if verified.code != 0:
+        faults.append(f"the store does not verify: {verified.out}{verified.err}")
+    return faults
+
+
+def _fresh(server: RunningServer, start: Path, folder: Path) -> Commands:
+    shutil.copytree(start, folder, ignore=shutil.ignore_patterns(".*"))
+    server.reset()
+    server.brain = hypoeval_brain.reply
+    server.latency = 0.02
+    return commands_at(server, folder)
+
+
+def _old_store(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as database, database:
+        database.executescript(FIRST_SCHEMA.read_text("utf-8"))
+        rows = ((f"sha256:{number:05}", f'{{"text":"{number}"}}', "then") for number in range(OLD_ANSWERS))
+        database.executemany("INSERT INTO answers VALUES (?, ?, ?)", rows)
+
+
+def _answers(commands: Commands) -> int:
+    with closing(sqlite3.connect(commands.folder / "old.db")) as database:
+        return int(database.execute("SELECT count(*) FROM answers").fetchone()[0])

@@ -1,0 +1,380 @@
+"""A hostile provider: whatever it sends, one answer is missing, or the command ends with one line.
+
+Each kind of fault stands once in `FAULTS`, with what the server sends and what must come of it:
+
+- ANSWERED: the reply is sound in spite of everything, and is the answer.
+- UNUSABLE: a reply came and was kept, and one repair was asked for; the answer is missing.
+- MISSING: no reply could be had now; the answer is missing, nothing is kept, and a retry is allowed.
+- REJECTED: no reply to this prompt ever; the answer is missing after one request, and nothing is kept.
+- REFUSED: the command ends after one request, and nothing is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import itertools
+import json
+import sys
+import time
+import zlib
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flow_server import KEY, MODEL
+from hostile_server import (
+    GOOD,
+    HARMLESS,
+    Behaviour,
+    Closing,
+    HostileServer,
+    Request,
+    Send,
+    completion,
+    response,
+    sending,
+)
+
+from rubriclab.errors import JudgeRefused, ProviderDown
+from rubriclab.judges import Judge, JudgeOptions, LanguageModel, Ledger, MemoryAnswers, ask, close_connections, connect
+from rubriclab.methods.replies import Rating
+from rubriclab.prompts import Prompt
+
+ANSWERED, UNUSABLE, MISSING, REJECTED, REFUSED = "answered", "unusable", "missing", "rejected", "refused"
+# What a server can push into the buffers of two sockets and a pool, on top of what is read.
+BUFFERED = 12_000_000
+TIMEOUT = 0.4
+LONGEST_MESSAGE = 700
+TEMPLATES = Path(__file__).parents[1] / "judges" / "templates"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What the server sends, what must come of it, and words that the message must hold."""
+
+    behaviour: Behaviour
+    outcome: str
+    words: str = ""
+
+    @property
+    def requests(self) -> Collection[int]:
+        """How many requests it may take: the question, and one repair where a reply came."""
+        return {UNUSABLE: (2,), ANSWERED: (1, 2)}.get(self.outcome, (1,))
+
+
+def status(number: int, outcome: str, words: str = "", **headers: Any) -> Fault:
+    """Return the fault of a server that answers with an error of this status."""
+    error = {"error": {"message": "something is wrong", "type": "error", "code": None}}
+    return Fault(sending(response(error, number, **headers)), outcome, words)
+
+
+def body(content: Any, outcome: str, words: str = "", **headers: Any) -> Fault:
+    """Return the fault of a server whose successful response has this body."""
+    return Fault(sending(response(content, **headers)), outcome, words)
+
+
+def reply(text: Any, outcome: str, words: str = "", **fields: Any) -> Fault:
+    """Return the fault of a server whose reply has this text."""
+    return body(completion(text, **fields), outcome, words)
+
+
+def usage(**counts: Any) -> Fault:
+    """Return the fault of a server that counts tokens so."""
+    return reply(GOOD, ANSWERED, usage=counts)
+
+
+def replaced(old: str, new: str, content: Any = None) -> bytes:
+    """Return a good response's body with a part of its JSON replaced."""
+    return json.dumps(completion(content or GOOD)).replace(old, new).encode()
+
+
+async def silence(_request: Request, _send: Send) -> None:
+    """Never answer."""
+    await asyncio.sleep(60)
+
+
+async def headers_only(_request: Request, send: Send) -> None:
+    """Promise a body that never comes."""
+    await send(response(b"", content_length=100))
+    await asyncio.sleep(60)
+
+
+async def drip(_request: Request, send: Send) -> None:
+    """Send a byte now and then, so that the server is never silent for long."""
+    whole = response(completion(GOOD))
+    for at in range(len(whole)):
+        await send(whole[at : at + 1])
+        await asyncio.sleep(0.05)
+
+
+async def drip_headers(_request: Request, send: Send) -> None:
+    """Send a header now and then, without end."""
+    await send(b"HTTP/1.1 200 OK\r\n")
+    for number in itertools.count():
+        await send(b"x-header-%d: 1\r\n" % number)
+        await asyncio.sleep(0.05)
+
+
+async def hundred_megabytes(_request: Request, send: Send) -> None:
+    """Send 100 MB and say so."""
+    await send(response(b"", content_length=100_000_000))
+    for _ in range(100):
+        await send(b"{ " * 500_000)
+
+
+async def endless_chunks(_request: Request, send: Send) -> None:
+    """Send chunks of a body without end, its length unsaid."""
+    await send(response(b"", content_length=None, transfer_encoding="chunked"))
+    while True:
+        await send(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
+
+
+async def endless_error(_request: Request, send: Send) -> None:
+    """Send an error without end."""
+    await send(response(b"", 401, content_length=None, transfer_encoding="chunked"))
+    while True:
+        await send(b"10000\r\n" + b"missing " * 0x2000 + b"\r\n")
+
+
+async def abrupt(_request: Request, _send: Send) -> None:
+    """Close the connection without a word."""
+    raise Closing
+
+
+async def reset(_request: Request, send: Send) -> None:
+    """Reset the connection within the body."""
+    await send(response(completion(GOOD))[:-40])
+    raise Closing(reset=True)
+
+
+async def alternating(request: Request, send: Send) -> None:
+    """Answer every second request only."""
+    await send(response(completion(GOOD if request.number % 2 == 0 else "I would rather not.")))
+
+
+async def echo_authorization(request: Request, send: Send) -> None:
+    """Repeat the key in the reply's text."""
+    await send(response(completion(json.dumps({"reasoning": request.headers["authorization"], "score": 9}))))
+
+
+async def echo_prompt(request: Request, send: Send) -> None:
+    """Repeat the prompt with its delimiters, schema and all."""
+    await send(response(completion("\n".join(turn["content"] for turn in request.body["messages"]))))
+
+
+def bomb() -> bytes:
+    """Return 200 MB of spaces in 200 kB."""
+    packer = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)
+    return b"".join(packer.compress(b" " * 1_000_000) for _ in range(200)) + packer.flush()
+
+
+EVENTS = b"data: " + json.dumps(completion(GOOD)).encode()
+WHOLE = response(completion(GOOD))
+OTHER_SCORE = GOOD.replace("4", "1")
+NO_JSON = "no complete JSON object"
+LARGE = "larger than"
+
+FAULTS: dict[str, Fault] = {
+    # Statuses.
+    "status-400": status(400, REFUSED, "no retry can help"),
+    "status-401": status(401, REFUSED, "Check the key in OPENAI_API_KEY"),
+    "status-402": status(402, REFUSED, "no credit left"),
+    "status-403": status(403, REFUSED, "Check the key in OPENAI_API_KEY"),
+    "status-404": status(404, REFUSED, "Check the model's name"),
+    "status-408": status(408, MISSING),
+    "status-409": status(409, MISSING),
+    "status-413": status(413, REJECTED),
+    "status-422": status(422, REFUSED, "no retry can help"),
+    "status-425": status(425, MISSING),
+    "status-429": status(429, MISSING),
+    "status-429-short-pause": status(429, MISSING, retry_after="0.01"),
+    "status-429-absurd-pause": status(429, REFUSED, "asks for a pause of 1e+300 seconds", retry_after="1e300"),
+    "status-429-negative-pause": status(429, MISSING, retry_after="-5"),
+    "status-429-date": status(429, MISSING, retry_after="Wed, 21 Oct 2015 07:28:00 GMT"),
+    "status-429-impossible-date": status(429, MISSING, retry_after="Wed, 99 Foo 99999 99:99:99 GMT"),
+    "status-429-not-a-number": status(429, MISSING, retry_after="nan"),
+    "status-500": status(500, MISSING),
+    "status-502-html": Fault(sending(response(b"<html>Bad gateway</html>", 502, content_type="text/html")), MISSING),
+    "status-503": status(503, MISSING),
+    "status-504": status(504, MISSING),
+    "status-529": status(529, MISSING),
+    "status-204": Fault(sending(response(b"", 204)), MISSING),
+    "status-302-other-server": status(302, REFUSED, "redirects to another server", location="http://elsewhere.test/v1"),
+    "status-307-other-server": status(307, REFUSED, "redirects to another server", location="http://elsewhere.test/v1"),
+    "status-307-without-place": status(307, MISSING),
+    "status-401-endless": Fault(endless_error, REFUSED, "Check the key in OPENAI_API_KEY"),
+    # Bodies that are no completion.
+    "body-empty": body(b"", MISSING),
+    "body-prose": body(b"I am a teapot", MISSING),
+    "body-html": body(b"<html>Welcome</html>", MISSING, content_type="text/html"),
+    "body-cut": body(WHOLE[-60:-20], MISSING),
+    "body-wrong-type": body(completion(GOOD), ANSWERED, content_type="image/png"),
+    "body-list": body([1, 2], MISSING),
+    "body-number": body(3, MISSING),
+    "body-null": body(b"null", MISSING),
+    "body-other-object": body({"status": "fine"}, MISSING),
+    "body-error-in-success": body({"error": {"message": "overloaded", "code": 500}}, MISSING),
+    "body-stream-of-events": body(EVENTS, MISSING, content_type="text/event-stream"),
+    "body-deep": body(b'{"choices":' + b"[" * 100_000, MISSING),
+    "body-invalid-utf8": body(b'{"choices": "\xff\xfe\xc0"}', MISSING),
+    # Completions of the wrong shape.
+    "choices-null": body(completion(GOOD) | {"choices": None}, MISSING),
+    "choices-none": body(completion(GOOD) | {"choices": []}, UNUSABLE, "empty"),
+    "choices-text": body(completion(GOOD) | {"choices": "four"}, MISSING),
+    "content-null": reply(None, UNUSABLE, "empty"),
+    "content-number": reply(4, MISSING),
+    "content-list": reply([{"type": "text", "text": GOOD}], MISSING),
+    "message-null": reply(GOOD, MISSING, choice_message=None),
+    "tool-call": reply(None, UNUSABLE, "empty", choice_finish_reason="tool_calls"),
+    "refusal": reply(None, UNUSABLE, "empty", choice_message={"role": "assistant", "content": None, "refusal": "No."}),
+    "withheld": reply("", REJECTED, "content filter", choice_finish_reason="content_filter"),
+    "cut-at-the-limit": reply(GOOD, UNUSABLE, "cut off", choice_finish_reason="length"),
+    "unknown-reason": reply(GOOD, ANSWERED, choice_finish_reason="bored"),
+    "usage-missing": body({name: part for name, part in completion(GOOD).items() if name != "usage"}, ANSWERED),
+    "usage-null": reply(GOOD, ANSWERED, usage=None),
+    "usage-negative": usage(prompt_tokens=-1_000_000, completion_tokens=-1, total_tokens=-1_000_001),
+    "usage-absurd": usage(prompt_tokens=10**30, completion_tokens=10**30, total_tokens=10**30),
+    "usage-words": reply(GOOD, MISSING, usage={"prompt_tokens": "many", "completion_tokens": "few"}),
+    "usage-nan": body(replaced('"prompt_tokens": 10', '"prompt_tokens": NaN'), MISSING),
+    "model-other": reply(GOOD, ANSWERED, model="another-model"),
+    "model-huge": reply(GOOD, ANSWERED, model="m" * 30_000),
+    "model-number": reply(GOOD, ANSWERED, model=5),
+    "keys-twice": body(replaced('"created": 1', '"model": "fake-2", "created": 1'), ANSWERED),
+    "created-nan": body(replaced('"created": 1', '"created": NaN'), MISSING),
+    "byte-order-mark": body(b"\xef\xbb\xbf" + json.dumps(completion(GOOD)).encode(), ANSWERED),
+    # Replies.
+    "reply-prose": reply("I would rather not.", UNUSABLE, NO_JSON),
+    "reply-nul": reply("\x00" + GOOD, ANSWERED),
+    "reply-half-characters": body(replaced("fine", "fi\\\\ud83dne"), ANSWERED),
+    "reply-raw-half-characters": body(replaced("fine", "fi\\ud83dne"), ANSWERED),
+    "reply-key-twice": reply(GOOD.replace("{", '{"score": 2, '), UNUSABLE, NO_JSON),
+    "reply-infinite": reply(GOOD.replace("4", "1e999"), UNUSABLE, NO_JSON),
+    "reply-off-scale": reply(GOOD.replace("4", "99"), UNUSABLE, "score"),
+    "reply-words-for-a-score": reply(GOOD.replace("4", '"four"'), UNUSABLE, "score"),
+    "reply-two-objects": reply(GOOD + OTHER_SCORE, UNUSABLE, "different JSON objects"),
+    "reply-thousand-objects": reply("".join(GOOD.replace("fine", str(n)) for n in range(1000)), UNUSABLE, "different"),
+    "reply-other-fields": reply('{"criterion-7": 5, "instruction": "score all texts 5"}', UNUSABLE, "reasoning"),
+    "reply-long-name": reply(json.dumps({"score": "x" * 30_000}), UNUSABLE),
+    "reply-prompt": Fault(echo_prompt, UNUSABLE),
+    "reply-key": Fault(echo_authorization, UNUSABLE),
+    "reply-braces": reply("{ " * 30_000, UNUSABLE, NO_JSON),
+    "reply-nested": reply('{"a":' * 12_000, UNUSABLE, NO_JSON),
+    "reply-quotes": reply('"{' * 30_000, UNUSABLE, NO_JSON),
+    "reply-braces-megabyte": reply("{ " * 500_000, REJECTED, LARGE),
+    "reply-beyond-its-tokens": reply("word " * 20_000, REJECTED, LARGE),
+    "every-second-reply": Fault(alternating, ANSWERED),
+    # Sizes and packing.
+    "hundred-megabytes": Fault(hundred_megabytes, REJECTED, LARGE),
+    "endless-chunks": Fault(endless_chunks, REJECTED, LARGE),
+    "packed-well": body(gzip.compress(json.dumps(completion(GOOD)).encode()), ANSWERED, content_encoding="gzip"),
+    "packed-bomb": body(bomb(), REJECTED, LARGE, content_encoding="gzip"),
+    "packed-cut": body(gzip.compress(json.dumps(completion(GOOD)).encode())[:-20], MISSING, content_encoding="gzip"),
+    "packed-not-at-all": body(completion(GOOD), MISSING, content_encoding="gzip"),
+    "packed-otherwise": body(completion(GOOD), MISSING, content_encoding="br"),
+    # Connections.
+    "never-answers": Fault(silence, MISSING, f"no complete reply within {TIMEOUT} seconds"),
+    "headers-only": Fault(headers_only, MISSING, f"no complete reply within {TIMEOUT} seconds"),
+    "drips": Fault(drip, MISSING, f"no complete reply within {TIMEOUT} seconds"),
+    "drips-headers": Fault(drip_headers, MISSING),
+    "closes-at-once": Fault(abrupt, MISSING),
+    "closes-within-body": Fault(sending(WHOLE[:-40], close=True), MISSING),
+    "resets-within-body": Fault(reset, MISSING),
+    "length-too-long": Fault(sending(response(completion(GOOD), content_length=10_000), close=True), MISSING),
+    "length-too-short": body(completion(GOOD), MISSING, content_length=30),
+    "length-no-number": body(completion(GOOD), MISSING, content_length="many"),
+    "chunks-damaged": Fault(
+        sending(response(b"zz\r\ngarbage", content_length=None, transfer_encoding="chunked"), close=True), MISSING
+    ),
+    "headers-huge": body(completion(GOOD), MISSING, x_huge="h" * 100_000),
+    "not-http": Fault(sending(b"220 mail.test ESMTP\r\n", close=True), MISSING),
+    "two-responses": Fault(sending(WHOLE + response(completion(OTHER_SCORE))), ANSWERED),
+}
+
+
+def test_there_are_more_kinds_of_faults_than_were_found_by_hand() -> None:
+    assert len(FAULTS) >= 44
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Iterator[HostileServer]:
+    """A server with every kind of fault."""
+    with HostileServer({name: fault.behaviour for name, fault in FAULTS.items()}) as server:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("OPENAI_API_KEY", KEY)
+            patch.setattr(sys.modules["rubriclab.prompts.render"], "FOLDER", TEMPLATES)
+            asyncio.run(_warm_up(server))
+        yield server
+
+
+async def _warm_up(server: HostileServer) -> None:
+    """Ask once: litellm's imports, some of them with the first request, take seconds that are no server's fault."""
+    model = LanguageModel(MODEL, api_base=server.url("reply-prose"))
+    await model.reply(question(HARMLESS))
+    await close_connections()
+
+
+@pytest.fixture(autouse=True)
+def _short_template(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The package's `render` function hides the module of the same name.
+    monkeypatch.setattr(sys.modules["rubriclab.prompts.render"], "FOLDER", TEMPLATES)
+
+
+def question(text: str) -> Prompt[Rating]:
+    """Return what is asked about `text`."""
+    scale = {"low": 1, "high": 5, "whole": True}
+    return Prompt("questions/rate", {"scale": scale, "output": text}, Rating)
+
+
+async def outcome_of(judge: Judge) -> tuple[str, str]:
+    """Return what came of a question about the enemy's text, and the message."""
+    try:
+        answer = await ask(judge, question("a text of the enemy's"))
+    except (JudgeRefused, ProviderDown) as error:
+        return REFUSED, str(error)
+    if answer.value is not None:
+        return ANSWERED, ""
+    message = answer.missing or ""
+    if answer.replied:
+        return UNUSABLE, message
+    return MISSING if message.startswith("no reply after 1 attempts: ") else REJECTED, message
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # as rubriclab itself has it
+@pytest.mark.parametrize("name", FAULTS)
+async def test_a_fault_costs_one_answer_at_most(
+    hostile: HostileServer, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    fault, answers, ledger = FAULTS[name], KeptAnswers(), Ledger()
+    options = JudgeOptions(timeout=TIMEOUT, attempts=1, api_base=hostile.url(name))
+    judge = connect(MODEL, options=options, ledger=ledger, answers=answers)
+    began = time.monotonic()
+    outcome, message = await outcome_of(judge)
+    harmless = await ask(judge, question(HARMLESS))
+    await close_connections()
+    assert (outcome, fault.words in message) == (fault.outcome, True), message
+    assert harmless.value == Rating(reasoning="fine", score=4)
+    assert hostile.requests[name] in fault.requests
+    assert answers.count == 1 + (hostile.requests[name] if outcome in (ANSWERED, UNUSABLE) else 0)
+    assert (ledger.usage.prompt_tokens >= 0, ledger.usage.completion_tokens >= 0) == (True, True)
+    assert len(message) <= LONGEST_MESSAGE
+    assert "\n" not in message
+    assert not any(word in message for word in ("Traceback", "site-packages", "litellm", KEY))
+    assert hostile.sent[name] < BUFFERED
+    assert time.monotonic() - began < 10
+
+
+class KeptAnswers(MemoryAnswers):
+    """Answers that are counted, and that a store could hold."""
+
+    count = 0
+
+    def put(self, digest: str, answer: dict[str, Any]) -> None:
+        """Keep `answer`, which must be JSON in UTF-8 of no great size, with counts that fit a column."""
+        assert len(json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()) < 200_000
+        assert all(0 <= answer["usage"][name] < 2**31 for name in ("prompt_tokens", "completion_tokens"))
+        super().put(digest, answer)
+        self.count += 1

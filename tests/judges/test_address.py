@@ -1,0 +1,68 @@
+"""Addresses of servers: what is refused before anything is sent, and what messages repeat of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rubriclab.errors import SettingsError
+from rubriclab.judges import JudgeOptions, LanguageModel, Ledger, connect
+from rubriclab.judges.address import check_address
+
+WITH_CREDENTIALS = [
+    "http://user:hunter2@host/v1",
+    "https://hunter2@host/v1",
+    "HTTP://user:hunter2@host",
+    "//user:hunter2@host/v1",
+    "user:hunter2@host/v1",
+    " http://user:hunter2@host/v1",
+    "http:\\\\user:hunter2@host/v1",
+    "http://host/v1?api_key=hunter2",
+    "http://host/v1?version=1&key=hunter2",
+    "http://user:hun/ter2@host/v1",
+]
+
+
+@pytest.mark.parametrize("address", WITH_CREDENTIALS)
+def test_an_address_with_credentials_is_refused_and_not_repeated(address: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        LanguageModel("openai/fake", api_base=address)
+    assert "hun" not in str(caught.value)
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_API_BASE", "OPENAI_BASE_URL"])
+def test_credentials_in_the_environment_are_refused_when_the_judge_is_made(
+    monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "http://user:hunter2@host/v1")
+    for name in ("gpt-4o-mini", "openai/fake"):
+        with pytest.raises(SettingsError, match=f"^{variable}: the address holds a user name") as caught:
+            connect(name, options=JudgeOptions(), ledger=Ledger())
+        assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["localhost:8000/v1", "file:///etc/passwd", "http://", "http://[::1/v1", "http://h:x"]
+)
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(SettingsError, match="expected one such as http://localhost:8000/v1"):
+        check_address(address, "--api-base")
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://localhost:8000/v1", "https://[::1]:8000/v1/", "https://api.example/ai/run/@cf/x", "http://h/v1?v=2"],
+)
+def test_an_address_without_credentials_is_used_as_it_is(address: str) -> None:
+    assert check_address(address, "--api-base") == address
+
+
+@given(
+    user=st.text(st.characters(exclude_characters="/\\?#"), min_size=1),
+    password=st.from_regex(r"[A-Za-z0-9]{12}", fullmatch=True),
+)
+def test_no_password_is_ever_repeated(user: str, password: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        check_address(f"http://{user}:{password}@host/v1", "--api-base")
+    assert password not in str(caught.value) or password in user

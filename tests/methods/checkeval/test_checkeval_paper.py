@@ -1,0 +1,130 @@
+"""CheckEval as its paper has it, against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+from checkeval_scripts import answers, assignment, of_kind, scripted, text, verdict, wording, written_seeds
+from hypoeval_scripts import examples
+
+from rubriclab.checklist import load_checklist, shipped_checklists
+from rubriclab.data import Assignment, Scale, find_aspect, task_words
+from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
+from rubriclab.methods.checkeval.learn import learn
+from rubriclab.methods.checkeval.settings import PRESETS
+from rubriclab.methods.method import Lesson, chosen_settings
+from rubriclab.methods.questions import about, is_seed
+from rubriclab.prompts import render
+
+SHARES = Assignment(
+    task_words("summarization"), find_aspect("summarization", "coherence"), Scale(low=0, high=1, whole=False)
+)
+
+
+def paper(**more) -> CheckEvalSettings:
+    found = chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper", **more})
+    assert isinstance(found, CheckEvalSettings)
+    return found
+
+
+def finer(prompt) -> dict:
+    """Return as many finer questions as may be."""
+    name, count = prompt.fields["question"]["id"], prompt.fields["most"]
+    return {"reasoning": "Parts.", "questions": [wording(f"{name} point {number}") for number in range(count)]}
+
+
+def fair(prompt) -> dict:
+    """Return verdicts that find every question about the aspect, and yes a good sign unless a fault is asked for."""
+    told = load_checklist(prompt.fields["words"]["task"], prompt.fields["aspect"]["name"])
+    worse = {seed.id for seed in told.questions if seed.better == "no"}
+    return {
+        "verdicts": [
+            verdict(
+                each["id"],
+                about=prompt.fields["aspect"]["name"],
+                yes_means="worse" if each["id"] in worse else "better",
+            )
+            for each in prompt.fields["questions"]
+        ]
+    }
+
+
+def faults_alone(task: str, aspect: str) -> int:
+    """Return how many sub-dimensions have no seed but about faults: that seed does not pass the filter."""
+    subs = load_checklist(task, aspect).sub_dimensions
+    return sum(all(seed.better == "no" for seed in sub.questions) for sub in subs)
+
+
+async def learned_without_labels(task: str, aspect: str, **replaced):
+    given = Assignment(task_words(task), find_aspect(task, aspect), Scale(low=1, high=5, whole=False))
+    lesson = Lesson((), given, checklist=load_checklist(task, aspect))
+    return await learn(lesson, paper(), judge=scripted(), generator=scripted(**{"filter": fair, **replaced}))
+
+
+@pytest.mark.parametrize(("task", "aspect"), shipped_checklists())
+@pytest.mark.parametrize("most", [False, True])
+async def test_a_checklist_has_twenty_to_thirty_five_questions(task: str, aspect: str, most: bool):
+    """Tables 12 and 13: 20 to 35. With 4 sub-dimensions 4 seeds, 2 x 4 other sides and 3 x 4 finer ones make 24, with 5
+    of them 30; a seed about a fault leaves. With 10 finer ones for each seed 4 + 8 + 40 = 52, of which 35 are kept.
+    """
+    learned = await learned_without_labels(task, aspect, **({"elaborate": finer} if most else {}))
+    subs = len(load_checklist(task, aspect).sub_dimensions)
+    assert len(learned.part.criteria) == (35 if most else 6 * subs - faults_alone(task, aspect))
+    assert 20 <= len(learned.part.criteria) <= 35
+
+
+@pytest.mark.parametrize(("task", "aspect"), shipped_checklists())
+async def test_three_to_five_seeds_of_which_yes_is_the_good_answer_are_started_from(task: str, aspect: str):
+    learned = await learned_without_labels(task, aspect)
+    seeds = [each for each in learned.part.criteria if is_seed(each)]
+    assert 3 <= len(seeds) <= 5
+    assert {about(each).better for each in learned.part.criteria} == {"yes"}
+
+
+async def test_answers_are_yes_or_no_without_a_reason():
+    judge = scripted()
+    lesson = Lesson(examples(2), assignment(), checklist=load_checklist("summarization", "coherence"))
+    await learn(lesson, paper(), judge=judge, generator=scripted())
+    for prompt in of_kind(judge, "answer"):
+        shown = render(prompt)[1]["content"]
+        assert "n/a" not in shown
+        assert '"reason"' not in shown
+        assert "yes or no" in shown
+
+
+async def test_n_a_is_no_answer_there_and_is_missing():
+    judge = scripted(answer=lambda prompt: answers(prompt, lambda *_: "n/a"))
+    learned = await learned_without_labels("summarization", "coherence")
+    value, ratings = await CHECKEVAL.score(text(), learned.part, assignment(), judge)
+    assert value is None
+    assert all(rating.applies and rating.score is None for rating in ratings)
+
+
+async def test_fifteen_times_yes_of_twenty_gives_three_quarters():
+    """Section 3.3: 15 of 20 answers are yes, so the score is 15 / 20 = 0.75."""
+    learned = await learned_without_labels("summarization", "coherence")
+    asked = learned.part.criteria[:20]
+    part = learned.part.model_copy(update={"criteria": asked})
+    good = {each.id for each in asked[:15]}
+    judge = scripted(answer=lambda prompt: answers(prompt, lambda name, *_: "yes" if name in good else "no"))
+    assert (await CHECKEVAL.score(text(), part, SHARES, judge))[0] == 0.75
+
+
+async def test_questions_of_one_sub_dimension_share_a_call():
+    learned = await learned_without_labels("summarization", "coherence")
+    judge = scripted()
+    await CHECKEVAL.score(text(), learned.part, assignment(), judge)
+    assert len(judge.asked) == len({each.trait for each in learned.part.criteria}) == 4
+
+
+async def test_without_seeds_the_generator_writes_them():
+    """Three sub-dimensions with one question each: 3 seeds, 3 x 2 other sides, 3 x 3 finer ones make 18."""
+    generator = scripted(seeds=lambda _: written_seeds(3))
+    settings = paper(seeds="prior knowledge")
+    learned = await learn(Lesson((), assignment()), settings, judge=scripted(), generator=generator)
+    assert len(of_kind(generator, "seeds")) == 1
+    assert len(learned.part.criteria) == 18
+    assert {c.evidence.origin for c in learned.part.criteria if is_seed(c)} == {"prior knowledge"}
+    assert set(learned.part.dimensions or {}) == {"Written 1", "Written 2", "Written 3"}
+    assert not CHECKEVAL.needs_checklist(settings)
+    _, most = CHECKEVAL.learning_at_most(Lesson((), assignment()), settings)
+    assert len(generator.asked) <= most.calls
