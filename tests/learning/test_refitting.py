@@ -60,11 +60,19 @@ def test_every_fold_is_weighed_again_without_each_group():
     assert errors(table)["pearson"] == pytest.approx(float(jackknife_error(np.array(without)[:, np.newaxis])[0]))
 
 
-def test_what_learning_adds_is_in_the_error_where_criteria_are_weak():
-    table = made(2, strength=0.6, columns=20)
-    groups, raw = np.array(table.groups), held_out(table, GIVEN).raw
-    finished = [np.arctanh(pearson(raw[groups != name], table.labels[groups != name])) for name in np.unique(groups)]
-    assert errors(table)["pearson"] > 1.1 * float(jackknife_error(np.array(finished)[:, np.newaxis])[0])
+def test_the_error_is_that_of_drawing_and_learning_again_and_finished_scores_alone_give_too_small_a_one():
+    told, own, finished = [], [], []
+    for seed in range(40):
+        table = made(seed, strength=0.3, columns=20)
+        groups, raw = np.array(table.groups), held_out(table, GIVEN).raw
+        without = [np.arctanh(pearson(raw[groups != name], table.labels[groups != name])) for name in np.unique(groups)]
+        told.append(np.arctanh(pearson(raw, table.labels)))
+        own.append(errors(table)["pearson"])
+        finished.append(float(jackknife_error(np.array(without)[:, np.newaxis])[0]))
+    # The spread of 40 draws is itself uncertain by a ninth. Measured: 0.93 and 0.73 of it.
+    true = np.std(told, ddof=1)
+    assert 0.85 * true < np.sqrt(np.mean(np.square(own))) < 1.3 * true
+    assert np.sqrt(np.mean(np.square(finished))) < 0.8 * true
 
 
 def test_the_order_of_texts_changes_nothing():
