@@ -99,14 +99,18 @@ class Question(Extended):
         seed: the id of the question it was made from; `None` for one that was made from none.
         better: the answer that speaks for the text.
         support: whose facts must be named for the answer to be yes; `None` where the judge simply says yes or no.
+        absent: the answer where the thing that is asked about is not in the text; `None` where nothing is said of that.
+        broken: the answer for a text that is empty or makes no sense; `None` where nothing is said of that.
     """
 
-    added = frozenset({"support"})
+    added = frozenset({"support", "absent", "broken"})
 
     origin: Literal["seed", "diversified", "elaborated", "proposed"]
     seed: str | None = None
     better: Literal["yes", "no"] = "yes"
     support: Material | None = None
+    absent: Literal["yes", "no", "n/a"] | None = None
+    broken: Literal["yes", "no", "n/a"] | None = None
 
 
 class Demonstration(Frozen):
@@ -321,6 +325,7 @@ class Effort(Frozen):
         prompt_tokens, completion_tokens: as the provider counts them.
         cost_usd: `None` where the price is not known.
         seconds: wall-clock time.
+        stages: replies, asked for or cached, by the template of their prompt.
     """
 
     asked: int = Field(0, ge=0)
@@ -331,6 +336,7 @@ class Effort(Frozen):
     completion_tokens: int = Field(0, ge=0)
     cost_usd: float | None = Field(0.0, ge=0)
     seconds: float = Field(0.0, ge=0)
+    stages: Mapping[str, int] = Field(default_factory=dict)
 
 
 def rounded(value: float | None) -> float | None:

@@ -50,6 +50,11 @@ def wording(name: str) -> str:
     return f"{words(f'question {name}', 10)}?"
 
 
+def stated(text: str, **fields: str) -> dict[str, str]:
+    """Return a new question as a generator gives it."""
+    return {"text": text, "absent": "no", "broken": "no", **fields}
+
+
 def question(name: str, trait: str = "Side 1", seed: str | None = None, **fields: Any) -> Criterion:
     """Return a question with the id `name`; a seed unless it names one."""
     fields = {"origin": "elaborated", **fields} if seed else fields
@@ -84,7 +89,14 @@ def answers(prompt: Prompt[Any], of: AnswerOf = by_lot) -> dict[str, Any]:
 
 def verdict(name: str, **fields: str) -> dict[str, str]:
     """Return a verdict with nothing to find fault with, except for `fields`."""
-    sound = {"reasoning": "Fits.", "yes_means": "better", "about": ASPECT, "style": "fine"}
+    sound = {
+        "reasoning": "Fits.",
+        "absent": "n/a",
+        "broken": "no",
+        "yes_means": "better",
+        "about": ASPECT,
+        "style": "fine",
+    }
     return {"question": name, **sound, **fields}
 
 
@@ -109,24 +121,27 @@ class Scripted:
             "diversify": self._diversify,
             "elaborate": self._elaborate,
             "filter": verdicts,
-            "redundant": lambda _: {"reasoning": "They differ.", "same_as": "none"},
+            "group": lambda _: {"groups": []},
             "answer": answers,
             **replaced,
         }
 
     def __call__(self, prompt: Prompt[Any]) -> Said:
-        return self._answers[prompt.name.removeprefix("checkeval/")](prompt)
+        return self._answers[prompt.name.rsplit("/", 1)[1]](prompt)
 
     @staticmethod
     def _diversify(prompt: Prompt[Any]) -> Said:
         name, seed = prompt.fields["sub_dimension"]["name"], prompt.fields["questions"][-1]["id"]
-        new = [{"seed": seed, "text": wording(f"{name} side {number}")} for number in range(prompt.fields["count"])]
+        new = [{"seed": seed, **stated(wording(f"{name} side {number}"))} for number in range(prompt.fields["count"])]
         return {"reasoning": "Missed.", "questions": new}
 
     @staticmethod
     def _elaborate(prompt: Prompt[Any]) -> Said:
         name, count = prompt.fields["question"]["id"], prompt.fields["fewest"]
-        return {"reasoning": "Parts.", "questions": [wording(f"{name} point {number}") for number in range(count)]}
+        return {
+            "reasoning": "Parts.",
+            "questions": [stated(wording(f"{name} point {number}")) for number in range(count)],
+        }
 
 
 def written_seeds(count: int, each: int = 1) -> dict[str, Any]:
@@ -149,7 +164,7 @@ def scripted(**replaced: Callable[[Prompt[Any]], Said]) -> FakeJudge:
 
 def of_kind(judge: FakeJudge, name: str) -> list[Prompt[Any]]:
     """Return the prompts of one template that the judge was asked, repairs aside."""
-    return [prompt for prompt in judge.asked if prompt.name == f"checkeval/{name}" and prompt.repair is None]
+    return [prompt for prompt in judge.asked if prompt.name.endswith(f"/{name}") and prompt.repair is None]
 
 
 def text(output: str = "Some words.", **fields: Any) -> Example:

@@ -158,15 +158,22 @@ def _score(question: Question, trait: str) -> float:
     return question.on_scale(share)
 
 
-def _redundancy(question: Question) -> dict[str, Any]:
-    (_, candidate), *others = question.criteria
-    same = next((name for name, trait in others if trait == candidate), "none")
-    return {"reasoning": f"Compared by {candidate}.", "same_as": same}
+def _groups(question: Question) -> dict[str, Any]:
+    """Return hypotheses on the same trait as groups."""
+    members: dict[str, list[str]] = {}
+    for name, trait in question.criteria:
+        members.setdefault(trait, []).append(name)
+    return {"groups": [same(f"Both are about {trait}.", names) for trait, names in members.items() if len(names) > 1]}
+
+
+def same(reason: str, members: list[str]) -> dict[str, Any]:
+    """Return a group of what is the same."""
+    return {"reason": reason, "relation": "same", "members": members, "best": members[0]}
 
 
 ANSWERS: dict[str, Callable[[Question], dict[str, Any]]] = {
     "hypotheses": _proposal,
     "score": _rating,
     "ratings": _ratings,
-    "same_as": _redundancy,
+    "groups": _groups,
 }

@@ -113,14 +113,14 @@ class Scripted:
         self._answers: dict[str, Callable[[Prompt[Any]], Said]] = {
             "propose": lambda prompt: self.proposal(prompt.fields["count"], _anchors(prompt)),
             "refine": lambda prompt: self.proposal(len(prompt.fields["hypotheses"]), _anchors(prompt)),
-            "redundant": lambda _: {"reasoning": "They differ.", "same_as": "none"},
+            "group": lambda _: {"groups": []},
             "rate": lambda prompt: rating(drawn_rating(prompt, prompt.fields["criteria"][0]["trait"], seed)),
             "rate_together": self._together,
             **answers,
         }
 
     def __call__(self, prompt: Prompt[Any]) -> Said:
-        return self._answers[prompt.name.removeprefix("hypoeval/")](prompt)
+        return self._answers[prompt.name.rsplit("/", 1)[1]](prompt)
 
     def proposal(self, count: int, anchors: Sequence[float] = (1, 2, 3, 4, 5)) -> dict[str, Any]:
         """Return `count` hypotheses unlike all before."""
@@ -148,4 +148,4 @@ def scripted(seed: int = 0, **answers: Callable[[Prompt[Any]], Said]) -> FakeJud
 
 def of_kind(judge: FakeJudge, name: str) -> list[Prompt[Any]]:
     """Return the prompts of one template that the judge was asked."""
-    return [prompt for prompt in judge.asked if prompt.name == f"hypoeval/{name}"]
+    return [prompt for prompt in judge.asked if prompt.name.endswith(f"/{name}")]

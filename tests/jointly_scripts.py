@@ -40,21 +40,22 @@ def sound(prompt: Prompt[Any]) -> dict[str, Any]:
     """Return an entry for each id that is asked about: scores by lot, and yes to every question."""
     fields = prompt.fields
     questions = [each["id"] for sub in fields["sub_dimensions"] for each in sub["questions"]]
-    return {
+    lists = {
         "ratings": [rating(each["id"], drawn_rating(prompt, each["id"])) for each in fields["criteria"]],
         "answers": [answer(name) for name in questions],
-        "scores": [rating(each["id"], drawn_rating(prompt, each["id"])) for each in fields["overall"]],
+        "whole": [rating(each["id"], drawn_rating(prompt, each["id"])) for each in fields["overall"]],
     }
+    return {name: entries for name, entries in lists.items() if entries}
 
 
 def rating(name: Any, score: Any = 4, **fields: Any) -> dict[str, Any]:
     """Return a score by the criterion with the id `name`."""
-    return {"criterion": name, "reasoning": "It shows.", "score": score, **fields}
+    return {"id": name, "reason": "It shows.", "score": score, **fields}
 
 
 def answer(name: Any, said: Any = "yes", **fields: Any) -> dict[str, Any]:
     """Return the answer to the question with the id `name`."""
-    return {"question": name, "reason": "It was looked up.", "answer": said, **fields}
+    return {"id": name, "reason": "It was looked up.", "answer": said, **fields}
 
 
 def jointly(spoil: Callable[[dict[str, Any]], Any] = lambda reply: reply) -> FakeJudge:

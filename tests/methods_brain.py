@@ -26,7 +26,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any
 
-from hypoeval_brain import _FENCED, PLACES, PROPERTIES, Question
+from hypoeval_brain import _FENCED, PLACES, PROPERTIES, Question, same
 
 # How far a score follows the quality, and how much farther where the judge was told what to look at.
 CLOSENESS, BETTER_CLOSENESS = 0.4, 0.95
@@ -41,7 +41,9 @@ BORNE_OUT, STATED, LENIENCE, ORDERED = 0.7, 0.5, 0.1, 0.4
 # Facts that a sentence comes to at most.
 MOST_FACTS = 3
 
-_LISTED = re.compile(r"^\[([\w.-]+)\] (.+?)(?: \(Here \"no\" is the good answer\.\))?$", re.MULTILINE)
+_LISTED = re.compile(
+    r"^\[([\w.-]+)\] (.+?)(?: \(Here \"no\" is the good answer\.\)| \(absent: [^)]*\))?$", re.MULTILINE
+)
 _NEW = re.compile(r"Add (\d+) question")
 _FINER = re.compile(r"into (\d+)(?: to (\d+))? finer")
 _FAULT = re.compile(r"repeat|filler|another subject|start afresh", re.IGNORECASE)
@@ -181,13 +183,18 @@ def _score(asked: Asked) -> dict[str, Any]:
 
 def _finer_points(asked: Asked) -> dict[str, Any]:
     fewest, most = asked.find(_FINER).groups()
-    return {"reasoning": "It comprises these.", "questions": _new_questions(asked, int(most or fewest))}
+    texts = _new_questions(asked, int(most or fewest))
+    return {"reasoning": "It comprises these.", "questions": [_stated(text) for text in texts]}
 
 
 def _other_sides(asked: Asked) -> dict[str, Any]:
     (seed, _), *_others = asked.listed
     texts = _new_questions(asked, int(asked.find(_NEW)[1]))
-    return {"reasoning": "These are missed.", "questions": [{"seed": seed, "text": text} for text in texts]}
+    return {"reasoning": "These are missed.", "questions": [{"seed": seed, **_stated(text)} for text in texts]}
+
+
+def _stated(text: str) -> dict[str, str]:
+    return {"text": text, "absent": "no", "broken": "no"}
 
 
 def _new_questions(asked: Asked, number: int) -> list[str]:
@@ -209,17 +216,20 @@ def _verdict(name: str, wording: str, aspect: str) -> dict[str, str]:
     return {
         "question": name,
         "reasoning": "By its wording.",
+        "absent": "no",
+        "broken": "no",
         "yes_means": "worse" if _FAULT.search(wording) else "better",
         "about": "something else" if _UNRELATED.search(wording) else aspect,
         "style": "exaggerated" if _EXAGGERATED in wording else "fine",
     }
 
 
-def _redundancy(asked: Asked) -> dict[str, Any]:
-    (_, candidate), *others = asked.listed
-    what = next((what for what in PROPERTIES if what in candidate), None)
-    same = next((name for name, wording in others if what and what in wording), "none")
-    return {"reasoning": "Compared by what they look at.", "same_as": same}
+def _groups(asked: Asked) -> dict[str, Any]:
+    members: dict[str, list[str]] = {}
+    for name, wording in asked.listed:
+        if what := next((what for what in PROPERTIES if what in wording), None):
+            members.setdefault(what, []).append(name)
+    return {"groups": [same(f"Both are about {what}.", names) for what, names in members.items() if len(names) > 1]}
 
 
 def _answers(asked: Asked) -> dict[str, Any]:
@@ -343,7 +353,7 @@ ANSWERS: dict[str, Callable[[Asked], dict[str, Any]]] = {
     "finer points": _finer_points,
     "other sides": _other_sides,
     "verdicts": _verdicts,
-    "same_as": _redundancy,
+    "groups": _groups,
     "answers": _answers,
     "facts": _facts,
     "unit verdicts": _unit_verdicts,

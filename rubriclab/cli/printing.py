@@ -41,6 +41,7 @@ def effort_row(effort: Effort) -> dict[str, Any]:
     return {
         "calls": {"asked": effort.asked, "answered_from_cache": effort.cached, "failed": effort.failed},
         "tokens": {"prompt": effort.prompt_tokens, "completion": effort.completion_tokens},
+        "calls_by_stage": dict(effort.stages),
         "cost_usd": effort.cost_usd,
         "seconds": effort.seconds,
     }

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from rubriclab.characters import is_blank
 from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, look_up
+from rubriclab.data.placeholders import without_placeholder
 
 # Names that are numbers are taken as text where the number is exact: JSON readers turn whole numbers of more than 64
 # bits into decimals, and decimals beyond 2**53 have lost their last digits.
@@ -103,7 +104,8 @@ class Fields:
         raise Wrong("output", "nothing", f"{_A_TEXT}{self.columns()}{way}")
 
     def text(self, name: str) -> str | None:
-        return self.as_text(name, self.value(name))
+        """Return a source, context or reference; `None` where there is none, or a data set's word for that."""
+        return without_placeholder(self.as_text(name, self.value(name)))
 
     def as_text(self, name: str, text: Any) -> str | None:
         if text is None or text is ABSENT:

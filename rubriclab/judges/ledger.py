@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,7 @@ class Ledger:
         cached: replies that were kept earlier, or came with an identical request in flight.
         failed: questions that ended without a usable reply.
         repaired: replies that had to be asked for once more.
+        stages: replies, from the provider or kept earlier, by the template that asked for them.
         usage: tokens and money of the replies that came from the provider; money is `None` once any price is unknown.
         snapshots: model names that the provider reported.
     """
@@ -30,6 +32,7 @@ class Ledger:
     cached: int = 0
     failed: int = 0
     repaired: int = 0
+    stages: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
     snapshots: set[str] = field(default_factory=set)
 
@@ -48,6 +51,7 @@ class Ledger:
             prompt_tokens=self.usage.prompt_tokens,
             completion_tokens=self.usage.completion_tokens,
             cost_usd=self.usage.cost_usd,
+            stages=dict(sorted(self.stages.items())),
             seconds=seconds,
         )
 
@@ -83,6 +87,7 @@ class Metered:
             ledger.failed += 1
             raise
         self._enter(reply)
+        ledger.stages[prompt.name] += 1
         if prompt.repair is not None and read(reply, prompt)[0] is None:
             ledger.failed += 1
         return reply

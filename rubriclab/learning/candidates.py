@@ -38,11 +38,13 @@ JOINT_SETTINGS: Mapping[PartName, Mapping[str, Any]] = {
     # One call about all hypotheses of a text agreed with people as well as one call about each, in the recorded
     # judgments of a strong model, at a fraction of the price. Hypotheses do not leave while they are being rated, as a
     # candidate needs its ratings of all texts, and those that the bandit found last deserve a hearing too.
-    "hypoeval": {"ask": "together", "drop_hopeless": False, "bank_size": 30},
+    # New hypotheses are held against the texts that they were made from once, and against literature once.
+    "hypoeval": {"ask": "together", "drop_hopeless": False, "bank_size": 30, "refine_rounds": 2},
     # CheckEval's paper finds no noticeable difference between asking about questions in groups and one by one.
     "checkeval": {"ask": "together"},
     # A rewritten explanation has seen the errors on all labels: none is left to tell what it is worth beside others.
-    "seeval": {"refine": False},
+    # Explanations of one model score much alike, and choosing among them by the labels would flatter the one chosen.
+    "seeval": {"refine": False, "explanations": 1},
 }
 
 NOT_JUDGED = "the method did not have this text judged, as it is shown to the judge beside others"

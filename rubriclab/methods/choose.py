@@ -47,6 +47,10 @@ class ChoosingSettings(BaseModel):
     questions were sound (Spearman 0.65 on other texts with and without it), and brought 0.53 to 0.59 where of 24 four
     were turned round and six answered by lot."""
 
+    ends: Number = Field(0, ge=0, le=0.5)
+    """Share of the labelled texts at the lower and at the upper end on which generated questions are tried: one that
+    the worst texts earn as often as the best leaves. 0 tries none."""
+
     repeated: Number = Field(0.95, gt=0, le=1)
     """Correlation of two questions' answers from which on the later one adds nothing."""
 
@@ -144,7 +148,7 @@ def _left(
     order: Sequence[int], questions: Sequence[Criterion], sheet: Sheet, r: Sequence[float], settings: ChoosingSettings
 ) -> tuple[dict[int, str], tuple[str, ...]]:
     """Return the columns that the labels speak against, with the reasons, and a note if these were overruled."""
-    left = _unvarying(sheet, settings) | _against(sheet, r, settings)
+    left = _unearned(questions, sheet, settings) | _unvarying(sheet, settings) | _against(sheet, r, settings)
     left |= _repeating([column for column in order if column not in left], questions, sheet, settings)
     if len(left) < len(questions):
         return left, ()
@@ -182,6 +186,35 @@ def _against(sheet: Sheet, r: Sequence[float], settings: ChoosingSettings) -> di
                 f"so low by chance in {p:.1%} of cases"
             )
     return found
+
+
+def _unearned(questions: Sequence[Criterion], sheet: Sheet, settings: ChoosingSettings) -> dict[int, str]:
+    """Return the columns of generated questions that the worst texts earn as often as the best.
+
+    Nonsense earns such a question, or every text does.
+    """
+    worst, best = _ends(sheet.labels, settings.ends)
+    found = {}
+    for column, question in enumerate(questions):
+        low, high = (sheet.good[rows, column] for rows in (worst, best))
+        low, high = low[~np.isnan(low)], high[~np.isnan(high)]
+        if is_seed(question) or min(len(low), len(high)) < FEWEST_RARE or low.mean() < high.mean():
+            continue
+        found[column] = (
+            f"the worst texts earn it as often as the best: {low.sum():g} of the {len(low)} rated lowest, "
+            f"{high.sum():g} of the {len(high)} rated highest"
+        )
+    return found
+
+
+def _ends(labels: FloatArray, share: float) -> tuple[BoolArray, BoolArray]:
+    """Return which texts have the lowest and the highest labels; none where the two ends cannot be told apart."""
+    count = math.floor(float(share) * len(labels))
+    ordered = np.sort(labels)
+    if not count or ordered[count - 1] >= ordered[-count]:
+        nobody = np.zeros(len(labels), dtype=bool)
+        return nobody, nobody
+    return labels <= ordered[count - 1], labels >= ordered[-count]
 
 
 def chance_below(r: float, n: int) -> float:

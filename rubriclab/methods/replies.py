@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError, ValidationInfo
 
 from rubriclab.data.scale import Scale
-
-# What stands for "no other criterion".
-NONE = "none"
 
 # A model may copy an id in the brackets or markers it is shown in, or decorate it like the beginning of a line.
 _AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:"
@@ -104,18 +101,3 @@ class Rating(BaseModel):
 
     reasoning: str
     score: OnScale
-
-
-class Redundancy(BaseModel):
-    """The id of the criterion that measures the same thing as the candidate, or `none`."""
-
-    reasoning: str
-    same_as: str
-
-    @field_validator("same_as")
-    @classmethod
-    def _one_of_them(cls, same_as: str, info: ValidationInfo) -> str:
-        known = [NONE, *(other["id"] for other in info.context["others"])] if info.context else [same_as]
-        if same_as not in known:
-            raise ValueError(f"one of {', '.join(known)} was expected; got {same_as!r}")
-        return same_as

@@ -114,7 +114,14 @@ def source(criterion: Criterion) -> str:
 
 def remark(question: Criterion, *others: str) -> str:
     """Return what is said beside a question: `others`, where they are not empty, and how it came about."""
-    return "; ".join(filter(None, (*others, support(question), source(question))))
+    return "; ".join(filter(None, (*others, support(question), presupposed(question), source(question))))
+
+
+def presupposed(criterion: Criterion) -> str:
+    """Return which answers are stated for what is absent and for a broken text; empty where none are."""
+    said = criterion.question
+    stated = (("if absent", said and said.absent), ("if the text is broken", said and said.broken))
+    return ", ".join(f"{answer} {when}" for when, answer in stated if answer)
 
 
 def support(criterion: Criterion) -> str:

@@ -138,6 +138,43 @@ def effort(spent: Effort) -> str:
     return f"{calls}, {tokens}, {cost(spent.cost_usd)}, {spent.seconds:,.0f} s"
 
 
+# What is asked with each template, as a page says it.
+STAGES: Mapping[str, str] = {
+    "hypoeval/propose": "hypotheses proposed",
+    "hypoeval/refine": "hypotheses refined",
+    "hypoeval/rate": "ratings by single hypotheses",
+    "hypoeval/rate_together": "ratings by hypotheses",
+    "sameness/group": "what repeats in a bank",
+    "checkeval/diversify": "questions on other sides",
+    "checkeval/elaborate": "finer questions",
+    "checkeval/filter": "questions checked",
+    "checkeval/answer": "questions answered",
+    "seeval/explain": "explanations",
+    "seeval/refine": "explanations rewritten",
+    "seeval/rate": "scores by explanation",
+    "direct/rate": "scores by definition",
+    "few_shot/rate": "scores beside labelled texts",
+    "geval/steps": "steps written",
+    "geval/rate": "scores by steps",
+    "analyze_rate/rate": "scores after an analysis",
+    "seal/propose": "sub-dimensions proposed",
+    "seal/facts": "texts taken apart",
+    "seal/verify": "units verified",
+    "seal/support": "support looked for",
+    "seal/rate": "units rated",
+    "dcr/evaluate": "sentences compared",
+    "dcr/convert": "reasons converted",
+    "improve/rewrite": "texts rewritten",
+    "jointly/judge": "everything in one call",
+}
+
+
+def stages(spent: Effort) -> str:
+    """Return how many replies each stage took, the most first; empty where that was not recorded."""
+    most_first = sorted(spent.stages.items(), key=lambda stage: (-stage[1], stage[0]))
+    return ", ".join(f"{STAGES.get(name, name)} {number:,}" for name, number in most_first)
+
+
 def cost(usd: float | None) -> str:
     """Return a cost in dollars; an unknown price is said to be so."""
     if usd is None:

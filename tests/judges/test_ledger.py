@@ -26,7 +26,9 @@ async def test_replies_are_summed_and_snapshots_gathered() -> None:
     judge = Metered(usages(Usage(10, 1, 0.5), Usage(20, 2, 0.25)), ledger)
     for _ in range(2):
         await ask(judge, rate())
-    assert ledger.effort(3.0) == Effort(asked=2, prompt_tokens=30, completion_tokens=3, cost_usd=0.75, seconds=3.0)
+    stages = {rate().name: 2}
+    spent = Effort(asked=2, prompt_tokens=30, completion_tokens=3, cost_usd=0.75, seconds=3.0, stages=stages)
+    assert ledger.effort(3.0) == spent
     assert ledger.snapshots == {"snapshot-1", "snapshot-2"}
 
 

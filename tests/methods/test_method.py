@@ -53,8 +53,8 @@ def test_its_prompts_are_templates_that_the_offline_judge_can_answer(name):
     assert METHODS[name].prompts
     for prompt in METHODS[name].prompts:
         assert (FOLDER / f"{prompt}.md").is_file()
-        # SEEval's task can be told with the steps of G-Eval's prompt.
-        assert prompt.startswith(f"{name}/") or (name, prompt) == ("seeval", "geval/steps")
+        # Several methods group what repeats; SEEval's task can be told with the steps of G-Eval's prompt.
+        assert prompt.startswith((f"{name}/", "sameness/")) or (name, prompt) == ("seeval", "geval/steps")
         assert prompt in ANSWERS
 
 

@@ -82,11 +82,12 @@ def _members(path: Path) -> Numbered:
 
 def text(fields: Fields, name: str) -> str:
     """Return a text that must be there, without white space around it."""
-    return optional_text(fields, name) or lacking(fields, name, "a non-empty text")
+    found = fields.as_text(name, fields.value(name))
+    return (found and found.strip()) or lacking(fields, name, "a non-empty text")
 
 
 def optional_text(fields: Fields, name: str) -> str | None:
-    """Return a text without white space around it, or None where there is none."""
+    """Return a text without white space around it, or None where there is none or a placeholder stands for it."""
     found = fields.text(name)
     return found.strip() if found else None
 

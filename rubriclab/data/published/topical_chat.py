@@ -2,7 +2,7 @@
 
 Mehri & Eskenazi 2020, "USR: An Unsupervised and Reference Free Evaluation Metric for Dialog Generation", ACL, on
 dialogues of Gopalakrishnan et al. 2019. One JSON list of dialogues: `context` (the turns so far, one a line), `fact`
-(`_nofact` where there is none, kept as it is), `annotators`, and `responses`, each with `response`, `model` and a list
+(`_nofact` where there is none), `annotators`, and `responses`, each with `response`, `model` and a list
 of ratings, in the annotators' order, for each of six questions. They are called here as in later papers (UniEval,
 G-Eval): what asks whether a response maintains the context is coherence, whether it uses the fact is groundedness.
 

@@ -15,9 +15,26 @@ _SCORES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 
 
 def judge(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a rating by each criterion, an answer to each question, and each score of the whole."""
-    scores = [{"criterion": each["id"], **_score(fields, each)} for each in fields["overall"]]
-    return {**rating.rate_together(fields), **questions.answer({**fields, "bare": False}), "scores": scores}
+    """Return a rating by each criterion, an answer to each question, and each score of the whole, as far as asked."""
+    ratings = rating.rate_together(fields)["ratings"]
+    lists = {
+        "ratings": [_entry(each["criterion"], each["reasoning"], score=each["score"]) for each in ratings],
+        "answers": [
+            _entry(each["question"], each["reason"], answer=each["answer"])
+            for each in questions.answer({**fields, "bare": False})["answers"]
+        ],
+        "whole": [_whole(fields, each) for each in fields["overall"]],
+    }
+    return {name: entries for name, entries in lists.items() if entries}
+
+
+def _whole(fields: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    found = _score(fields, asked)
+    return _entry(asked["id"], found["reasoning"], score=found["score"])
+
+
+def _entry(name: str, reason: str, **verdict: Any) -> dict[str, Any]:
+    return {"id": name, "reason": reason, **verdict}
 
 
 def _score(fields: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:

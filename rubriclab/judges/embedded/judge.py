@@ -8,21 +8,31 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rubriclab.errors import JudgeRefused
-from rubriclab.judges.embedded import comparing, joint, overall, proposing, questions, rating, rewriting, sides, units
+from rubriclab.judges.embedded import (
+    comparing,
+    grouping,
+    joint,
+    overall,
+    proposing,
+    questions,
+    rating,
+    rewriting,
+    sides,
+    units,
+)
 from rubriclab.judges.judge import Reply, Token, Usage
 from rubriclab.prompts import Prompt
 
 ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "hypoeval/propose": proposing.propose,
     "hypoeval/refine": proposing.refine,
-    "hypoeval/redundant": proposing.redundant,
     "hypoeval/rate": rating.rate,
     "hypoeval/rate_together": rating.rate_together,
     "checkeval/seeds": questions.seeds,
     "checkeval/diversify": questions.diversify,
     "checkeval/elaborate": questions.elaborate,
     "checkeval/filter": questions.judge_questions,
-    "checkeval/redundant": questions.redundant,
+    "sameness/group": grouping.group,
     "checkeval/answer": questions.answer,
     "seeval/explain": overall.explain,
     "seeval/refine": overall.refine,

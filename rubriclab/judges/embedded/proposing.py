@@ -75,12 +75,9 @@ def refine(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"reasoning": "Took out what runs against what is usual.", "hypotheses": kept or hypotheses[:1]}
 
 
-def redundant(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the first of the others that is read off much the same measures as the candidate."""
-    wanted = set(_measures(fields["candidate"]))
-    same = next((o["id"] for o in fields["others"] if _overlap(wanted, set(_measures(o))) >= SAME_MEASURES), None)
-    reason = f"{same} is read off much the same measures." if same else "No other one is read off the same measures."
-    return {"reasoning": reason, "same_as": same or "none"}
+def same_measures(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two hypotheses are read off much the same measures."""
+    return _overlap(set(_measures(one)), set(_measures(other))) >= SAME_MEASURES
 
 
 def _measures(hypothesis: Mapping[str, Any]) -> list[str]:

@@ -61,7 +61,7 @@ def diversify(fields: Mapping[str, Any]) -> dict[str, Any]:
     names.sort(key=lambda name: (-about.get(name, 0), name))
     texts = [own_question(name, MIDDLE, rising=usual[name] > 0) for name in names[: fields["count"]]]
     texts = texts or [own_question(next(iter(usual)), MIDDLE, rising=True)]
-    questions = [{"seed": seeds[place % len(seeds)]["id"], "text": text} for place, text in enumerate(texts)]
+    questions = [{**_stated(text), "seed": seeds[place % len(seeds)]["id"]} for place, text in enumerate(texts)]
     return {"reasoning": "Named measures that no question speaks of yet.", "questions": questions}
 
 
@@ -70,7 +70,15 @@ def elaborate(fields: Mapping[str, Any]) -> dict[str, Any]:
     usual = directions(fields)
     names = meant(fields, fields["sub_dimension"]["name"], fields["question"]["text"])[:MEASURES_EACH]
     texts = [own_question(name, point, rising=usual[name] >= 0) for name in names for point in POINTS]
-    return {"reasoning": "Cut the measures that it speaks of at several points.", "questions": texts[: fields["most"]]}
+    return {
+        "reasoning": "Cut the measures that it speaks of at several points.",
+        "questions": [_stated(text) for text in texts[: fields["most"]]],
+    }
+
+
+def _stated(text: str) -> dict[str, str]:
+    """Return a question with its answers where its measure is undefined and where the text is broken."""
+    return {"text": text, "absent": "n/a", "broken": "no"}
 
 
 def judge_questions(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,6 +87,8 @@ def judge_questions(fields: Mapping[str, Any]) -> dict[str, Any]:
         {
             "question": question["id"],
             "reasoning": "Measured texts give no reason against it.",
+            "absent": "n/a",
+            "broken": "no",
             "yes_means": "better",
             "about": fields["aspect"]["name"],
             "style": "fine",
@@ -86,14 +96,6 @@ def judge_questions(fields: Mapping[str, Any]) -> dict[str, Any]:
         for question in fields["questions"]
     ]
     return {"verdicts": verdicts}
-
-
-def redundant(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the first of the others that cuts the same measure at the same point."""
-    wanted = _read(fields["candidate"]["text"])
-    same = next((other["id"] for other in fields["others"] if wanted and _read(other["text"]) == wanted), None)
-    reason = f"{same} cuts the same measure at the same point." if same else "No other one asks for the same."
-    return {"reasoning": reason, "same_as": same or "none"}
 
 
 def answer(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,7 +112,7 @@ def answer(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def answered(fields: Mapping[str, Any], dimension: str, question: str) -> tuple[str, str]:
     """Return "yes", "no" or, where nothing can be measured, "n/a", with the measures it was read off."""
-    own = _read(question)
+    own = own_reading(question)
     if own:
         name, above, point = own
         share = _share(fields, name)
@@ -141,7 +143,7 @@ def meant(fields: Mapping[str, Any], dimension: str, question: str) -> Sequence[
 
 def is_own(question: str) -> bool:
     """Return whether a question is one that the offline judge has worded."""
-    return _read(question) is not None
+    return own_reading(question) is not None
 
 
 def own_question(name: str, point: int, *, rising: bool) -> str:
@@ -154,8 +156,8 @@ def _share(fields: Mapping[str, Any], name: str) -> float:
     return value if math.isnan(value) else usual_share(BY_NAME[name], value, fields["words"]["task"])
 
 
-def _read(question: str) -> tuple[str, bool, float] | None:
-    """Return measure, direction and point of a question of the offline judge's own; `None` for anybody else's."""
+def own_reading(question: str) -> tuple[str, bool, float] | None:
+    """Return measure, direction and point of a question that the offline judge has worded; `None` for any other."""
     found = _pattern().search(question)
     return (_BY_TITLE[found[1]].name, found[2] == "at or above", int(found[3]) / 100) if found else None
 

@@ -15,7 +15,7 @@ CHECKEVAL = Method(
         "checkeval/diversify",
         "checkeval/elaborate",
         "checkeval/filter",
-        "checkeval/redundant",
+        "sameness/group",
         "checkeval/answer",
     ),
     learn=learn,

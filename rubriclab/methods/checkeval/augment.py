@@ -21,7 +21,13 @@ from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import Answer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.questions import make_question
-from rubriclab.methods.checkeval.replies import Diversification, Elaboration, ShortElaboration
+from rubriclab.methods.checkeval.replies import (
+    AnyDiversification,
+    Diversification,
+    Elaboration,
+    FinerQuestion,
+    ShortElaboration,
+)
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
@@ -91,8 +97,8 @@ def elaborate_prompt(
     return Prompt("checkeval/elaborate", fields, Elaboration, max_tokens=_longest(most))
 
 
-# What one request brought: pairs of a seed's id and a question's text, or why it was in vain.
-_Made = Sequence[tuple[str, str]] | str
+# What one request brought: questions with the ids of their seeds, or why it was in vain.
+_Made = Sequence[tuple[str, FinerQuestion]] | str
 
 
 async def _diversified(
@@ -100,10 +106,11 @@ async def _diversified(
 ) -> _Made:
     if not settings.diversified:
         return ()
-    answer = await _first_usable(diversify_prompt(sub, assignment, settings.diversified), generator)
+    prompt = diversify_prompt(sub, assignment, settings.diversified)
+    answer = await _first_usable(prompt, generator, AnyDiversification)
     if answer.value is None:
         return f"other sides of {sub.name!r}: {answer.missing}"
-    return [(new.seed, new.text) for new in answer.value.questions[: settings.diversified]]
+    return [(new.seed, new) for new in answer.value.questions[: settings.diversified]]
 
 
 async def _elaborated(
@@ -115,10 +122,10 @@ async def _elaborated(
     answer = await _first_usable(prompt, generator, ShortElaboration)
     if answer.value is None:
         return f"finer points of {seed.id}: {answer.missing}"
-    return [(seed.id, text) for text in answer.value.questions[: settings.elaborated_most]]
+    return [(seed.id, new) for new in answer.value.questions[: settings.elaborated_most]]
 
 
-async def _first_usable(prompt: Prompt[R], generator: Judge, salvage: type[R] | None = None) -> Answer[R]:
+async def _first_usable(prompt: Prompt[R], generator: Judge, salvage: type[R]) -> Answer[R]:
     for sample in range(SAMPLES):
         answer = await ask(generator, replace(prompt, sample=sample), salvage=salvage)
         if answer.value is not None or not answer.replied:
@@ -143,10 +150,10 @@ def _identified(
 def _named(
     prefix: str, made: _Made, sub: SubDimension, origin: Literal["diversified", "elaborated"], taken: set[str]
 ) -> Iterable[Criterion]:
-    for seed, text in () if isinstance(made, str) else made:
+    for seed, new in () if isinstance(made, str) else made:
         name = next(name for number in count(1) if (name := f"{prefix}{number}") not in taken)
         taken.add(name)
-        yield make_question(name, text, sub, seed, origin=origin)
+        yield make_question(name, new.text, sub, seed, origin=origin, absent=new.absent, broken=new.broken)
 
 
 def _seeds(subs: Sequence[SubDimension]) -> list[tuple[SubDimension, SeedQuestion]]:

@@ -12,11 +12,12 @@ from rubriclab.methods.checkeval.answer import answer_prompts
 from rubriclab.methods.checkeval.augment import diversify_prompt, elaborate_prompt
 from rubriclab.methods.checkeval.filtering import filter_prompt, other_aspects, preferred
 from rubriclab.methods.checkeval.questions import make_question
-from rubriclab.methods.checkeval.redundancy import redundant_prompt
 from rubriclab.methods.checkeval.seeds import planned_questions, seeds_prompt
 from rubriclab.methods.checkeval.settings import CheckEvalSettings, ScoringSettings
 from rubriclab.methods.estimate import Estimate, estimate_prompt
 from rubriclab.methods.method import Lesson
+from rubriclab.methods.questions import about
+from rubriclab.methods.sameness import MOST_SHOWN, blocks, group_prompt
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part
 
@@ -62,11 +63,11 @@ def _augmenting(checklist: Checklist, assignment: Assignment, settings: CheckEva
 
 
 def _filtering(checklist: Checklist, pool: Sequence[Criterion], assignment: Assignment) -> Estimate:
-    """Return one call per sub-dimension for verdicts, and one a question that shows it beside all those before it."""
+    """Return one call per sub-dimension for verdicts, and one about the whole pool for what repeats."""
     others = other_aspects(checklist, assignment)
     groups = ((sub, [each for each in pool if each.trait == sub.name]) for sub in checklist.sub_dimensions)
     verdicts = [filter_prompt(sub, group, others, assignment) for sub, group in groups]
-    comparisons = [redundant_prompt(each, pool[:place], assignment) for place, each in enumerate(pool) if place]
+    comparisons = [group_prompt(block, "question", assignment) for block in blocks(pool, MOST_SHOWN)]
     return _total([*verdicts, *comparisons])
 
 
@@ -77,7 +78,13 @@ def _typical(sub: SubDimension, settings: CheckEvalSettings) -> list[Criterion]:
     sides = [make_question(made, words, sub, sub.questions[0].id, origin="diversified")] * settings.diversified
     for seed in sub.questions:
         sides += [make_question(made, words, sub, seed.id, origin="elaborated")] * settings.elaborated_most
-    return found + sides
+    # The filter states of every question what it presupposes.
+    return [_stated(each) for each in found + sides]
+
+
+def _stated(question: Criterion) -> Criterion:
+    stated = about(question).model_copy(update={"absent": "n/a", "broken": "n/a"})
+    return question.model_copy(update={"question": stated})
 
 
 def _total(prompts: Sequence[Prompt[Any]]) -> Estimate:

@@ -18,10 +18,10 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.questions import payload
-from rubriclab.methods.checkeval.redundancy import redundant
-from rubriclab.methods.checkeval.replies import ELSEWHERE, SoundVerdicts, Verdict, Verdicts
+from rubriclab.methods.checkeval.replies import ELSEWHERE, SoundVerdicts, Verdict, Verdicts, fault
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.questions import about, is_seed
+from rubriclab.methods.sameness import redundant
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Dropped
 
@@ -58,16 +58,19 @@ async def filtered(
 
     Seeds stay where the model would take out every question: a person stands behind them.
     """
-    left, reasons, notes = list(pool), dict[str, str](), list[str]()
+    left, notes = list(pool), list[str]()
+    reasons = {question.id: found for question in pool if (found := unsound(question))}
     if settings.asks_model:
-        left, reasons, unjudged = await _judged(pool, checklist, assignment, generator, settings)
+        sound = [question for question in pool if question.id not in reasons]
+        turned, faults, unjudged = await _judged(sound, checklist, assignment, generator, settings)
+        left, reasons = [turned.get(question.id, question) for question in pool], reasons | faults
         if unjudged:
-            notes.append(f"the filter gave no usable verdict on {unjudged} of {len(pool)} questions; they stay")
+            notes.append(f"the filter gave no usable verdict on {unjudged} of {len(sound)} questions; they stay")
         if all(question.id in reasons for question in left):
             notes.append("the model would take out every question: the seeds stay")
             reasons = {c.id: reasons[c.id] for c in left if not is_seed(c)}
         remaining = [question for question in left if question.id not in reasons]
-        reasons |= await redundant(preferred(remaining), assignment, generator, settings)
+        reasons |= await redundant(by_author(remaining), "question", assignment, generator)
     remaining = [question for question in left if question.id not in reasons]
     for question in preferred(remaining)[settings.most_questions :]:
         reasons[question.id] = f"no place among the {settings.most_questions} questions allowed"
@@ -78,14 +81,23 @@ async def filtered(
     )
 
 
+def unsound(question: Criterion) -> str | None:
+    """Return why a generated question cannot be asked by itself; a person's seed is for `lint` to advise on."""
+    return None if is_seed(question) else fault(question.statement, about(question).broken, about(question).better)
+
+
 def preferred(questions: Sequence[Criterion]) -> list[Criterion]:
     """Return the questions in the order in which they are worth keeping.
 
     Seeds come first, then what was made of them: sub-dimensions take turns, and within one the other sides of it and
     the finer points of each seed do, so that a shorter list covers as much.
     """
-    seeds, made = ([each for each in questions if is_seed(each) == side] for side in (True, False))
-    return [*_mixed(seeds), *_mixed(made)]
+    return [each for tier in by_author(questions) for each in tier]
+
+
+def by_author(questions: Sequence[Criterion]) -> list[list[Criterion]]:
+    """Return the questions that people wrote, and those that were made of them, in the order of `preferred`."""
+    return [_mixed([each for each in questions if is_seed(each) == side]) for side in (True, False)]
 
 
 def in_turns(lists: Sequence[Sequence[Criterion]]) -> list[Criterion]:
@@ -131,16 +143,17 @@ async def _judged(
     assignment: Assignment,
     generator: Judge,
     settings: CheckEvalSettings,
-) -> tuple[list[Criterion], dict[str, str], int]:
-    """Return the pool, with the polarity that the model found, the reasons to drop some of it, and how many questions
+) -> tuple[dict[str, Criterion], dict[str, str], int]:
+    """Return the pool with what the model found of it, by id, the reasons to drop some of it, and how many questions
     there is no verdict on."""
     others = other_aspects(checklist, assignment)
     found = await asyncio.gather(
         *(_verdicts(sub, pool, others, assignment, generator) for sub in checklist.sub_dimensions)
     )
     verdicts = dict(chain.from_iterable(found))
-    turned = [_turned(each, verdicts.get(each.id)) for each in pool]
-    reasons = {each.id: _fault(each, verdicts.get(each.id), assignment.aspect.name, settings) for each in turned}
+    turned = {each.id: _turned(each, verdicts.get(each.id)) for each in pool}
+    aspect = assignment.aspect.name
+    reasons = {name: _fault(each, verdicts.get(name), aspect, settings) for name, each in turned.items()}
     unjudged = sum(question.id not in verdicts for question in pool)
     return turned, {name: reason for name, reason in reasons.items() if reason}, unjudged
 
@@ -153,18 +166,24 @@ async def _verdicts(
     generator: Judge,
 ) -> list[tuple[str, Verdict]]:
     questions = [question for question in pool if question.trait == sub.name]
+    if not questions:
+        return []
     answer = await ask(generator, filter_prompt(sub, questions, others, assignment), salvage=SoundVerdicts)
     return [(verdict.question, verdict) for verdict in answer.value.verdicts] if answer.value else []
 
 
 def _turned(question: Criterion, verdict: Verdict | None) -> Criterion:
-    """Return the question with "no" as its good answer, if that is what it asks.
+    """Return the question with "no" as its good answer, if that is what it asks, and with what it presupposes.
 
-    What a person said of a seed is not overruled.
+    What a person said of a seed, or the generator of its own question, is not overruled.
     """
-    if verdict is None or verdict.yes_means != "worse" or is_seed(question):
+    if verdict is None:
         return question
-    return question.model_copy(update={"question": about(question).model_copy(update={"better": "no"})})
+    said = about(question)
+    update: dict[str, Any] = {"absent": said.absent or verdict.absent, "broken": said.broken or verdict.broken}
+    if verdict.yes_means == "worse" and not is_seed(question):
+        update["better"] = "no"
+    return question.model_copy(update={"question": said.model_copy(update=update)})
 
 
 def _fault(question: Criterion, verdict: Verdict | None, aspect: str, settings: CheckEvalSettings) -> str | None:
@@ -173,13 +192,15 @@ def _fault(question: Criterion, verdict: Verdict | None, aspect: str, settings: 
         return None
     better = about(question).better
     if verdict.yes_means == "neither":
-        fault = 'neither "yes" nor "no" speaks for a text'
+        found = 'neither "yes" nor "no" speaks for a text'
     elif (verdict.yes_means == "better") != (better == "yes"):
-        fault = f'"{better}" is given as its good answer, but "yes" means {verdict.yes_means}'
+        found = f'"{better}" is given as its good answer, but "yes" means {verdict.yes_means}'
     elif better == "no" and settings.polarity == "yes":
-        fault = '"no" is its good answer'
+        found = '"no" is its good answer'
     elif verdict.about != aspect:
-        fault = "it is about something else" if verdict.about == ELSEWHERE else f"it is about {verdict.about}"
+        found = "it is about something else" if verdict.about == ELSEWHERE else f"it is about {verdict.about}"
+    elif verdict.broken == better and not is_seed(question):
+        found = f"a text that is empty or makes no sense would earn its good answer, {better}"
     else:
-        fault = STYLES.get(verdict.style, "")
-    return f"{fault}: {verdict.reasoning}".removesuffix(": ") if fault else None
+        found = STYLES.get(verdict.style, "")
+    return f"{found}: {verdict.reasoning}".removesuffix(": ") if found else None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from rubriclab.checklist import SubDimension
+from rubriclab.methods.questions import about
+from rubriclab.methods.yes_no import YesNo
 from rubriclab.rubric import Criterion, Evidence, Question
 
 
@@ -17,6 +19,8 @@ def make_question(
     origin: Literal["seed", "diversified", "elaborated"] = "seed",
     better: Literal["yes", "no"] = "yes",
     author: Literal["written by hand", "prior knowledge"] = "written by hand",
+    absent: YesNo | None = None,
+    broken: YesNo | None = None,
 ) -> Criterion:
     """Return the question with the id `name`, made from the question with the id `seed` unless it is one itself.
 
@@ -29,10 +33,11 @@ def make_question(
         trait=sub.name,
         statement=text,
         evidence=Evidence(origin="seed questions" if seed else author),
-        question=Question(origin=origin, seed=seed, better=better),
+        question=Question(origin=origin, seed=seed, better=better, absent=absent, broken=broken),
     )
 
 
-def payload(criterion: Criterion) -> dict[str, str]:
+def payload(criterion: Criterion) -> dict[str, str | None]:
     """Return what is shown of a question: not which answer is better, since that would suggest one."""
-    return {"id": criterion.id, "text": criterion.statement}
+    stated = about(criterion)
+    return {"id": criterion.id, "text": criterion.statement, "absent": stated.absent, "broken": stated.broken}

@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo, field_va
 
 from rubriclab.data.aspect import Words
 from rubriclab.methods.replies import bare_id, sound_entries
+from rubriclab.methods.standing_alone import leaning
 from rubriclab.methods.yes_no import YesNo, YesOrNo, read_answer
 
 # What a question is about that belongs to none of the aspects named.
@@ -49,20 +50,32 @@ def _readable(value: Any) -> YesNo:
 AskedId = Annotated[str, BeforeValidator(_as_asked)]
 
 
+Readable = Annotated[YesNo, BeforeValidator(_readable)]
+
+
+class FinerQuestion(BaseModel):
+    """A new question, with the answers where the thing asked about is absent and where the text is broken."""
+
+    text: Words
+    absent: Readable
+    broken: Readable
+
+
 class Elaboration(BaseModel):
     """Finer questions made from one seed."""
 
     reasoning: str
-    questions: list[Words]
+    questions: list[FinerQuestion]
 
     @model_validator(mode="after")
     def _enough(self, info: ValidationInfo) -> Self:
         _must_hold(self.questions, info.context["fewest"] if info.context else 1)
+        _must_be_sound(self.questions)
         return self
 
 
 class ShortElaboration(Elaboration):
-    """Finer questions made from one seed, be it only one."""
+    """Finer questions made from one seed, be it only one, whatever is wrong with them."""
 
     @model_validator(mode="after")
     def _enough(self, _info: ValidationInfo) -> Self:
@@ -70,11 +83,10 @@ class ShortElaboration(Elaboration):
         return self
 
 
-class NewQuestion(BaseModel):
-    """A question about another side of a sub-dimension, and the seed that it stands closest to."""
+class NewQuestion(FinerQuestion):
+    """A new question about another side of a sub-dimension, and the seed that it stands closest to."""
 
     seed: AskedId
-    text: Words
 
     @field_validator("seed")
     @classmethod
@@ -93,6 +105,16 @@ class Diversification(BaseModel):
     @model_validator(mode="after")
     def _some(self) -> Self:
         _must_hold(self.questions, 1)
+        _must_be_sound(self.questions)
+        return self
+
+
+class AnyDiversification(Diversification):
+    """Questions about other sides of a sub-dimension, whatever is wrong with them."""
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        _must_hold(self.questions, 1)
         return self
 
 
@@ -101,6 +123,8 @@ class Verdict(BaseModel):
 
     question: AskedId
     reasoning: str
+    absent: Readable
+    broken: Readable
     yes_means: Annotated[Literal["better", "worse", "neither"], BeforeValidator(_plain)]
     about: str
     style: Annotated[Literal["fine", "exaggerated", "trifling", "several things"], BeforeValidator(_plain)]
@@ -146,7 +170,7 @@ class NamedAnswer(BaseModel):
 
     question: AskedId
     reason: str
-    answer: Annotated[YesNo, BeforeValidator(_readable)]
+    answer: Readable
 
 
 class Answers(BaseModel):
@@ -232,6 +256,23 @@ class WrittenSeeds(BaseModel):
 
 
 S = TypeVar("S", Verdict, NamedAnswer, BareAnswer)
+
+
+def fault(text: str, broken: YesNo | None, better: str = "yes") -> str | None:
+    """Return what makes a generated question unusable, whatever it asks; `None` if nothing does."""
+    if found := leaning(text):
+        return f"{found!r} points to something outside the question"
+    if broken == better:
+        return f"a text that is empty or makes no sense would earn its good answer, {broken}"
+    return None
+
+
+def _must_be_sound(questions: Sequence[FinerQuestion]) -> None:
+    for question in questions:
+        if found := fault(question.text, question.broken):
+            raise ValueError(
+                f"{found}: reword it, so that it stands alone and is not earned so ({question.text!r:.100})"
+            )
 
 
 def _must_hold(questions: Sequence[Any], fewest: int) -> None:

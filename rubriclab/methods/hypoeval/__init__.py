@@ -13,7 +13,7 @@ HYPOEVAL = Method(
     prompts=(
         "hypoeval/propose",
         "hypoeval/refine",
-        "hypoeval/redundant",
+        "sameness/group",
         "hypoeval/rate",
         "hypoeval/rate_together",
     ),

@@ -51,7 +51,12 @@ def utility(rating: float, label: float, scale: Scale) -> float:
 
 def is_wrong(rating: float, label: float, theta: float, scale: Scale) -> bool:
     """Return whether a rating misses the label by more than `theta` points of a 1 to 5 scale."""
-    return abs(rating - label) > theta * scale.width / PAPER_WIDTH
+    return abs(rating - label) > tolerance(theta, scale)
+
+
+def tolerance(theta: float, scale: Scale) -> float:
+    """Return `theta` points of a 1 to 5 scale in points of `scale`."""
+    return theta * scale.width / PAPER_WIDTH
 
 
 def wrong_needed(top: int, step: int, total: int, share: float) -> float:

@@ -12,12 +12,12 @@ from rubriclab.methods.hypoeval.propose import TOKENS_PER_HYPOTHESIS, Material, 
 from rubriclab.methods.hypoeval.rate import rate_prompt, rate_together_prompt
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings, ScoringSettings
 from rubriclab.methods.method import Lesson
+from rubriclab.methods.sameness import MOST_SHOWN, blocks, group_prompt
 from rubriclab.prompts import render
 from rubriclab.rubric import Criterion, Evidence, Level, Part
 
 # A hypothesis as models word it: some thirty words a level.
 WORDS_PER_LEVEL = 30
-HYPOTHESIS_TOKENS = 750
 
 
 def learning_at_most(lesson: Lesson, settings: HypoEvalSettings) -> tuple[Estimate, Estimate]:
@@ -29,7 +29,7 @@ def learning_at_most(lesson: Lesson, settings: HypoEvalSettings) -> tuple[Estima
     first = {"prior knowledge": settings.selected, "literature": 0}.get(settings.sources, settings.initial_hypotheses)
     hypotheses = first + refills * settings.new_hypotheses + (from_literature if used else 0)
     average = _average(examples, assignment, settings.ask, settings.bank_size)
-    judge = average * _ratings(n, refills, hypotheses, settings) + _redundancy(hypotheses, settings)
+    judge = average * _ratings(n, refills, hypotheses, settings) + _redundancy(hypotheses, assignment, settings)
     if settings.ask == "concatenated":
         judge += _concatenated(examples, assignment, settings.selected)
     lengths = [estimated_tokens(render(rate_prompt(e, [_typical(assignment)], assignment))) for e in examples]
@@ -73,13 +73,18 @@ def _concatenated(examples: Sequence[Example], assignment: Assignment, selected:
     return total
 
 
-def _redundancy(hypotheses: int, settings: HypoEvalSettings) -> Estimate:
-    """Return one call a hypothesis that shows it beside all others, or one a pair."""
-    if settings.redundancy == "off":
+def _redundancy(hypotheses: int, assignment: Assignment, settings: HypoEvalSettings) -> Estimate:
+    """Return one call about the whole bank, or one for each pair."""
+    if settings.redundancy == "off" or settings.sources == "prior knowledge":
         return Estimate()
-    pairs = hypotheses * (hypotheses - 1) // 2
-    calls = pairs if settings.redundancy == "every_pair" else hypotheses
-    return Estimate(calls, calls * HYPOTHESIS_TOKENS + pairs * HYPOTHESIS_TOKENS, calls * 512)
+    bank = [_typical(assignment).model_copy(update={"id": f"h{place:02d}"}) for place in range(hypotheses)]
+    if settings.redundancy == "every_pair":
+        pairs = hypotheses * (hypotheses - 1) // 2
+        return estimate_prompt(group_prompt(bank[:2], "hypothesis", assignment)) * pairs
+    total = Estimate()
+    for block in blocks(bank, MOST_SHOWN):
+        total += estimate_prompt(group_prompt(block, "hypothesis", assignment))
+    return total
 
 
 def _average(examples: Sequence[Example], assignment: Assignment, ask: str, most: int) -> Estimate:

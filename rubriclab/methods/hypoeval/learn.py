@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,16 +21,16 @@ from rubriclab.data.example import Example
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
-from rubriclab.methods.hypoeval.bandit import is_wrong, utility, wrong_needed
+from rubriclab.methods.hypoeval.bandit import is_wrong, tolerance, utility, wrong_needed
 from rubriclab.methods.hypoeval.bank import Bank
-from rubriclab.methods.hypoeval.propose import Material, propose, refine
+from rubriclab.methods.hypoeval.propose import Material, Miss, propose, refine
 from rubriclab.methods.hypoeval.rate import rate
 from rubriclab.methods.hypoeval.ratings import RatingTable
-from rubriclab.methods.hypoeval.redundancy import redundant
 from rubriclab.methods.hypoeval.selection import hopeless, predictions, reselected, select
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.hypoeval.union import final_bank
 from rubriclab.methods.method import Learned, Lesson, Progress, silent
+from rubriclab.methods.sameness import MOST_SHOWN, redundant
 from rubriclab.methods.tracking import correlations
 from rubriclab.rubric import Criterion, Part, rounded
 from rubriclab.stats.correlation import FloatArray
@@ -117,16 +117,27 @@ class _Study:
 
     async def remove_redundant(self) -> None:
         """Take out hypotheses that say what a better one says, and cut the bank to its size."""
-        preferred = self._by_preference(self.bank.alive)
-        banks = [preferred]
-        if self.settings.redundancy == "every_pair":
-            banks = [[c for c in preferred if self._is_literature(c) == side] for side in (False, True)]
-        for bank in banks:
-            out = await redundant(bank, self.assignment, self.judge, self.settings)
-            for name, reason in out.items():
-                self.bank.drop(name, reason)
+        # Prior knowledge comes in one reply, which was told not to repeat itself.
+        if self.settings.redundancy != "off" and self.settings.sources != "prior knowledge":
+            for bank in self._banks():
+                most = 2 if self.settings.redundancy == "every_pair" else MOST_SHOWN
+                out = await redundant(bank, "hypothesis", self.assignment, self.judge, most_shown=most)
+                for name, reason in out.items():
+                    self.bank.drop(name, reason)
         self._cut_union()
         self.say(f"{len(self.bank.alive)} hypotheses without redundant ones", 0.5)
+
+    def _banks(self) -> list[list[list[Criterion]]]:
+        """Return the banks inside which hypotheses are compared, each as tiers, the better ones first.
+
+        Rewards rank those that the labels have tried; among those from literature only their wording can.
+        """
+        preferred = self._by_preference(self.bank.alive)
+        tried = [[each] for each in preferred if not self._is_literature(each)]
+        untried = [each for each in preferred if self._is_literature(each)]
+        if self.settings.redundancy == "every_pair":
+            return [tried, [[each] for each in untried]]
+        return [[*tried, untried]]
 
     async def rate_bank(self) -> None:
         """Rate all texts by the whole bank, hopeless hypotheses only as far as they deserve."""
@@ -188,16 +199,19 @@ class _Study:
         first = self.order[: settings.initial_examples]
         await self._propose(settings.initial_hypotheses, Material(first, self.findings), visit=first)
         self.bank.trim(settings.bank_size, len(first))
-        wrong: list[Example] = []
+        wrong: dict[str, tuple[Example, Miss]] = {}
         for step in range(len(first) + 1, total + 1):
             example = self.order[step - 1]
             top = self.bank.top(settings.k, step - 1)
             await self._visit(top, [example], step)
-            if self._is_hard(example, top, step):
-                wrong.append(example)
+            miss = self._miss(example, top)
+            if miss.missed >= max(1, wrong_needed(len(top), step, total, settings.wrong_share)):
+                wrong[example.id] = (example, miss)
             if len(wrong) >= settings.wrong_bank:
-                await self._propose_from_wrong(tuple(wrong), top, step)
-                wrong = []
+                misses = {name: miss for name, (_, miss) in wrong.items()}
+                texts = tuple(text for text, _ in wrong.values())
+                await self._propose_from_wrong(texts, misses, top, step)
+                wrong = {}
             self.say(f"{step} of {total} labelled texts seen, {len(self.bank.alive)} hypotheses", 0.5 * step / total)
 
     async def _propose(self, count: int, material: Material, visit: Sequence[Example] = ()) -> None:
@@ -206,13 +220,15 @@ class _Study:
             self.failures.append(failure)
         await self._visit(self.bank.add(proposed), visit, len(visit))
 
-    async def _propose_from_wrong(self, wrong: tuple[Example, ...], top: Sequence[Criterion], step: int) -> None:
-        settings = self.settings
-        new, failure = await propose(settings.new_hypotheses, Material(wrong), self.assignment, self.generator)
+    async def _propose_from_wrong(
+        self, wrong: tuple[Example, ...], misses: Mapping[str, Miss], top: Sequence[Criterion], step: int
+    ) -> None:
+        settings, material = self.settings, Material(wrong, misses=misses)
+        new, failure = await propose(settings.new_hypotheses, material, self.assignment, self.generator)
         if failure:
             self.failures.append(failure)
             return
-        turns = (Material(wrong), Material(findings=self.findings))
+        turns = (material, Material(findings=self.findings))
         new = await self._refined(new, turns if settings.refine_first == "labels" else turns[::-1])
         added = self.bank.add(new)
         await self._visit(added, wrong, step)
@@ -242,11 +258,13 @@ class _Study:
                 gain = None if rating is None else utility(rating, self.labels[example.id], self.assignment.scale)
                 self.bank.visit(criterion.id, gain, step)
 
-    def _is_hard(self, example: Example, top: Sequence[Criterion], step: int) -> bool:
-        ratings = [self.ratings.get(criterion.id, example.id).score for criterion in top]
-        label, scale = self.labels[example.id], self.assignment.scale
-        wrong = sum(r is not None and is_wrong(r, label, self.settings.theta, scale) for r in ratings)
-        return wrong >= max(1, wrong_needed(len(top), step, len(self.order), self.settings.wrong_share))
+    def _miss(self, example: Example, top: Sequence[Criterion]) -> Miss:
+        """Return how many of the `top` hypotheses missed the text's label."""
+        scores = [self.ratings.get(criterion.id, example.id).score for criterion in top]
+        given = [score for score in scores if score is not None]
+        label, scale, theta = self.labels[example.id], self.assignment.scale, self.settings.theta
+        missed = sum(is_wrong(score, label, theta, scale) for score in given)
+        return Miss(missed, len(given), tolerance(theta, scale))
 
     def _is_literature(self, criterion: Criterion) -> bool:
         return criterion.evidence.origin == "literature"

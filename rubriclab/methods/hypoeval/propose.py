@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from rubriclab.data.assignment import Assignment
@@ -10,7 +11,7 @@ from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
-from rubriclab.methods.hypoeval.replies import Hypothesis, Proposal
+from rubriclab.methods.hypoeval.replies import AnyProposal, Hypothesis, Proposal
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence
 
@@ -20,11 +21,25 @@ TOKENS_PER_HYPOTHESIS = 500
 
 
 @dataclass(frozen=True, slots=True)
+class Miss:
+    """How many of the hypotheses that rated a text missed its label, and by more than how many points."""
+
+    missed: int
+    rated: int
+    tolerance: float
+
+
+@dataclass(frozen=True, slots=True)
 class Material:
-    """What a generator is shown: labelled texts, findings, both or neither."""
+    """What a generator is shown: labelled texts, findings, both or neither.
+
+    Attributes:
+        misses: by text, where texts were chosen because hypotheses missed their labels.
+    """
 
     examples: tuple[Example, ...] = ()
     findings: tuple[Finding, ...] = ()
+    misses: Mapping[str, Miss] = field(default_factory=dict)
 
     def origin(self) -> Literal["labels", "labels and literature", "literature", "prior knowledge"]:
         """Return how evidence names this material."""
@@ -47,7 +62,7 @@ async def propose(
     """Return up to `count` hypotheses without ids, and `None`; or none and the reason why there are none."""
     reason = None
     for sample in range(SAMPLES):
-        answer = await ask(generator, propose_prompt(count, material, assignment, sample))
+        answer = await ask(generator, propose_prompt(count, material, assignment, sample), salvage=AnyProposal)
         if answer.value:
             evidence = material.evidence()
             return tuple(_criterion(h, evidence) for h in answer.value.hypotheses[:count]), None
@@ -70,7 +85,7 @@ async def refine(
     payload = [_payload(hypothesis) for hypothesis in hypotheses]
     fields = {**_fields(material, assignment), "hypotheses": payload}
     prompt = Prompt("hypoeval/refine", fields, Proposal, max_tokens=_longest(len(hypotheses)))
-    answer = await ask(generator, prompt)
+    answer = await ask(generator, prompt, salvage=AnyProposal)
     if (
         answer.value is None
         or [_payload(_criterion(h, hypotheses[0].evidence)) for h in answer.value.hypotheses] == payload
@@ -110,9 +125,14 @@ def _fields(material: Material, assignment: Assignment) -> dict[str, Any]:
         **assignment.fields(),
         "findings": [finding.claim for finding in material.findings],
         "observations": [
-            {**assignment.text_fields(example), "score": example.scores[aspect]} for example in material.examples
+            {**assignment.text_fields(example), "score": example.scores[aspect], **_missed(material.misses, example.id)}
+            for example in material.examples
         ],
     }
+
+
+def _missed(misses: Mapping[str, Miss], name: str) -> dict[str, Any]:
+    return asdict(misses[name]) if name in misses else {}
 
 
 def _longest(count: int) -> int:

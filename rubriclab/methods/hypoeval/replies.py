@@ -6,13 +6,16 @@ passes as validation context.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 from pydantic import BaseModel, ValidationInfo, model_validator
 
 from rubriclab.characters import is_blank
 from rubriclab.data.scale import show
+from rubriclab.methods.hypoeval.thresholds import level_fault, threshold_conflict
 from rubriclab.methods.replies import Number, OnScale
+from rubriclab.methods.standing_alone import leaning
 from rubriclab.rubric import Level
 
 
@@ -46,6 +49,20 @@ class Hypothesis(BaseModel):
                 raise ValueError(f"levels needed for {_listed(expected)}, got {_listed(got)}")
         return self
 
+    def fault(self) -> str | None:
+        """Return what is wrong with the wording of the hypothesis by itself; `None` if nothing is."""
+        if found := leaning(f"{self.trait}. {self.statement}", question=False):
+            return f"{found!r} points to something outside the hypothesis"
+        return level_fault([level.description for level in self.ordered_levels()])
+
+    def conflict(self, others: Sequence[Hypothesis]) -> str | None:
+        """Return what contradicts one of the others, if anything does."""
+        own = self.ordered_levels()
+        for other in others:
+            if found := threshold_conflict(own, other.ordered_levels()):
+                return f"{found} of {other.trait!r}"
+        return None
+
     def ordered_levels(self) -> tuple[Level, ...]:
         """Return the levels as a rubric holds them, lowest first."""
         levels = sorted(self.levels, key=lambda level: level.score)
@@ -59,7 +76,20 @@ class Proposal(BaseModel):
     hypotheses: list[Hypothesis]
 
     @model_validator(mode="after")
-    def _some(self) -> Self:
+    def _sound(self) -> Self:
+        if not self.hypotheses:
+            raise ValueError("at least one hypothesis is needed")
+        for place, hypothesis in enumerate(self.hypotheses):
+            if found := hypothesis.fault() or hypothesis.conflict(self.hypotheses[:place]):
+                raise ValueError(f"{hypothesis.trait!r:.60}: {found}; mend it and return all hypotheses again")
+        return self
+
+
+class AnyProposal(Proposal):
+    """Hypotheses in the right form, whatever is wrong with their wording."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
         if not self.hypotheses:
             raise ValueError("at least one hypothesis is needed")
         return self

@@ -116,15 +116,9 @@ class HypoEvalSettings(BaseModel):
     """Hypotheses asked for from literature alone, as a share of the final bank: 1 asks for 20 (published code; the
     paper draws at most 10 of an unstated number). Where literature is the only source, the whole bank is asked for."""
 
-    redundancy: Literal["doubtful_pairs", "every_pair", "off"] = "doubtful_pairs"
-    """Which pairs the judge is asked about: across the whole union where wording leaves doubt, or every pair inside
-    each of the two banks (paper and published code)."""
-
-    same_above: float = Field(92, ge=0, le=100)
-    """Similarity of wording (0 to 100) from which on two hypotheses are the same without asking."""
-
-    different_below: float = Field(60, ge=0, le=100)
-    """Similarity of wording below which two hypotheses differ without asking."""
+    redundancy: Literal["grouped", "every_pair", "off"] = "grouped"
+    """How the judge is asked which hypotheses repeat one another: once about the whole union, in groups of the same and
+    the nested; or about every pair inside each of the two banks (paper and published code)."""
 
     union: Literal["reward", "random", "accuracy"] = "reward"
     """How the final bank is filled from both sides: at most half from literature, in the generator's order, and the

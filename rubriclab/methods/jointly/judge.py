@@ -13,7 +13,7 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.answer import Answered
 from rubriclab.methods.checkeval.score import rated as rated_by_answers
 from rubriclab.methods.jointly.prompt import can_join, judge_prompt
-from rubriclab.methods.jointly.replies import Judgments, SoundJudgments
+from rubriclab.methods.jointly.replies import Judgments, Score, sound_form
 from rubriclab.methods.method import Rated
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part
@@ -51,7 +51,7 @@ async def _together(example: Example, parts: Sequence[Part], assignment: Assignm
     if not parts:
         return {}
     prompt = judge_prompt(example, parts, assignment)
-    answer = await ask(judge, prompt, salvage=SoundJudgments)
+    answer = await ask(judge, prompt, salvage=sound_form(prompt.fields))
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     given = _ratings(answer.value, criteria) if answer.value else {}
     missing = _why_missing(answer, prompt) if len(given) < len(criteria) else ""
@@ -59,12 +59,14 @@ async def _together(example: Example, parts: Sequence[Part], assignment: Assignm
 
 
 def _ratings(judgments: Judgments, criteria: Mapping[str, Criterion]) -> dict[str, Rated]:
-    scored = (Rated(each.criterion, each.score, each.reasoning) for each in (*judgments.ratings, *judgments.scores))
-    answered = (
-        rated_by_answers(criteria[each.question], [Answered(each.answer, each.reason.strip())], "share")
-        for each in judgments.answers
-    )
-    return {rated.criterion: rated for rated in (*scored, *answered)}
+    found = {}
+    for each in judgments.entries():
+        if isinstance(each, Score):
+            found[each.id] = Rated(each.id, each.score, each.reason)
+        else:
+            given = [Answered(each.answer, each.reason.strip())]
+            found[each.id] = rated_by_answers(criteria[each.id], given, "share")
+    return found
 
 
 def _why_missing(answer: Answer[Judgments], prompt: Prompt[Judgments]) -> str:

@@ -12,7 +12,7 @@ from rubriclab.methods.checkeval.answer import TOKENS_PER_ANSWER
 from rubriclab.methods.checkeval.questions import payload
 from rubriclab.methods.checkeval.settings import ScoringSettings as AnsweringSettings
 from rubriclab.methods.hypoeval.settings import ScoringSettings as RatingSettings
-from rubriclab.methods.jointly.replies import Judgments
+from rubriclab.methods.jointly.replies import Judgments, judgments_form
 from rubriclab.methods.names import PartName
 from rubriclab.methods.overall import OverallSettings
 from rubriclab.methods.questions import by_trait
@@ -70,7 +70,7 @@ def judge_prompt(example: Example, parts: Sequence[Part], assignment: Assignment
         "overall": [_overall(part.method, each) for part in parts for each in part.criteria if each.kind == "score"],
     }
     fields = {**assignment.fields(), **assignment.text_fields(example), **shown}
-    return Prompt(TEMPLATE, fields, Judgments, max_tokens=_longest(criteria))
+    return Prompt(TEMPLATE, fields, judgments_form(fields), max_tokens=_longest(criteria))
 
 
 def _longest(criteria: Sequence[Criterion]) -> int:

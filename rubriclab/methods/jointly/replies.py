@@ -1,29 +1,19 @@
-"""The form in which the one prompt is answered: a list for each kind of criterion, reasoning before every verdict.
+"""The form in which the one prompt is answered: a list for each kind of criterion asked about, reasons before verdicts.
 
-The entries are those of the methods' own replies. Which ids belong into which list is checked against the prompt's
-fields, which the parser passes as validation context.
+Every entry names what it is about by `id`. Which ids belong into which list is checked against the prompt's fields,
+which the parser passes as validation context.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+import functools
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo, create_model, field_validator, model_validator
 
-from rubriclab.methods.checkeval.replies import NamedAnswer, asked_ids
-from rubriclab.methods.hypoeval.replies import NamedRating
-from rubriclab.methods.replies import bare_id, sound_entries
-
-# The lists of a reply, and the field of their entries that holds the id.
-KEYS: Mapping[str, Literal["criterion", "question"]] = {
-    "ratings": "criterion",
-    "answers": "question",
-    "scores": "criterion",
-}
-
-# The fields that tell why, not what.
-_WORDS = {"ratings": ("reasoning",), "answers": ("reason",), "scores": ("reasoning",)}
+from rubriclab.methods.checkeval.replies import Readable, asked_ids
+from rubriclab.methods.replies import OnScale, bare_id, sound_entries
 
 
 def ids_asked(fields: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -31,7 +21,7 @@ def ids_asked(fields: Mapping[str, Any]) -> dict[str, list[str]]:
     return {
         "ratings": [criterion["id"] for criterion in fields["criteria"]],
         "answers": asked_ids(fields),
-        "scores": [score["id"] for score in fields["overall"]],
+        "whole": [score["id"] for score in fields["overall"]],
     }
 
 
@@ -39,29 +29,40 @@ def _bare(value: Any, info: ValidationInfo) -> Any:
     return bare_id(value, [name for ids in ids_asked(info.context).values() for name in ids]) if info.context else value
 
 
-class Score(NamedRating):
-    """A score with its reason, by the criterion that it names."""
+class Score(BaseModel):
+    """A score with its reason."""
 
-    criterion: Annotated[str, BeforeValidator(_bare)]
+    id: Annotated[str, BeforeValidator(_bare)]
+    reason: str
+    score: OnScale
 
 
-_FORMS: Mapping[str, type[Score | NamedAnswer]] = {"ratings": Score, "answers": NamedAnswer, "scores": Score}
+class Answer(BaseModel):
+    """An answer with its reason."""
+
+    id: Annotated[str, BeforeValidator(_bare)]
+    reason: str
+    answer: Readable
+
+
+_ENTRIES: Mapping[str, type[Score | Answer]] = {"ratings": Score, "answers": Answer, "whole": Score}
 
 
 class Judgments(BaseModel):
-    """One entry for each id asked about, no more and no fewer; a list of which nothing was asked may be left out."""
+    """One entry for each id, in the order given."""
 
-    ratings: list[Score] = Field(default_factory=list)
-    answers: list[NamedAnswer] = Field(default_factory=list)
-    scores: list[Score] = Field(default_factory=list)
+    def entries(self) -> Iterator[Score | Answer]:
+        """Yield the entries of all lists."""
+        for name in type(self).model_fields:
+            yield from getattr(self, name)
 
     @model_validator(mode="after")
-    def _whole(self, info: ValidationInfo) -> Self:
+    def _complete(self, info: ValidationInfo) -> Self:
         asked = ids_asked(info.context) if info.context else {}
         wrong = []
-        for name, expected in asked.items():
-            got = [getattr(entry, KEYS[name]) for entry in getattr(self, name)]
-            if sorted(got) != sorted(expected):
+        for name in type(self).model_fields:
+            expected, got = asked.get(name, []), [entry.id for entry in getattr(self, name)]
+            if info.context and sorted(got) != sorted(expected):
                 wrong.append(f"`{name}` needs one entry each for {_listed(expected)}; got {_listed(got)}")
         if wrong:
             raise ValueError("; ".join(wrong))
@@ -71,26 +72,46 @@ class Judgments(BaseModel):
 class SoundJudgments(Judgments):
     """The entries that can be used: of the right form, about what was asked, and not contradicted by another one."""
 
-    @field_validator("ratings", "answers", "scores", mode="before")
+    @field_validator(*_ENTRIES, mode="before", check_fields=False)
     @classmethod
     def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[Any]:
         name = str(info.field_name)
 
         def key(item: Mapping[str, Any]) -> str | None:
-            found = _bare(item.get(KEYS[name]), info)
+            found = _bare(item.get("id"), info)
             return found if isinstance(found, str) else None
 
         keys = ids_asked(info.context)[name] if info.context else []
         try:
-            return sound_entries(items, _FORMS[name], keys, key, words=_WORDS[name], context=info.context)
+            return sound_entries(items, _ENTRIES[name], keys, key, words=("reason",), context=info.context)
         except ValueError:  # one list without anything sound in it spoils no other
             return []
 
     @model_validator(mode="after")
-    def _whole(self, _info: ValidationInfo) -> Self:
-        if not (self.ratings or self.answers or self.scores):
+    def _complete(self, _info: ValidationInfo) -> Self:
+        if not any(self.entries()):
             raise ValueError("nothing in it can be used")
         return self
+
+
+def judgments_form(fields: Mapping[str, Any]) -> type[Judgments]:
+    """Return the form of a reply: exactly the lists of which a prompt's fields ask something."""
+    return _form(tuple(name for name, ids in ids_asked(fields).items() if ids))
+
+
+def sound_form(fields: Mapping[str, Any]) -> type[Judgments]:
+    """Return the form that keeps what is sound of such a reply; a list may be missing from it."""
+    return _form(tuple(name for name, ids in ids_asked(fields).items() if ids), sound=True)
+
+
+@functools.cache
+def _form(names: tuple[str, ...], *, sound: bool = False) -> type[Judgments]:
+    lists: dict[str, Any] = {
+        name: (list[_ENTRIES[name]], Field(default_factory=list) if sound else ...)  # type: ignore[valid-type]
+        for name in names
+    }
+    base = SoundJudgments if sound else Judgments
+    return create_model("Judgments", __base__=base, __doc__=Judgments.__doc__, **lists)
 
 
 def _listed(ids: list[str]) -> str:

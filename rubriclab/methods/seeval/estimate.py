@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
 from rubriclab.methods.baselines.geval import LONGEST as LONGEST_STEPS
 from rubriclab.methods.baselines.geval import steps_prompt
 from rubriclab.methods.estimate import Estimate, estimate_prompt, longest
@@ -22,12 +25,21 @@ def learning_at_most(lesson: Lesson, settings: SEEvalSettings) -> tuple[Estimate
     steps = _TOKEN * LONGEST_STEPS if settings.elicitation == "open" else ""
     generator = estimate_prompt(steps_prompt(lesson.assignment, settings)) if steps else Estimate()
     judge = estimate_prompt(explain_prompt(0, lesson.assignment, settings, steps)) * elicited
-    judge += texts_at_most(lesson, _explanation(LONGEST, steps), FORM, settings) * elicited
+    judge += texts_at_most(lesson, _explanation(LONGEST, steps), FORM, settings)
+    tried = min(settings.tried, len(lesson.examples)) or len(lesson.examples)
+    longer = replace(lesson, examples=longest(lesson.examples, _most_tried(lesson, tried)))
+    judge += texts_at_most(longer, _explanation(LONGEST, steps), FORM, settings) * (elicited - 1)
     if not (settings.refine and lesson.examples):
         return judge, generator
     # Each half is scored by the rewriting that has not seen it, and all texts by the last one.
     judge += texts_at_most(lesson, _explanation(LONGEST_REFINED, steps), FORM, settings) * 2
     return judge, generator + _rewriting(lesson, settings) * 3
+
+
+def _most_tried(lesson: Lesson, tried: int) -> int:
+    """Return the most texts of a trial, which ends with a whole group."""
+    sizes = Counter(example.group for example in lesson.examples)
+    return min(len(lesson.examples), tried - 1 + max(sizes.values(), default=1))
 
 
 def _explanation(tokens: int, steps: str) -> Criterion:

@@ -2,8 +2,8 @@
 
 The paper elicits one explanation and names refining it as future work (section 6); `preset=paper` does just that.
 
-elicit                        -> explanations, none of which has seen a label; each scores all labelled texts
-best by Pearson correlation   -> kept, unless a rewriting is better
+elicit                        -> explanations, none of which has seen a label; each scores the texts of a trial
+best by Pearson correlation   -> scores the other texts too; kept, unless a rewriting is better
 rewrite from one half's errors, score the other half, and the other way round: did rewriting help on unseen texts?
 if so                         -> one more rewriting, from the errors of all labelled texts, is kept
 """
@@ -20,6 +20,7 @@ import numpy as np
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.baselines.geval import written_steps
+from rubriclab.methods.choose import BoolArray
 from rubriclab.methods.method import Learned, Lesson, Progress, Rated, left_out, scores_of, silent
 from rubriclab.methods.overall import require_some, score_all, values, with_evidence
 from rubriclab.methods.seeval.explain import Mistake, elicit, refine
@@ -27,6 +28,8 @@ from rubriclab.methods.seeval.score import FORM
 from rubriclab.methods.seeval.settings import SEEvalSettings
 from rubriclab.rubric import DIGITS, Criterion, Dropped, Evidence, Part, rounded
 from rubriclab.stats.correlation import FloatArray, pearson
+
+OUTDONE = "not asked: another explanation tracked the labels of the texts tried first better"
 
 # Fewer texts than this in a half tell nothing about a rewriting, and neither does a single group.
 FEWEST_IN_HALF = 5
@@ -98,8 +101,7 @@ class _Study:
         self.labels = np.array([labels[name] for name in self.ids], dtype=float)
 
     async def run(self) -> Learned:
-        table = await self._elicited()
-        best = _best(table.matrix, self.labels)
+        table, best = await self._elicited()
         base, given = table.criteria[best], table.matrix[:, best]
         dropped = self._outdone(table.criteria, best)
         trial = await self._try_rewriting(base, given)
@@ -117,8 +119,11 @@ class _Study:
         dropped += (Dropped(criterion=base, reason=change),)
         return self._learned(kept, dropped, table.beside(kept, rated, self.ids), trial.scores)
 
-    async def _elicited(self) -> _Table:
-        """Return the explanations with their scores of all texts."""
+    async def _elicited(self) -> tuple[_Table, int]:
+        """Return the explanations with their scores, and the place of the one that goes on.
+
+        All of them score the texts of the trial, the best one the others too.
+        """
         count = self.settings.explanations if self.order else 1
         assignment, settings = self.lesson.assignment, self.settings
         if settings.elicitation == "open":
@@ -126,11 +131,46 @@ class _Study:
         elicited = await elicit(count, assignment, self.judge, settings, self.steps)
         criteria = tuple(self._criterion(f"e{place}", text) for place, text in enumerate(elicited, 1))
         self.say(f"{len(criteria)} explanations elicited", 0.1)
-        rated = [await self._rated(criterion, self.order) for criterion in criteria]
+        self.trial = self._trial(len(criteria))
+        tried = [example for example, inside in zip(self.order, self.trial, strict=True) if inside]
+        rated = [await self._rated(criterion, tried) for criterion in criteria]
         require_some([each for scores in rated for each in scores.values()])
-        matrix = np.column_stack([values(scores, self.ids) for scores in rated])
-        criteria = tuple(with_evidence(c, column, self.labels) for c, column in zip(criteria, matrix.T, strict=True))
-        return _Table(criteria, tuple(tuple(scores[name] for scores in rated) for name in self.ids))
+        best = self._chosen(np.column_stack([values(scores, self.ids) for scores in rated]), self.trial)
+        rest = [example for example, inside in zip(self.order, self.trial, strict=True) if not inside]
+        rated[best] |= await self._rated(criteria[best], rest) if rest else {}
+        return self._table(criteria, rated), best
+
+    def _table(self, criteria: Sequence[Criterion], rated: Sequence[Mapping[str, Rated]]) -> _Table:
+        found = []
+        for criterion, scores in zip(criteria, rated, strict=True):
+            asked = np.array([name in scores for name in self.ids], dtype=bool)
+            column = values(scores, self.ids)[asked]
+            found.append(with_evidence(criterion, column, self.labels[asked]))
+        rows = (
+            tuple(
+                scores.get(name, Rated(criterion.id, None, OUTDONE))
+                for criterion, scores in zip(criteria, rated, strict=True)
+            )
+            for name in self.ids
+        )
+        return _Table(tuple(found), tuple(rows))
+
+    def _trial(self, explanations: int) -> BoolArray:
+        """Return which texts all explanations score: whole groups, or all texts where there is nothing to choose."""
+        tried = self.settings.tried
+        if explanations < 2 or not 0 < tried < len(self.order):
+            return np.ones(len(self.order), dtype=bool)
+        groups = sorted({example.group for example in self.order})
+        random.Random(f"trial {self.seed}").shuffle(groups)
+        inside = np.zeros(len(self.order), dtype=bool)
+        for group in groups:
+            if inside.sum() < tried:
+                inside |= np.array([example.group == group for example in self.order])
+        return inside
+
+    def _chosen(self, matrix: FloatArray, rows: BoolArray) -> int:
+        """Return the column that tracks the labels of these texts best, of the explanations tried."""
+        return _best(matrix[rows & self.trial], self.labels[rows & self.trial])
 
     def _criterion(self, name: str, explanation: str, evidence: Evidence | None = None) -> Criterion:
         return Criterion(
@@ -150,7 +190,7 @@ class _Study:
 
     def _reselected(self, matrix: FloatArray) -> FloatArray:
         def predict(others: np.ndarray, inside: np.ndarray) -> FloatArray:
-            column: FloatArray = matrix[inside, _best(matrix[others], self.labels[others])]
+            column: FloatArray = matrix[inside, self._chosen(matrix, others)]
             return column
 
         return left_out([example.group for example in self.order], predict)

@@ -40,6 +40,10 @@ class SEEvalSettings(OverallSettings):
     scores from high ones; or, told the task with the evaluation steps that G-Eval's prompt has, what it means, what is
     new in it and how it relates to what is known (paper)."""
 
+    tried: int = Field(10, ge=0, le=1000)
+    """Labelled texts, in whole groups, that all explanations score; the best one there scores the others too, while
+    the rest, which are outdone, cost no more calls. 0 has all of them score all texts."""
+
     elicit_temperature: float = Field(1.0, gt=0, le=2)
     """Sampling temperature of the explanations after the first."""
 

@@ -147,3 +147,5 @@ def _cost(version: Version, trust: Trust) -> Iterator[RenderableType]:
     yield heading("Cost")
     yield text(f"Scoring takes {training.calls(training.ours(trust).calls)} calls per text.")
     yield text(f"Learning took {wording.effort(version.effort)}.")
+    if by_stage := wording.stages(version.effort):
+        yield text(f"Replies by stage: {by_stage}.")

@@ -60,6 +60,8 @@ def _facts(version: Version) -> Iterator[tuple[str, RenderableType]]:
     if made.transfer:
         yield "carried over", describe.carried_over(made)
     yield "took", wording.effort(version.effort)
+    if by_stage := wording.stages(version.effort):
+        yield "by stage", by_stage
     algorithm, _, digits = version.digest.partition(":")
     yield f"digest, {algorithm}", digits
 

@@ -107,7 +107,7 @@ def test_topical_chat_takes_facts_as_context_and_the_original_turn_as_reference(
 
 def test_topical_chat_keeps_a_dialogue_without_fact_original_or_names_for_all_raters(published) -> None:
     response = published("topical_chat")["tc01::Nucleus Decoding (p = 0.3)"]
-    assert (response.context, response.reference, response.raters) == ("_nofact", None, {})
+    assert (response.context, response.reference, response.raters) == (None, None, {})
     assert response.annotations["naturalness"] == (3, 2)
 
 

@@ -27,7 +27,7 @@ def reply(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
     """Answer HypoEval's prompts as its own brain does, and all others as theirs, told by the last field of a reply."""
     question = methods_brain.question_in(messages, body)
     own = question.verdict in ("hypotheses", "ratings") or (
-        question.verdict == "same_as" and "hypothes" in question.text
+        question.verdict == "groups" and "hypotheses are for" in question.text
     )
     return (hypoeval_brain if own else methods_brain).reply(messages, body)
 

@@ -19,8 +19,7 @@ from rubriclab.judges.embedded.traits import AMOUNTS, BY_NAME, readings
 from rubriclab.literature import load_findings
 from rubriclab.measures import CATALOGUE, measure
 from rubriclab.methods.hypoeval.propose import Material, propose, propose_prompt, refine
-from rubriclab.methods.hypoeval.redundancy import redundant
-from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.sameness import redundant
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Level
 from rubriclab.stats.correlation import pearson
@@ -319,7 +318,7 @@ async def test_what_is_read_off_the_same_measures_is_redundant_and_nothing_else(
     own = await proposed(sample, 3)
     copy = (await refine(own, Material(tuple(sample[:15])), given(), EmbeddedJudge()))[1]
     copy = copy.model_copy(update={"id": "copy"})
-    settings = HypoEvalSettings(redundancy="every_pair", same_above=100)
-    out = await redundant([*own, copy, criterion("by hand")], given(), EmbeddedJudge(), settings)
+    bank = [[each] for each in (*own, copy, criterion("by hand"))]
+    out = await redundant(bank, "hypothesis", given(), EmbeddedJudge())
     assert set(out) == {"copy"}
     assert "says what h02 says" in out["copy"]

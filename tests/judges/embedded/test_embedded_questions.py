@@ -17,8 +17,8 @@ from rubriclab.judges.embedded.questions import POINTS, asks_for_fault
 from rubriclab.methods.checkeval.answer import answer_prompts
 from rubriclab.methods.checkeval.augment import diversify_prompt, elaborate_prompt
 from rubriclab.methods.checkeval.questions import make_question
-from rubriclab.methods.checkeval.redundancy import redundant_prompt
 from rubriclab.methods.checkeval.settings import ScoringSettings
+from rubriclab.methods.sameness import group_prompt
 
 SAMPLE = Path(__file__).resolve().parents[3] / "experiments" / "sample" / "heldout.jsonl"
 JUDGE = EmbeddedJudge()
@@ -89,11 +89,10 @@ async def test_every_reason_says_that_it_was_measured() -> None:
 
 
 async def test_only_the_same_cut_of_the_same_measure_is_redundant() -> None:
-    made = [make_question(name, text, SUB) for name, text in (("a", WORDS), ("b", FEWER), ("c", WORDS))]
-    same = await ask(JUDGE, redundant_prompt(made[2], made[:2], assignment()))
-    other = await ask(JUDGE, redundant_prompt(made[1], made[:1], assignment()))
-    assert (same.value and same.value.same_as) == "a"
-    assert (other.value and other.value.same_as) == "none"
+    wordings = (("a", WORDS), ("b", FEWER), ("c", f"{WORDS} "))
+    made = [make_question(name, text, SUB, "x", origin="diversified") for name, text in wordings]
+    answer = await ask(JUDGE, group_prompt(made, "question", assignment()))
+    assert [set(group.members) for group in answer.value.groups] == [{"a", "c"}]
 
 
 async def test_answers_differ_between_texts_of_the_sample() -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from checkeval_scripts import Scripted, assignment, checklist, of_kind, pool_ids, scripted, seeds, wording
+from checkeval_scripts import Scripted, assignment, checklist, of_kind, pool_ids, scripted, seeds, stated, wording
 
 from rubriclab.digest import digest
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
@@ -72,7 +72,7 @@ async def test_every_question_keeps_its_id_parent_origin_and_polarity():
 async def test_a_new_question_s_parent_is_the_seed_it_names():
     def named(prompt):
         ids = [each["id"] for each in prompt.fields["questions"]]
-        return {"reasoning": "", "questions": [{"seed": seed, "text": wording(f"new {seed}")} for seed in ids]}
+        return {"reasoning": "", "questions": [{"seed": seed, **stated(wording(f"new {seed}"))} for seed in ids]}
 
     pool, _ = await run(generator=scripted(diversify=named), elaborated_most=0)
     parents = {q.id: about(q).seed for q in pool.questions if about(q).seed}
@@ -111,8 +111,8 @@ async def test_the_same_replies_give_the_same_pool():
 async def test_more_than_asked_for_is_cut():
     def many(prompt):
         count = 9
-        new = [{"seed": "a1", "text": wording(f"d{n}")} for n in range(count)]
-        return {"reasoning": "", "questions": new if "count" in prompt.fields else [each["text"] for each in new]}
+        new = [{"seed": "a1", **stated(wording(f"d{n}"))} for n in range(count)]
+        return {"reasoning": "", "questions": new}
 
     pool, _ = await run(
         checklist((1,)), scripted(diversify=many, elaborate=many), diversified=2, elaborated_fewest=1, elaborated_most=4
@@ -149,7 +149,9 @@ async def test_unusable_replies_are_asked_for_again_as_other_samples():
 
 async def test_too_few_finer_questions_are_taken_when_asking_again_brings_no_more():
     pool, generator = await run(
-        checklist((1,)), scripted(elaborate=lambda _: {"reasoning": "", "questions": ["Only one?"]}), diversified=0
+        checklist((1,)),
+        scripted(elaborate=lambda _: {"reasoning": "", "questions": [stated("Only one?")]}),
+        diversified=0,
     )
     assert pool_ids(pool) == ["a1", "a1-e1"]
     assert pool.failures == ()

@@ -53,7 +53,7 @@ def in_doubt() -> FakeJudge:
         told = script(prompt)
         for at, each in enumerate(told.get("questions", [])):
             doubtful = f"{wording('shared')} {at} {wording(str(each))[:20]}"
-            told["questions"][at] = {**each, "text": doubtful} if isinstance(each, dict) else doubtful
+            told["questions"][at] = {**each, "text": doubtful}
         return told
 
     return FakeJudge(reworded)
@@ -76,7 +76,7 @@ def test_calls_are_those_that_the_method_describes():
     judge, generator = learning_at_most(lesson, CheckEvalSettings(filter="labels"))
     assert (judge.calls, generator.calls) == (3 * len(TEXTS), 3 + 6)
     judge, generator = learning_at_most(lesson, CheckEvalSettings(diversified=0, elaborated_most=0))
-    assert (judge.calls, generator.calls) == (3 * len(TEXTS), 3 + 5)
+    assert (judge.calls, generator.calls) == (3 * len(TEXTS), 3 + 1)
 
 
 def test_without_labels_nothing_is_asked_of_the_judge():

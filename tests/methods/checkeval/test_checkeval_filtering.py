@@ -68,14 +68,14 @@ async def test_one_call_per_sub_dimension_shows_all_its_questions():
     _, generator = await run()
     shown = [[each["id"] for each in p.fields["questions"]] for p in of_kind(generator, "filter")]
     assert shown == [["a1", "d1", "a1-e1", "a1-e2"], ["b1", "b2", "b1-e1", "b2-e1"]]
-    assert len(generator.asked) == 2
+    assert len(generator.asked) == 2 + 1
 
 
 async def test_a_question_is_shown_without_what_was_said_of_its_polarity():
     _, generator = await run()
     fields = of_kind(generator, "filter")[0].fields
     assert set(fields) == {"words", "aspect", "scale", "sub_dimension", "questions", "others"}
-    assert fields["questions"][0] == {"id": "a1", "text": wording("a1")}
+    assert fields["questions"][0] == {"id": "a1", "text": wording("a1"), "absent": None, "broken": None}
     assert fields["sub_dimension"] == {"name": "Side 1", "definition": TWO.sub_dimensions[0].definition}
 
 
@@ -104,7 +104,22 @@ def test_quality_as_a_whole_is_no_rival_of_its_sides():
 
 async def test_without_a_fault_everything_stays():
     found, _ = await run()
-    assert found == Filtered(POOL, ())
+    assert (ids(found), found.dropped, found.notes) == ([each.id for each in POOL], (), ())
+    assert {(about(each).absent, about(each).broken) for each in found.kept} == {("n/a", "no")}
+
+
+async def test_a_generated_question_that_leans_or_that_nonsense_earns_is_dropped_with_the_reason():
+    leaning = question("l1", text="Does it say what that person did?", seed="a1")
+    earned = question("n1", seed="a1", broken="yes")
+    found, generator = await run(
+        (*POOL, leaning, earned), generator=faulting(d1={"broken": "yes"}, a1={"broken": "yes"})
+    )
+    told = reasons(found)
+    assert set(told) == {"l1", "n1", "d1"}
+    assert "'that person' points to something outside" in told["l1"]
+    assert all("would earn its good answer, yes" in told[name] for name in ("n1", "d1"))
+    shown = [each["id"] for p in of_kind(generator, "filter") for each in p.fields["questions"]]
+    assert {"l1", "n1"}.isdisjoint(shown)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +141,7 @@ async def test_a_fault_takes_a_question_out_with_its_reason(fault: dict[str, str
 
 
 async def test_a_question_about_a_fault_is_kept_and_counts_the_other_way_round():
-    found, _ = await run(generator=faulting(d1={"yes_means": "worse"}))
+    found, _ = await run(generator=faulting(d1={"yes_means": "worse", "broken": "yes"}))
     assert found.dropped == ()
     assert {each.id: about(each).better for each in found.kept if about(each).better == "no"} == {"d1": "no"}
 
@@ -153,7 +168,7 @@ async def test_a_question_without_a_verdict_stays():
 
     found, generator = await run(generator=scripted(filter=partly))
     assert reasons(found) == {"a1": "it asks for something trifling: Fits."}
-    assert Counter(p.repair is None for p in generator.asked) == {True: 2, False: 2}
+    assert Counter(p.repair is None for p in generator.asked) == {True: 3, False: 2}
 
 
 @pytest.mark.parametrize("said", ["no", '{"verdicts": []}', JudgeUnavailable("down.")])
@@ -163,7 +178,7 @@ async def test_without_any_usable_reply_everything_stays(said: Any):
             raise said
         return said
 
-    found, _ = await run(generator=scripted(filter=script, redundant=script), different_below=0)
+    found, _ = await run(generator=scripted(filter=script, group=script))
     note = f"the filter gave no usable verdict on {len(POOL)} of {len(POOL)} questions; they stay"
     assert found == Filtered(POOL, (), (note,))
 
@@ -182,8 +197,9 @@ async def test_where_the_model_would_take_out_everything_the_seeds_stay_and_it_i
 async def test_redundancy_is_looked_for_across_sub_dimensions_and_the_seed_stays():
     pool = tuple(each.model_copy(update={"statement": wording("b1")}) if each.id == "a1-e1" else each for each in POOL)
     found, generator = await run(pool)
-    assert reasons(found) == {"a1-e1": "worded like b1 (100 of 100 in common)"}
-    assert of_kind(generator, "redundant") == []
+    assert reasons(found) == {"a1-e1": "worded like b1"}
+    (prompt,) = of_kind(generator, "group")
+    assert "a1-e1" not in [entry["id"] for entry in prompt.fields["entries"]]
 
 
 async def test_what_the_filter_took_out_makes_nothing_redundant():

@@ -94,7 +94,8 @@ def reasons(learned: Learned) -> dict[str, str]:
 async def test_the_generator_writes_and_filters_and_the_judge_answers():
     _, judge, generator = await run()
     assert {p.name for p in judge.asked} == {"checkeval/answer"}
-    assert {p.name for p in generator.asked} == {"checkeval/diversify", "checkeval/elaborate", "checkeval/filter"}
+    own = {p.name for p in generator.asked}
+    assert own == {"checkeval/diversify", "checkeval/elaborate", "checkeval/filter", "sameness/group"}
 
 
 async def test_one_call_per_sub_dimension_and_text_and_none_twice():
@@ -175,7 +176,7 @@ async def test_answers_that_fail_or_do_not_apply_are_counted_as_such():
 
 
 async def test_a_question_about_a_fault_counts_in_the_matrix_by_what_is_good():
-    generator = scripted(filter=lambda p: verdicts(p, a1_e1={"yes_means": "worse"}))
+    generator = scripted(filter=lambda p: verdicts(p, a1_e1={"yes_means": "worse", "broken": "yes"}))
     judge = scripted(answer=lambda p: answers(p, lambda name, *_: "yes" if name == "a1-e1" else "no"))
     learned, _, _ = await run(judge=judge, generator=generator, filter="model")
     column = learned.matrix[:, learned.candidates.index("a1-e1")]
@@ -349,7 +350,7 @@ async def test_the_paper_s_preset_learns():
     lesson = Lesson(TEXTS, assignment(), checklist=TWO)
     generator = scripted()
     learned = await learn(lesson, settings, judge=scripted(), generator=generator)
-    assert len(of_kind(generator, "redundant")) == 12
+    assert len(of_kind(generator, "group")) == 1
     assert len(learned.part.criteria) == 13
 
 

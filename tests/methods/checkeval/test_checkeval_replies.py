@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from checkeval_scripts import ASPECT, verdict
+from checkeval_scripts import ASPECT, stated, verdict
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -13,6 +13,7 @@ from rubriclab.methods.checkeval.replies import (
     Answers,
     Diversification,
     Elaboration,
+    FinerQuestion,
     ShortElaboration,
     SoundAnswers,
     SoundVerdicts,
@@ -106,10 +107,12 @@ def test_no_reply_breaks_the_salvage(given):
 
 
 def test_fewer_finer_questions_than_asked_for_are_refused_and_kept_if_nothing_else_comes():
-    given, context = {"reasoning": "r", "questions": ["One?", " Two? "]}, {"fewest": 3}
+    given, context = {"reasoning": "r", "questions": [stated("One?"), stated(" Two? ")]}, {"fewest": 3}
     with pytest.raises(ValidationError, match="expected at least 3 of them, got 2"):
         Elaboration.model_validate(given, context=context)
-    assert ShortElaboration.model_validate(given, context=context).questions == ["One?", "Two?"]
+    assert ShortElaboration.model_validate(given, context=context).questions == [
+        FinerQuestion(text=text, absent="no", broken="no") for text in ("One?", "Two?")
+    ]
     with pytest.raises(ValidationError, match="expected at least 1"):
         ShortElaboration.model_validate({"reasoning": "r", "questions": []}, context=context)
 
@@ -117,15 +120,15 @@ def test_fewer_finer_questions_than_asked_for_are_refused_and_kept_if_nothing_el
 @pytest.mark.parametrize("form", [Elaboration, ShortElaboration])
 def test_a_question_needs_words(form):
     with pytest.raises(ValidationError, match="questions"):
-        form.model_validate({"reasoning": "r", "questions": ["One?", "  "]}, context={"fewest": 1})
+        form.model_validate({"reasoning": "r", "questions": [stated("One?"), stated("  ")]}, context={"fewest": 1})
 
 
 def test_a_new_question_goes_back_to_one_of_the_seeds_shown():
     context = {"questions": [{"id": "a1"}]}
     for seed in ("a1", "[a1]", "A1."):
-        given = {"reasoning": "r", "questions": [{"seed": seed, "text": "Is it?"}]}
+        given = {"reasoning": "r", "questions": [{"seed": seed, **stated("Is it?")}]}
         assert Diversification.model_validate(given, context=context).questions[0].seed == "a1"
-    given = {"reasoning": "r", "questions": [{"seed": "b1", "text": "Is it?"}]}
+    given = {"reasoning": "r", "questions": [{"seed": "b1", **stated("Is it?")}]}
     with pytest.raises(ValidationError, match="one of a1 was expected; got 'b1'"):
         Diversification.model_validate(given, context=context)
     with pytest.raises(ValidationError, match="at least 1"):
@@ -155,3 +158,17 @@ def test_verdicts_are_demanded_for_all_and_kept_where_they_are_sound():
     assert [each.question for each in SoundVerdicts.model_validate(given, context=FILTER).verdicts] == ["a1"]
     twice = {"verdicts": [verdict("a1"), verdict("a1", yes_means="worse"), verdict("a2")]}
     assert [each.question for each in SoundVerdicts.model_validate(twice, context=FILTER).verdicts] == ["a2"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"text": "Does it say what that person did?"}, "'that person' points"),
+        ({"text": "Is it surprising?", "broken": "yes"}, "a text that is empty or makes no sense would earn"),
+    ],
+)
+def test_a_question_that_leans_or_that_nonsense_earns_is_sent_back_and_kept_only_to_be_dropped(fields, told: str):
+    given = {"reasoning": "r", "questions": [{**stated("One?"), **fields}]}
+    with pytest.raises(ValidationError, match=told):
+        Elaboration.model_validate(given, context={"fewest": 1})
+    assert len(ShortElaboration.model_validate(given, context={"fewest": 1}).questions) == 1

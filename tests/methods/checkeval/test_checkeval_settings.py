@@ -27,7 +27,7 @@ def test_the_paper_s_preset_filters_by_the_model_alone_and_keeps_no_question_abo
     settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper"})
     assert settings == CheckEvalSettings(**PRESETS["paper"])
     assert (settings.filter, settings.polarity) == ("model", "yes")
-    assert (settings.different_below, settings.most_questions) == (0, 35)
+    assert (settings.ends, settings.most_questions) == (0, 35)
 
 
 def test_a_setting_given_beside_the_preset_wins():
@@ -43,8 +43,6 @@ def test_a_setting_given_beside_the_preset_wins():
         ("elaborated_most", 31),
         ("filter", "nobody"),
         ("polarity", "no"),
-        ("same_above", 101),
-        ("different_below", -1),
         ("most_questions", 0),
         ("fewest_answers", 2),
         ("against", 0.6),
@@ -57,7 +55,6 @@ def test_a_setting_given_beside_the_preset_wins():
         ("part_words", 1),
         ("part_words", 49),
         ("diversified", True),
-        ("same_above", True),
         ("combine", "most"),
         ("temperature", 1),
     ],
@@ -71,7 +68,6 @@ def test_what_is_out_of_bounds_or_unknown_is_refused(name: str, value: Any):
     ("given", "told"),
     [
         ({"elaborated_fewest": 6, "elaborated_most": 5}, "elaborated_fewest is 6, above elaborated_most, 5"),
-        ({"same_above": 50, "different_below": 60}, "different_below is 60.0, above same_above, 50.0"),
     ],
 )
 def test_bounds_in_the_wrong_order_are_refused(given: dict[str, Any], told: str):

@@ -1,12 +1,11 @@
 """Proposals and refinements: what a generator is shown, and how its reply is kept."""
 
 import pytest
-from hypoeval_scripts import ASPECT, Scripted, assignment, criterion, examples, findings, proposal, scripted
+from hypoeval_scripts import ASPECT, assignment, criterion, examples, findings, proposal, scripted
 
 from rubriclab.data import Scale
 from rubriclab.errors import JudgeRefused, JudgeUnavailable
 from rubriclab.methods.hypoeval.propose import SAMPLES, Material, propose, refine
-from rubriclab.methods.hypoeval.redundancy import similarity
 
 TEXTS = examples(3)
 BOTH = Material(TEXTS, findings())
@@ -152,9 +151,3 @@ async def test_room_for_the_reply_grows_with_the_number_of_hypotheses():
         await propose(count, BOTH, assignment(), generator)
     few, many = (prompt.max_tokens for prompt in generator.asked)
     assert many - few == 9 * 500
-
-
-def test_the_scripts_propose_hypotheses_that_wording_alone_tells_apart():
-    # The other tests count calls, so their generators must not be taken to repeat themselves.
-    made = [criterion(told["trait"]) for told in Scripted().proposal(25)["hypotheses"]]
-    assert max(similarity(a, b) for a in made for b in made if a is not b) < 60

@@ -8,13 +8,13 @@ from pydantic import BaseModel, ValidationError
 
 from rubriclab.data import Scale
 from rubriclab.methods.hypoeval.replies import Hypothesis, Proposal, Ratings
-from rubriclab.methods.replies import Rating, Redundancy
+from rubriclab.methods.replies import Rating
 
 CONTEXT = assignment().fields()
 SCALES = [Scale(low=0, high=1, whole=True), Scale(low=1, high=3, whole=True), Scale(low=1, high=5, whole=False)]
 
 
-@pytest.mark.parametrize("model", [Proposal, Rating, Ratings, Redundancy])
+@pytest.mark.parametrize("model", [Proposal, Rating, Ratings])
 def test_reasoning_stands_before_every_verdict(model: type[BaseModel]):
     first = next(iter(model.model_fields))
     if model is Ratings:
@@ -99,12 +99,3 @@ def test_every_criterion_asked_about_has_one_rating_in_any_order():
     for wrong in (replies[:1], [*replies, replies[0]], [{**replies[0], "criterion": "[h02]"}, replies[1]]):
         with pytest.raises(ValidationError, match="one rating each needed for h01, h02"):
             Ratings.model_validate({"ratings": wrong}, context=context)
-
-
-def test_a_redundant_criterion_repeats_one_of_those_shown_or_none():
-    context = {**CONTEXT, "others": [{"id": "h01"}, {"id": "h02"}], "candidate": {"id": "h03"}}
-    for name in ("h01", "h02", "none"):
-        assert Redundancy.model_validate({"reasoning": "x", "same_as": name}, context=context).same_as == name
-    for name in ("h03", "h04", "", "None of them"):
-        with pytest.raises(ValidationError, match="one of none, h01, h02 was expected"):
-            Redundancy.model_validate({"reasoning": "x", "same_as": name}, context=context)

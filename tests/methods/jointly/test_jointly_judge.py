@@ -160,18 +160,18 @@ async def test_what_ends_a_command_is_not_swallowed():
 async def test_an_answer_off_the_scale_is_asked_for_once_more():
     def script(prompt: Any) -> Any:
         reply = sound(prompt)
-        reply["scores"][0]["score"] = reply["scores"][0]["score"] if prompt.repair else 9
+        reply["whole"][0]["score"] = reply["whole"][0]["score"] if prompt.repair else 9
         return reply
 
     judge = FakeJudge(script)
     found = await run(judge)
     assert all(each.score is not None for each in found)
-    assert "scores.0.score: the score must be 1 (lowest) to 5 (highest)" in judge.asked[1].repair.complaint
+    assert "whole.0.score: the score must be 1 (lowest) to 5 (highest)" in judge.asked[1].repair.complaint
 
 
 async def test_scores_keep_to_a_scale_that_is_not_1_to_5():
     parts = (part_of("hypoeval", criterion("h1", anchors=(0, 0.5, 1))), DIRECT)
-    judge = jointly(lambda reply: {**reply, "scores": [{**reply["scores"][0], "score": 0.25}]})
+    judge = jointly(lambda reply: {**reply, "whole": [{**reply["whole"][0], "score": 0.25}]})
     found = await run(judge, parts, Scale(low=0, high=1, whole=False))
     assert found[1].score == 0.25
     assert len(judge.asked) == 1

@@ -16,7 +16,7 @@ from jointly_scripts import IDS, PARTS, answer, rating, sound
 
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.jointly import judge_all
-from rubriclab.methods.jointly.replies import Judgments
+from rubriclab.methods.jointly.prompt import judge_prompt
 from rubriclab.methods.method import Rated
 
 TEXT = example(1, 3)
@@ -27,7 +27,7 @@ WHOLE = "23yn-451"
 
 
 def said(ratings: Any = RATINGS, answers: Any = ANSWERS, scores: Any = SCORES) -> str:
-    return json.dumps({"ratings": ratings, "answers": answers, "scores": scores})
+    return json.dumps({"ratings": ratings, "answers": answers, "whole": scores})
 
 
 REPLIES: dict[str, tuple[str, str]] = {
@@ -54,7 +54,7 @@ REPLIES: dict[str, tuple[str, str]] = {
     "unknown ids": (said([rating("x1", 2), rating("x2", 3)]), "??yn-451"),
     "renumbered": (said([rating(1, 2), rating(2, 3)], [answer(n) for n in (3, 4, 5)]), "?????451"),
     "positions instead of ids": (said([rating("1", 2), rating("2", 3)]), "??yn-451"),
-    "twice, alike": (said([*RATINGS, rating("h1", 2, reasoning="Again.")]), WHOLE),
+    "twice, alike": (said([*RATINGS, rating("h1", 2, reason="Again.")]), WHOLE),
     "twice, differently": (said([*RATINGS, rating("h1", 5)]), "?3yn-451"),
     "an answer twice, differently": (said(answers=[*ANSWERS, answer("q1", "no")]), "23?n-451"),
     "twice, once off the scale": (said(scores=[*SCORES, rating("e1", 9)]), "23yn-?51"),
@@ -73,10 +73,10 @@ REPLIES: dict[str, tuple[str, str]] = {
     "an answer that hedges": (said(answers=[answer("q1", "yes and no"), *ANSWERS[1:]]), "23?n-451"),
     "an answer for a score": (said([rating("h1", "yes"), rating("h2", 3)]), "?3yn-451"),
     "an entry that is a string": (said(["h1: 2", RATINGS[1]]), "?3yn-451"),
-    "an entry without an id": (said([{"reasoning": "It shows.", "score": 2}, RATINGS[1]]), "?3yn-451"),
+    "an entry without an id": (said([{"reason": "It shows.", "score": 2}, RATINGS[1]]), "?3yn-451"),
     "an id that is a list": (said([rating(["h1"], 2), RATINGS[1]]), "?3yn-451"),
     "without reasons": (
-        said([{"criterion": "h1", "score": 2}, RATINGS[1]], [{"question": "q1", "answer": "yes"}, *ANSWERS[1:]]),
+        said([{"id": "h1", "score": 2}, RATINGS[1]], [{"id": "q1", "answer": "yes"}, *ANSWERS[1:]]),
         WHOLE,
     ),
     # Another form altogether
@@ -137,12 +137,13 @@ async def test_the_complaint_names_the_list_and_what_it_lacks():
     complaint = judge.asked[1].repair.complaint
     assert "`ratings` needs one entry each for h1, h2; got h1" in complaint
     assert "`answers` needs one entry each for q1, q3, q2; got q1, q2, q3, q9" in complaint
-    assert "`scores`" not in complaint
+    assert "`whole`" not in complaint
     assert complaint in found[1].reason
 
 
 def test_a_reply_without_a_question_is_held_to_its_form_alone():
-    assert Judgments.model_validate_json(said()).scores[0].score == 4
+    form = judge_prompt(TEXT, PARTS, assignment()).reply
+    assert [entry.id for entry in form.model_validate_json(said()).entries()] == list(IDS)
 
 
 # The judged text has a say: what a judge quotes of it is not the judge's own

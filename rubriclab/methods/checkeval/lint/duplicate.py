@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from rapidfuzz import fuzz
 
-from rubriclab.methods.checkeval.lint.reading import Reading
+from rubriclab.methods.checkeval.lint.reading import Reading, read
 from rubriclab.methods.grammar import (
     AUXILIARIES,
     CONJUNCTIONS,
@@ -74,6 +74,8 @@ _MUTUAL = frozenset({"agree", "contradict", "differ", "match", "resemble"})
 _GRAMMAR = AUXILIARIES | CONJUNCTIONS | DETERMINERS | PREPOSITIONS
 # Besides the verb, what things change places around.
 _RELATING = frozenset({"after", "before", "by", "than"})
+# Before a word these deny it.
+_DENYING = ("dis", "un", "in", "im", "ir", "il", "non", "non-")
 _ENDINGS = re.compile(r"(?<=\w{3})(?:ations?|ions?|ings?|ed|es|(?<!s)s|ly)$")
 
 
@@ -102,6 +104,25 @@ def same(a: Gist, b: Gist) -> str | None:
     if _turned(a, b):
         return None
     return "asks the opposite of" if (a.negations - b.negations) % 2 else "asks the same as"
+
+
+def contrary(one: str, other: str) -> bool:
+    """Return whether two questions ask about much the same words and one is the other's denial or its mirror image."""
+    mine, theirs = read(one), read(other)
+    if _prefixed(frozenset(mine.words), frozenset(theirs.words)):
+        return True
+    a, b = gist(mine), gist(theirs)
+    if not a.words or fuzz.token_sort_ratio(a.words, b.words) < SAME_ABOVE:
+        return False
+    return _turned(a, b) or bool((a.negations - b.negations) % 2)
+
+
+def _prefixed(a: frozenset[str], b: frozenset[str]) -> bool:
+    """Return whether the only words not shared are each other's denial by a prefix: agree and disagree."""
+    if len(a - b) != 1 or len(b - a) != 1:
+        return False
+    shorter, longer = sorted((*(a - b), *(b - a)), key=len)
+    return longer.endswith(shorter) and longer.removesuffix(shorter) in _DENYING
 
 
 def _carrying(words: Sequence[str]) -> frozenset[str]:
