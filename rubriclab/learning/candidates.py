@@ -6,7 +6,6 @@ is left to whoever sees all criteria at once, and can do it anew without the lab
 
 from __future__ import annotations
 
-import asyncio
 import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,16 +17,17 @@ from pydantic import BaseModel
 from rubriclab.combination import Ask
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
-from rubriclab.errors import DataError, JudgeError, SettingsError
+from rubriclab.errors import DataError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.ladder import ONE_CALL
 from rubriclab.learning.naming import every_criterion, renamed, unique_names
+from rubriclab.learning.settings import Asking
 from rubriclab.learning.table import Table, candidate_table
 from rubriclab.measures.prior import usual_directions
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import Estimate
 from rubriclab.methods.jointly import at_most as jointly_at_most
-from rubriclab.methods.jointly import can_join, judge_all
+from rubriclab.methods.jointly import can_join, joins
 from rubriclab.methods.method import Learned, Lesson, Method, Progress, Rated, silent
 from rubriclab.methods.names import PartName
 from rubriclab.rubric import Criterion, Dropped, Part
@@ -67,7 +67,8 @@ class Candidates:
         examples: the labelled texts, by id: the rows of `cells`.
         candidates: the criteria that all texts were rated by, part by part: the columns of `cells`. None counts as
             kept yet; their ids are unique over all parts.
-        cells: what was found of each text by each candidate, asked by method.
+        cells: what was found of each text by each candidate, asked by method; of questions that were not asked so, what
+            was found in one call.
         together: the same, with those candidates that can be asked about in one call rated so; empty where none were.
         parts: as each method would keep them, with these ids.
         notes: what the user should be told, with the method's name before it.
@@ -162,9 +163,19 @@ class Candidates:
 
 
 async def find_candidates(
-    plans: Sequence[Plan], *, judge: Judge, generator: Judge, seed: int, say: Progress = silent
+    plans: Sequence[Plan],
+    *,
+    judge: Judge,
+    generator: Judge,
+    seed: int,
+    ask: Asking = "by method",
+    say: Progress = silent,
 ) -> Candidates:
     """Return what the methods find, run one after the other in the order of the plans.
+
+    Unless asked `by method`, the questions of a checklist are put to texts by `asked_in_one_call` alone, if the
+    criteria of another method can join them: texts have no part in writing them, and of all methods' rubrics the
+    checklist alone agreed least with people.
 
     The same plans with the same replies give the same result, in whatever order the examples come. A criterion whose
     id another one has already is called METHOD.ID; scores of the whole aspect go by their method's name.
@@ -176,6 +187,7 @@ async def find_candidates(
         ValueError: if plans share a method, or are about different texts.
     """
     _check(plans)
+    examples, plans = plans[0].lesson.examples, _asked(plans, ask)
     found = []
     for plan, (start, size) in zip(plans, _shares(plans), strict=True):
 
@@ -186,33 +198,30 @@ async def find_candidates(
             plan.lesson, plan.settings, judge=judge, generator=generator, seed=seed, say=tell
         )
         found.append(learned)
-    return _side_by_side(plans[0].lesson.examples, found)
+    return _side_by_side(examples, found)
 
 
-async def asked_in_one_call(found: Candidates, assignment: Assignment, judge: Judge) -> Candidates:
-    """Return the candidates with the ratings that they get in one call, which is how a rubric that asks so will score.
-
-    Raises:
-        JudgeError: if no reply could be used.
-    """
-    parts = [part for part in found.parts_with(found.ids) if can_join(part)]
-    rated = await asyncio.gather(*(judge_all(example, parts, assignment, judge) for example in found.examples))
-    if all(each.score is None for row in rated for each in row):
-        raise JudgeError(f"No usable rating in one call: {rated[0][0].reason}", "Try --set 'joint.ask=by method'.")
-    by_id = [{each.criterion: _cell(each) for each in row} for row in rated]
-    rows = zip(by_id, found.cells, strict=True)
-    return replace(
-        found,
-        together=tuple(
-            tuple(row.get(name, cell) for name, cell in zip(found.ids, cells, strict=True)) for row, cells in rows
-        ),
-    )
+def joining(plans: Sequence[Plan]) -> list[PartName]:
+    """Return the methods whose criteria can be asked beside those of others."""
+    return [plan.method.name for plan in plans if joins(plan.method.name, plan.settings.model_dump())]
 
 
-def learning_at_most(plans: Sequence[Plan]) -> tuple[Estimate, Estimate]:
-    """Return the most that all plans ask of the judge, and of the generator."""
+def _asked(plans: Sequence[Plan], ask: Asking) -> list[Plan]:
+    """Return the plans, without texts where these are for `asked_in_one_call` alone."""
+    together = joining(plans) if ask != "by method" else []
+    later = {name for name in together if name == "checkeval" and len(together) > 1}
+    return [
+        replace(plan, lesson=replace(plan.lesson, examples=()))
+        if plan.method.name in later and not getattr(plan.settings, "needs_labels", None)
+        else plan
+        for plan in plans
+    ]
+
+
+def learning_at_most(plans: Sequence[Plan], ask: Asking = "by method") -> tuple[Estimate, Estimate]:
+    """Return the most that `find_candidates` asks of the judge, and of the generator."""
     judge, generator = Estimate(), Estimate()
-    for plan in plans:
+    for plan in _asked(plans, ask):
         judged, generated = plan.method.learning_at_most(plan.lesson, plan.settings)
         judge, generator = judge + judged, generator + generated
     return judge, generator
@@ -274,10 +283,11 @@ def _offered(learned: Learned, part: Part, names: Mapping[str, str]) -> Iterator
 def _cells(learned: Learned, place: int, texts: Sequence[Example]) -> list[Cell]:
     rows = dict(zip(learned.examples, learned.ratings, strict=True))
     missing = Cell(score=None, reason=NOT_JUDGED, applies=False)
-    return [_cell(rows[text.id][place]) if text.id in rows else missing for text in texts]
+    return [cell_of(rows[text.id][place]) if text.id in rows else missing for text in texts]
 
 
-def _cell(rated: Rated) -> Cell:
+def cell_of(rated: Rated) -> Cell:
+    """Return what a record says of a rating."""
     return Cell(score=rated.score, reason=rated.reason, applies=rated.applies)
 
 

@@ -20,12 +20,19 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.calibration import bounds, conformal
-from rubriclab.learning.candidates import Candidates, Plan, asked_in_one_call, find_candidates, learning_at_most
+from rubriclab.learning.candidates import (
+    Candidates,
+    Plan,
+    find_candidates,
+    joining,
+    learning_at_most,
+)
 from rubriclab.learning.choice import Dropped
 from rubriclab.learning.fitting import Fit
 from rubriclab.learning.floor import SURFACE, best_measure, measure_values
 from rubriclab.learning.gate import CONFIDENCE, JOINT, trust
 from rubriclab.learning.ladder import Ladder, chosen_shares, climb
+from rubriclab.learning.one_call import asked_in_one_call
 from rubriclab.learning.raters import raters
 from rubriclab.learning.refitting import agreement_errors, fisher_interval
 from rubriclab.learning.settings import JointSettings
@@ -35,7 +42,7 @@ from rubriclab.learning.train import Trained, interval_of, origins, recorded_tex
 from rubriclab.learning.unseen import Unseen, allowed_columns, offered, relearned, reweighed
 from rubriclab.learning.worth import added, frontier
 from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.jointly import JOINABLE, TEMPLATE
+from rubriclab.methods.jointly import TEMPLATE
 from rubriclab.methods.method import Progress, silent
 from rubriclab.prompts import prompts_digest
 from rubriclab.rubric import DIGITS, Provenance, Rubric, TrainingAgreement
@@ -71,7 +78,12 @@ async def train(
     _check(plans, settings)
     assignment = plans[0].lesson.assignment
     found = await find_candidates(
-        plans, judge=judge, generator=generator, seed=seed, say=lambda doing, share: say(doing, FOUND * share)
+        plans,
+        judge=judge,
+        generator=generator,
+        seed=seed,
+        ask=settings.ask,
+        say=lambda doing, share: say(doing, FOUND * share),
     )
     found, note = await _rated_together(found, assignment, settings, judge, say)
     study = _Study(found, assignment, settings, seed)
@@ -96,12 +108,12 @@ async def train(
 def at_most(plans: Sequence[Plan], settings: JointSettings) -> tuple[Estimate, Estimate]:
     """Return the most that a joint training asks of the judge, and of the generator."""
     _check(plans, settings)
-    judge, generator = learning_at_most(plans)
+    judge, generator = learning_at_most(plans, settings.ask)
     if settings.relearned > 1:
         # Every training but the last leaves texts out, which it rates afterwards by what it found: at most as often as
         # learning rates them.
         judge, generator = judge * (settings.relearned + 2), generator * (settings.relearned + 1)
-    if settings.ask == "in one call" or (settings.ask == "chosen" and _may_join(plans)):
+    if settings.ask == "in one call" or (settings.ask == "chosen" and len(joining(plans)) > 1):
         # One more round shows every candidate once for each text; their number is bounded by what the methods ask.
         judge = judge + _one_round(plans, judge)
     return judge, generator
@@ -121,11 +133,6 @@ async def _rated_together(
         if settings.ask == "in one call":
             raise
         return found, (f"rubrics that ask everything in one call were not tried: {error}",)
-
-
-def _may_join(plans: Sequence[Plan]) -> bool:
-    """Return whether criteria of several methods may share a call, as far as that can be told beforehand."""
-    return sum(plan.method.name in JOINABLE for plan in plans) > 1
 
 
 def _check(plans: Sequence[Plan], settings: JointSettings) -> None:

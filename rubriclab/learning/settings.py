@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rubriclab.methods.replies import Number, Whole
 
+Asking = Literal["chosen", "by method", "in one call"]
+
 
 class JointSettings(BaseModel):
     """Everything tunable in choosing, weighing and calibrating; written into the version it produced."""
@@ -21,7 +23,7 @@ class JointSettings(BaseModel):
     calibration: Literal["linear", "isotonic", "none", "chosen"] = "chosen"
     """How the raw value is mapped onto the raters' scale."""
 
-    ask: Literal["chosen", "by method", "in one call"] = "chosen"
+    ask: Asking = "chosen"
     """Whether scoring asks once for each method, or about all criteria in one call; `chosen` has the texts rated both
     ways and lets held-out labels say."""
 

@@ -19,10 +19,11 @@ from rubriclab.combination import Ask, disagreement
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.candidates import Candidates, Plan, asked_in_one_call, find_candidates
+from rubriclab.learning.candidates import Candidates, Plan, find_candidates
 from rubriclab.learning.fitting import HeldOut, Weighing, fit, held_out, in_labels, mean_of
 from rubriclab.learning.floor import SURFACE, measure_values
 from rubriclab.learning.ladder import Ladder, climb
+from rubriclab.learning.one_call import asked_in_one_call
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.shortcuts import shortcut_columns
 from rubriclab.learning.standardise import standardised
@@ -90,7 +91,9 @@ async def relearned(
         def tell(doing: str, share: float, number: int = number) -> None:
             say(f"without part {number + 1} of {count}: {doing}", (number + share) / count)
 
-        found = await find_candidates(plans_left, judge=judge, generator=generator, seed=seed, say=tell)
+        found = await find_candidates(
+            plans_left, judge=judge, generator=generator, seed=seed, ask=settings.ask, say=tell
+        )
         if settings.ask != "by method":
             found = await asked_in_one_call(found, assignment, judge)
         rows = [text for text, left in zip(texts, inside, strict=True) if left]
