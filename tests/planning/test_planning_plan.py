@@ -81,7 +81,7 @@ def test_where_nothing_is_known_of_agreement_it_is_said_so() -> None:
 
 def test_numbers_are_fitted_anew_as_they_were_trained() -> None:
     bounded = PROVENANCE.model_copy(update={"settings": {"joint": {"folds": 7, "calls_per_text": 2}}})
-    again = refitting(RUBRIC, bounded)
+    again = refitting(bounded)
     assert (again.folds, again.calls_per_text) == (7, 0)
 
 

@@ -348,6 +348,6 @@ def hostile_joint(words: str) -> tuple[Version, TrainingRecord]:
         for n, text in enumerate(record.texts)
     )
     candidates = tuple(each.model_copy(update={"criterion": said(each.criterion)}) for each in record.candidates)
-    cells = tuple(tuple(cell.model_copy(update={"reason": words}) for cell in row) for row in record.cells)
+    cells = tuple(tuple(replace(cell, reason=words) for cell in row) for row in record.cells)
     made = joint_version(rubric=evil, trust=found, tags=(words,), judge=words, generator=words)
     return made, TrainingRecord(texts=texts, candidates=candidates, cells=cells)

@@ -68,7 +68,7 @@ def test_many_hypotheses_have_their_paths_folded_away() -> None:
     assert rubric.combination
     many = [hypotheses.criteria[0].model_copy(update={"id": f"x{number}"}) for number in range(9)]
     term = rubric.combination.terms[0]
-    terms = [term.model_copy(update={"criterion": each.id, "weight": 0.1}) for each in many]
+    terms = [term.model_copy(update={"criterion": each.id, "weight": 1 / len(many)}) for each in many]
     grown = Rubric(
         task=rubric.task,
         aspect=rubric.aspect,

@@ -184,4 +184,4 @@ async def test_measures_are_counted_here_and_never_asked_about(ask):
 
 def rated(name: str, score: float) -> dict[str, object]:
     """Return one entry of a reply about several criteria."""
-    return {"criterion": name, "reasoning": f"Worth {score}.", "score": score}
+    return {"id": name, "reason": f"Worth {score}.", "score": score}

@@ -34,6 +34,11 @@ class Sparing:
         if prompt.name == "hypoeval/rate_together":
             names = [criterion["id"] for criterion in prompt.fields["criteria"]]
             return Reply(json.dumps({"ratings": [{"criterion": name, **found} for name in names]}), self.name)
+        if prompt.name == "jointly/judge":
+            entry = {"reason": "Counted.", "score": found["score"]}
+            lists = {"ratings": prompt.fields["criteria"], "whole": prompt.fields["overall"]}
+            every = {name: [{"id": each["id"], **entry} for each in asked] for name, asked in lists.items() if asked}
+            return Reply(json.dumps(every), self.name)
         assert prompt.name in ("hypoeval/rate", "direct/rate")
         return Reply(json.dumps(found), self.name)
 
