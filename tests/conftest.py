@@ -25,6 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=longest_first)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Sharing | None:
     """Return how tests are spread over workers, unless the command line says how (`--dist`)."""
     return Sharing(config, log) if config.getvalue("dist") == "load" else None

@@ -24,10 +24,12 @@ from typing import Any
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "flow")]
+# Trials for each kill that has to hit a running command.
+MOST_TRIALS = 5
 
 
 def measure(kills: int, seed: int) -> list[Any]:
-    """Return what came of each kill."""
+    """Return the trials, until `kills` of them have hit a running command."""
     from killing import OPERATIONS, kill_once, starting_folder, undisturbed
     from server import RunningServer
 
@@ -39,12 +41,16 @@ def measure(kills: int, seed: int) -> list[Any]:
         # Twice, since the first command of each kind also pays for what its process loads.
         for round_ in ("warm", "expected"):
             expected = [undisturbed(server, each, start, there / f"{round_}-{each.name}") for each in OPERATIONS]
-        found = []
-        for number, each in enumerate(islice(cycle(expected), kills)):
-            killed = kill_once(server, each, there / str(number), draw)
-            found.append(killed)
-            print(number + 1, killed.operation, f"{killed.moment:.2f} s", *killed.faults, flush=True)
-        return found
+        trials: list[Any] = []
+        # A command that ended before its kill does not count; as its time varies with the machine's load, some do.
+        for number, each in enumerate(islice(cycle(expected), MOST_TRIALS * kills)):
+            trials.append(kill_once(server, each, there / str(number), draw))
+            hits = sum(trial.in_time for trial in trials)
+            last = trials[-1]
+            print(hits, last.operation, f"{last.moment:.2f} s", *last.faults, flush=True)
+            if hits == kills:
+                break
+        return trials
 
 
 def summary(found: list[Any]) -> dict[str, Any]:
@@ -52,7 +58,7 @@ def summary(found: list[Any]) -> dict[str, Any]:
     by_operation: dict[str, Counter[str]] = {}
     for killed in found:
         counts = by_operation.setdefault(killed.operation, Counter())
-        counts.update(kills=1, in_time=int(killed.in_time), repeated=killed.repeated, faulty=int(bool(killed.faults)))
+        counts.update(trials=1, kills=int(killed.in_time), repeated=killed.repeated, faulty=int(bool(killed.faults)))
     return {name: dict(counts) for name, counts in by_operation.items()}
 
 
@@ -71,7 +77,7 @@ def main() -> None:
         result = {"kills": arguments.kills, "seed": arguments.seed, "machine": machine, "operations": table}
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         arguments.output.write_text(json.dumps(result, indent=1) + "\n")
-    sys.exit(any(killed.faults for killed in found))
+    sys.exit(any(trial.faults for trial in found) or sum(trial.in_time for trial in found) < arguments.kills)
 
 
 if __name__ == "__main__":

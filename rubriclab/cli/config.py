@@ -30,7 +30,20 @@ JUDGES = frozenset({"judge", "generator", "writer", "second-judge"})
 # Options that decide where keys and texts go, which files are written, and how a cap on money is counted. A store is
 # among them as the versions learned in it choose judges and addresses.
 GUARDED = frozenset(
-    {"api-base", "store", "price", "output", "record", "report", "diff", "csv", "to-person", "force", "delete"}
+    {
+        "api-base",
+        "store",
+        "price",
+        "output",
+        "record",
+        "report",
+        "diff",
+        "csv",
+        "to-person",
+        "force",
+        "delete",
+        "repair",
+    }
 )
 # The command that confirms a file must work while the file is not confirmed.
 CONFIRMING = "trust"

@@ -30,6 +30,9 @@ PREFIX = "recorded:"
 
 _log = logging.getLogger(__name__)
 
+# Far above a reply of the largest size that is received, with its log-probabilities.
+LONGEST_LINE = 64_000_000
+
 
 @dataclass(slots=True)
 class Tape:
@@ -48,22 +51,32 @@ def read_tape(path: Path) -> Tape:
     Raises:
         DataError: if the file cannot be read, is no recording, or is damaged elsewhere.
     """
+    tape = Tape()
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
+                _read_line(tape, path, number, line)
     except OSError as error:
         raise DataError(f"The recording {path} cannot be read: {error.strerror}.") from None
-    *lines, rest = content.split(b"\n")
-    if not lines and not orjson.dumps(HEADER).startswith(rest):
-        raise _damaged(path, 1, rest)
-    if rest:
-        _log.warning("%s ends in a half-written line, which is left out.", path)
-    tape = Tape(end=len(content) - len(rest))
-    for number, line in enumerate(lines, start=1):
-        try:
-            _take(tape, orjson.loads(line), first=number == 1)
-        except (ValueError, KeyError, TypeError):
-            raise _damaged(path, number, line) from None
     return tape
+
+
+def _read_line(tape: Tape, path: Path, number: int, line: bytes) -> None:
+    if len(line) > LONGEST_LINE:
+        raise DataError(
+            f"{path}, line {number} has more than {LONGEST_LINE:,} bytes, which no recorded reply has.",
+            "Record again with --record PATH, to a new file.",
+        )
+    if not line.endswith(b"\n"):
+        if number == 1 and not orjson.dumps(HEADER).startswith(line):
+            raise _damaged(path, 1, line)
+        _log.warning("%s ends in a half-written line, which is left out.", path)
+        return
+    try:
+        _take(tape, orjson.loads(line), first=number == 1)
+    except (ValueError, KeyError, TypeError):
+        raise _damaged(path, number, line) from None
+    tape.end += len(line)
 
 
 def _damaged(path: Path, number: int, line: bytes) -> DataError:

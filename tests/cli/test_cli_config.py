@@ -112,7 +112,7 @@ def test_an_unknown_key_is_refused_with_those_that_are_known(rubriclab: Commands
     done = rubriclab("list")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert f"rubriclab.toml: {text.strip('[').split(' ')[0].split(']')[0]!r} is no option." in done.error
-    assert "judge, labelled, labels, level, literature, map, matrix, max-calls" in done.error
+    assert "judge, labelled, labels, level, literature, literature-without, map, matrix, max-calls" in done.error
     assert "tables for hypoeval, checkeval, seeval" in done.error
 
 
@@ -125,7 +125,7 @@ def test_an_unknown_key_is_refused_with_those_that_are_known(rubriclab: Commands
             "[hypoeval]\nask = 'loudly'",
             "hypoeval.ask: expected 'separately', 'together' or 'concatenated', got the text 'loudly'.",
         ),
-        ("[hypoeval]\npreset = 'mine'", "hypoeval.preset: unknown preset 'mine'; the only one is 'published'."),
+        ("[hypoeval]\npreset = 'mine'", "hypoeval.preset: unknown preset 'mine'; expected 'paper' or 'published'."),
         ("hypoeval = 3", "rubriclab.toml: 'hypoeval' is a table of hyperparameters; got 3. Write [hypoeval]"),
         ("judge = ", "The configuration file rubriclab.toml cannot be used: it is not valid TOML: "),
     ],

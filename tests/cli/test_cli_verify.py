@@ -39,7 +39,7 @@ def test_a_changed_rubric_is_found_and_the_exit_code_says_so(own: Commands) -> N
 def test_changed_effort_is_found(own: Commands) -> None:
     meddle(own, "UPDATE versions SET effort = replace(effort, '\"failed\":0', '\"failed\":7') WHERE number = 2")
     (problem,) = own("verify", "--json").json["problems"]
-    assert problem.startswith("news@2: its record (name, number, digests, effort, time, parent) has the digest")
+    assert problem.startswith("news@2: its record (name, number, digests, effort, time, parent, origin) has the digest")
 
 
 def test_a_missing_version_is_found(own: Commands) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from judge_questions import GOOD, ScriptedJudge, rate
 from server import RunningServer
 
 from rubriclab.errors import DataError, ReplayMiss, SettingsError
 from rubriclab.judges import JudgeOptions, LanguageModel, Ledger, MemoryAnswers, Recording, Replay, connect
-from rubriclab.judges.recording import open_replay
+from rubriclab.judges.recording import HEADER, LONGEST_LINE, open_replay, read_tape
 
 # What `recorded(path, "one")` wrote before replies had tokens.
 EARLIER = r"""{"format":"rubriclab-recording","version":1}
@@ -205,3 +207,16 @@ async def test_recording_is_complete_where_answers_were_kept_before(server: Runn
     ledger = Ledger()
     await connect(f"recorded:{path}", options=options, ledger=ledger).reply(rate())
     assert (ledger.asked, ledger.cached) == (0, 1)
+
+
+def test_a_line_without_end_is_refused_before_it_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "endless.jsonl"
+    with path.open("wb") as file:
+        file.write(orjson.dumps(HEADER) + b"\n")
+        file.truncate(10 * LONGEST_LINE)
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"endless\.jsonl, line 2 has more than 64,000,000 bytes"):
+        read_tape(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * LONGEST_LINE

@@ -66,7 +66,7 @@ def test_many_hypotheses_have_their_paths_folded_away() -> None:
     few, rubric = joint_version(), joint_version().rubric
     hypotheses = rubric.parts[0]
     assert rubric.combination
-    many = [hypotheses.criteria[0].model_copy(update={"id": f"x{number}"}) for number in range(9)]
+    many = [hypotheses.criteria[0].model_copy(update={"id": f"x{number}"}) for number in range(10)]
     term = rubric.combination.terms[0]
     terms = [term.model_copy(update={"criterion": each.id, "weight": 1 / len(many)}) for each in many]
     grown = Rubric(
@@ -78,9 +78,9 @@ def test_many_hypotheses_have_their_paths_folded_away() -> None:
     )
     assert "The other" not in Page(training_report(few, None)).reading
     page = Page(training_report(joint_version(rubric=grown), None))
-    assert "The other 3" in page.reading
+    assert "The other 4" in page.reading
     drawn = [drawing for drawing in page.having("svg") if drawing.get("class") == "spark"]
-    assert len(drawn) == 2 * 9
+    assert len(drawn) == 2 * 10
 
 
 def test_every_evaluator_has_a_row_with_its_price_and_the_optimistic_figure_is_last(usual: Page) -> None:

@@ -118,8 +118,11 @@ def test_reading_a_store_that_may_be_written_changes_and_leaves_nothing(folder: 
 
 def test_an_old_schema_is_an_error_only_where_it_cannot_be_brought_up_to_date(folder: Path) -> None:
     with sqlite3.connect(folder / "store.db") as connection:
-        connection.executescript(f"UPDATE {VERSION_TABLE} SET version_num = '0003'; DROP TABLE leases;")
+        connection.executescript(
+            f"UPDATE {VERSION_TABLE} SET version_num = '0003'; DROP TABLE leases; DROP TABLE confirmations;"
+        )
         connection.execute("ALTER TABLE answers DROP COLUMN reply_digest")
+        connection.execute("ALTER TABLE versions DROP COLUMN origin")
     connection.close()
     close_to_writing(folder, "both")
     (error,) = as_a_user(folder, "read")
@@ -127,7 +130,8 @@ def test_an_old_schema_is_an_error_only_where_it_cannot_be_brought_up_to_date(fo
     assert "may only be read. Open it once where it can be written" in error
     folder.chmod(0o700)
     (folder / "store.db").chmod(0o600)
-    assert as_a_user(folder, "read")[0] == FOUND
+    names, ref, _, answer = as_a_user(folder, "read")[0]  # the record digest of this version covers a dropped column
+    assert [names, ref, answer] == [FOUND[0], FOUND[1], FOUND[3]]
 
 
 def test_a_role_that_may_only_select_reads_on_postgresql(schema: str) -> None:

@@ -12,11 +12,12 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine, text
+from sqlalchemy import Connection, create_engine, inspect, text
 from store_samples import EFFORT, numbered, provenance
 
 from rubriclab.errors import StoreError
 from rubriclab.store import Store, open_store
+from rubriclab.store.answers import answer_digest
 from rubriclab.store.engine import address
 from rubriclab.store.schema import REVISIONS, SCRIPTS, VERSION_TABLE
 from rubriclab.store.tables import METADATA
@@ -73,10 +74,10 @@ def test_a_store_of_any_schema_is_brought_up_to_date_with_what_it_holds(where: s
     engine = create_engine(address(where))
     with engine.begin() as connection:
         command.upgrade(_config(connection), revision)
-        connection.execute(
-            text("INSERT INTO answers (digest, reply, created) VALUES (:digest, :reply, 'then')"),
-            [{"digest": f"sha256:{n:04}", "reply": f'{{"text":"{n}"}}'} for n in range(2500)],
-        )
+        known = [column["name"] for column in inspect(connection).get_columns("answers")]
+        values = ", ".join(f":{name}" for name in known)
+        rows = [_answer(f"sha256:{n:04}", f'{{"text":"{n}"}}') for n in range(2500)]
+        connection.execute(text(f"INSERT INTO answers ({', '.join(known)}) VALUES ({values})"), rows)
     engine.dispose()
     with open_store(where) as store:
         assert store.answers.count() == 2500
@@ -95,6 +96,10 @@ def test_the_first_schema_has_not_been_rewritten(first: Path, tmp_path: Path) ->
         command.downgrade(_config(connection), REVISIONS[0])
     engine.dispose()
     assert _schema(tmp_path / "new.db") == _schema(first)
+
+
+def _answer(digest: str, reply: str) -> dict[str, str]:
+    return {"digest": digest, "reply": reply, "created": "then", "reply_digest": answer_digest(digest, reply)}
 
 
 def _config(connection: Connection) -> Config:
