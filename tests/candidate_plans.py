@@ -41,6 +41,7 @@ class Everything:
 
     def __init__(self) -> None:
         self._of = {"hypoeval": Hypotheses(), "checkeval": Questions(), "seal": Units(), "jointly": sound}
+        self._of["sameness"] = self._of["checkeval"]
         self._rest = Overall()
 
     def __call__(self, prompt: Prompt[Any]) -> Any:

@@ -6,16 +6,22 @@ Each of 30 texts gets a label drawn with replacement from all labels of its set,
 label says anything about another one. Whole trainings, criteria and all, are run on them; every evaluator that the page
 prints should then agree with held-out labels by 0 on average. With `--labels shuffled` the 30 labels are dealt out anew
 instead. Writes every run into results, and the figures into README.md.
+
+The mean of Pearson correlations is not the right measure of a leak: where training labels correlate with nothing by
+chance, weights are small, held-out scores differ little, and their covariance with the labels is below zero, all at
+once; dividing each covariance by its own small spread gives these runs too much weight. So the covariances themselves
+are averaged too, and divided by the mean product of the spreads.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import random
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +36,8 @@ from agreement import SEED, Case, plans, split  # noqa: E402
 
 from rubriclab.data import Example  # noqa: E402
 from rubriclab.judges import JudgeOptions, Ledger, connect  # noqa: E402
-from rubriclab.learning import joint  # noqa: E402
+from rubriclab.learning import gate, joint  # noqa: E402
+from rubriclab.trust import Standing  # noqa: E402
 
 ASPECTS = (
     ("summeval", "summarization", "coherence", "1:5:any"),
@@ -77,7 +84,9 @@ def run(job: tuple[str, str, str, int]) -> dict[str, Any]:
     examples = relabelled(learned_from, others, aspect, random.Random(f"{labels} {number}"), labels)
     judge = connect(judge_name, options=JudgeOptions(), ledger=Ledger())
     chosen, settings = plans(case, ["joint.repeats=1"], examples)
-    trained = asyncio.run(joint.train(chosen, settings, judge=judge, generator=judge, seed=SEED + number))
+    covariances: dict[str, tuple[float, float]] = {}
+    with watched(covariances):
+        trained = asyncio.run(joint.train(chosen, settings, judge=judge, generator=judge, seed=SEED + number))
     trust = trained.provenance.trust
     assert trust is not None
     return {
@@ -89,7 +98,27 @@ def run(job: tuple[str, str, str, int]) -> dict[str, Any]:
         "candidates": {point.name: point.pearson for point in trust.frontier},
         "added": {each.method: each.difference.value for each in trust.added},
         "training": trust.training.pearson.value,
+        "covariance": {name: found[0] for name, found in covariances.items()},
+        "spreads": {name: found[1] for name, found in covariances.items()},
     }
+
+
+@contextlib.contextmanager
+def watched(found: dict[str, tuple[float, float]]) -> Iterator[None]:
+    """Note of each evaluator that the gate is given its covariance with the labels, and the product of their spreads."""
+    usual = gate._Arena.standing  # noqa: SLF001
+
+    def standing(arena: gate._Arena, each: gate.Scored) -> Standing:
+        scores, labels = np.nan_to_num(each.scores), arena.labels
+        products = float(scores.std() * labels.std())
+        found.setdefault(each.name, (float(np.cov(scores, labels, ddof=0)[0, 1]), products))
+        return usual(arena, each)
+
+    gate._Arena.standing = standing  # type: ignore[method-assign]  # noqa: SLF001
+    try:
+        yield
+    finally:
+        gate._Arena.standing = usual  # type: ignore[method-assign]  # noqa: SLF001
 
 
 def relabelled(
@@ -109,14 +138,17 @@ def table(labels: str, rows: Sequence[Mapping[str, Any]]) -> str:
     lines = [
         f"{len(rows)} trainings, {TITLES[labels]}.",
         "",
-        "| evaluator | mean held-out Pearson | standard error | |",
+        "| evaluator | mean Pearson | standard error | covariance over spreads | standard error | |",
+        "|---" * 6 + "|",
     ]
-    lines.append("|---" * 4 + "|")
     for name in dict.fromkeys(name for row in rows for name in row["pearson"]):
-        values = np.array([row["pearson"][name] for row in rows if row["pearson"].get(name) is not None], dtype=float)
-        error = values.std(ddof=1) / np.sqrt(len(values))
-        far = "" if abs(values.mean()) <= 2 * error or error == 0 else "more than two standard errors from 0"
-        lines.append(f"| {name} | {values.mean():+.3f} | {error:.3f} | {far} |")
+        own = [row for row in rows if row["pearson"].get(name) is not None]
+        r = np.array([row["pearson"][name] for row in own], dtype=float)
+        spread = np.mean([row["spreads"][name] for row in own]) or 1.0
+        shares = np.array([row["covariance"][name] for row in own], dtype=float) / spread
+        far = "" if abs(shares.mean()) <= 2 * _error(shares) else "more than two standard errors from 0"
+        figures = f"{r.mean():+.3f} | {_error(r):.3f} | {shares.mean():+.3f} | {_error(shares):.3f}"
+        lines.append(f"| {name} | {figures} | {far} |")
     better = sum(row["outcome"] == "better" for row in rows)
     training = np.mean([row["training"] for row in rows if row["training"] is not None])
     lines += [
@@ -125,6 +157,10 @@ def table(labels: str, rows: Sequence[Mapping[str, Any]]) -> str:
     ]
     lines[-1] += f" reached {training:.2f} on average: that much is what noise gives."
     return "\n".join(lines)
+
+
+def _error(values: np.ndarray) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
 if __name__ == "__main__":

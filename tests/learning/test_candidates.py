@@ -88,9 +88,9 @@ async def test_the_order_of_the_texts_does_not_matter(everything_found):
 
 
 async def test_every_explanation_is_offered_with_its_own_ratings():
-    found, learned = await found_by(*plans("seeval")), await alone("seeval")
+    found, learned = await found_by(plan("seeval", explanations=2)), await alone("seeval", explanations=2)
     assert len(found.ids) == len(learned.candidates) > 1
-    assert [[cell.score for cell in row] for row in found.cells] == learned.matrix.tolist()
+    np.testing.assert_array_equal(found.table(assignment(), "by method").values, learned.matrix)
     statements = {candidate.criterion.statement for candidate in found.candidates}
     assert learned.part.criteria[0].statement in statements
 
