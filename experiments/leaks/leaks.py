@@ -105,8 +105,8 @@ def run(job: tuple[str, str, str, int]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def watched(found: dict[str, tuple[float, float]]) -> Iterator[None]:
-    """Note of each evaluator that the gate is given its covariance with the labels, and the product of their spreads."""
-    usual = gate._Arena.standing  # noqa: SLF001
+    """Note each evaluator's covariance with the labels, and the product of both spreads."""
+    usual = gate._Arena.standing
 
     def standing(arena: gate._Arena, each: gate.Scored) -> Standing:
         scores, labels = np.nan_to_num(each.scores), arena.labels
@@ -114,11 +114,11 @@ def watched(found: dict[str, tuple[float, float]]) -> Iterator[None]:
         found.setdefault(each.name, (float(np.cov(scores, labels, ddof=0)[0, 1]), products))
         return usual(arena, each)
 
-    gate._Arena.standing = standing  # type: ignore[method-assign]  # noqa: SLF001
+    gate._Arena.standing = standing  # type: ignore[method-assign]
     try:
         yield
     finally:
-        gate._Arena.standing = usual  # type: ignore[method-assign]  # noqa: SLF001
+        gate._Arena.standing = usual  # type: ignore[method-assign]
 
 
 def relabelled(
