@@ -2,18 +2,24 @@
 
     python experiments/agreement/matrices.py --data FOLDER --splits 3 --output CACHE_FOLDER
     python experiments/weighing/weighing.py --matrices CACHE_FOLDER
+    python experiments/weighing/weighing.py --live LEARNED_FOLDER
     python experiments/weighing/weighing.py --matrices CACHE_FOLDER --constants
 
 The first run keeps every rating; the second learns rubrics of them and writes their figures into results/compared.json,
-beside those of the recipes that were used before, and into README.md. `--constants` prints the agreement of one rubric
-with other constants of the model instead. Without --matrices README.md is written from the stored figures.
+beside those of the recipes that were used before, and into README.md. `--live` does so for the packs and matrices that
+a live language model's answers came to, cross-validated by group, as there are no other texts. `--constants` prints the
+agreement of one rubric with other constants of the model instead. Without any of these README.md is written from the
+stored figures.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import gzip
+import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +51,7 @@ def main() -> None:
     """Learn from every matrix and write the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--matrices", type=Path, help="folder that experiments/agreement/matrices.py has written")
+    parser.add_argument("--live", type=Path, help="folder with NAME.matrix.csv.gz and NAME.pack.json.gz")
     parser.add_argument("--constants", action="store_true")
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
@@ -57,6 +64,8 @@ def main() -> None:
         for name, found in pool.map(learned, paths):
             if name in rows:
                 rows[name] |= found
+    for name, found in cross_validated(given.live) if given.live else ():
+        rows[name] |= found
     STORED.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows.values()) + "\n]\n")
     readme = HERE / "README.md"
     before, _, rest = readme.read_text().partition(BEGIN)
@@ -70,7 +79,64 @@ def learned(path: Path) -> tuple[str, dict[str, Any]]:
     raw = found.found.raw(np.hstack([held["test"], held["test"]]))
     step = found.steps[found.kept]
     figures = {"after_calls": step.calls, "after_criteria": len(found.found.columns), "rubric": step.rung.name}
+    direct = np.flatnonzero(held["methods"] == "direct")[0]
+    figures["direct"] = round(agreed(held["test"][:, direct], held), 4)
     return path.stem, {"after": round(agreed(raw, held), 4), **figures}
+
+
+def cross_validated(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and the figures of each live matrix: correlations of held-out scores with the labels."""
+    for path in sorted(folder.glob("*.matrix.csv.gz")):
+        held = live(path)
+        own = both_ways(held)
+        found = climb(own, SETTINGS)
+        direct = held["train"][:, np.flatnonzero(held["methods"] == "direct")[0]]
+        step = found.steps[found.kept]
+        yield (
+            f"{path.name.partition('.')[0]} live",
+            {
+                "after": _r(found.held_out.raw, own.labels),
+                "after_calls": step.calls,
+                "after_criteria": len(found.found.columns),
+                "rubric": step.rung.name,
+                "direct": _r(direct, own.labels),
+            },
+        )
+
+
+def _r(scores: np.ndarray, labels: np.ndarray) -> float:
+    return round(float(np.corrcoef(np.nan_to_num(scores), labels)[0, 1]), 4)
+
+
+def live(path: Path) -> dict[str, Any]:
+    """Return a matrix as `experiments/agreement/matrices.py` keeps them, without texts to test on."""
+    rows = list(csv.DictReader(io.StringIO(gzip.decompress(path.read_bytes()).decode())))
+    texts, criteria = (list(dict.fromkeys(row[name] for row in rows)) for name in ("text", "criterion"))
+    about = {row["criterion"]: row for row in rows}
+    of = {row["text"]: row for row in rows}
+    values = np.full((len(texts), len(criteria)), np.nan)
+    for row in rows:
+        if row["score"]:
+            values[texts.index(row["text"]), criteria.index(row["criterion"])] = float(row["score"])
+    groups = np.array([of[text]["group"] for text in texts])
+    pack = path.with_name(path.name.replace(".matrix.csv", ".pack.json"))
+    rubric = json.loads(gzip.decompress(pack.read_bytes()))["rubric"]
+    made_from = {
+        each["id"]: [of[text]["group"] for text in each["evidence"]["examples"] if text in of]
+        for part in rubric["parts"]
+        for each in (*part["criteria"], *(dropped["criterion"] for dropped in part["dropped"]))
+    }
+    methods = np.array([about[name]["method"] for name in criteria])
+    return {
+        "train": values,
+        "train_labels": np.array([float(of[text]["label"]) for text in texts]),
+        "train_groups": groups,
+        "methods": methods,
+        "kinds": np.array([about[name]["kind"] for name in criteria]),
+        "bundles": methods,
+        "seen": np.array([np.isin(groups, made_from.get(name, [])) for name in criteria]).T,
+        "scale": np.array([rubric["scale"]["low"], rubric["scale"]["high"]]),
+    }
 
 
 def constants(paths: Sequence[Path]) -> None:
@@ -121,27 +187,44 @@ def both_ways(held: Mapping[str, Any]) -> Table:
     return own.beside(replace(own, bundles=(ONE_CALL,) * len(kinds)))
 
 
+LOOKED_AT = ("_random_0", "_random_1", "_random_2")
+KINDS: Mapping[str, Callable[[str], bool]] = {
+    "14 aspects, draws looked at": lambda name: name.endswith(LOOKED_AT) and not name.startswith("topical"),
+    "Topical-Chat, draws looked at": lambda name: name.endswith(LOOKED_AT) and name.startswith("topical"),
+    "14 aspects, other draws": lambda name: not name.endswith(LOOKED_AT) and " " not in name and name[0] != "t",
+    "Topical-Chat, other draws": lambda name: not name.endswith(LOOKED_AT) and name.startswith("topical_chat_"),
+    "three recorded sets": lambda name: " " in name and not name.endswith(" live"),
+    "three live sets, held out (Pearson)": lambda name: name.endswith(" live"),
+}
+
+
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return means before and after with the paired difference, for Markdown."""
-    kinds = {
-        "14 aspects, random draws, offline judge": lambda name: "random" in name and not name.startswith("topical"),
-        "Topical-Chat, random draws, offline judge": lambda name: name.startswith("topical_chat_"),
-        "three recorded sets of a language model": lambda name: " " in name,
-    }
+    """Return means before and after with the paired differences, for Markdown."""
     lines = [
-        "| learning sets | n | before: Spearman | calls | criteria | now: Spearman | calls | criteria | difference |"
+        "| learning sets | n | before | calls | criteria | now | calls | criteria | direct | now less before"
+        " | now less direct |"
     ]
-    lines.append("|---" * 9 + "|")
-    for title, belongs in kinds.items():
+    lines.append("|---" * 11 + "|")
+    for title, belongs in KINDS.items():
         own = [row for row in rows if belongs(row["case"])]
         if own:
-            gain = np.array([row["after"] - row["before"] for row in own])
-            error = gain.std(ddof=1) / np.sqrt(len(gain))
-            names = ("before", "before_calls", "before_criteria", "after", "after_calls", "after_criteria")
+            names = ("before", "before_calls", "before_criteria", "after", "after_calls", "after_criteria", "direct")
             means = [np.mean([row[name] for row in own]) for name in names]
             shown = [f"{mean:.3f}" if place % 3 == 0 else f"{mean:.1f}" for place, mean in enumerate(means)]
-            lines.append(f"| {title} | {len(own)} | {' | '.join(shown)} | {gain.mean():+.3f} ± {error:.3f} |")
+            gains = [_gain(own, "before"), _gain(own, "direct")]
+            lines.append(f"| {title} | {len(own)} | {' | '.join([*shown, *gains])} |")
     return "\n".join(lines)
+
+
+def _gain(rows: Sequence[Mapping[str, Any]], than: str) -> str:
+    """Return the mean paired difference with its standard error over aspects, or sets, in words."""
+    aspects: dict[str, list[float]] = {}
+    for row in rows:
+        aspects.setdefault(row["case"].partition("_random")[0].partition("_official")[0], []).append(
+            row["after"] - row[than]
+        )
+    own = np.array([np.mean(values) for values in aspects.values()])
+    return f"{own.mean():+.3f} ± {own.std(ddof=1) / np.sqrt(len(own)):.3f}"
 
 
 if __name__ == "__main__":
