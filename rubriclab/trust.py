@@ -178,6 +178,8 @@ class Trust(Frozen):
         n, groups: texts and groups that the figures rest on.
         folds: into how many parts the groups were put; each is scored without its labels.
         training: the rubric on the labels that it was fitted to: what optimism looks like.
+        noise: mean Pearson that weights of the same kind of rubric reach on the labels that they were fitted to, when
+            these were shuffled; `None` where that is undefined.
         standings: the rubric first, then the others, best first.
         verdicts: the first one decides: it is against the best of what costs nothing.
         frontier: accuracy at a price, cheapest first.
@@ -199,6 +201,7 @@ class Trust(Frozen):
     shortcuts: tuple[Shortcut, ...] = ()
     raters: Raters | None = None
     forgone: float | None = None
+    noise: float | None = None
 
     @property
     def outcome(self) -> Outcome:

@@ -62,6 +62,7 @@ def main() -> None:
         jobs = [(given.data, given.judge, given.labels, number) for number in range(given.runs)]
         with ProcessPoolExecutor(given.processes) as pool:
             rows = list(pool.map(run, jobs))
+        stored(given.labels).parent.mkdir(exist_ok=True)
         stored(given.labels).write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
     found = "\n\n".join(table(name, json.loads(stored(name).read_text())) for name in TITLES if stored(name).exists())
     readme = HERE / "README.md"

@@ -89,6 +89,7 @@ def trust(
     shortcuts: Sequence[Shortcut] = (),
     raters: Raters | None = None,
     forgone: float | None = None,
+    noise: float | None = None,
     seed: int = 0,
 ) -> Trust:
     """Return what the labelled texts say of a rubric, beside everything that it has to be better than.
@@ -103,7 +104,7 @@ def trust(
             is taken from the table.
         calls: calls per text by name, of `joint` and each of `alone`; `direct` and equal weights take one for each
             bundle of their candidates, unless given here.
-        frontier, added, shortcuts, raters, forgone: handed on.
+        frontier, added, shortcuts, raters, forgone, noise: handed on.
         seed: of the resamples; equal seeds and data give equal figures, in whatever order the texts come.
     """
     level = gate_level(table.labels, table.groups)
@@ -129,6 +130,7 @@ def trust(
         shortcuts=tuple(shortcuts),
         raters=raters,
         forgone=forgone,
+        noise=noise,
     )
 
 

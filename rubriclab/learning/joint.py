@@ -40,7 +40,7 @@ from rubriclab.learning.shortcuts import shortcuts
 from rubriclab.learning.table import Table
 from rubriclab.learning.train import Trained, interval_of, origins, recorded_texts, training_agreement
 from rubriclab.learning.unseen import Unseen, allowed_columns, offered, relearned, reweighed
-from rubriclab.learning.worth import added, frontier
+from rubriclab.learning.worth import added, frontier, noise
 from rubriclab.methods.estimate import Estimate
 from rubriclab.methods.jointly import TEMPLATE
 from rubriclab.methods.method import Progress, silent
@@ -273,6 +273,7 @@ class _Study:
             shortcuts=shortcuts(self.every, self.found.ids, self.surface, self.unseen.raw, seed=self.seed),
             raters=raters(self.found.examples, self.assignment, self.unseen.scores, seed=self.seed),
             forgone=self._forgone(),
+            noise=noise(self.ladder, self.table, self.settings, seed=self.seed),
             seed=self.seed,
         )
         own, *others = found.standings

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from rubriclab.combination import DIGITS
+from rubriclab.learning.fitting import fit
+from rubriclab.learning.folds import in_order
 from rubriclab.learning.gate import held_out_pearson, paired_difference
 from rubriclab.learning.ladder import Ladder, Step
+from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.table import Table
 from rubriclab.rubric import rounded
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import FloatArray, pearson
 from rubriclab.stats.jackknife import jackknife_error
 from rubriclab.trust import Added, FrontierPoint
+
+# How often labels are shuffled to see what noise gives.
+SHUFFLES = 40
 
 
 def frontier(ladder: Ladder, table: Table, *, seed: int = 0) -> tuple[FrontierPoint, ...]:
@@ -46,6 +54,22 @@ def added(ladder: Ladder, table: Table, *, seed: int = 0) -> tuple[Added, ...]:
             difference = paired_difference(_there(every), _there(without), table.labels, table.groups, seed=seed)
             found.append(Added(method=method, difference=difference))
     return tuple(found)
+
+
+def noise(ladder: Ladder, table: Table, settings: JointSettings, *, seed: int = 0) -> float | None:
+    """Return the mean Pearson correlation with the labels fitted to, if these are shuffled; `None` where undefined.
+
+    The criteria that the kept rubric might ask are chosen and weighed anew each time.
+    """
+    straight = settings.model_copy(update={"calibration": "linear"})
+    pool, ordered = ladder.steps[ladder.kept].rung.pool, table.rows(in_order(table))
+    draw, found = np.random.default_rng(seed), []
+    for _ in range(SHUFFLES):
+        shuffled = replace(ordered, labels=draw.permutation(ordered.labels))
+        raw = np.nan_to_num(fit(shuffled, straight, pool, seed=seed).raw(ordered.values))
+        found.append(pearson(raw, shuffled.labels))
+    mean = float(np.mean(found))
+    return None if np.isnan(mean) else round(mean, DIGITS)
 
 
 def _point(ladder: Ladder, place: int, table: Table, seed: int) -> FrontierPoint:

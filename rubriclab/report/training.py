@@ -111,9 +111,10 @@ def optimism(trust: Trust) -> str:
         f"On the labels that it was fitted to, the rubric reaches Pearson {estimate(fitted)}, on labels that were held "
         f"out {estimate(held_out)}"
     )
+    by_noise = f" Shuffled labels, fitted in the same way, give {figure(trust.noise)}." if trust.noise else ""
     if fitted.value is None or held_out.value is None or fitted.value <= held_out.value:
-        return f"{told}."
-    return f"{told}: the first flatters by {figure(fitted.value - held_out.value)}."
+        return f"{told}.{by_noise}"
+    return f"{told}: the first flatters by {figure(fitted.value - held_out.value)}.{by_noise}"
 
 
 def ours(trust: Trust) -> Standing:

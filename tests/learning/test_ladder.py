@@ -13,7 +13,7 @@ from rubriclab.learning.fitting import fit
 from rubriclab.learning.gate import paired_difference
 from rubriclab.learning.ladder import ONE_CALL, READABLE, chosen_shares, climb, rungs
 from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.worth import frontier
+from rubriclab.learning.worth import frontier, noise
 
 QUICK = JointSettings(calibration="linear", folds=4, repeats=1)
 
@@ -140,3 +140,18 @@ def test_next_to_nothing_is_no_error(changed):
     table = replace(made_up(0, texts=8, groups=8), **changed)
     found = climb(table, JointSettings(folds=3))
     assert found.held_out.raw.shape == (8,)
+
+
+def test_what_noise_gives_is_the_mean_over_labels_dealt_out_anew():
+    table = both_ways(made_up(3))
+    found = climb(table, QUICK)
+    told = noise(found, table, QUICK)
+    assert noise(found, table.rows(np.random.default_rng(1).permutation(30)), QUICK) == told
+    draw, own = np.random.default_rng(77), []
+    for _ in range(100):
+        other = replace(table, labels=draw.permutation(table.labels))
+        raw = np.nan_to_num(fit(other, QUICK, found.steps[found.kept].rung.pool).raw(table.values))
+        own.append(np.corrcoef(raw, other.labels)[0, 1])
+    assert told == pytest.approx(np.mean(own), abs=4 * np.std(own) * (1 / 40 + 1 / 100) ** 0.5)
+    assert told > 0.02
+    assert noise(found, replace(table, labels=np.full(30, 3.0)), QUICK) is None
