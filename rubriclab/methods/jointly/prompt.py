@@ -35,20 +35,26 @@ GOES_BY: Mapping[PartName, Literal["definition", "explanation", "steps"]] = {
 
 
 def can_join(part: Part) -> bool:
-    """Return whether the criteria of `part` can be asked beside those of others.
+    """Return whether the criteria of `part` can be asked beside those of others."""
+    return joins(part.method, part.settings)
 
-    Hypotheses can unless they get one score together; questions, of texts that are judged whole; scores of the whole
-    aspect, where one answer is asked for. What cannot: weighted scores, whose probabilities need a reply of their own;
-    `few_shot`, which shows other texts; `analyze_rate`, which is a long analysis before one score; methods that take
-    texts apart (`seal`, `dcr`); and measures, which need no judge.
+
+def joins(method: PartName, settings: Mapping[str, Any]) -> bool:
+    """Return whether criteria of a method, with these settings, can be asked beside those of others.
+
+    Hypotheses can unless they get one score together; questions, of texts that are judged whole, with reasons; scores
+    of the whole aspect, where one answer is asked for. What cannot: weighted scores, whose probabilities need a reply
+    of their own; `few_shot`, which shows other texts; `analyze_rate`, which is a long analysis before one score;
+    methods that take texts apart (`seal`, `dcr`); and measures, which need no judge.
     """
-    match part.method:
+    match method:
         case "hypoeval":
-            return RatingSettings.model_validate(part.settings).ask != "concatenated"
+            return RatingSettings.model_validate(settings).ask != "concatenated"
         case "checkeval":
-            return AnsweringSettings.model_validate(part.settings).part_words == 0
+            answering = AnsweringSettings.model_validate(settings)
+            return answering.part_words == 0 and answering.answers != "yes or no"
         case _:
-            return part.method in GOES_BY and OverallSettings.model_validate(part.settings).scoring == "once"
+            return method in GOES_BY and OverallSettings.model_validate(settings).scoring == "once"
 
 
 def judge_prompt(example: Example, parts: Sequence[Part], assignment: Assignment) -> Prompt[Judgments]:
