@@ -43,11 +43,12 @@ class Term(Frozen):
     Attributes:
         criterion: its id.
         weight: share of the whole, in units of the criterion's own spread; the sizes of all weights sum to 1. Below
-            zero only for surface measures, which have no better end.
+            zero only for surface measures, which have no better end; 0 for a criterion that is shown as a reason and
+            does not change the score.
         center, spread: mean and standard deviation of its scores on the training texts.
-        low, high: jackknife interval of the weight over groups, at the confidence that the rubric was trained with
-            (90 % by default).
-        selected: share of the resamples in which the criterion was chosen.
+        low, high: posterior interval of the weight, at the confidence that the rubric was trained
+            with (90 % by default).
+        selected: share of the rubrics fitted without some groups that have the criterion, among those that may.
     """
 
     criterion: str
@@ -116,7 +117,6 @@ class Combination(Extended):
     """One score from many criteria.
 
     Attributes:
-        recipe: how the weights were found.
         ask: whether each method asks for itself, or all criteria are asked about in one call.
         terms: one for each criterion of the rubric.
         calibration: onto the raters' scale.
@@ -127,7 +127,6 @@ class Combination(Extended):
 
     added: ClassVar[frozenset[str]] = frozenset({"onto"})
 
-    recipe: str
     ask: Ask = "by method"
     terms: tuple[Term, ...] = Field(min_length=1)
     calibration: Calibration

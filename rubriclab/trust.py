@@ -56,7 +56,8 @@ class Verdict(Extended):
     Attributes:
         against: the other one's name, as in `Standing`.
         outcome: `better` if the whole interval of the difference lies above zero, `not better` if none of it lies above
-            what would matter, else `inconclusive`.
+            what would matter, else `inconclusive`. `None` for a comparison that is shown and decides nothing: of many
+            of these one would be "better" by chance.
         difference: in Pearson correlation, paired, with its bootstrap interval.
         more_labels: about how many more labels would decide, where the outcome is inconclusive and any number would.
         few_groups: how many groups there were, where they were too few for an interval.
@@ -65,25 +66,28 @@ class Verdict(Extended):
     added: ClassVar[frozenset[str]] = frozenset({"few_groups"})
 
     against: str
-    outcome: Outcome
+    outcome: Outcome | None
     difference: Interval
     more_labels: int | None = None
     few_groups: int | None = None
 
 
 class FrontierPoint(Frozen):
-    """The best rubric found at a price.
+    """A candidate rubric with its price.
 
     Attributes:
+        name: what it asks.
         calls: calls per text.
         criteria: how many it keeps.
         parts: the methods that it asks.
         pearson: held-out correlation at the level of the report, with its standard error in `error`; `None` where
             that is undefined, as where a single group has all that there is to agree with.
         within: whether this is the smallest one within one standard error of the best.
-        chosen: whether it is the rubric's own size.
+        chosen: whether it is the rubric that was made.
+        ahead: by how much it correlates more with held-out labels than the rubric that was made, paired.
     """
 
+    name: str
     calls: float
     criteria: int
     parts: tuple[str, ...]
@@ -91,6 +95,19 @@ class FrontierPoint(Frozen):
     error: float | None
     within: bool = False
     chosen: bool = False
+    ahead: Interval = Interval(value=None)
+
+
+class Added(Frozen):
+    """What a method adds to all others together.
+
+    Attributes:
+        method: its name.
+        difference: in held-out Pearson correlation, all methods less all but this one, paired.
+    """
+
+    method: str
+    difference: Interval
 
 
 class Shortcut(Frozen):
@@ -161,9 +178,12 @@ class Trust(Frozen):
         n, groups: texts and groups that the figures rest on.
         folds: into how many parts the groups were put; each is scored without its labels.
         training: the rubric on the labels that it was fitted to: what optimism looks like.
+        noise: mean Pearson that weights of the same kind of rubric reach on the labels that they were fitted to, when
+            these were shuffled; `None` where that is undefined.
         standings: the rubric first, then the others, best first.
         verdicts: the first one decides: it is against the best of what costs nothing.
         frontier: accuracy at a price, cheapest first.
+        added: what each method added or cost.
         shortcuts: the raters first, then the rubric, then its criteria.
         raters: `None` where single raters' scores are not known.
         forgone: what leaving out shortcuts cost in held-out Pearson correlation, where that was asked for.
@@ -177,11 +197,13 @@ class Trust(Frozen):
     standings: tuple[Standing, ...]
     verdicts: tuple[Verdict, ...]
     frontier: tuple[FrontierPoint, ...] = ()
+    added: tuple[Added, ...] = ()
     shortcuts: tuple[Shortcut, ...] = ()
     raters: Raters | None = None
     forgone: float | None = None
+    noise: float | None = None
 
     @property
     def outcome(self) -> Outcome:
         """What the gate says."""
-        return self.verdicts[0].outcome
+        return self.verdicts[0].outcome or "inconclusive"

@@ -11,6 +11,7 @@ from checkeval_scripts import checklist
 from hypoeval_runs import SMALL
 from hypoeval_scripts import ASPECT, assignment, findings
 from hypoeval_scripts import Scripted as Hypotheses
+from jointly_scripts import sound
 from overall_scripts import Overall, graded
 from seal_scripts import Scripted as Units
 
@@ -39,7 +40,8 @@ class Everything:
     """The usual answers to the prompts of all methods but DCR."""
 
     def __init__(self) -> None:
-        self._of = {"hypoeval": Hypotheses(), "checkeval": Questions(), "seal": Units()}
+        self._of = {"hypoeval": Hypotheses(), "checkeval": Questions(), "seal": Units(), "jointly": sound}
+        self._of["sameness"] = self._of["checkeval"]
         self._rest = Overall()
 
     def __call__(self, prompt: Prompt[Any]) -> Any:

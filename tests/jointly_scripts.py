@@ -70,5 +70,5 @@ def combined(ask: Ask, parts: tuple[Part, ...] = PARTS) -> Rubric:
     terms = tuple(Term(criterion=name, **share) for name in names)
     calibration = Calibration(kind="linear", x=(0.0, 1.0), y=(3.0, 4.0))
     shown = assignment()
-    combination = Combination(recipe="equal", ask=ask, terms=terms, calibration=calibration)
+    combination = Combination(ask=ask, terms=terms, calibration=calibration)
     return Rubric(task="summarization", aspect=shown.aspect, scale=shown.scale, parts=parts, combination=combination)

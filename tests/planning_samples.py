@@ -43,7 +43,6 @@ def rubric(*kept: str) -> Rubric:
         scale=Scale(low=1, high=5, whole=True),
         parts=tuple(Part(method=METHODS[each.id], settings={}, criteria=(each,)) for each in chosen),
         combination=Combination(
-            recipe="squared correlation",
             terms=tuple(terms),
             calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4)),
         ),
@@ -65,7 +64,7 @@ def trained() -> tuple[Rubric, Provenance, TrainingRecord]:
     provenance = Provenance(
         judge="embedded",
         generator="embedded",
-        settings={"joint": {"keep_uncertain": True}},
+        settings={"joint": {"repeats": 1}},
         prompts="sha256:0",
         data="sha256:0",
         examples=tuple(text.id for text in texts),

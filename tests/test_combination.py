@@ -36,7 +36,7 @@ def term(criterion: str, weight: float, center: float = 3, spread: float = 1) ->
 
 def combination(*terms: Term, **fields: Any) -> Combination:
     """Return a combination; `fields` replace its own."""
-    return Combination(**({"recipe": "equal", "terms": terms, "calibration": STRAIGHT} | fields))
+    return Combination(**({"terms": terms, "calibration": STRAIGHT} | fields))
 
 
 PAIR = combination(term("a", 0.75), term("b", 0.25, center=0.5, spread=0.25), conformal=HALF_A_POINT)

@@ -32,11 +32,13 @@ from rubriclab.errors import ChecklistError
 from rubriclab.judges import JudgeOptions, Ledger, connect
 from rubriclab.learning.calibration import conformal
 from rubriclab.learning.candidates import JOINT_SETTINGS, Plan, find_candidates
-from rubriclab.learning.fitting import Fit, HeldOut, fit, held_out, weight_intervals
-from rubriclab.learning.recipes import centers_and_spreads, standardised, weights
+from rubriclab.learning.fitting import Fit, HeldOut, fit, held_out
 from rubriclab.learning.refitting import agreement_errors, fisher_interval
 from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.standardise import standardised
 from rubriclab.learning.table import Table
+from rubriclab.learning.unseen import held_out_hardness
+from rubriclab.learning.weighing import design, posterior
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Lesson, chosen_settings
@@ -54,8 +56,8 @@ RESAMPLES = 300
 # Learning sets: groups, and texts of each.
 DESIGNS = ((10, 3), (30, 1), (25, 4))
 # The settings that cross-validation would choose between are given: a hundred times as fast.
-GIVEN = JointSettings(recipe="squared correlation", calibration="linear", resamples=100)
-CHOSEN = JointSettings(resamples=100)
+GIVEN = JointSettings(calibration="linear", repeats=1)
+CHOSEN = JointSettings(repeats=1)
 # The simulated population: groups, of as many texts as the learning set's, and how many of its texts get an interval.
 POPULATION, INTERVALS = 2000, 1000
 CRITERIA = 20
@@ -140,22 +142,17 @@ def row(case: Case, learned_from: Table, fresh: Table, population: Table) -> dic
         "aspect": case.aspect or "simulated",
         "groups": case.groups,
         "size": case.size,
-        "recipe": found.recipe if case.chosen else "given",
+        "recipe": "chosen" if case.chosen else "given",
         **texts(found, left_out, learned_from, fresh),
-        **weighed(found, learned_from, population, settings),
-        **agreed(found, left_out, learned_from, population, level="dataset", settings=settings),
-        **(
-            agreed(found, left_out, learned_from, population, level="group", settings=settings) if case.size > 2 else {}
-        ),
+        **weighed(found, population),
+        **agreed(found, left_out, learned_from, population, level="dataset"),
+        **(agreed(found, left_out, learned_from, population, level="group") if case.size > 2 else {}),
     }
 
 
 def texts(found: Fit, left_out: HeldOut, learned_from: Table, fresh: Table) -> dict[str, Any]:
     """Return the share of fresh labels that lie in their intervals, and how far wide intervals tell of large errors."""
-    hardness = np.full(len(learned_from.labels), np.nan)
-    for number, each in enumerate(left_out.fits):
-        inside = left_out.fold == number
-        hardness[inside] = hard(each, learned_from.values[inside])
+    hardness = held_out_hardness(left_out, learned_from)
     made = conformal(left_out.scores, learned_from.labels, hardness, CONFIDENCE)
     assert made is not None
     some = fresh.rows(np.arange(len(fresh.labels)) < INTERVALS)
@@ -173,19 +170,17 @@ def texts(found: Fit, left_out: HeldOut, learned_from: Table, fresh: Table) -> d
     }
 
 
-def weighed(found: Fit, learned_from: Table, population: Table, settings: JointSettings) -> dict[str, Any]:
+def weighed(found: Fit, population: Table) -> dict[str, Any]:
     """Return how many weights of the population lie in their intervals."""
-    low, high, _ = weight_intervals(learned_from, found, settings)
     columns = list(found.columns)
-    values = population.values[:, columns]
-    z = standardised(values, *centers_and_spreads(values))
-    true = weights(found.recipe, z, population.labels, population.signed[columns], found.strength)
-    return {"criteria": len(columns), "weights": int(((true >= low - 1e-6) & (true <= high + 1e-6)).sum())}
+    whole = design(population)
+    true = posterior(population, whole.moments(np.ones(len(population.labels), dtype=bool)), columns).mean
+    true = true / np.abs(true).sum()
+    held = (true >= found.low - 1e-6) & (true <= found.high + 1e-6)
+    return {"criteria": len(columns), "weights": int(held.sum())}
 
 
-def agreed(
-    found: Fit, left_out: HeldOut, learned_from: Table, population: Table, *, level: Level, settings: JointSettings
-) -> dict[str, Any]:
+def agreed(found: Fit, left_out: HeldOut, learned_from: Table, population: Table, *, level: Level) -> dict[str, Any]:
     """Return whether the rubric's agreement in the population lies in the interval of its held-out agreement.
 
     Beside it the interval that takes the rubrics of the folds as given, and resamples groups of finished scores.
@@ -199,7 +194,7 @@ def agreed(
         resamples=RESAMPLES,
         confidence=expanded_confidence(CONFIDENCE, len(set(learned_from.groups))),
     )
-    errors = agreement_errors(learned_from, left_out, settings, level=level)
+    errors = agreement_errors(learned_from, left_out, level=level)
     result: dict[str, Any] = {}
     for name in ("spearman", "pearson"):
         finished, value = getattr(told, name), getattr(true, name).value
@@ -248,6 +243,9 @@ def simulated(groups: int, size: int, rng: np.random.Generator) -> Table:
         methods=("hypoeval",) * CRITERIA,
         signed=np.zeros(CRITERIA, dtype=bool),
         unit=unit,
+        whole=np.zeros(CRITERIA, dtype=bool),
+        usual=np.ones(CRITERIA),
+        places=tuple(range(CRITERIA)),
         bundles=("hypoeval",) * CRITERIA,
         seen=np.zeros(values.shape, dtype=bool),
         scale=Scale(low=1, high=5, whole=False),

@@ -116,9 +116,12 @@ def matrix(data: str, judgments: str, name: str) -> tuple[Table, FloatArray]:
         methods=tuple(methods),
         signed=np.zeros(len(methods), dtype=bool),
         unit=np.array([method == "checkeval" for method in methods]),
+        whole=np.array([method in ("seeval", "direct") for method in methods]),
+        usual=np.ones(len(methods)),
         bundles=tuple(methods),
         seen=np.zeros(values.shape, dtype=bool),
         scale=parse_scale(SETS[name]),
+        places=tuple(range(len(methods))),
     )
     return judged, measure_values(texts, SURFACE)
 

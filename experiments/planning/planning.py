@@ -43,8 +43,7 @@ from agreement import SEED, Case, cases, load, plans, split  # noqa: E402
 
 FIRST, BATCH, LAST = 10, 5, 60
 MOST_TEXTS = 320
-# The recipe that the joint training keeps unless another is better; chosen anew at every step it would take hours.
-SETTINGS = JointSettings(recipe="squared correlation", calibration="linear")
+SETTINGS = JointSettings(calibration="linear", repeats=1)
 STRATEGIES = ("random", "spread over groups", "planned", "planned by all candidates")
 # Labels at which the learning curve is asked what further ones would bring.
 ASKED_AT, ASKED_ABOUT = 30, 30

@@ -1,284 +1,230 @@
-"""One rubric from many criteria, on recorded judgments: how well it agrees, beside what it is made of, at what price.
+"""What is kept of what the methods found, and how it is weighed: agreement on other groups of texts.
 
-    python experiments/weighing/weighing.py --judgments FOLDER --data FOLDER --output results/recorded.json
+    python experiments/agreement/matrices.py --data FOLDER --splits 3 --output CACHE_FOLDER
+    python experiments/weighing/weighing.py --matrices CACHE_FOLDER
+    python experiments/weighing/weighing.py --live LEARNED_FOLDER
+    python experiments/weighing/weighing.py --matrices CACHE_FOLDER --constants
 
-Choice, weights and calibration are learned on a recording's training texts alone; figures are of its test texts.
+The first run keeps every rating; the second learns rubrics of them and writes their figures into results/compared.json,
+beside those of the recipes that were used before, and into README.md. `--live` does so for the packs and matrices that
+a live language model's answers came to, cross-validated by group, as there are no other texts. `--constants` prints the
+agreement of one rubric with other constants of the model instead. Without any of these README.md is written from the
+stored figures.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import gzip
+import io
 import json
-import platform
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rubriclab.combination import Ask
-from rubriclab.data import Example, Scale, read
-from rubriclab.learning.fitting import Fit, fit, held_out
-from rubriclab.learning.frontier import frontier_fits
-from rubriclab.learning.recipes import RECIPES
+from rubriclab.data import Scale
+from rubriclab.learning import weighing
+from rubriclab.learning.fitting import fit
+from rubriclab.learning.ladder import ONE_CALL, climb, rungs
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.table import Table
-from rubriclab.stats.bootstrap import Statistic, cluster_bootstrap, estimate
-from rubriclab.stats.correlation import FloatArray, pearson, pearson_rows, spearman_rows
-from rubriclab.stats.levels import Coefficient, Level, level_statistic, scored_texts, used_texts
+from rubriclab.stats import agreement
 
-SCALES = {"summeval": (1, 5), "hanna": (1, 5), "topical_chat": (1, 3)}
-METHODS = ("hypoeval", "checkeval", "seeval", "direct")
-ASKS: tuple[Ask, ...] = ("by method", "in one call")
-TOP = 5
-RESAMPLES = 2000
-SEED = 0
-FIGURES: dict[str, tuple[Coefficient, Level]] = {
-    "spearman": (spearman_rows, "group"),
-    "pearson": (pearson_rows, "group"),
-    "pearson over all texts": (pearson_rows, "dataset"),
+HERE = Path(__file__).parent
+STORED = HERE / "results" / "compared.json"
+BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
+SETTINGS = JointSettings(calibration="linear", repeats=1)
+TRIED = {
+    "NOISE": (0.6, 0.9, 1.3),
+    "WEIGHT_VARIANCE": (0.1, 0.25, 0.5),
+    "COMPOSITE_ERROR": (0.15, 0.3, 0.6),
+    "PRIOR_SPREAD": (0.3, 0.5, 0.7),
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Recorded:
-    """A set's judgments: of the training texts as a table, of the test texts as values by the same columns."""
-
-    name: str
-    train: Table
-    values: FloatArray
-    labels: FloatArray
-    groups: tuple[str, ...]
-
-
 def main() -> None:
-    """Print and write agreement, differences and the frontier of every recorded set."""
+    """Learn from every matrix and write the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--judgments", type=Path, required=True, help="folder with recordings, NAME.json.gz")
-    parser.add_argument("--data", type=Path, required=True, help="folder with the same sets' rows, NAME.jsonl.gz")
-    parser.add_argument("--output", type=Path)
+    parser.add_argument("--matrices", type=Path, help="folder that experiments/agreement/matrices.py has written")
+    parser.add_argument("--live", type=Path, help="folder with NAME.matrix.csv.gz and NAME.pack.json.gz")
+    parser.add_argument("--constants", action="store_true")
+    parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
-    began = time.monotonic()
-    sets = [recorded(path, given.data) for path in sorted(given.judgments.glob("*.json.gz"))]
-    found = {one.name: about(one) for one in sets}
-    means = mean_figures(sets)
-    print(shown(found, means))
-    if given.output:
-        machine = {
-            "seconds": round(time.monotonic() - began),
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-        }
-        content = {"sets": found, "means": means, "machine": machine}
-        given.output.write_text(json.dumps(content, indent=1) + "\n")
+    paths = sorted(given.matrices.glob("*.npz")) if given.matrices else []
+    if given.constants:
+        constants(paths)
+        return
+    rows = {row["case"]: row for row in json.loads(STORED.read_text())}
+    with ProcessPoolExecutor(given.processes) as pool:
+        for name, found in pool.map(learned, paths):
+            if name in rows:
+                rows[name] |= found
+    for name, found in cross_validated(given.live) if given.live else ():
+        rows[name] |= found
+    STORED.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows.values()) + "\n]\n")
+    readme = HERE / "README.md"
+    before, _, rest = readme.read_text().partition(BEGIN)
+    readme.write_text(f"{before}{BEGIN}\n{table(list(rows.values()))}\n{END}{rest.partition(END)[2]}")
 
 
-def recorded(path: Path, data: Path) -> Recorded:
-    """Return one recording with the human scores that go with it."""
-    held = json.loads(gzip.decompress(path.read_bytes()))
-    name, aspect = held["data"], held["aspect"]
-    rows = {row.id: row for row in read(str(data / f"{name}.jsonl.gz")) if isinstance(row, Example)}
-    values = {part: np.array([cells(held["answers"][text]) for text in held[part]]) for part in ("train", "test")}
-    labels = {part: np.array([rows[text].scores[aspect] for text in held[part]], dtype=float) for part in values}
-    methods = methods_of(held["answers"][held["train"][0]])
-    low, high = SCALES[name]
-    table = Table(
-        values=values["train"],
-        labels=labels["train"],
-        groups=tuple(rows[text].group for text in held["train"]),
-        methods=methods,
-        signed=np.zeros(len(methods), dtype=bool),
-        unit=np.array([method == "checkeval" for method in methods]),
-        bundles=methods,
-        seen=np.zeros(values["train"].shape, dtype=bool),
-        scale=Scale(low=low, high=high, whole=False),
-    )
-    groups = tuple(rows[text].group for text in held["test"])
-    return Recorded(f"{name} {aspect}", table, values["test"], labels["test"], groups)
+def learned(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the figures of the rubric that is made of one matrix."""
+    held = dict(np.load(path))
+    found = climb(both_ways(held), SETTINGS)
+    raw = found.found.raw(np.hstack([held["test"], held["test"]]))
+    step = found.steps[found.kept]
+    figures = {"after_calls": step.calls, "after_criteria": len(found.found.columns), "rubric": step.rung.name}
+    direct = np.flatnonzero(held["methods"] == "direct")[0]
+    figures["direct"] = round(agreed(held["test"][:, direct], held), 4)
+    return path.stem, {"after": round(agreed(raw, held), 4), **figures}
 
 
-def cells(answer: Mapping[str, Any]) -> list[float]:
-    """Return one text's answers by method, NaN where a question was not answered."""
-    listed = [*answer["hypotheses"].values(), *answer["checklist"].values()]
-    found = [*listed, answer["explained"]["score"], answer["direct"]["score"]]
-    return [np.nan if value is None else float(value) for value in found]
+def cross_validated(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and the figures of each live matrix: correlations of held-out scores with the labels."""
+    for path in sorted(folder.glob("*.matrix.csv.gz")):
+        held = live(path)
+        own = both_ways(held)
+        found = climb(own, SETTINGS)
+        direct = held["train"][:, np.flatnonzero(held["methods"] == "direct")[0]]
+        step = found.steps[found.kept]
+        yield (
+            f"{path.name.partition('.')[0]} live",
+            {
+                "after": _r(found.held_out.raw, own.labels),
+                "after_calls": step.calls,
+                "after_criteria": len(found.found.columns),
+                "rubric": step.rung.name,
+                "direct": _r(direct, own.labels),
+            },
+        )
 
 
-def methods_of(answer: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the method of each of `cells`."""
-    return (*("hypoeval",) * len(answer["hypotheses"]), *("checkeval",) * len(answer["checklist"]), "seeval", "direct")
+def _r(scores: np.ndarray, labels: np.ndarray) -> float:
+    return round(float(np.corrcoef(np.nan_to_num(scores), labels)[0, 1]), 4)
 
 
-def evaluators(one: Recorded) -> dict[str, FloatArray]:
-    """Return the test texts' scores by the joint rubric and by others, each learned on the training texts."""
-    chosen = fit(one.train, JointSettings())
-    scores = {"joint": chosen.scores(one.values, one.train.scale), "direct": column(one, "direct").mean(axis=1)}
-    scores["hypoeval, top five"] = column(one, "hypoeval")[:, best(one, "hypoeval")].mean(axis=1)
-    scores["hypoeval, all"] = column(one, "hypoeval").mean(axis=1)
-    scores["checkeval"] = np.nanmean(column(one, "checkeval"), axis=1)
-    scores["seeval"] = column(one, "seeval").mean(axis=1)
-    for recipe in RECIPES:
-        found = fit(one.train, JointSettings(recipe=recipe))
-        scores[f"joint, {recipe}"] = found.scores(one.values, one.train.scale)
-    every = fit(one.train, JointSettings(keep_uncertain=True))
-    return {**scores, "joint, uncertain ones kept": every.scores(one.values, one.train.scale)}
-
-
-def column(one: Recorded, method: str) -> FloatArray:
-    """Return the test texts' values by the criteria of a method."""
-    return one.values[:, [own == method for own in one.train.methods]]
-
-
-def best(one: Recorded, method: str) -> list[int]:
-    """Return the places, among a method's criteria, of those that correlate most with the training labels."""
-    own = one.train.values[:, [name == method for name in one.train.methods]]
-    r = np.nan_to_num([pearson(values, one.train.labels) for values in own.T], nan=-1)
-    return [int(place) for place in np.argsort(-r, kind="stable")[:TOP]]
-
-
-def figure(
-    scores: FloatArray, other: FloatArray | None, one: Recorded, coefficient: Coefficient, level: Level
-) -> Statistic:
-    """Return agreement, less that of another evaluator, as a function of how often each group counts."""
-    rows = [scores] if other is None else [scores, other]
-    filled = [np.where(np.isnan(row), np.nanmean(row), row) for row in rows]
-    texts = used_texts(scored_texts(filled, one.labels, one.groups, None), level, "skip")
-    parts = [level_statistic(texts, place, coefficient, level, "skip") for place in range(len(rows))]
-    return parts[0] if other is None else lambda counts: parts[0](counts) - parts[1](counts)
-
-
-def clusters(one: Recorded, level: Level) -> int:
-    """Return how many groups a resample draws."""
-    return len(used_texts(scored_texts([one.labels], one.labels, one.groups, None), level, "skip").sizes)
-
-
-def interval(statistic: Statistic, groups: int) -> list[float | None]:
-    """Return a figure with the ends of its 90 % interval."""
-    found = estimate(statistic, groups, resamples=RESAMPLES, confidence=0.9, seed=SEED, batch=200)
-    return [None if value is None else round(value, 4) for value in (found.value, found.low, found.high)]
-
-
-def about(one: Recorded) -> dict[str, Any]:
-    """Return everything that is reported of one set."""
-    scores = evaluators(one)
-    found: dict[str, Any] = {
-        "texts": len(one.labels),
-        "groups": len(set(one.groups)),
-        "agreement": {},
-        "joint less": {},
+def live(path: Path) -> dict[str, Any]:
+    """Return a matrix as `experiments/agreement/matrices.py` keeps them, without texts to test on."""
+    rows = list(csv.DictReader(io.StringIO(gzip.decompress(path.read_bytes()).decode())))
+    texts, criteria = (list(dict.fromkeys(row[name] for row in rows)) for name in ("text", "criterion"))
+    about = {row["criterion"]: row for row in rows}
+    of = {row["text"]: row for row in rows}
+    values = np.full((len(texts), len(criteria)), np.nan)
+    for row in rows:
+        if row["score"]:
+            values[texts.index(row["text"]), criteria.index(row["criterion"])] = float(row["score"])
+    groups = np.array([of[text]["group"] for text in texts])
+    pack = path.with_name(path.name.replace(".matrix.csv", ".pack.json"))
+    rubric = json.loads(gzip.decompress(pack.read_bytes()))["rubric"]
+    made_from = {
+        each["id"]: [of[text]["group"] for text in each["evidence"]["examples"] if text in of]
+        for part in rubric["parts"]
+        for each in (*part["criteria"], *(dropped["criterion"] for dropped in part["dropped"]))
     }
-    for name, own in scores.items():
-        found["agreement"][name] = {
-            label: interval(figure(own, None, one, *how), clusters(one, how[1])) for label, how in FIGURES.items()
-        }
-    for name in list(scores)[1:]:
-        found["joint less"][name] = {
-            label: interval(figure(scores["joint"], scores[name], one, *how), clusters(one, how[1]))
-            for label, how in FIGURES.items()
-        }
-    return {**found, "rubric": rubric(one), "frontier": {ask: prices(one, ask) for ask in ASKS}}
-
-
-def rubric(one: Recorded) -> dict[str, Any]:
-    """Return what the joint rubric is, with its held-out agreement on the training texts."""
-    found = fit(one.train, JointSettings())
-    left_out = held_out(one.train, JointSettings())
-    by_method = {name: round(weight_of(found, one.train, name), 3) for name in METHODS}
+    methods = np.array([about[name]["method"] for name in criteria])
     return {
-        "recipe": found.recipe,
-        "criteria": len(found.columns),
-        "weight": by_method,
-        "held-out pearson": round(
-            pearson(np.nan_to_num(left_out.scores, nan=one.train.labels.mean()), one.train.labels), 4
-        ),
+        "train": values,
+        "train_labels": np.array([float(of[text]["label"]) for text in texts]),
+        "train_groups": groups,
+        "methods": methods,
+        "kinds": np.array([about[name]["kind"] for name in criteria]),
+        "bundles": methods,
+        "seen": np.array([np.isin(groups, made_from.get(name, [])) for name in criteria]).T,
+        "scale": np.array([rubric["scale"]["low"], rubric["scale"]["high"]]),
     }
 
 
-def weight_of(found: Fit, table: Table, method: str) -> float:
-    """Return the share of the weight that a method's criteria have."""
-    return float(
-        sum(w for w, place in zip(found.weights, found.columns, strict=True) if table.methods[place] == method)
+def constants(paths: Sequence[Path]) -> None:
+    """Print the mean agreement of one call about six criteria and the whole, by each constant's values."""
+    every = [dict(np.load(path)) for path in paths]
+    for name, values in TRIED.items():
+        usual = getattr(weighing, name)
+        for value in values:
+            setattr(weighing, name, value)
+            print(f"{name} {value:g}: {np.mean([one_call(held) for held in every]):.4f}", flush=True)
+        setattr(weighing, name, usual)
+
+
+def one_call(held: Mapping[str, Any]) -> float:
+    """Return the agreement of the rubric that rates six criteria and then the whole in one call."""
+    table = both_ways(held)
+    rung = next(
+        (each for each in rungs(table) if each.name == "one call: 6 criteria, then the whole"), rungs(table)[-1]
     )
+    raw = fit(table, SETTINGS, rung.pool).raw(np.hstack([held["test"], held["test"]]))
+    return agreed(raw, held)
 
 
-def prices(one: Recorded, ask: Ask) -> list[dict[str, Any]]:
-    """Return each size of rubric: its price, what cross-validation expects of it, and its agreement on the test."""
-    together = ask == "in one call"
-    table = replace(one.train, bundles=("all",) * len(one.train.methods)) if together else one.train
-    points = []
-    for point, found in frontier_fits(table, JointSettings(ask=ask)):
-        scores = found.scores(one.values, table.scale)
-        test = {
-            label: interval(figure(scores, None, one, *how), clusters(one, how[1])) for label, how in FIGURES.items()
-        }
-        points.append({**point.model_dump(), "test": test})
-    return points
+def agreed(raw: np.ndarray, held: Mapping[str, Any]) -> float:
+    """Return the mean Spearman correlation within groups."""
+    filled = np.where(np.isnan(raw), np.nanmean(raw), raw)
+    found = agreement(filled, held["test_labels"], held["test_groups"].tolist(), level="group", resamples=0)
+    return found.spearman.value or 0.0
 
 
-def mean_figures(sets: Sequence[Recorded]) -> dict[str, Any]:
-    """Return means over the sets, of agreement and of the joint rubric's lead; groups are drawn within each set."""
-    scores = [evaluators(one) for one in sets]
-    means: dict[str, Any] = {"agreement": {}, "joint less": {}}
-    for name in scores[0]:
-        for label, how in FIGURES.items():
-            alone = [figure(own[name], None, one, *how) for own, one in zip(scores, sets, strict=True)]
-            ahead = [figure(own["joint"], own[name], one, *how) for own, one in zip(scores, sets, strict=True)]
-            groups = [clusters(one, how[1]) for one in sets]
-            means["agreement"].setdefault(name, {})[label] = mean_interval(alone, groups)
-            means["joint less"].setdefault(name, {})[label] = mean_interval(ahead, groups)
-    return means
+def both_ways(held: Mapping[str, Any]) -> Table:
+    """Return the ratings as asked by method and, taken to be the same, in one call."""
+    kinds = held["kinds"]
+    own = Table(
+        values=held["train"],
+        labels=held["train_labels"],
+        groups=tuple(held["train_groups"].tolist()),
+        methods=tuple(held["methods"].tolist()),
+        signed=kinds == "measure",
+        unit=kinds == "question",
+        whole=kinds == "score",
+        usual=np.ones(len(kinds)),
+        bundles=tuple(held["bundles"].tolist()),
+        seen=held["seen"],
+        scale=Scale(low=float(held["scale"][0]), high=float(held["scale"][1]), whole=False),
+        places=tuple(range(len(kinds))),
+    )
+    return own.beside(replace(own, bundles=(ONE_CALL,) * len(kinds)))
 
 
-def mean_interval(statistics: Sequence[Statistic], groups: Sequence[int]) -> list[float]:
-    """Return the mean of the sets' figures with the ends of its 90 % interval."""
-    value = np.mean([statistic(np.ones((1, count)))[0] for statistic, count in zip(statistics, groups, strict=True)])
-    drawn = [
-        cluster_bootstrap(statistic, count, resamples=RESAMPLES, seed=SEED + place, batch=200)
-        for place, (statistic, count) in enumerate(zip(statistics, groups, strict=True))
-    ]
-    low, high = np.quantile(np.mean(drawn, axis=0), [0.05, 0.95])
-    return [round(float(number), 4) for number in (value, low, high)]
+LOOKED_AT = ("_random_0", "_random_1", "_random_2")
+KINDS: Mapping[str, Callable[[str], bool]] = {
+    "14 aspects, draws looked at": lambda name: name.endswith(LOOKED_AT) and not name.startswith("topical"),
+    "Topical-Chat, draws looked at": lambda name: name.endswith(LOOKED_AT) and name.startswith("topical"),
+    "14 aspects, other draws": lambda name: not name.endswith(LOOKED_AT) and " " not in name and name[0] != "t",
+    "Topical-Chat, other draws": lambda name: not name.endswith(LOOKED_AT) and name.startswith("topical_chat_"),
+    "three recorded sets": lambda name: " " in name and not name.endswith(" live"),
+    "three live sets, held out (Pearson)": lambda name: name.endswith(" live"),
+}
 
 
-def shown(found: Mapping[str, Any], means: Mapping[str, Any]) -> str:
-    """Return the figures as tables for Markdown."""
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return means before and after with the paired differences, for Markdown."""
     lines = [
-        f"| evaluator | {' | '.join(FIGURES)} | joint ahead by, spearman | joint ahead by, pearson |",
-        "|---" * 6 + "|",
+        "| learning sets | n | before | calls | criteria | now | calls | criteria | direct | now less before"
+        " | now less direct |"
     ]
-    for name, figures in means["agreement"].items():
-        ahead = means["joint less"][name]
-        cells = [f"{figures[label][0]:.3f}" for label in FIGURES]
-        cells += ["" if name == "joint" else written(ahead[label]) for label in ("spearman", "pearson")]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    for name, about_it in found.items():
-        lines += [
-            "",
-            f"{name}: {about_it['rubric']}",
-            "",
-            "| ask | calls | criteria | parts | held out | test spearman | test pearson |",
-        ]
-        lines.append("|---" * 7 + "|")
-        for ask, points in about_it["frontier"].items():
-            lines += [f"| {ask} | {written_point(point)} |" for point in points]
+    lines.append("|---" * 11 + "|")
+    for title, belongs in KINDS.items():
+        own = [row for row in rows if belongs(row["case"])]
+        if own:
+            names = ("before", "before_calls", "before_criteria", "after", "after_calls", "after_criteria", "direct")
+            means = [np.mean([row[name] for row in own]) for name in names]
+            shown = [f"{mean:.3f}" if place % 3 == 0 else f"{mean:.1f}" for place, mean in enumerate(means)]
+            gains = [_gain(own, "before"), _gain(own, "direct")]
+            lines.append(f"| {title} | {len(own)} | {' | '.join([*shown, *gains])} |")
     return "\n".join(lines)
 
 
-def written(interval: Sequence[float]) -> str:
-    """Return a figure with its interval."""
-    return f"{interval[0]:+.3f} [{interval[1]:+.3f}, {interval[2]:+.3f}]"
-
-
-def written_point(point: Mapping[str, Any]) -> str:
-    """Return a point of the frontier as the cells of a line."""
-    marks = " (smallest within one error)" if point["within"] else ""
-    held = f"{point['pearson']:.2f} ± {point['error']:.2f}{marks}"
-    test = point["test"]
-    cells = [f"{point['calls']:g}", str(point["criteria"]), ", ".join(point["parts"]), held]
-    return " | ".join([*cells, f"{test['spearman'][0]:.3f}", f"{test['pearson'][0]:.3f}"])
+def _gain(rows: Sequence[Mapping[str, Any]], than: str) -> str:
+    """Return the mean paired difference with its standard error over aspects, or sets, in words."""
+    aspects: dict[str, list[float]] = {}
+    for row in rows:
+        aspects.setdefault(row["case"].partition("_random")[0].partition("_official")[0], []).append(
+            row["after"] - row[than]
+        )
+    own = np.array([np.mean(values) for values in aspects.values()])
+    return f"{own.mean():+.3f} ± {own.std(ddof=1) / np.sqrt(len(own)):.3f}"
 
 
 if __name__ == "__main__":

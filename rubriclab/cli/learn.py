@@ -38,6 +38,11 @@ joint_options = together(
         help="The best rubric that scores a text with at most so many calls.  [default: no bound]",
     ),
     option(
+        "--prefer",
+        type=click.Choice(["smallest", "accuracy"]),
+        help="The smallest rubric within one standard error of the best, or the best.  [default: smallest]",
+    ),
+    option(
         "--surface",
         type=click.Choice(["include", "exclude"]),
         help="Whether measures of a text's surface, which cost nothing, may enter the rubric.  [default: exclude]",
@@ -175,7 +180,12 @@ def _alone(labelled: str, name: MethodName, given: Mapping[str, Any]) -> Course:
 def _refuse_joint_options(name: str, given: Mapping[str, Any]) -> None:
     from rubriclab.errors import SettingsError
 
-    options = {"calls_per_text": "--calls-per-text", "no_shortcuts": "--no-shortcuts", "gate": "--gate"}
+    options = {
+        "calls_per_text": "--calls-per-text",
+        "prefer": "--prefer",
+        "no_shortcuts": "--no-shortcuts",
+        "gate": "--gate",
+    }
     for field, written in options.items():
         if given[field]:
             raise SettingsError(
@@ -198,6 +208,8 @@ def _together(labelled: str, given: Mapping[str, Any]) -> Course:
     options: dict[str, Any] = {}
     if given["calls_per_text"]:
         options["calls_per_text"] = given["calls_per_text"]
+    if given["prefer"]:
+        options["prefer"] = given["prefer"]
     if given["no_shortcuts"]:
         options["no_shortcuts"] = True
     methods = [METHODS[name] for name in wanted]

@@ -6,7 +6,6 @@ is left to whoever sees all criteria at once, and can do it anew without the lab
 
 from __future__ import annotations
 
-import asyncio
 import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,14 +17,17 @@ from pydantic import BaseModel
 from rubriclab.combination import Ask
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
-from rubriclab.errors import DataError, JudgeError, SettingsError
+from rubriclab.errors import DataError, SettingsError
 from rubriclab.judges.judge import Judge
+from rubriclab.learning.ladder import ONE_CALL
 from rubriclab.learning.naming import every_criterion, renamed, unique_names
+from rubriclab.learning.settings import Asking
 from rubriclab.learning.table import Table, candidate_table
+from rubriclab.measures.prior import usual_directions
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import Estimate
 from rubriclab.methods.jointly import at_most as jointly_at_most
-from rubriclab.methods.jointly import can_join, judge_all
+from rubriclab.methods.jointly import can_join, joins
 from rubriclab.methods.method import Learned, Lesson, Method, Progress, Rated, silent
 from rubriclab.methods.names import PartName
 from rubriclab.rubric import Criterion, Dropped, Part
@@ -45,7 +47,6 @@ JOINT_SETTINGS: Mapping[PartName, Mapping[str, Any]] = {
     "seeval": {"refine": False, "explanations": 1},
 }
 
-ONE_CALL = "one call"
 NOT_JUDGED = "the method did not have this text judged, as it is shown to the judge beside others"
 
 
@@ -66,7 +67,9 @@ class Candidates:
         examples: the labelled texts, by id: the rows of `cells`.
         candidates: the criteria that all texts were rated by, part by part: the columns of `cells`. None counts as
             kept yet; their ids are unique over all parts.
-        cells: what was found of each text by each candidate.
+        cells: what was found of each text by each candidate, asked by method; of questions that were not asked so, what
+            was found in one call.
+        together: the same, with those candidates that can be asked about in one call rated so; empty where none were.
         parts: as each method would keep them, with these ids.
         notes: what the user should be told, with the method's name before it.
     """
@@ -76,6 +79,7 @@ class Candidates:
     cells: tuple[tuple[Cell, ...], ...]
     parts: tuple[Part, ...]
     notes: tuple[str, ...] = ()
+    together: tuple[tuple[Cell, ...], ...] = ()
 
     @functools.cached_property
     def ids(self) -> tuple[str, ...]:
@@ -86,17 +90,34 @@ class Candidates:
         """Return the candidates with those named marked as kept."""
         return tuple(each.model_copy(update={"kept": each.criterion.id in kept}) for each in self.candidates)
 
+    @property
+    def joined(self) -> tuple[int, ...]:
+        """The candidates that can be asked about in one call."""
+        names = {part.method for part in self.parts if can_join(part)}
+        return tuple(place for place, each in enumerate(self.candidates) if each.method in names)
+
+    def every_way(self, assignment: Assignment) -> Table:
+        """Return the table of all ratings: asked by method, and beside them those given in one call."""
+        own = self.table(assignment, "by method")
+        return own.beside(self.table(assignment, "in one call").columns(self.joined)) if self.together else own
+
+    def rated(self, ask: Ask) -> tuple[tuple[Cell, ...], ...]:
+        """Return what was found of each text by each candidate when asked so."""
+        return self.together if ask == "in one call" and self.together else self.cells
+
     def table(self, assignment: Assignment, ask: Ask) -> Table:
         """Return the candidates' scores as numbers, with what choosing and weighing need to know of them."""
-        aspect = assignment.aspect.name
-        rows = [[np.nan if cell.score is None else cell.score for cell in row] for row in self.cells]
+        aspect = assignment.aspect
+        usual = usual_directions(aspect.name, aspect.definition, assignment.words.task)
+        rows = [[np.nan if cell.score is None else cell.score for cell in row] for row in self.rated(ask)]
         return candidate_table(
             self.candidates,
             np.array(rows, dtype=float).reshape(len(self.examples), len(self.candidates)),
-            np.array([example.scores[aspect] for example in self.examples], dtype=float),
+            np.array([example.scores[aspect.name] for example in self.examples], dtype=float),
             texts=[(example.id, example.group) for example in self.examples],
             bundles=self.bundles(ask),
             scale=assignment.scale,
+            usual=usual,
         )
 
     def bundles(self, ask: Ask) -> tuple[str, ...]:
@@ -120,6 +141,11 @@ class Candidates:
             found[bundle] = sum(each.calls for each in most) / len(self.examples)
         return found
 
+    def calls_every_way(self, assignment: Assignment) -> dict[str, float]:
+        """Return `calls` of the candidates asked by method, and of those that can be asked about in one call."""
+        own = self.calls(assignment, "by method")
+        return {**self.calls(assignment, "in one call"), **own} if self.together else own
+
     def parts_with(self, kept: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
         """Return the parts that have any of the candidates named, with these as their criteria and all others dropped.
 
@@ -137,9 +163,19 @@ class Candidates:
 
 
 async def find_candidates(
-    plans: Sequence[Plan], *, judge: Judge, generator: Judge, seed: int, say: Progress = silent
+    plans: Sequence[Plan],
+    *,
+    judge: Judge,
+    generator: Judge,
+    seed: int,
+    ask: Asking = "by method",
+    say: Progress = silent,
 ) -> Candidates:
     """Return what the methods find, run one after the other in the order of the plans.
+
+    Unless asked `by method`, the questions of a checklist are put to texts by `asked_in_one_call` alone, if the
+    criteria of another method can join them: texts have no part in writing them, and of all methods' rubrics the
+    checklist alone agreed least with people.
 
     The same plans with the same replies give the same result, in whatever order the examples come. A criterion whose
     id another one has already is called METHOD.ID; scores of the whole aspect go by their method's name.
@@ -151,6 +187,7 @@ async def find_candidates(
         ValueError: if plans share a method, or are about different texts.
     """
     _check(plans)
+    examples, plans = plans[0].lesson.examples, _asked(plans, ask)
     found = []
     for plan, (start, size) in zip(plans, _shares(plans), strict=True):
 
@@ -161,27 +198,30 @@ async def find_candidates(
             plan.lesson, plan.settings, judge=judge, generator=generator, seed=seed, say=tell
         )
         found.append(learned)
-    return _side_by_side(plans[0].lesson.examples, found)
+    return _side_by_side(examples, found)
 
 
-async def asked_in_one_call(found: Candidates, assignment: Assignment, judge: Judge) -> Candidates:
-    """Return the candidates as rated in one call, which is how a rubric that asks so will score.
-
-    Raises:
-        JudgeError: if no reply could be used.
-    """
-    parts = found.parts_with(found.ids)
-    rated = await asyncio.gather(*(judge_all(example, parts, assignment, judge) for example in found.examples))
-    if all(each.score is None for row in rated for each in row):
-        raise JudgeError(f"No usable rating in one call: {rated[0][0].reason}", "Try --set 'joint.ask=by method'.")
-    by_id = [{each.criterion: _cell(each) for each in row} for row in rated]
-    return replace(found, cells=tuple(tuple(row[name] for name in found.ids) for row in by_id))
+def joining(plans: Sequence[Plan]) -> list[PartName]:
+    """Return the methods whose criteria can be asked beside those of others."""
+    return [plan.method.name for plan in plans if joins(plan.method.name, plan.settings.model_dump())]
 
 
-def learning_at_most(plans: Sequence[Plan]) -> tuple[Estimate, Estimate]:
-    """Return the most that all plans ask of the judge, and of the generator."""
+def _asked(plans: Sequence[Plan], ask: Asking) -> list[Plan]:
+    """Return the plans, without texts where these are for `asked_in_one_call` alone."""
+    together = joining(plans) if ask != "by method" else []
+    later = {name for name in together if name == "checkeval" and len(together) > 1}
+    return [
+        replace(plan, lesson=replace(plan.lesson, examples=()))
+        if plan.method.name in later and not getattr(plan.settings, "needs_labels", None)
+        else plan
+        for plan in plans
+    ]
+
+
+def learning_at_most(plans: Sequence[Plan], ask: Asking = "by method") -> tuple[Estimate, Estimate]:
+    """Return the most that `find_candidates` asks of the judge, and of the generator."""
     judge, generator = Estimate(), Estimate()
-    for plan in plans:
+    for plan in _asked(plans, ask):
         judged, generated = plan.method.learning_at_most(plan.lesson, plan.settings)
         judge, generator = judge + judged, generator + generated
     return judge, generator
@@ -230,25 +270,24 @@ def _side_by_side(examples: Sequence[Example], found: Sequence[Learned]) -> Cand
 
 
 def _offered(learned: Learned, part: Part, names: Mapping[str, str]) -> Iterator[tuple[int, Criterion]]:
-    """Yield the columns of a method's ratings that take part, each with its criterion under its new name.
+    """Yield the columns of a method's ratings, each with its criterion under its new name.
 
-    Of scores of the whole aspect only the one kept: explanations that it outdid cost a call each and say much the same.
+    All explanations are offered, not only the one that all labels chose: offered alone, that one would know labels of
+    every fold.
     """
     known = {criterion.id: criterion for criterion in every_criterion(part)}
-    kept = {criterion.id for criterion in part.criteria}
     for place, name in enumerate(learned.candidates):
-        criterion = known[names[name]]
-        if criterion.kind != "score" or criterion.id in kept:
-            yield place, criterion
+        yield place, known[names[name]]
 
 
 def _cells(learned: Learned, place: int, texts: Sequence[Example]) -> list[Cell]:
     rows = dict(zip(learned.examples, learned.ratings, strict=True))
     missing = Cell(score=None, reason=NOT_JUDGED, applies=False)
-    return [_cell(rows[text.id][place]) if text.id in rows else missing for text in texts]
+    return [cell_of(rows[text.id][place]) if text.id in rows else missing for text in texts]
 
 
-def _cell(rated: Rated) -> Cell:
+def cell_of(rated: Rated) -> Cell:
+    """Return what a record says of a rating."""
     return Cell(score=rated.score, reason=rated.reason, applies=rated.applies)
 
 

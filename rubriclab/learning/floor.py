@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rubriclab.data.example import Example
-from rubriclab.learning.recipes import centers_and_spreads, standardised
+from rubriclab.learning.standardise import centers_and_spreads, standardised
 from rubriclab.learning.table import BoolArray
 from rubriclab.measures import CATALOGUE, WORD_COUNT, measure
 from rubriclab.rubric import DIGITS, Floor

@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 
 from rubriclab.learning.floor import CONSTANT, held_out_floors
-from rubriclab.learning.recipes import centers_and_spreads, standardised
+from rubriclab.learning.standardise import centers_and_spreads, standardised
 from rubriclab.learning.table import BoolArray, Table
 from rubriclab.rubric import rounded
 from rubriclab.stats.bootstrap import BATCH_ELEMENTS, Estimate, Statistic, estimate
@@ -34,6 +34,7 @@ from rubriclab.trust import (
     FEWEST_GROUPS,
     MATTERS,
     MOST_LABELS,
+    Added,
     FrontierPoint,
     Interval,
     Outcome,
@@ -84,9 +85,11 @@ def trust(
     alone: Mapping[str, FloatArray],
     calls: Mapping[str, float],
     frontier: Sequence[FrontierPoint] = (),
+    added: Sequence[Added] = (),
     shortcuts: Sequence[Shortcut] = (),
     raters: Raters | None = None,
     forgone: float | None = None,
+    noise: float | None = None,
     seed: int = 0,
 ) -> Trust:
     """Return what the labelled texts say of a rubric, beside everything that it has to be better than.
@@ -101,7 +104,7 @@ def trust(
             is taken from the table.
         calls: calls per text by name, of `joint` and each of `alone`; `direct` and equal weights take one for each
             bundle of their candidates, unless given here.
-        frontier, shortcuts, raters, forgone: handed on.
+        frontier, added, shortcuts, raters, forgone, noise: handed on.
         seed: of the resamples; equal seeds and data give equal figures, in whatever order the texts come.
     """
     level = gate_level(table.labels, table.groups)
@@ -121,11 +124,13 @@ def trust(
         folds=len(np.unique(fold)),
         training=arena.standing(Scored(JOINT, "rubric", fitted, calls[JOINT])),
         standings=tuple(standings[name] for name in (JOINT, *others)),
-        verdicts=(arena.gate(rubric, floors, standings), *(arena.verdict(rubric, each) for each in judged)),
+        verdicts=(arena.gate(rubric, floors, standings), *(arena.compared(rubric, each) for each in judged)),
         frontier=tuple(frontier),
+        added=tuple(added),
         shortcuts=tuple(shortcuts),
         raters=raters,
         forgone=forgone,
+        noise=noise,
     )
 
 
@@ -170,6 +175,13 @@ def _equal_weights(table: Table, fold: IntArray) -> FloatArray:
     return np.where(present.any(axis=1), scores, np.nan)
 
 
+def paired_difference(
+    first: FloatArray, second: FloatArray, labels: FloatArray, groups: Sequence[str], *, seed: int = 0
+) -> Interval:
+    """Return by how much the first held-out scores correlate more with the labels than the second, as `trust` does."""
+    return _Arena(labels, groups, gate_level(labels, groups), seed).difference(first, second)
+
+
 @dataclass(frozen=True, eq=False)
 class _Arena:
     """The labels that all evaluators are held to."""
@@ -197,7 +209,7 @@ class _Arena:
         best = max(floors, key=lambda floor: (_known(standings[floor.name]), floor.name != CONSTANT))
         constant = next(floor for floor in floors if floor.name == CONSTANT)
         verdicts = [self.verdict(rubric, floor) for floor in dict.fromkeys((best, constant))]
-        return min(verdicts, key=lambda verdict: _WORST_FIRST.index(verdict.outcome))
+        return min(verdicts, key=lambda verdict: _WORST_FIRST.index(verdict.outcome or "inconclusive"))
 
     def verdict(self, rubric: Scored, other: Scored) -> Verdict:
         both = [rubric.scores, other.scores]
@@ -207,6 +219,15 @@ class _Arena:
         outcome = outcome_of(difference)
         more = more_labels(difference, len(self.labels)) if outcome == "inconclusive" else None
         return Verdict(against=other.name, outcome=outcome, difference=difference, more_labels=more, few_groups=few)
+
+    def compared(self, rubric: Scored, other: Scored) -> Verdict:
+        """Return the difference from another evaluator, without an outcome."""
+        return self.verdict(rubric, other).model_copy(update={"outcome": None, "more_labels": None})
+
+    def difference(self, first: FloatArray, second: FloatArray) -> Interval:
+        """Return by how much the first scores correlate more with the labels; no ends where groups are too few."""
+        found = self._interval([first, second], pearson_rows)
+        return Interval(value=found.value) if self._few_groups([first, second]) is not None else found
 
     def _interval(self, scores: Sequence[FloatArray], coefficient: Coefficient) -> Interval:
         """Return the first one's agreement, less the second's where there are two, on the texts that both scored."""

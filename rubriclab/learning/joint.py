@@ -15,23 +15,32 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.combination import Combination, Conformal, Term
+from rubriclab.combination import Ask, Combination, Conformal, Term
 from rubriclab.data.assignment import Assignment
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.calibration import bounds, conformal
-from rubriclab.learning.candidates import Candidates, Plan, asked_in_one_call, find_candidates, learning_at_most
-from rubriclab.learning.fitting import Fit, fit, held_out, weight_intervals
+from rubriclab.learning.candidates import (
+    Candidates,
+    Plan,
+    find_candidates,
+    joining,
+    learning_at_most,
+)
+from rubriclab.learning.choice import Dropped
+from rubriclab.learning.fitting import Fit
 from rubriclab.learning.floor import SURFACE, best_measure, measure_values
-from rubriclab.learning.frontier import frontier
 from rubriclab.learning.gate import CONFIDENCE, JOINT, trust
+from rubriclab.learning.ladder import Ladder, chosen_shares, climb
+from rubriclab.learning.one_call import asked_in_one_call
 from rubriclab.learning.raters import raters
 from rubriclab.learning.refitting import agreement_errors, fisher_interval
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.shortcuts import shortcuts
 from rubriclab.learning.table import Table
 from rubriclab.learning.train import Trained, interval_of, origins, recorded_texts, training_agreement
-from rubriclab.learning.unseen import Unseen, allowed_columns, relearned, reweighed
+from rubriclab.learning.unseen import Unseen, allowed_columns, offered, relearned, reweighed
+from rubriclab.learning.worth import added, frontier, noise
 from rubriclab.methods.estimate import Estimate
 from rubriclab.methods.jointly import TEMPLATE
 from rubriclab.methods.method import Progress, silent
@@ -69,11 +78,16 @@ async def train(
     _check(plans, settings)
     assignment = plans[0].lesson.assignment
     found = await find_candidates(
-        plans, judge=judge, generator=generator, seed=seed, say=lambda doing, share: say(doing, FOUND * share)
+        plans,
+        judge=judge,
+        generator=generator,
+        seed=seed,
+        ask=settings.ask,
+        say=lambda doing, share: say(doing, FOUND * share),
     )
-    if settings.ask == "in one call":
-        found = await asked_in_one_call(found, assignment, judge)
+    found, note = await _rated_together(found, assignment, settings, judge, say)
     study = _Study(found, assignment, settings, seed)
+    study.notes.extend(note)
     if settings.relearned > 1:
         study.unseen = await relearned(plans, settings, judge=judge, generator=generator, seed=seed, say=say)
     say(f"{len(found.candidates)} criteria to choose from", FOUND)
@@ -94,15 +108,31 @@ async def train(
 def at_most(plans: Sequence[Plan], settings: JointSettings) -> tuple[Estimate, Estimate]:
     """Return the most that a joint training asks of the judge, and of the generator."""
     _check(plans, settings)
-    judge, generator = learning_at_most(plans)
+    judge, generator = learning_at_most(plans, settings.ask)
     if settings.relearned > 1:
         # Every training but the last leaves texts out, which it rates afterwards by what it found: at most as often as
         # learning rates them.
         judge, generator = judge * (settings.relearned + 2), generator * (settings.relearned + 1)
-    if settings.ask == "in one call":
+    if settings.ask == "in one call" or (settings.ask == "chosen" and len(joining(plans)) > 1):
         # One more round shows every candidate once for each text; their number is bounded by what the methods ask.
         judge = judge + _one_round(plans, judge)
     return judge, generator
+
+
+async def _rated_together(
+    found: Candidates, assignment: Assignment, settings: JointSettings, judge: Judge, say: Progress
+) -> tuple[Candidates, tuple[str, ...]]:
+    """Return the candidates with their ratings in one call, where the settings may have use for these."""
+    joined = {found.candidates[place].method for place in found.joined}
+    if settings.ask == "by method" or (settings.ask == "chosen" and len(joined) < 2):
+        return found, ()
+    say(f"{len(found.examples)} texts to rate by all criteria in one call", FOUND)
+    try:
+        return await asked_in_one_call(found, assignment, judge), ()
+    except JudgeError as error:
+        if settings.ask == "in one call":
+            raise
+        return found, (f"rubrics that ask everything in one call were not tried: {error}",)
 
 
 def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
@@ -141,9 +171,9 @@ class _Study:
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []
-        self.every = self.found.table(self.assignment, self.settings.ask)
+        self.every = self.found.table(self.assignment, "by method")
         self.surface = measure_values(self.found.examples, SURFACE)
-        self.calls = self.found.calls(self.assignment, self.settings.ask)
+        self.calls = self.found.calls_every_way(self.assignment)
 
     @cached_property
     def columns(self) -> list[int]:
@@ -159,31 +189,38 @@ class _Study:
     @cached_property
     def table(self) -> Table:
         """What may enter the rubric, as numbers."""
-        return self.every.columns(self.columns)
+        return offered(self.found, self.assignment, self.settings, self.columns)
 
     @cached_property
     def ids(self) -> list[str]:
         """The names of the table's columns."""
-        return [self.found.ids[place] for place in self.columns]
+        return [self.found.ids[place] for place in self.table.places]
+
+    @cached_property
+    def ladder(self) -> Ladder:
+        """All candidate rubrics, and the one that is kept."""
+        return climb(self.table, self.settings, self.calls, seed=self.seed)
+
+    @property
+    def ask(self) -> Ask:
+        """How the rubric that is kept asks."""
+        return self.ladder.steps[self.ladder.kept].rung.ask
 
     @cached_property
     def fit(self) -> Fit:
         """The rubric's numbers."""
-        found = fit(self.table, self.settings, self.calls, seed=self.seed)
+        found = self.ladder.found
         if not found.columns:
             raise JudgeError(
                 "No criterion tells any two of the labelled texts apart, so there is nothing to weigh.",
                 "Try another --judge, or other methods.",
             )
-        if found.uncertain:
-            names = ", ".join(self.ids[place] for place in found.uncertain)
-            self.notes.append(f"kept, though these labels cannot tell it from noise: {names}")
         return found
 
     @cached_property
     def unseen(self) -> Unseen:
         """Each text by those who have not seen its group's labels."""
-        return reweighed(self.every, self.columns, self.settings, self.calls, self.seed)
+        return reweighed(self.ladder, self.table, self.every, self.settings, self.seed)
 
     @cached_property
     def fitted(self) -> FloatArray:
@@ -197,26 +234,8 @@ class _Study:
 
     def rubric(self) -> Rubric:
         """Return the parts that are left, and how they come to one score."""
-        low, high, selected = weight_intervals(self.table, self.fit, self.settings, seed=self.seed)
-        terms = tuple(
-            Term(
-                criterion=term.criterion,
-                weight=term.weight,
-                center=term.center,
-                spread=term.spread,
-                low=round(float(low[place]), DIGITS),
-                high=round(float(high[place]), DIGITS),
-                selected=round(float(selected[place]), DIGITS),
-            )
-            for place, term in enumerate(_terms(self.fit, self.ids))
-        )
-        combination = Combination(
-            recipe=self.fit.recipe,
-            ask=self.settings.ask,
-            terms=terms,
-            calibration=self.fit.calibration,
-            conformal=self.conformal,
-        )
+        terms = _terms(self.fit, self.ids, chosen_shares(self.ladder, self.table))
+        combination = Combination(ask=self.ask, terms=terms, calibration=self.fit.calibration, conformal=self.conformal)
         parts = self.found.parts_with([term.criterion for term in terms], self._reasons())
         task, aspect, scale = self.assignment.words.task, self.assignment.aspect, self.assignment.scale
         return Rubric(task=task, aspect=aspect, scale=scale, parts=parts, combination=combination)
@@ -224,11 +243,14 @@ class _Study:
     def _reasons(self) -> dict[str, str]:
         """Return why each candidate that is not in the rubric is not."""
         left = dict.fromkeys(self.found.ids, "follows a shortcut more than the raters do")
-        for place, name in enumerate(self.ids):
-            left.pop(name)
-            if place in self.fit.dropped:
-                left[name] = self.fit.dropped[place].words(self.ids)
-        return left
+        kept = {self.ids[place] for place in self.fit.columns}
+        known: dict[str, Dropped] = {}
+        for place, reason in self.fit.dropped.items():
+            # Of a candidate rated both ways, why the rubric's own way of asking does without it tells more.
+            if known.get(self.ids[place], reason).why == "not asked":
+                known[self.ids[place]] = reason
+            left.pop(self.ids[place], None)
+        return {**left, **{name: why.words(self.ids) for name, why in known.items() if name not in kept}}
 
     @cached_property
     def trust(self) -> Trust:
@@ -242,11 +264,16 @@ class _Study:
             self.fit.raw(self.table.values),
             self.unseen.fold,
             alone=self.unseen.alone,
-            calls={JOINT: self._calls(kept), **{name: self._calls(ids) for name, ids in alone.items()}},
-            frontier=frontier(self.table, self.settings, self.calls, seed=self.seed),
+            calls={
+                JOINT: self._calls(kept, self.ask),
+                **{name: self._calls(ids, "by method") for name, ids in alone.items()},
+            },
+            frontier=frontier(self.ladder, self.table, seed=self.seed),
+            added=added(self.ladder, self.table, seed=self.seed),
             shortcuts=shortcuts(self.every, self.found.ids, self.surface, self.unseen.raw, seed=self.seed),
             raters=raters(self.found.examples, self.assignment, self.unseen.scores, seed=self.seed),
             forgone=self._forgone(),
+            noise=noise(self.ladder, self.table, self.settings, seed=self.seed),
             seed=self.seed,
         )
         own, *others = found.standings
@@ -254,8 +281,7 @@ class _Study:
 
     def _refitted(self, own: Standing, level: Level) -> Standing:
         """Return the rubric's standing with intervals that know of the learning too, not only of the texts drawn."""
-        again = held_out(self.table, self.settings, self.calls, seed=self.seed)
-        errors = agreement_errors(self.table, again, self.settings, level=level, seed=self.seed)
+        errors = agreement_errors(self.table, self.ladder.held_out, level=level, seed=self.seed)
         found = {
             name: fisher_interval(figure.value, errors[name], CONFIDENCE)
             for name, figure in (("spearman", own.spearman), ("pearson", own.pearson))
@@ -271,19 +297,18 @@ class _Study:
         same = {"reselected": self.trust.standings[0].spearman} if self.trust.level == "dataset" else {}
         return found.model_copy(update=same)
 
-    def _calls(self, kept: Sequence[str]) -> float:
-        bundles = self.found.bundles(self.settings.ask)
-        own = {bundle for name, bundle in zip(self.found.ids, bundles, strict=True) if name in kept}
-        return sum(self.calls[bundle] for bundle in own if bundle)
+    def _calls(self, kept: Sequence[str], ask: Ask) -> float:
+        own = {bundle for name, bundle in zip(self.found.ids, self.found.bundles(ask), strict=True) if name in kept}
+        return sum(self.calls.get(bundle, 1.0) for bundle in own if bundle)
 
     def _forgone(self) -> float | None:
         """Return what leaving out shortcuts cost in correlation."""
         if len(self.columns) == len(self.found.ids):
             return None
-        labels, seed = self.table.labels, self.seed
-        raws = (held_out(table, self.settings, self.calls, seed=seed).raw for table in (self.every, self.table))
-        everything, rest = (_correlation(raw, labels) for raw in raws)
-        return round(everything - rest, DIGITS)
+        every = offered(self.found, self.assignment, self.settings, range(len(self.found.ids)))
+        everything = climb(every, self.settings, self.calls, seed=self.seed).held_out.raw
+        labels = self.table.labels
+        return round(_correlation(everything, labels) - _correlation(self.ladder.held_out.raw, labels), DIGITS)
 
     def record(self, rubric: Rubric) -> TrainingRecord:
         """Return what was seen and found, text by text."""
@@ -291,15 +316,23 @@ class _Study:
         low, high = bounds(self.unseen.scores, self.unseen.hardness, self.conformal, self.assignment.scale)
         texts = recorded_texts(self.found.examples, aspect, self.unseen.scores, low, high)
         kept = {criterion.id for criterion in rubric.criteria}
-        return TrainingRecord(texts=texts, candidates=self.found.marked(kept), cells=self.found.cells)
+        return TrainingRecord(texts=texts, candidates=self.found.marked(kept), cells=self.found.rated(self.ask))
 
 
-def _terms(found: Fit, ids: Sequence[str]) -> tuple[Term, ...]:
+def _terms(found: Fit, ids: Sequence[str], selected: FloatArray) -> tuple[Term, ...]:
+    columns = (found.weights, found.centers, found.spreads, found.low, found.high, selected)
+    rows = zip(found.columns, *(column.tolist() for column in columns), strict=True)
     return tuple(
-        Term(criterion=ids[column], weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)
-        for column, weight, center, spread in zip(
-            found.columns, found.weights.tolist(), found.centers.tolist(), found.spreads.tolist(), strict=True
+        Term(
+            criterion=ids[place],
+            weight=weight,
+            center=center,
+            spread=spread,
+            low=round(low, DIGITS),
+            high=round(high, DIGITS),
+            selected=round(chosen, DIGITS),
         )
+        for place, weight, center, spread, low, high, chosen in rows
     )
 
 

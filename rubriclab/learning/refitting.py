@@ -14,11 +14,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rubriclab.learning.choice import choose
-from rubriclab.learning.fitting import Fit, HeldOut, Way, weigh
-from rubriclab.learning.folds import without_columns
-from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.fitting import HeldOut
 from rubriclab.learning.table import Table
+from rubriclab.learning.weighing import design, posterior
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.bootstrap import Estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
@@ -30,23 +28,21 @@ from rubriclab.stats.levels import Level
 MOST_BUNDLES = 50
 
 
-def agreement_errors(
-    table: Table, found: HeldOut, settings: JointSettings, *, level: Level, seed: int = 0
-) -> Mapping[str, float]:
+def agreement_errors(table: Table, found: HeldOut, *, level: Level, seed: int = 0) -> Mapping[str, float]:
     """Return the standard errors of the held-out `spearman` and `pearson` agreement, on Fisher's scale.
 
-    What is chosen and weighed is redone without each group, by the recipe that each fold has found. An error is
-    infinite where fewer than two groups can be left out.
+    The rubric that each fold has chosen is weighed anew without each group. An error is infinite where fewer than two
+    groups can be left out.
 
     Args:
-        found: what `held_out` gives for the table with these settings.
+        found: what `held_out` or a ladder gives for the table.
         level: of the agreement, as in `rubriclab.stats.agreement`.
         seed: of the bundles, where there are more than `MOST_BUNDLES` groups.
     """
     bundle = grouped_folds(table.groups, MOST_BUNDLES, seed)
     told = [
         agreement(raw, table.labels, table.groups, level=level, resamples=0)
-        for raw in _raw_without(table, found, settings, bundle)
+        for raw in _raw_without(table, found, bundle)
     ]
     return {name: _error([getattr(each, name).value for each in told]) for name in ("spearman", "pearson")}
 
@@ -65,28 +61,26 @@ def fisher_interval(value: float | None, error: float, confidence: float) -> Est
     return Estimate(value, math.tanh(middle - reach * error), math.tanh(middle + reach * error))
 
 
-def _raw_without(table: Table, found: HeldOut, settings: JointSettings, bundle: IntArray) -> FloatArray:
-    """Return held-out raw values without each bundle, shape (bundles, texts), NaN for the bundle's own texts."""
-    raw = np.tile(found.raw, (int(bundle.max(initial=-1)) + 1, 1))
-    for number, each in enumerate(found.fits):
-        inside = found.fold == number
-        allowed = without_columns(table, _barred(table, inside, each))
-        for left in np.unique(bundle[~inside]):
+def _raw_without(table: Table, found: HeldOut, bundle: IntArray) -> FloatArray:
+    """Return held-out raw values without each bundle, shape (bundles, texts), NaN for the bundle's own texts.
+
+    Of repeated divisions into folds the first one is taken: what the others average away is no error of learning.
+    """
+    made = design(table)
+    every = made.moments(np.ones(len(bundle), dtype=bool))
+    parts = [made.moments(bundle == left) for left in range(int(bundle.max(initial=-1)) + 1)]
+    raw = np.full((len(parts), len(bundle)), np.nan)
+    for number, each in enumerate(found.fits[0]):
+        inside = found.folds[0] == number
+        rest = every - made.moments(inside)
+        for left in range(len(parts)):
             others = ~inside & (bundle != left)
-            if others.any():
-                rest = allowed.rows(others)
-                weighing = weigh(rest, choose(rest, settings), Way(each.recipe, each.strength))
-                raw[left, inside] = weighing.raw(table.values[inside])
-            else:
-                raw[left, inside] = np.nan
+            if others.any() and each.columns:
+                own = rest - parts[left] if not (inside & (bundle == left)).any() else made.moments(others)
+                weights = posterior(table, own, each.columns)
+                raw[left, inside] = made.z[inside][:, list(each.columns)] @ weights.mean * (weights.spread or 1.0)
     raw[bundle, np.arange(len(bundle))] = np.nan
     return raw
-
-
-def _barred(table: Table, inside: np.ndarray, fitted: Fit) -> list[int]:
-    """Return the columns that the fold's rubric could not have: its texts had a part in them, or calls are bounded."""
-    beyond = [place for place, left in fitted.dropped.items() if left.why == "beyond the bound"]
-    return [*np.flatnonzero(table.seen[inside].any(axis=0)).tolist(), *beyond]
 
 
 def _error(values: list[float | None]) -> float:

@@ -1,4 +1,4 @@
-"""What the training phase as a whole hangs on."""
+"""Hyperparameters of joint training."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from rubriclab.combination import Ask
 from rubriclab.methods.replies import Number, Whole
 
-RecipeName = Literal["equal", "correlation", "squared correlation", "pls", "nnls", "ridge"]
+Asking = Literal["chosen", "by method", "in one call"]
 
 
 class JointSettings(BaseModel):
@@ -17,15 +16,16 @@ class JointSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    recipe: Literal["chosen", "equal", "correlation", "squared correlation", "pls", "nnls", "ridge"] = "chosen"
-    """How weights are found; `chosen` takes squared correlations for few labels and ridge for many, unless
-    cross-validation finds another recipe better by two standard errors."""
+    prefer: Literal["smallest", "accuracy"] = "smallest"
+    """Which rubric is made: the smallest whose agreement with held-out labels is within one standard error of the best,
+    by calls per text and then by criteria; or the best."""
 
     calibration: Literal["linear", "isotonic", "none", "chosen"] = "chosen"
     """How the raw value is mapped onto the raters' scale."""
 
-    ask: Ask = "by method"
-    """Whether scoring asks once for each method, or about all criteria in one call."""
+    ask: Asking = "chosen"
+    """Whether scoring asks once for each method, or about all criteria in one call; `chosen` has the texts rated both
+    ways and lets held-out labels say."""
 
     folds: Whole = Field(10, ge=2, le=100)
     """Parts into which the groups are put for cross-validation; at most as many as there are groups."""
@@ -34,14 +34,11 @@ class JointSettings(BaseModel):
     """Parts of which each is left out of a training of its own, methods and all, to tell what the rubric is worth: true
     where few groups make the usual way too strict, at the price of about as many trainings. 0 uses the usual way."""
 
-    resamples: Whole = Field(200, ge=100, le=10_000)
-    """Bootstrap resamples of the groups, by which it is told how often each criterion is chosen."""
+    repeats: Whole = Field(3, ge=1, le=50)
+    """How often groups are divided into folds anew; held-out scores are means over these divisions."""
 
     confidence: Number = Field(0.9, gt=0.5, lt=1)
     """Of the intervals of single texts and of weights."""
-
-    keep_uncertain: bool = False
-    """Whether criteria stay whose weight cannot be told from zero."""
 
     repeated: Number = Field(0.95, gt=0, le=1)
     """Correlation of two candidates from which on the one that tracks the labels less adds nothing."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from rubriclab.learning.floor import SURFACE
 from rubriclab.learning.gate import RESAMPLES, gate_level
-from rubriclab.learning.recipes import centers_and_spreads, standardised
+from rubriclab.learning.standardise import centers_and_spreads, standardised
 from rubriclab.learning.table import BoolArray, Table
 from rubriclab.rubric import DIGITS, rounded
 from rubriclab.stats.correlation import FloatArray, pearson

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,10 +27,15 @@ class Table:
         methods: of each candidate, the one it came from.
         signed: of each candidate, whether more of it may be worse; false where its wording says which end is better.
         unit: of each candidate, whether its scores are shares, 0 to 1, rather than points of the scale.
+        whole: of each candidate, whether it is a score of the whole aspect.
+        usual: of each candidate, what is believed of its weight before any label, relative to others of its kind: 1 for
+            judged ones, for signed ones from -1 to 1.
         bundles: of each candidate, what it is asked about together with: candidates of one bundle share a call.
             The empty string for those that cost no call.
         seen: shape (texts, candidates), true where the text's label had a part in making the candidate.
         scale: the raters'.
+        places: of each column, which of the candidates found it is; one may be rated both by its method and in one call
+            about all of them.
     """
 
     values: FloatArray
@@ -39,9 +44,12 @@ class Table:
     methods: tuple[str, ...]
     signed: BoolArray
     unit: BoolArray
+    whole: BoolArray
+    usual: FloatArray
     bundles: tuple[str, ...]
     seen: BoolArray
     scale: Scale
+    places: tuple[int, ...]
 
     def rows(self, chosen: BoolArray | IntArray) -> Table:
         """Return the table of some of the texts, by a mask or by their places in the order wanted."""
@@ -62,8 +70,26 @@ class Table:
             methods=tuple(self.methods[place] for place in places),
             signed=self.signed[places],
             unit=self.unit[places],
+            whole=self.whole[places],
+            usual=self.usual[places],
             bundles=tuple(self.bundles[place] for place in places),
             seen=self.seen[:, places],
+            places=tuple(self.places[place] for place in places),
+        )
+
+    def beside(self, other: Table) -> Table:
+        """Return the table with the columns of another one of the same texts after its own."""
+        return replace(
+            self,
+            values=np.hstack([self.values, other.values]),
+            methods=(*self.methods, *other.methods),
+            signed=np.concatenate([self.signed, other.signed]),
+            unit=np.concatenate([self.unit, other.unit]),
+            whole=np.concatenate([self.whole, other.whole]),
+            usual=np.concatenate([self.usual, other.usual]),
+            bundles=(*self.bundles, *other.bundles),
+            seen=np.hstack([self.seen, other.seen]),
+            places=(*self.places, *other.places),
         )
 
     @property
@@ -82,6 +108,7 @@ def candidate_table(
     texts: Sequence[tuple[str, str]],
     bundles: Sequence[str],
     scale: Scale,
+    usual: Mapping[str, float] | None = None,
 ) -> Table:
     """Return the scores of labelled texts by candidates as numbers, with what choosing and weighing need to know.
 
@@ -89,7 +116,9 @@ def candidate_table(
         values, labels: as in `Table`.
         texts: id and group of each.
         bundles: of each candidate.
+        usual: by the id of a measure, which way it usually goes, from -1 to 1; 0 for one that is not named.
     """
+    known = usual or {}
     criteria = [candidate.criterion for candidate in candidates]
     return Table(
         values=values,
@@ -98,9 +127,12 @@ def candidate_table(
         methods=tuple(candidate.method for candidate in candidates),
         signed=np.array([criterion.kind == "measure" for criterion in criteria], dtype=bool),
         unit=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
+        whole=np.array([criterion.kind == "score" for criterion in criteria], dtype=bool),
+        usual=np.array([known.get(each.id, 0.0) if each.kind == "measure" else 1.0 for each in criteria], dtype=float),
         bundles=tuple(bundles),
         seen=_seen(candidates, texts),
         scale=scale,
+        places=tuple(range(len(candidates))),
     )
 
 

@@ -19,12 +19,14 @@ from rubriclab.combination import Ask, disagreement
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.candidates import Plan, asked_in_one_call, find_candidates
-from rubriclab.learning.fitting import HeldOut, Weighing, fit, held_out
+from rubriclab.learning.candidates import Candidates, Plan, find_candidates
+from rubriclab.learning.fitting import HeldOut, Weighing, fit, held_out, in_labels, mean_of
 from rubriclab.learning.floor import SURFACE, measure_values
-from rubriclab.learning.recipes import standardised
+from rubriclab.learning.ladder import Ladder, climb
+from rubriclab.learning.one_call import asked_in_one_call
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.shortcuts import shortcut_columns
+from rubriclab.learning.standardise import standardised
 from rubriclab.learning.table import Table
 from rubriclab.methods.method import Progress
 from rubriclab.rubric import Part
@@ -54,23 +56,17 @@ class Unseen:
     alone: Mapping[str, FloatArray]
 
 
-def reweighed(
-    table: Table, columns: Sequence[int], settings: JointSettings, calls: Mapping[str, float], seed: int
-) -> Unseen:
+def reweighed(ladder: Ladder, table: Table, every: Table, settings: JointSettings, seed: int) -> Unseen:
     """Return the texts' scores by the same candidates, chosen, weighed and calibrated without each fold.
 
     Args:
-        table: of all candidates.
-        columns: those that may enter the rubric.
-        calls: calls per text that each bundle takes.
+        ladder: of `table`, whose columns may enter the rubric.
+        every: all candidates, whether they may or not.
     """
-    own = table.columns(columns)
-    found = held_out(own, settings, calls, seed=seed)
-    hard = held_out_hardness(found, own)
-    alone = {
-        name: held_out(part, _unbounded(settings), seed=seed).raw for name, part in tables_by_method(table).items()
-    }
-    return Unseen(found.fold, found.raw, found.scores, hard, alone)
+    found = ladder.held_out
+    hard = held_out_hardness(found, table)
+    alone = {name: held_out(part, _straight(settings), seed=seed).raw for name, part in tables_by_method(every).items()}
+    return Unseen(found.folds[0], found.raw, found.scores, hard, alone)
 
 
 async def relearned(
@@ -95,25 +91,30 @@ async def relearned(
         def tell(doing: str, share: float, number: int = number) -> None:
             say(f"without part {number + 1} of {count}: {doing}", (number + share) / count)
 
-        found = await find_candidates(plans_left, judge=judge, generator=generator, seed=seed, say=tell)
-        if settings.ask == "in one call":
+        found = await find_candidates(
+            plans_left, judge=judge, generator=generator, seed=seed, ask=settings.ask, say=tell
+        )
+        if settings.ask != "by method":
             found = await asked_in_one_call(found, assignment, judge)
-        parts = found.parts_with(found.ids)
         rows = [text for text, left in zip(texts, inside, strict=True) if left]
-        rate = partial(_rated, parts=parts, names=found.ids, ask=settings.ask, assignment=assignment, judge=judge)
-        rated = await asyncio.gather(*(rate(text) for text in rows))
-        values = np.array(rated, dtype=float).reshape(len(rows), len(found.ids))
-        table = found.table(assignment, settings.ask)
-        allowed = allowed_columns(table, measure_values(found.examples, SURFACE), settings, seed)
-        weighing = fit(table.columns(allowed), settings, found.calls(assignment, settings.ask), seed=seed)
-        may = values[:, allowed]
-        raw[inside], scores[inside] = weighing.raw(may), weighing.scores(may, table.scale)
-        hard[inside] = hardness(weighing, may)
-        for name, part in tables_by_method(table).items():
-            own = [place for place, of in enumerate(table.methods) if of == name]
-            alone.setdefault(name, np.full(len(texts), np.nan))[inside] = fit(
-                part, _unbounded(settings), seed=seed
-            ).raw(values[:, own])
+        rate = partial(_values, found=found, rows=rows, assignment=assignment, judge=judge)
+        every = found.table(assignment, "by method")
+        allowed = allowed_columns(every, measure_values(found.examples, SURFACE), settings, seed)
+        table = offered(found, assignment, settings, allowed)
+        ladder = climb(table, settings, found.calls_every_way(assignment), seed=seed)
+        weighing, values = ladder.found, await rate(found.parts_with(found.ids), ask="by method")
+        kept = {found.ids[table.places[column]] for column in weighing.columns}
+        asked = ladder.steps[ladder.kept].rung.ask
+        own = values if asked == "by method" else await rate(found.parts_with(kept), ask=asked)
+        may = own[:, list(table.places)]
+        raw[inside] = in_labels(weighing.raw(may), weighing)
+        scores[inside], hard[inside] = weighing.scores(may, table.scale), hardness(weighing, may)
+        for name, part in tables_by_method(every).items():
+            columns = [place for place, of in enumerate(every.methods) if of == name]
+            single = fit(part, _straight(settings), seed=seed)
+            alone.setdefault(name, np.full(len(texts), np.nan))[inside] = in_labels(
+                single.raw(values[:, columns]), single
+            )
     return Unseen(fold, raw, scores, hard, alone)
 
 
@@ -134,22 +135,39 @@ def allowed_columns(table: Table, surface: FloatArray, settings: JointSettings, 
     return [place for place in every if place not in marked] or every
 
 
-async def _rated(
-    text: Example, *, parts: Sequence[Part], names: Sequence[str], ask: Ask, assignment: Assignment, judge: Judge
-) -> list[float]:
-    """Return a text's scores by the criteria named, NaN where there is none, as it would be asked about in scoring."""
-    ratings = await ratings_of(text, parts, ask, assignment, judge)
-    by_id = {rated.criterion: np.nan if rated.score is None else rated.score for rated in ratings}
-    return [by_id[name] for name in names]
+def offered(found: Candidates, assignment: Assignment, settings: JointSettings, allowed: Sequence[int]) -> Table:
+    """Return the ratings that a rubric may be made of, by the candidates allowed."""
+    table = found.every_way(assignment) if settings.ask == "chosen" else found.table(assignment, settings.ask)
+    return table.columns([column for column, place in enumerate(table.places) if place in set(allowed)])
+
+
+async def _values(
+    parts: Sequence[Part],
+    *,
+    ask: Ask,
+    found: Candidates,
+    rows: Sequence[Example],
+    assignment: Assignment,
+    judge: Judge,
+) -> FloatArray:
+    """Return the scores of texts by all candidates, shape (texts, candidates), asked as in scoring; NaN where there is
+    none, and for candidates that the parts do not have."""
+    rated = await asyncio.gather(*(ratings_of(text, parts, ask, assignment, judge) for text in rows))
+    by_id = [{each.criterion: each.score for each in ratings} for ratings in rated]
+    values = [[np.nan if row.get(name) is None else row[name] for name in found.ids] for row in by_id]
+    return np.array(values, dtype=float).reshape(len(rows), len(found.ids))
 
 
 def held_out_hardness(found: HeldOut, table: Table) -> FloatArray:
     """Return how far the criteria disagree about each text, by the rubrics fitted without its fold."""
-    hard = np.full(len(table.labels), np.nan)
-    for number, weighing in enumerate(found.fits):
-        inside = found.fold == number
-        hard[inside] = hardness(weighing, table.values[inside])
-    return hard
+    repeated = []
+    for fold, fits in zip(found.folds, found.fits, strict=True):
+        hard = np.full(len(table.labels), np.nan)
+        for number, weighing in enumerate(fits):
+            inside = fold == number
+            hard[inside] = hardness(weighing, table.values[inside])
+        repeated.append(hard)
+    return mean_of(repeated)
 
 
 def hardness(found: Weighing, values: FloatArray) -> FloatArray:
@@ -161,5 +179,5 @@ def hardness(found: Weighing, values: FloatArray) -> FloatArray:
     return disagreement(found.weights, z)
 
 
-def _unbounded(settings: JointSettings) -> JointSettings:
-    return settings.model_copy(update={"calls_per_text": 0})
+def _straight(settings: JointSettings) -> JointSettings:
+    return settings.model_copy(update={"calibration": "linear"})

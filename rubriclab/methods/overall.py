@@ -248,15 +248,20 @@ def learned_single(
 
 
 def scorer(form: Form) -> Score:
-    """Return how a part of one criterion scores a text that is asked about in `form`."""
+    """Return how a part scores a text that is asked about in `form`, once for each of its criteria."""
 
     async def score(
         example: Example, part: Part, assignment: Assignment, judge: Judge
     ) -> tuple[float | None, tuple[Rated, ...]]:
-        """Return the text's score, and the rating it is with its reason."""
+        """Return the mean of the text's scores, and each rating with its reason."""
         settings = OverallSettings.model_validate(part.settings)
-        rated = await score_overall(example, part.criteria[0], assignment, judge, form=form, settings=settings)
-        return rated.score, (rated,)
+        asked_for = (
+            score_overall(example, criterion, assignment, judge, form=form, settings=settings)
+            for criterion in part.criteria
+        )
+        ratings = tuple(await asyncio.gather(*asked_for))
+        given = [rated.score for rated in ratings if rated.score is not None]
+        return sum(given) / len(given) if given else None, ratings
 
     return score
 
@@ -266,7 +271,10 @@ def part_at_most(form: Form) -> Callable[[Example, Part, Assignment], Estimate]:
 
     def at_most(example: Example, part: Part, assignment: Assignment) -> Estimate:
         settings = OverallSettings.model_validate(part.settings)
-        return _at_most(example, part.criteria[0], assignment, form, settings)
+        total = Estimate()
+        for criterion in part.criteria:
+            total += _at_most(example, criterion, assignment, form, settings)
+        return total
 
     return at_most
 

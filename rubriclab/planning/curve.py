@@ -19,8 +19,8 @@ import numpy as np
 
 from rubriclab.learning.fitting import fit
 from rubriclab.learning.folds import in_order, left_out
-from rubriclab.learning.recipes import SAME
 from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.standardise import SAME
 from rubriclab.learning.table import Table
 from rubriclab.stats.bootstrap import percentile_interval, resample_counts
 from rubriclab.stats.correlation import FloatArray, IntArray, pearson_rows
@@ -103,7 +103,7 @@ def learning_curve(table: Table, settings: JointSettings, *, seed: int = 0) -> L
 
     Args:
         table: the candidates that may enter the rubric.
-        settings: those that the rubric was trained with, with its recipe.
+        settings: those that the rubric was trained with.
         seed: of the folds, the parts and the resamples.
     """
     ordered = table.rows(in_order(table))

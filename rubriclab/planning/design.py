@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubriclab.learning.recipes import centers_and_spreads, standardised
+from rubriclab.learning.standardise import centers_and_spreads, standardised
 from rubriclab.stats.correlation import FloatArray, IntArray
 
 # Shares of the labels' variance expected of the criteria, of the groups, and of neither, before there is any label.

@@ -132,7 +132,7 @@ def plan(
         sizes / sizes.sum(),
         count,
     )
-    curve = learning_curve(eligible(record, rubric, provenance), refitting(rubric, provenance))
+    curve = learning_curve(eligible(record, rubric, provenance), refitting(provenance))
     story = _Story(rubric, ordered, values, known, record, curve)
     width = story.width(found[0].before) if found else 0.0
     return LabelPlan(story.told(found), len(ordered), width, advice(curve, threshold) if curve else None)

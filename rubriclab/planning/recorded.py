@@ -8,6 +8,7 @@ from rubriclab.learning.floor import SURFACE, measure_values
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.table import Table, candidate_table
 from rubriclab.learning.unseen import allowed_columns
+from rubriclab.measures.prior import usual_directions
 from rubriclab.rubric import Provenance, Rubric
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.training_record import TrainingRecord
@@ -22,17 +23,17 @@ def recorded_table(record: TrainingRecord, rubric: Rubric) -> Table:
         texts=[(text.id, text.group) for text in record.texts],
         bundles=("",) * len(record.candidates),
         scale=rubric.scale,
+        usual=usual_directions(rubric.aspect.name, rubric.aspect.definition, rubric.task),
     )
 
 
-def refitting(rubric: Rubric, provenance: Provenance) -> JointSettings:
-    """Return the settings to fit the rubric's numbers anew with: as it was trained, with the recipe that it got.
+def refitting(provenance: Provenance) -> JointSettings:
+    """Return the settings to fit the rubric's numbers anew with: as it was trained.
 
     Calls are not counted, and the map onto the scale is a straight line, which changes no correlation.
     """
     trained = JointSettings.model_validate(dict(provenance.settings.get("joint", {})))
-    recipe = rubric.combination.recipe if rubric.combination else trained.recipe
-    fixed = {"recipe": recipe, "calibration": "linear", "calls_per_text": 0}
+    fixed = {"calibration": "linear", "calls_per_text": 0}
     return JointSettings.model_validate({**trained.model_dump(), **fixed})
 
 
@@ -41,7 +42,7 @@ def eligible(record: TrainingRecord, rubric: Rubric, provenance: Provenance) -> 
 
     With a bound on calls these are the candidates of its methods; where shortcuts were left out, those that are none.
     """
-    table, trained = recorded_table(record, rubric), refitting(rubric, provenance)
+    table, trained = recorded_table(record, rubric), refitting(provenance)
     columns = list(range(len(table.methods)))
     if provenance.settings.get("joint", {}).get("calls_per_text"):
         asked = {part.method for part in rubric.parts}

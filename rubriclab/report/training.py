@@ -11,7 +11,7 @@ from rubriclab.combination import Term
 from rubriclab.data.scale import show
 from rubriclab.methods.names import PartName
 from rubriclab.report import describe
-from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, listed
+from rubriclab.report.wording import LEVELS, count, counted, estimate, figure
 from rubriclab.rubric import Criterion
 from rubriclab.trust import FrontierPoint, Interval, Raters, Shortcut, Standing, Trust
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 OURS = "this rubric"
 RATERS, RUBRIC = "raters", "rubric"
+REASON_ONLY = "shown as a reason; does not change the score"
 # The alternative annotator test is passed by who could replace half of the raters (Calderon et al. 2025, section 3).
 PASSED = 0.5
 
@@ -58,10 +59,10 @@ def weighed(version: Version) -> list[Weighed]:
 
 
 def weight_interval(version: Version) -> str:
-    """Return what the interval of a weight is, as `90 % jackknife interval over groups`."""
+    """Return what the interval of a weight is, as `90 % posterior interval`."""
     confidence = version.provenance.settings.get("joint", {}).get("confidence")
     share = f"{100 * confidence:.4g} % " if isinstance(confidence, float) else ""
-    return f"{share}jackknife interval over groups"
+    return f"{share}posterior interval"
 
 
 def by_kind(trust: Trust) -> list[tuple[str, list[Standing]]]:
@@ -97,7 +98,8 @@ def basis(trust: Trust) -> str:
     """Return what the held-out figures rest on."""
     return (
         f"{count(trust.n, 'text')} in {count(trust.groups, 'group')}, put into {count(trust.folds, 'part')}: the texts "
-        "of each part are scored by what the labels of the others alone choose and weigh. Correlations are "
+        "of each part are scored by what the labels of the others alone choose and weigh, and averaged over several "
+        "divisions into parts. Correlations are "
         f"taken {LEVELS[trust.level]}; in brackets 95 % bootstrap intervals over groups."
     )
 
@@ -109,9 +111,10 @@ def optimism(trust: Trust) -> str:
         f"On the labels that it was fitted to, the rubric reaches Pearson {estimate(fitted)}, on labels that were held "
         f"out {estimate(held_out)}"
     )
+    by_noise = f" Shuffled labels, fitted in the same way, give {figure(trust.noise)}." if trust.noise else ""
     if fitted.value is None or held_out.value is None or fitted.value <= held_out.value:
-        return f"{told}."
-    return f"{told}: the first flatters by {figure(fitted.value - held_out.value)}."
+        return f"{told}.{by_noise}"
+    return f"{told}: the first flatters by {figure(fitted.value - held_out.value)}.{by_noise}"
 
 
 def ours(trust: Trust) -> Standing:
@@ -130,16 +133,39 @@ def ceiling(trust: Trust) -> float | None:
     return trust.raters.ceiling if trust.raters else None
 
 
-def criteria_and_parts(point: FrontierPoint) -> str:
-    """Return what is asked at a price, as `6 criteria of hypoeval and checkeval`."""
-    parts = ("surface measures" if part == "surface" else part for part in point.parts)
-    return f"{counted(point.criteria, 'criterion')} of {listed(parts)}"
+def asked(point: FrontierPoint) -> str:
+    """Return what a candidate rubric asks, with the number of its criteria."""
+    return f"{point.name} ({counted(point.criteria, 'criterion')})"
 
 
 def marks(point: FrontierPoint) -> str:
     """Return what is to be said of a price: that it is the rubric's own, or the least that is nearly as good."""
     said = ("this rubric" if point.chosen else "", "smallest within one standard error" if point.within else "")
     return ", ".join(filter(None, said))
+
+
+def choice_sentences(trust: Trust) -> Iterator[str]:
+    """Yield what was chosen, what the next dearer rubric would add, and what each method added to the others."""
+    chosen = next((point for point in trust.frontier if point.chosen), None)
+    if chosen is None:
+        return
+    why = "the smallest within one standard error of the best" if chosen.within else "the best on held-out labels"
+    yield f"Chosen: {asked(chosen)}, {_for(chosen.calls)}: {why}."
+    dearer = [point for point in trust.frontier if point.calls > chosen.calls]
+    if dearer:
+        price = min(point.calls for point in dearer)
+        best = max((point for point in dearer if point.calls == price), key=lambda point: point.pearson)
+        yield (
+            f"The next dearer one ({best.name}, {_for(best.calls)}) would add {estimate(best.ahead)} in held-out "
+            "Pearson."
+        )
+    if trust.added:
+        parts = (f"{each.method} {estimate(each.difference)}" for each in trust.added)
+        yield f"Asked beside all others, each method adds in held-out Pearson: {'; '.join(parts)}."
+
+
+def _for(number: float) -> str:
+    return f"{calls(number)} {'call' if number == 1 else 'calls'} per text"
 
 
 def follows(shortcut: Shortcut) -> str:

@@ -21,18 +21,13 @@ def sentence(verdict: Verdict) -> str:
     other, apart = NAMES.get(verdict.against, verdict.against), estimate(verdict.difference)
     if _undefined(verdict):
         return f"Cannot be compared with {other}: on these labels no correlation of both is defined."
+    if verdict.outcome is None:
+        return f"Ahead of {other} by {apart}."
     if verdict.outcome == "better":
         return f"Better than {other} by {apart}."
     if verdict.outcome == "not better":
         return f"Not better than {other}: the difference is {apart}, and less than {MATTERS} would not matter."
     return f"Inconclusive against {other}: the difference is {apart}; {_needed(verdict)}."
-
-
-def outcome(verdict: Verdict) -> str:
-    """Return what a verdict comes to, without its figures: for a table in which these stand beside it."""
-    if _undefined(verdict):
-        return "cannot be compared"
-    return f"inconclusive; {_needed(verdict)}" if verdict.outcome == "inconclusive" else verdict.outcome
 
 
 def _undefined(verdict: Verdict) -> bool:

@@ -48,7 +48,7 @@ SMALL_SETTINGS: Settings = {
     "checkeval": {"diversified": 1, "elaborated_fewest": 1, "elaborated_most": 1, "most_questions": 8},
     "seeval": {"explanations": 2, "shown": 2},
     "seal": {"proposed": 1, "shown": 2},
-    "joint": {"recipe": "squared correlation", "calibration": "linear", "folds": 3, "resamples": 100},
+    "joint": {"calibration": "linear", "folds": 3, "repeats": 1},
 }
 
 

@@ -12,7 +12,7 @@ in `rubriclab.learning.fitting`. All numbers in here are on the scale that crite
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,12 +31,13 @@ from rubriclab.combination import (
 )
 from rubriclab.data.scale import Scale
 from rubriclab.learning.calibration import as_judged, calibrate, chosen_kind, conformal
-from rubriclab.learning.fitting import Fit, fit, held_out, significant, weight_intervals
-from rubriclab.learning.recipes import centers_and_spreads
+from rubriclab.learning.fitting import Fit, fit, held_out, significant
 from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.standardise import centers_and_spreads
 from rubriclab.learning.table import BoolArray, Table, candidate_table
 from rubriclab.learning.train import Trained
 from rubriclab.learning.unseen import held_out_hardness
+from rubriclab.measures.prior import usual_directions
 from rubriclab.rubric import Action, Dropped, Part, Rubric
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import grouped_folds, units
@@ -87,7 +88,13 @@ class Place:
             # All have been asked already; roughly, the criteria of a method share a call.
             bundles=["" if each.criterion.kind == "measure" else each.method for each in rated.candidates],
             scale=self.rubric.scale,
+            usual=self.usual,
         )
+
+    @property
+    def usual(self) -> Mapping[str, float]:
+        """Which way each surface measure usually goes for the rubric's aspect."""
+        return usual_directions(self.rubric.aspect.name, self.rubric.aspect.definition, self.rubric.task)
 
     @property
     def moved(self) -> Scale | None:
@@ -170,9 +177,8 @@ def reweighted(place: Place, rated: Rated | None = None, parts: Sequence[Part] =
     apart = held_out(table, place.settings, seed=place.seed)
     ids = [candidate.criterion.id for candidate in rated.candidates]
     combination = Combination(
-        recipe=found.recipe,
         ask=_ask(place.rubric),
-        terms=_terms(found, table, ids, place),
+        terms=_terms(found, ids),
         calibration=found.calibration,
     )
     whole = _finished(combination, apart.scores, held_out_hardness(apart, table), place)
@@ -208,6 +214,7 @@ def _lenient(place: Place, record: TrainingRecord, rows: Sequence[int]) -> Float
         texts=[(text.id, text.group) for text in record.texts],
         bundles=("",) * len(record.candidates),
         scale=place.onto,
+        usual=place.usual,
     )
     found: FloatArray = held_out(table, place.settings, seed=place.seed).scores[list(rows)]
     return found
@@ -245,7 +252,7 @@ def plain_combination(place: Place) -> Combination:
             rated.candidates, weights.tolist(), centers.tolist(), spreads.tolist(), strict=True
         )
     )
-    return Combination(recipe="own weights", ask=_ask(place.rubric), terms=terms, calibration=calibration)
+    return Combination(ask=_ask(place.rubric), terms=terms, calibration=calibration)
 
 
 def raw_values(combination: Combination, rated: Rated) -> FloatArray:
@@ -290,9 +297,8 @@ def _map(raw: FloatArray, chosen: BoolArray, place: Place) -> Calibration:
     return calibrate("isotonic" if kind == "isotonic" else "linear", raw[chosen], table.labels, None, spent=SPENT)
 
 
-def _terms(found: Fit, table: Table, ids: Sequence[str], place: Place) -> tuple[Term, ...]:
-    low, high, selected = weight_intervals(table, found, place.settings, seed=place.seed)
-    columns = (found.weights, found.centers, found.spreads, low, high, selected)
+def _terms(found: Fit, ids: Sequence[str]) -> tuple[Term, ...]:
+    columns = (found.weights, found.centers, found.spreads, found.low, found.high)
     rows = zip(found.columns, *(column.tolist() for column in columns), strict=True)
     return tuple(
         Term(
@@ -302,9 +308,9 @@ def _terms(found: Fit, table: Table, ids: Sequence[str], place: Place) -> tuple[
             spread=spread,
             low=round(least, DIGITS),
             high=round(most, DIGITS),
-            selected=round(chosen, DIGITS),
+            selected=1.0,
         )
-        for place, weight, center, spread, least, most, chosen in rows
+        for place, weight, center, spread, least, most in rows
     )
 
 

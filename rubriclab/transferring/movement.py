@@ -10,7 +10,7 @@ import numpy as np
 
 from rubriclab.combination import Term
 from rubriclab.frozen import Frozen
-from rubriclab.learning.recipes import centers_and_spreads
+from rubriclab.learning.standardise import centers_and_spreads
 from rubriclab.rubric import DIGITS
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.transferring.side import Side

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rubriclab.frozen import Frozen
-from rubriclab.learning.recipes import centers_and_spreads
+from rubriclab.learning.standardise import centers_and_spreads
 from rubriclab.learning.table import BoolArray
 from rubriclab.rubric import rounded
 from rubriclab.stats.correlation import FloatArray, IntArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rubriclab.learning.recipes import centers_and_spreads, standardised
+from rubriclab.learning.standardise import centers_and_spreads, standardised
 from rubriclab.rubric import rounded
 from rubriclab.stats.bootstrap import estimate
 from rubriclab.stats.correlation import FloatArray, IntArray

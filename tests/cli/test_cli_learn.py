@@ -200,3 +200,22 @@ def test_a_model_string_without_a_provider_is_refused_in_one_line(rubriclab: Com
     assert done.code in (2, 4)
     assert (done.out, done.err.count("\n")) == ("", 1)
     assert done.error.startswith("'nonsense' names no provider that litellm knows. Write it as PROVIDER/MODEL")
+
+
+def test_the_most_accurate_rubric_can_be_preferred_to_the_smallest_near_it(rubriclab: Commands) -> None:
+    given = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
+    methods = ("--method", "hypoeval", "--method", "direct", "--judge", "embedded", "--set", "joint.repeats=1")
+    kept = {}
+    for prefer in ("smallest", "accuracy"):
+        done = rubriclab(*given, *methods, "--prefer", prefer, "--name", prefer)
+        assert done.code == 0
+        trust = rubriclab("show", prefer, "--json").json["provenance"]["trust"]
+        kept[prefer] = next(point for point in trust["frontier"] if point["chosen"])
+        assert kept[prefer]["pearson"] <= max(point["pearson"] for point in trust["frontier"])
+    assert kept["smallest"]["within"]
+    assert kept["smallest"]["calls"] <= kept["accuracy"]["calls"]
+    assert kept["accuracy"]["pearson"] >= kept["smallest"]["pearson"]
+
+
+def test_a_preference_is_for_rubrics_of_several_methods(rubriclab: Commands) -> None:
+    assert "--prefer is for rubrics of several methods" in refusal(rubriclab, *LEARN, "--prefer", "accuracy")

@@ -41,7 +41,7 @@ def planning(learned: Commands, tmp_path_factory: pytest.TempPathFactory) -> Com
             for each in known.rubric.criteria
         )
         mapped = Calibration(kind="linear", x=(0, 1), y=(3, 4))
-        combination = Combination(recipe="squared correlation", terms=terms, calibration=mapped)
+        combination = Combination(terms=terms, calibration=mapped)
         rubric = known.rubric.model_copy(update={"combination": combination})
         store.save("joint", rubric, known.provenance, Effort(), training=record)
         store.save("forgotten", rubric, known.provenance, Effort())

@@ -152,7 +152,6 @@ def weighed(own: Commands) -> Commands:
         share = 1 / len(ids)
         terms = tuple(Term(criterion=i, weight=share, center=3, spread=1, low=0, high=1, selected=1) for i in ids)
         combination = Combination(
-            recipe="equal",
             terms=terms,
             calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4)),
             conformal=Conformal(errors=(0.5,) * 9, unrest=1),

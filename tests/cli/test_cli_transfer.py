@@ -11,7 +11,7 @@ import pytest
 from commands import HELDOUT, LABELLED, Commands
 
 ROWS = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()]
-LITTLE = ("--set", "hypoeval.k=3", "--set", "hypoeval.bank_size=6", "--set", "joint.resamples=100")
+LITTLE = ("--set", "hypoeval.k=3", "--set", "hypoeval.bank_size=6", "--set", "joint.repeats=1")
 
 
 @pytest.fixture(scope="session")

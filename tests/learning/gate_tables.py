@@ -30,9 +30,12 @@ def table(
         methods=("direct", *("hypoeval",) * (m - 1)),
         signed=np.zeros(m, dtype=bool),
         unit=np.zeros(m, dtype=bool),
+        whole=np.arange(m) == 0,
+        usual=np.ones(m),
         bundles=("direct", *("hypoeval",) * (m - 1)),
         seen=np.zeros((n, m), dtype=bool),
         scale=Scale(low=-5, high=5, whole=False),
+        places=tuple(range(m)),
     )
 
 

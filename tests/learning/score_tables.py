@@ -33,7 +33,10 @@ def made_up(
         methods=methods + ("surface",) * measures,
         signed=np.arange(judged + measures) >= judged,
         unit=np.zeros(judged + measures, dtype=bool),
+        whole=np.zeros(judged + measures, dtype=bool),
+        usual=np.where(np.arange(judged + measures) >= judged, -1.0, 1.0),
         bundles=methods + ("",) * measures,
         seen=np.zeros((texts, judged + measures), dtype=bool),
         scale=SCALE,
+        places=tuple(range(judged + measures)),
     )

@@ -1,16 +1,21 @@
 """What learning by all methods together takes at the default settings, counted over realistic sizes."""
 
+import asyncio
 from collections import Counter
 from typing import Any
 
+import pytest
 from checkeval_scripts import Scripted as CheckEvalScript
 from checkeval_scripts import checklist
 from hypoeval_scripts import Scripted as HypoEvalScript
 from hypoeval_scripts import assignment, examples, findings
+from jointly_scripts import sound
 from overall_scripts import Overall
 
 from rubriclab.judges import FakeJudge
-from rubriclab.learning.candidates import JOINT_SETTINGS, Plan, find_candidates, learning_at_most
+from rubriclab.learning import joint
+from rubriclab.learning.candidates import JOINT_SETTINGS, Plan
+from rubriclab.learning.settings import JointSettings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Lesson
 from rubriclab.prompts import Prompt
@@ -27,7 +32,7 @@ def answer() -> Any:
     overall = Overall()
 
     def script(prompt: Prompt[Any]) -> Any:
-        return scripts.get(prompt.name.split("/")[0], overall)(prompt)
+        return {**scripts, "jointly": sound}.get(prompt.name.split("/")[0], overall)(prompt)
 
     return script
 
@@ -36,14 +41,28 @@ def plans() -> list[Plan]:
     return [Plan(METHODS[name], LESSON, METHODS[name].settings(**JOINT_SETTINGS.get(name, {}))) for name in NAMES]
 
 
-async def test_learning_from_thirty_texts_takes_at_most_two_hundred_calls():
+def asked(settings: JointSettings) -> Counter[str]:
     judge, generator = FakeJudge(answer()), FakeJudge(answer())
-    await find_candidates(plans(), judge=judge, generator=generator, seed=1)
-    asked = Counter(prompt.name for prompt in (*judge.asked, *generator.asked))
-    assert asked.total() <= MOST, asked
-    assert asked["sameness/group"] == 2
+    asyncio.run(joint.train(plans(), settings, judge=judge, generator=generator, seed=1))
+    return Counter(prompt.name for prompt in (*judge.asked, *generator.asked))
 
 
-def test_the_most_that_is_told_beforehand_is_two_hundred_calls_too():
-    judge, generator = learning_at_most(plans())
+def test_learning_from_thirty_texts_takes_at_most_two_hundred_calls() -> None:
+    found = asked(JointSettings())
+    assert found.total() <= MOST, found
+    assert found["jointly/judge"] == 30
+    assert found["sameness/group"] == 2
+
+
+def test_the_most_that_is_told_beforehand_is_two_hundred_calls_too() -> None:
+    judge, generator = joint.at_most(plans(), JointSettings())
     assert judge.calls + generator.calls <= MOST
+
+
+@pytest.mark.parametrize("ask", ["chosen", "by method", "in one call"])
+def test_no_way_of_asking_takes_more_than_told_beforehand(ask: Any) -> None:
+    settings = JointSettings(ask=ask)
+    judge, generator = joint.at_most(plans(), settings)
+    found = asked(settings)
+    assert found.total() <= judge.calls + generator.calls
+    assert (found["checkeval/answer"], found["jointly/judge"]) == ((30, 0) if ask == "by method" else (0, 30))

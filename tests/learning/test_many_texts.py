@@ -11,15 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubriclab.cli.session import finish
-from rubriclab.learning import fitting
-from rubriclab.learning.frontier import _point
 from rubriclab.learning.gate import _defined, gate_level, held_out_pearson
+from rubriclab.learning.ladder import _correlations
 from rubriclab.learning.shortcuts import _compared
+from rubriclab.learning.worth import _pearson
 from rubriclab.methods.hypoeval.bandit import Arm
 from rubriclab.methods.method import MOST_LEFT_OUT, left_out
 from rubriclab.planning.design import CRITERIA, GROUPS, REST, Texts, picks
 from rubriclab.stats import agreement, pearson_rows
-from rubriclab.stats.folds import units
 from rubriclab.stats.following import following
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 from rubriclab.training_record import Cell, RecordedText, TrainingRecord
@@ -49,9 +48,14 @@ def peak(work: Callable[[], object]) -> int:
 
 def gate_curve(n: int) -> Callable[[], object]:
     labels = RNG.normal(size=n)
-    table = SimpleNamespace(labels=labels, groups=own_groups(n), bundles=(), methods=())
-    found = SimpleNamespace(columns=())
-    return lambda: _point(table, found, labels + RNG.normal(size=n), {}, False)
+    table = SimpleNamespace(labels=labels, groups=own_groups(n))
+    return lambda: _pearson(labels + RNG.normal(size=n), table)
+
+
+def rungs_compared(n: int) -> Callable[[], object]:
+    table = SimpleNamespace(labels=RNG.normal(size=n), groups=own_groups(n))
+    raws = RNG.normal(size=(4, n))
+    return lambda: _correlations(raws, table)
 
 
 def rivals_compared(n: int) -> Callable[[], object]:
@@ -75,7 +79,9 @@ def texts_planned(n: int) -> Callable[[], object]:
     return lambda: picks(pool, Texts(np.empty((0, 3)), []), np.full(3, 1 / 3), 2)
 
 
-@pytest.mark.parametrize("prepared", [gate_curve, rivals_compared, systems_of_their_own, texts_outside, texts_planned])
+@pytest.mark.parametrize(
+    "prepared", [gate_curve, rungs_compared, rivals_compared, systems_of_their_own, texts_outside, texts_planned]
+)
 def test_memory_grows_no_faster_than_the_number_of_texts(prepared: Callable[[int], Callable[[], object]]) -> None:
     prepared(50)()  # what is imported and kept for good does not count
     few, many = (peak(prepared(n)) for n in (1500, 6000))
@@ -159,16 +165,6 @@ def test_groups_are_left_out_a_bounded_number_of_times(groups: int) -> None:
 
     assert left_out(names, predict).all()
     assert len(asked) == min(groups, MOST_LEFT_OUT)
-
-
-def test_weights_are_jackknifed_a_bounded_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    fitted = []
-    monkeypatch.setattr(fitting, "_weights", lambda *_: (fitted.append(1), np.ones(1))[1:])
-    table = SimpleNamespace(signed=np.zeros(1, dtype=bool), rows=lambda _: None)
-    found = SimpleNamespace(columns=(0,), recipe="equal", strength=0.0, weights=np.ones(1))
-    unit = fitting.bundled(units(own_groups(3000)), fitting.MOST_BUNDLES, 0)
-    fitting._weight_ends(table, unit, found, 0.9)
-    assert len(fitted) == fitting.MOST_BUNDLES
 
 
 def test_an_arm_takes_the_same_memory_after_any_number_of_visits() -> None:

@@ -12,7 +12,7 @@ from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.table import Table
 from rubriclab.planning.curve import MOST, STEP, LearningCurve, learning_curve
 
-SETTINGS = JointSettings(recipe="squared correlation", calibration="linear", keep_uncertain=True)
+SETTINGS = JointSettings(calibration="linear")
 
 
 def table(seed: int, *, noise: float = 1.0, texts: int = 30, groups: int = 10) -> Table:
@@ -26,9 +26,12 @@ def table(seed: int, *, noise: float = 1.0, texts: int = 30, groups: int = 10) -
         methods=("hypoeval",) * 6,
         signed=np.zeros(6, dtype=bool),
         unit=np.zeros(6, dtype=bool),
+        whole=np.zeros(6, dtype=bool),
+        usual=np.ones(6),
         bundles=("",) * 6,
         seen=np.zeros((texts, 6), dtype=bool),
         scale=Scale(low=-2, high=8, whole=False),
+        places=tuple(range(6)),
     )
 
 

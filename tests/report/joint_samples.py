@@ -139,7 +139,6 @@ def joint_rubric() -> Rubric:
     )
     usual = version().rubric
     combination = Combination(
-        recipe="squared correlation",
         terms=terms,
         calibration=Calibration(kind="linear", x=(-1.0, 1.0), y=(2.1, 4.2)),
         conformal=Conformal(errors=tuple(0.1 * step for step in range(30))),
@@ -173,12 +172,21 @@ def joint_trust(**fields: Any) -> Trust:
             Verdict(against="equal weights", outcome="inconclusive", difference=interval(0.07, -0.05, 0.18)),
         ),
         "frontier": (
-            FrontierPoint(calls=0, criteria=1, parts=("surface",), pearson=0.33, error=0.12),
-            FrontierPoint(calls=1, criteria=3, parts=("hypoeval", "surface"), pearson=0.58, error=0.09),
+            FrontierPoint(name="few criteria", calls=0, criteria=1, parts=("surface",), pearson=0.33, error=0.12),
             FrontierPoint(
-                calls=2, criteria=6, parts=("hypoeval", "checkeval", "surface"), pearson=0.62, error=0.08, within=True
+                name="few criteria", calls=1, criteria=3, parts=("hypoeval", "surface"), pearson=0.58, error=0.09
             ),
             FrontierPoint(
+                name="more criteria",
+                calls=2,
+                criteria=6,
+                parts=("hypoeval", "checkeval", "surface"),
+                pearson=0.62,
+                error=0.08,
+                within=True,
+            ),
+            FrontierPoint(
+                name="more criteria",
                 calls=4,
                 criteria=9,
                 parts=("hypoeval", "checkeval", "seeval", "direct", "surface"),
@@ -315,7 +323,7 @@ def hostile_joint(words: str) -> tuple[Version, TrainingRecord]:
     parts = tuple(p.model_copy(update={"criteria": tuple(map(said, p.criteria))}) for p in rubric.parts)
     assert rubric.combination
     terms = tuple(t.model_copy(update={"criterion": other[t.criterion]}) for t in rubric.combination.terms)
-    combination = rubric.combination.model_copy(update={"terms": terms, "recipe": words})
+    combination = rubric.combination.model_copy(update={"terms": terms})
     evil = rubric.model_copy(update={"parts": parts, "combination": combination})
     trust = joint_trust()
     assert trust.raters

@@ -119,7 +119,9 @@ def test_the_rubrics_own_price_is_filled_and_the_others_are_hollow() -> None:
 
 @pytest.mark.parametrize("calls", [0.0, 0.5, 240.0])
 def test_one_price_makes_a_frontier_too(calls: float) -> None:
-    point = FrontierPoint(calls=calls, criteria=1, parts=("direct",), pearson=-0.2, error=0.0, chosen=True)
+    point = FrontierPoint(
+        name="few criteria", calls=calls, criteria=1, parts=("direct",), pearson=-0.2, error=0.0, chosen=True
+    )
     drawing = plots.frontier([point])
     assert not re.search("nan|inf", drawing)
     (dot,) = shapes(drawing, "circle", "dot")

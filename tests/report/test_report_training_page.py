@@ -38,9 +38,7 @@ def test_the_page_begins_with_the_verdict_and_what_it_compares(usual: Page) -> N
 def test_other_verdicts_stand_in_a_table_that_decides_nothing(usual: Page) -> None:
     table = usual.reading[usual.reading.index("Beside others") :]
     assert "the verdict above decides alone" in table[:150]
-    assert (
-        "direct 0.09 [−0.04, 0.20] inconclusive; about 45 more labels would decide, and it points to: better" in table
-    )
+    assert "direct 0.09 [−0.04, 0.20]" in table
     assert "Inconclusive against" not in usual.reading
 
 
@@ -70,7 +68,7 @@ def test_many_hypotheses_have_their_paths_folded_away() -> None:
     assert rubric.combination
     many = [hypotheses.criteria[0].model_copy(update={"id": f"x{number}"}) for number in range(10)]
     term = rubric.combination.terms[0]
-    terms = [term.model_copy(update={"criterion": each.id, "weight": 0.1}) for each in many]
+    terms = [term.model_copy(update={"criterion": each.id, "weight": 1 / len(many)}) for each in many]
     grown = Rubric(
         task=rubric.task,
         aspect=rubric.aspect,
@@ -124,8 +122,8 @@ def test_the_largest_disagreements_stand_with_texts_raters_and_reasons(usual: Pa
 
 def test_prices_shortcuts_and_raters_are_told(usual: Page) -> None:
     for part in (
-        "0.62 ± 0.08 6 criteria of hypoeval, checkeval and surface measures smallest within one standard error",
-        "9 criteria of hypoeval, checkeval, seeval, direct and surface measures this rubric",
+        "0.62 ± 0.08 more criteria (6 criteria) smallest within one standard error",
+        "more criteria (9 criteria) this rubric",
         "the raters follows length 0.21, copied share 0.11, formatting −0.04 1.00 0.94",
         "⚠ marked one subject h03 follows length 0.58",
         "ben 30 −0.31 [−0.51, −0.11] 0.72 0.58",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rubriclab.report.verdicts import headline, outcome, sentence
+from rubriclab.report.verdicts import headline, sentence
 from rubriclab.trust import Interval, Standing, Trust, Verdict
 
 
@@ -62,27 +62,9 @@ def test_a_verdict_says_what_it_rests_on(found: Verdict, said: str) -> None:
     assert sentence(found) == said
 
 
-@pytest.mark.parametrize(
-    ("found", "said"),
-    [
-        (verdict("better", 0.21, 0.05, 0.38), "better"),
-        (verdict("not better", -0.1, -0.21, 0.04), "not better"),
-        (
-            verdict("inconclusive", -0.1, -0.3, 0.1, more_labels=60),
-            "inconclusive; about 60 more labels would decide, and it points to: not better",
-        ),
-        (
-            Verdict(against="direct", outcome="inconclusive", difference=Interval(value=0.4), few_groups=3),
-            "inconclusive; too few groups (3) to tell, labels from at least 5 would",
-        ),
-        (
-            Verdict(against="direct", outcome="inconclusive", difference=Interval(value=None), few_groups=3),
-            "cannot be compared",
-        ),
-    ],
-)
-def test_an_outcome_leaves_the_figures_to_the_table(found: Verdict, said: str) -> None:
-    assert outcome(found) == said
+def test_what_decides_nothing_has_a_difference_and_no_outcome() -> None:
+    shown = Verdict(against="direct", outcome=None, difference=Interval(value=0.1, low=0.02, high=0.2))
+    assert sentence(shown) == "Ahead of direct by 0.10 [0.02, 0.20]."
 
 
 def test_the_headline_tells_the_number_of_labels() -> None:

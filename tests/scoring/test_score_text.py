@@ -123,7 +123,7 @@ def combined(ask="by method", conformal=None, **weights: float) -> Rubric:
         for name, weight in weights.items()
     )
     straight = Calibration(kind="linear", x=(0, 1), y=(3, 4))
-    combination = Combination(recipe="equal", ask=ask, terms=terms, calibration=straight, conformal=conformal)
+    combination = Combination(ask=ask, terms=terms, calibration=straight, conformal=conformal)
     return rubric(*((name,) for name in weights)).model_copy(update={"combination": combination})
 
 
@@ -184,4 +184,4 @@ async def test_measures_are_counted_here_and_never_asked_about(ask):
 
 def rated(name: str, score: float) -> dict[str, object]:
     """Return one entry of a reply about several criteria."""
-    return {"criterion": name, "reasoning": f"Worth {score}.", "score": score}
+    return {"id": name, "reason": f"Worth {score}.", "score": score}

@@ -72,7 +72,7 @@ def test_a_small_study_is_little_of_everything_and_keeps_what_an_arm_is_about() 
     assert hypoeval.settings["hypoeval"]["bank_size"] < 20
     assert direct.settings == {}
     assert joint.settings["joint"]["folds"] == 5
-    assert joint.settings["joint"]["resamples"] == 100
+    assert joint.settings["joint"]["repeats"] == 1
 
 
 def test_changed_settings_reach_every_arm_that_has_them() -> None:

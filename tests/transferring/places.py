@@ -56,4 +56,4 @@ def on(of: Rubric, examples: tuple[Example, ...], values: np.ndarray, onto: Scal
         rated = replace(rated, scores=np.array([np.nan if score is None else score for score in scores], dtype=float))
     else:
         rated = replace(rated, scores=np.nanmean(values[:, [0, 2]], axis=1))
-    return Place(of, rated, "coherence", onto, JointSettings(resamples=100), 0)
+    return Place(of, rated, "coherence", onto, JointSettings(repeats=1), 0)

@@ -34,6 +34,11 @@ class Sparing:
         if prompt.name == "hypoeval/rate_together":
             names = [criterion["id"] for criterion in prompt.fields["criteria"]]
             return Reply(json.dumps({"ratings": [{"criterion": name, **found} for name in names]}), self.name)
+        if prompt.name == "jointly/judge":
+            entry = {"reason": "Counted.", "score": found["score"]}
+            lists = {"ratings": prompt.fields["criteria"], "whole": prompt.fields["overall"]}
+            every = {name: [{"id": each["id"], **entry} for each in asked] for name, asked in lists.items() if asked}
+            return Reply(json.dumps(every), self.name)
         assert prompt.name in ("hypoeval/rate", "direct/rate")
         return Reply(json.dumps(found), self.name)
 
@@ -47,7 +52,7 @@ def shared(fields: Mapping[str, Any]) -> float:
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Commands:
     """The command line with both@1, fitted to the embedded judge, and another judge's answers to all that it asks."""
     commands = Commands(tmp_path_factory.mktemp("elsewhere"), RUBRICLAB_STORE="store.db")
-    little = ("--set", "hypoeval.k=3", "--set", "hypoeval.bank_size=6", "--set", "joint.resamples=100")
+    little = ("--set", "hypoeval.k=3", "--set", "hypoeval.bank_size=6", "--set", "joint.repeats=1")
     options = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5", "--name", "both", *little)
     assert commands("learn", LABELLED, *options, "--method", "hypoeval", "--method", "direct").code == 0
     lines = HELDOUT.read_text("utf-8").splitlines(keepends=True)[:48]

@@ -2,6 +2,6 @@
 
 from rubriclab.methods.jointly.estimate import at_most
 from rubriclab.methods.jointly.judge import judge_all
-from rubriclab.methods.jointly.prompt import TEMPLATE, can_join
+from rubriclab.methods.jointly.prompt import TEMPLATE, can_join, joins
 
-__all__ = ["TEMPLATE", "at_most", "can_join", "judge_all"]
+__all__ = ["TEMPLATE", "at_most", "can_join", "joins", "judge_all"]

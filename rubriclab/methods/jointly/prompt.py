@@ -35,7 +35,12 @@ GOES_BY: Mapping[PartName, Literal["definition", "explanation", "steps"]] = {
 
 
 def can_join(part: Part) -> bool:
-    """Return whether the criteria of `part` can be asked beside those of others.
+    """Return whether the criteria of `part` can be asked beside those of others."""
+    return joins(part.method, part.settings)
+
+
+def joins(method: PartName, settings: Mapping[str, Any]) -> bool:
+    """Return whether criteria of a method, with these settings, can be asked beside those of others.
 
     Hypotheses can unless they get one score together; questions, of texts that are judged whole; scores of the whole
     aspect, where one answer is asked for. What cannot: answers and scores without a reason, since every entry of the
@@ -43,19 +48,16 @@ def can_join(part: Part) -> bool:
     steps, as turns of a conversation; `few_shot`, which shows other texts; `analyze_rate`, which is a long analysis
     before one score; methods that take texts apart (`seal`, `dcr`); and measures, which need no judge.
     """
-    match part.method:
+    match method:
         case "hypoeval":
-            return RatingSettings.model_validate(part.settings).ask != "concatenated"
+            return RatingSettings.model_validate(settings).ask != "concatenated"
         case "checkeval":
-            answering = AnsweringSettings.model_validate(part.settings)
+            answering = AnsweringSettings.model_validate(settings)
             return answering.part_words == 0 and answering.answers == "with reasons"
         case _:
-            return part.method in GOES_BY and _can_join_overall(part)
-
-
-def _can_join_overall(part: Part) -> bool:
-    settings = OverallSettings.model_validate(part.settings)
-    return settings.scoring == "once" and settings.form == "with a reason" and not any(c.steps for c in part.criteria)
+            overall = OverallSettings.model_validate(settings)
+            reasoned = overall.scoring == "once" and overall.form == "with a reason"
+            return method in GOES_BY and reasoned and settings.get("elicitation") != "open"
 
 
 def judge_prompt(example: Example, parts: Sequence[Part], assignment: Assignment) -> Prompt[Judgments]:

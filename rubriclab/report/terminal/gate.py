@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 
 from rubriclab.report import training, wording
 from rubriclab.report.terminal.parts import QUIET, columns, figured, heading, text
-from rubriclab.report.verdicts import headline, outcome
+from rubriclab.report.verdicts import headline
 from rubriclab.trust import Trust
 
 # Two figures of this width, and the calls, leave enough of 80 columns for a name.
@@ -33,9 +33,9 @@ def _lines(ref: str, trust: Trust) -> Iterator[RenderableType]:
 
 
 def _beside(trust: Trust) -> RenderableType:
-    table = columns("", "difference", "outcome", numeric=("difference",))
+    table = columns("", "difference", numeric=("difference",))
     for verdict in trust.verdicts[1:]:
-        table.add_row(*map(text, (verdict.against, wording.estimate(verdict.difference), outcome(verdict))))
+        table.add_row(*map(text, (verdict.against, wording.estimate(verdict.difference))))
     return table
 
 

@@ -31,6 +31,7 @@ def training_view(version: Version) -> RenderableType:
         raise ValueError(f"expected a version that was tested while it was trained, got {version.ref}, which was not")
     return Group(
         gate_view(version.ref, trust),
+        *_choice(trust),
         *_criteria(version),
         *_frontier(trust.frontier),
         *_shortcuts(version, trust),
@@ -44,7 +45,7 @@ def _criteria(version: Version) -> Iterator[RenderableType]:
     combination = version.rubric.combination
     if combination is None:
         return
-    yield heading("Criteria", f"weights by {combination.recipe}, scores calibrated: {combination.calibration.kind}")
+    yield heading("Criteria", f"asked {combination.ask}, scores calibrated: {combination.calibration.kind}")
     table = columns("", "weight", "chosen", "alone", numeric=("weight", "chosen", "alone"))
     for row in rows:
         alone = wording.figure(row.criterion.evidence.pearson)
@@ -53,8 +54,8 @@ def _criteria(version: Version) -> Iterator[RenderableType]:
     yield table
     yield ""
     yield text(
-        f"weight: share of the whole, with its {training.weight_interval(version)}; chosen: share of the resamples of "
-        "the training groups in which it was chosen; alone: its own Pearson correlation with the training labels.",
+        f"weight: share of the whole, with its {training.weight_interval(version)}; chosen: share of the "
+        "rubrics fitted without some groups that have it; alone: its own Pearson correlation with the training labels.",
         QUIET,
     )
     left = sum(len(part.dropped) for part in version.rubric.parts)
@@ -66,6 +67,8 @@ def _criteria(version: Version) -> Iterator[RenderableType]:
 def _criterion(row: Weighed) -> RenderableType:
     title = text(row.criterion.id).append("  ").append_text(text(describe.title(row.criterion, EXCERPT)))
     remarks = [text(_brief(row), QUIET)]
+    if not row.term.weight:
+        remarks.append(text(training.REASON_ONLY, QUIET))
     if row.warning:
         remarks.append(text(f"! {row.warning}"))
     return Group(title, *map(indented, remarks))
@@ -87,9 +90,16 @@ def _frontier(points: Sequence[FrontierPoint]) -> Iterator[RenderableType]:
     table = columns("calls/text", "Pearson", "asked", "", numeric=("calls/text", "Pearson"))
     for point in points:
         pearson = f"{wording.figure(point.pearson)} ± {wording.figure(point.error)}"
-        cells = (training.calls(point.calls), pearson, training.criteria_and_parts(point), training.marks(point))
+        cells = (training.calls(point.calls), pearson, training.asked(point), training.marks(point))
         table.add_row(*map(text, cells))
     yield table
+
+
+def _choice(trust: Trust) -> Iterator[RenderableType]:
+    sentences = list(training.choice_sentences(trust))
+    if sentences:
+        yield ""
+        yield text(" ".join(sentences))
 
 
 def _shortcuts(version: Version, trust: Trust) -> Iterator[RenderableType]:

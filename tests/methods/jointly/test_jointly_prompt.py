@@ -44,7 +44,7 @@ APART = [
     part_of("hypoeval", criterion("h1"), ask="concatenated"),
     part_of("direct", *DIRECT.criteria, form="score only"),
     part_of("direct", *DIRECT.criteria, scoring="weighted"),
-    part_of("seeval", *(each.model_copy(update={"steps": "1. Read."}) for each in EXPLAINED.criteria)),
+    part_of("seeval", *EXPLAINED.criteria, elicitation="open"),
 ]
 
 
