@@ -66,7 +66,8 @@ def test_the_exit_code_is_the_verdict(gated: Commands, outcome: str) -> None:
     assert (done.code, done.err) == (CODES[outcome], "")
     told = " ".join(done.out.split())
     assert told.startswith(f"{name}@1: {SAID[outcome]}")
-    assert "direct 0.30 [0.10, 0.50] better" in told
+    assert "direct 0.30 [0.10, 0.50]" in told
+    assert "direct 0.30 [0.10, 0.50] better" not in told  # only the first of many lines has an outcome
     assert "word count 0.29 [0.09, 0.49]" in told
 
 
