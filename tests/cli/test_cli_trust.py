@@ -248,7 +248,8 @@ def test_every_option_of_every_command_is_guarded_or_known_to_be_harmless() -> N
     constant-groups count data definition dry-run evidence flip-at from gate good-from include-training json labelled
     labels level literature literature-without map matrix max-calls max-cost max-flips
     max-line-bytes max-shift method min-rank name no-literature
-    no-relearn no-shortcuts only parent prefer requests-per-minute retry-failed revoke rounds rubric sample save scale seed set
+    no-relearn no-shortcuts only parent prefer requests-per-minute retry-failed revoke rounds rubric sample save scale
+    seed set
     small structured surface take task timeout to tokens-per-minute worth"""
     options = set().union(*(options_of(command.params) for command in every_command().values()))
     assert options - GUARDED - JUDGES - set(harmless.split()) == set()
