@@ -148,7 +148,7 @@ def _kind(asked: Asked) -> str:
     *others, last = (name for name in asked.form if name != "weights")
     match last:
         case "questions":
-            return "other sides" if asked.entry else "finer points"
+            return "other sides" if "seed" in asked.entry else "finer points"
         case "explanation":
             return "rewriting" if others else last
         case "verdicts":

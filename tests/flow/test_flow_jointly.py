@@ -19,7 +19,7 @@ HARD = json.loads(TEXTS[1])["output"]
 SAID = {
     "ratings": [rating("h1", 4), rating("h2", 2)],
     "answers": [answer("q1"), answer("q2", "no"), answer("q3", "n/a")],
-    "scores": [rating("e1", 3), rating("direct", 5), rating("geval", 4)],
+    "whole": [rating("e1", 3), rating("direct", 5), rating("geval", 4)],
 }
 
 
@@ -27,7 +27,7 @@ def reply(messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
     """Rate every text alike; of one of them leave out the scores of the whole, and answer nothing of another kind."""
     question = messages[1]["content"]
     assert all(f"\n[{name}] " in question for name in IDS)
-    said = {**SAID, "scores": []} if HARD in question else SAID
+    said = {**SAID, "whole": []} if HARD in question else SAID
     return f"Here you are:\n```json\n{json.dumps(said)}\n```"
 
 
@@ -56,7 +56,7 @@ def test_a_text_takes_one_request_whatever_the_number_of_methods(jointly: Comman
     assert {row["score"] for row in others} == {first["score"]}
     assert first["score"] == pytest.approx(3 + sum((1, -1, -2, -3, 0, 0, 2, 1)) / 8)
     assert [each["score"] for each in hard["criteria"]] == [4, 2, 1, 0, None, None, None, None]
-    assert "`scores` needs one entry each for e1, direct, geval; got none" in hard["criteria"][-1]["reason"]
+    assert "`whole` needs one entry each for e1, direct, geval; got none" in hard["criteria"][-1]["reason"]
     assert hard["score"] == pytest.approx(3 + sum((1, -1, -2, -3)) / 8)
     assert jointly(*command, stdin=b"".join(TEXTS)).rows == done.rows
     assert provider.requests.total() == len(TEXTS) + 1
