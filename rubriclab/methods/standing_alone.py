@@ -19,6 +19,7 @@ _NO_NOUN = (
     "a|an|the|any|each|every|no|some|all|both|either|neither|it|they|he|she|we|you|i|its|their|his|her|there|one|many"
     "|most|more|of|which|who|whom|whose|in|at|on|from|with|without|are|is|was|were|be|has|have|had|do|does|did|can"
     "|could|may|might|must|should|will|would|not|only|if|when|where|follows?|and|or|for|to|than|as|by|about|between"
+    r"|\w+ed|found|given|made|said|seen|shown|told|written"
 )
 # Nouns that are definite only because something was said of them before.
 _SAID_BEFORE = "anecdote|claim|event|happening|incident|matter|person|proposal|quotation|quote|remark|statement"

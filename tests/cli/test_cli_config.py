@@ -83,10 +83,10 @@ def test_hyperparameters_in_the_file_are_used_and_the_command_line_comes_first(r
         return int(done.json["at_most"]["judge"]["calls"])
 
     default = most()
-    config(rubriclab, "[hypoeval]\ninitial_hypotheses = 1")
-    assert most() < default
-    assert most() == most("--set", "hypoeval.initial_hypotheses=1")
-    assert most("--set", "hypoeval.initial_hypotheses=5") == default
+    config(rubriclab, "[seeval]\nexplanations = 2")
+    assert most() > default
+    assert most() == most("--set", "seeval.explanations=2")
+    assert most("--set", "seeval.explanations=1") == default
 
 
 def test_flags_can_be_set_by_the_environment(own: Commands) -> None:

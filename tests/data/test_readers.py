@@ -15,20 +15,22 @@ from hypothesis import strategies as st
 
 from rubriclab.characters import is_blank
 from rubriclab.data import Example, Fault, from_rows, parse_mapping, read
+from rubriclab.data.placeholders import without_placeholder
 from rubriclab.errors import DataError
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(
     lambda text: not is_blank(text)
 )
+BESIDE = st.none() | TEXTS.filter(without_placeholder)
 SCORES = st.floats(allow_nan=False, allow_infinity=False)
 EXAMPLES = st.builds(
     Example,
     id=TEXTS,
     output=TEXTS,
     group=TEXTS,
-    source=st.none() | TEXTS,
-    context=st.none() | TEXTS,
-    reference=st.none() | TEXTS,
+    source=BESIDE,
+    context=BESIDE,
+    reference=BESIDE,
     system=st.none() | TEXTS,
     scores=st.dictionaries(TEXTS, SCORES, max_size=3),
     annotations=st.dictionaries(TEXTS, st.lists(SCORES, min_size=1, max_size=3).map(tuple), max_size=2),

@@ -88,7 +88,7 @@ async def test_the_order_of_the_texts_does_not_matter(everything_found):
 
 
 async def test_of_explanations_only_the_one_kept_is_offered():
-    found, learned = await found_by(*plans("seeval")), await alone("seeval")
+    found, learned = await found_by(plan("seeval", explanations=2)), await alone("seeval", explanations=2)
     assert len(learned.candidates) > 1
     assert found.ids == ("seeval",)
     kept = learned.candidates.index(learned.part.criteria[0].id)

@@ -40,7 +40,8 @@ def many(count: int, **fields: Any) -> list[Criterion]:
 
 
 def chosen(given_: Sheet, questions: list[Criterion] | None = None, **settings: Any) -> Chosen:
-    return choose(questions or many(given_.good.shape[1]), given_, CheckEvalSettings(**settings))
+    """Return what is chosen; nothing is tried on the worst and the best texts unless a test asks for it."""
+    return choose(questions or many(given_.good.shape[1]), given_, CheckEvalSettings(**{"ends": 0, **settings}))
 
 
 def kept(found: Chosen) -> list[str]:
@@ -49,6 +50,55 @@ def kept(found: Chosen) -> list[str]:
 
 RNG = np.random.default_rng(3)
 UNRELATED = [RNG.permutation(GOOD) for _ in range(4)]
+
+
+# Earned by the worst texts
+
+
+def test_a_question_that_the_worst_texts_earn_as_often_as_the_best_leaves_with_the_figures():
+    """Of 30 texts with different labels 0.4 are 12 at each end: texts 0 to 11 and 18 to 29."""
+    alike, earned = column(*range(6), *range(24, 30)), column(*range(7), *range(24, 30))
+    found = chosen(sheet(GOOD, alike, earned), ends=0.4, against=0)
+    assert kept(found) == ["q0", "q2"]
+    assert found.left == {
+        "q1": "the worst texts earn it as often as the best: 6 of the 12 rated lowest, 6 of the 12 rated highest"
+    }
+
+
+def test_only_the_texts_at_the_ends_count_and_how_many_they_are_is_a_setting():
+    """Texts 0 to 2 earn it and 27 to 29 do not: the worse end wins for 3 texts, not for 12."""
+    found = sheet(GOOD, np.where(np.arange(N) < 3, 1.0, np.where(np.arange(N) > 26, 0.0, GOOD)))
+    assert kept(chosen(found, ends=0.1, against=0)) == ["q0"]
+    assert kept(chosen(found, ends=0.4, against=0)) == ["q0", "q1"]
+    assert kept(chosen(found, ends=0, against=0)) == ["q0", "q1"]
+
+
+def test_texts_of_one_label_stand_at_the_same_end():
+    """Twenty labels of 1 and ten of 2: 0.1 of 30 are 3 texts, and all of label 1 share the lowest place."""
+    labels = np.array([1.0] * 20 + [2.0] * 10)
+    found = chosen(sheet(np.ones(N), column(*range(10)), labels=labels), ends=0.1, fewest_answers=31)
+    assert found.left == {
+        "q0": "the worst texts earn it as often as the best: 20 of the 20 rated lowest, 10 of the 10 rated highest"
+    }
+
+
+def test_where_all_labels_are_the_same_there_is_no_end():
+    assert kept(chosen(sheet(1 - GOOD, labels=np.ones(N)), ends=0.5, against=0)) == ["q0"]
+
+
+@pytest.mark.parametrize(("given_", "stays"), [(2, True), (3, False)])
+def test_fewer_than_three_answers_at_an_end_tell_nothing(given_: int, stays: bool):
+    answers = np.where((np.arange(N) < given_) | (np.arange(N) >= N - given_), 1.0, np.nan)
+    found = chosen(sheet(GOOD, answers), ends=0.4, fewest_answers=31)
+    assert ("q1" in kept(found)) == stays
+
+
+def test_what_a_person_asks_stays_and_a_seed_that_was_generated_does_not():
+    by_hand, generated = question("s1"), question("s2", author="prior knowledge")
+    found = chosen(sheet(GOOD, 1 - GOOD, 1 - GOOD), [*many(1), by_hand, generated], ends=0.4, against=0, repeated=1)
+    assert "s2" in found.left
+    assert found.left["s2"].startswith("the worst texts earn it")
+    assert not found.left.get("s1", "").startswith("the worst texts earn it")
 
 
 # Never varying

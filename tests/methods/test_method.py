@@ -9,16 +9,19 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypoeval_scripts import ASPECT, assignment, example
+from hypoeval_scripts import ASPECT, assignment, example, examples, findings
 from hypothesis import given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
 from overall_scripts import BASELINES, WITHOUT_LABELS
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from rubriclab.checklist import load_checklist
+from rubriclab.data import find_aspect
+from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.judge import ANSWERS
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import Lesson, chosen_settings, left_out
+from rubriclab.methods.method import Lesson, chosen_settings, left_out, silent
 from rubriclab.methods.names import BASELINE_NAMES, METHOD_NAMES, PartName
 from rubriclab.prompts.render import FOLDER
 
@@ -164,3 +167,42 @@ def test_each_text_is_predicted_once_from_exactly_the_texts_of_other_groups(grou
 def test_what_cannot_be_predicted_is_missing():
     predicted = left_out(["a", "b", "a"], lambda _others, inside: np.where(inside[inside], np.nan, 0))
     assert np.isnan(predicted).all()
+
+
+class Recording(EmbeddedJudge):
+    """The offline judge, which remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = []
+
+    async def reply(self, prompt):
+        self.asked.append(prompt)
+        return await super().reply(prompt)
+
+
+TEXTS = [
+    replace(
+        text,
+        output=f"The dam broke on Monday. Nobody in town {n} was hurt. {'Ice melts. ' * (n % 4)}",
+        reference="A dam broke.",
+    )
+    for n, text in enumerate(examples(16))
+]
+
+EVERY_PRESET = [(name, preset) for name in NAMES for preset in ("default", *METHODS[name].presets)]
+
+
+@pytest.mark.parametrize(("name", "preset"), EVERY_PRESET)
+async def test_the_offline_judge_answers_every_prompt_of_every_preset_in_its_form(name, preset):
+    method, judge = METHODS[name], Recording()
+    settings = chosen_settings(method.settings, method.presets, {} if preset == "default" else {"preset": preset})
+    aspect = "consistency" if name == "dcr" else ASPECT
+    given_ = replace(assignment(), aspect=find_aspect("summarization", aspect))
+    pack = load_checklist("summarization", aspect, folder=method.checklists) if method.checklists else None
+    lesson = Lesson(
+        tuple(replace(text, scores={aspect: text.scores[ASPECT]}) for text in TEXTS), given_, findings(), pack
+    )
+    learned = await method.learn(lesson, settings, judge=judge, generator=judge, seed=1, say=silent)
+    score, _ = await method.score(TEXTS[0], learned.part, given_, judge)
+    assert score is not None
+    assert not [prompt.name for prompt in judge.asked if prompt.repair]

@@ -33,6 +33,7 @@ def test_a_question_that_points_elsewhere_is_found(text: str, words: str):
         "Does the response contain something that the dialogue so far does not?",
         "Is the fact of that which was said clear to those who read it?",
         "Does the main event of the source text open the summary?",
+        "Does the response name more of those listed in the knowledge than one?",
         "Does the person, creature or thing at the centre of the prompt play a part?",
     ],
 )

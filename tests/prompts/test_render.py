@@ -25,7 +25,7 @@ from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.propose import Material, propose_prompt, refine
 from rubriclab.methods.hypoeval.rate import rate_prompt, rate_together_prompt
 from rubriclab.methods.jointly.prompt import judge_prompt
-from rubriclab.methods.method import Lesson, silent
+from rubriclab.methods.method import Lesson, chosen_settings, silent
 from rubriclab.methods.seeval.explain import Mistake, refine_prompt
 from rubriclab.prompts import Prompt, Repair, render
 from rubriclab.rubric import Demonstration, Rubric
@@ -54,6 +54,7 @@ UNITS = [
     ("seal", "relevance", {"verify": False}),
     ("seal", "coherence", {"weights": "judge"}),
     ("seal", "fluency", {"decompose": False}),
+    ("seal", "fluency", {"sentences": "judge"}),
     ("dcr", "consistency", {"verdict": "converted"}),
     ("dcr", "consistency", {"verdict": "with the reason", "direction": "both", "level": "paragraph"}),
 ]
@@ -107,7 +108,9 @@ def of_overall_scores() -> list[Prompt]:
 def of_checklists() -> list[Prompt]:
     method, judge = METHODS["checkeval"], Watched()
     given_ = Lesson(tuple(TEXTS), assignment(), findings(), load_checklist("summarization", ASPECT))
-    asyncio.run(method.learn(given_, method.settings(), judge=judge, generator=judge, seed=1, say=silent))
+    for chosen in ({}, {"preset": "paper"}, {"preset": "paper", "seeds": "prior knowledge"}):
+        settings = chosen_settings(method.settings, method.presets, chosen)
+        asyncio.run(method.learn(given_, settings, judge=judge, generator=judge, seed=1, say=silent))
     return judge.asked
 
 

@@ -21,7 +21,7 @@ def judge(fields: Mapping[str, Any]) -> dict[str, Any]:
         "ratings": [_entry(each["criterion"], each["reasoning"], score=each["score"]) for each in ratings],
         "answers": [
             _entry(each["question"], each["reason"], answer=each["answer"])
-            for each in questions.answer(fields)["answers"]
+            for each in questions.answer({**fields, "bare": False})["answers"]
         ],
         "whole": [_whole(fields, each) for each in fields["overall"]],
     }

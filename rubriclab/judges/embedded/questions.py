@@ -37,7 +37,7 @@ _FAULT = re.compile(
     r"|no earlier|in no way|evidence does not|stray|stock|lifted|unrelated|afresh|blame|an aside|something else"
     r"|foretell|in almost any)"
 )
-_WITHOUT = re.compile(r"\b(?:free (?:of|from)|avoid|without|rather than|no more than)\b")
+_WITHOUT = re.compile(r"\b(?:free (?:of|from)|avoid|without|rather than|no more than|that no earlier)\b")
 
 
 def seeds(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,8 @@ WORDS_WITHOUT_ARTICLE = 12
 LEAST_WEIGHT = 0.1
 
 _AGAIN = ("already", "again", "repeat")
+# Asks for something that was not told before: both count.
+_NEW = "no earlier"
 _DETAIL = ("name", "number", "date", "value", "figure")
 _FORM = ("gramma", "punctuat", "spell", "spacing", "format", "markup", "typo")
 
@@ -129,9 +131,10 @@ def _verdict(fields: Mapping[str, Any], question: Mapping[str, Any], earlier: Se
 def _signs(fields: Mapping[str, Any], question: str, earlier: Sequence[str]) -> list[str] | None:
     """Return the signs of a fault in a unit that is looked at more closely; `None` for any other."""
     kind, unit = fields["kind"], fields["output"]
-    if kind in ("sentence", "fact") and any(word in question for word in _AGAIN):
-        again = earlier and max(_share(unit, other) for other in earlier) >= SAID_AGAIN
-        return ["its words stand in an earlier one"] if again else []
+    if kind in ("sentence", "fact") and any(word in question for word in (*_AGAIN, _NEW)):
+        if earlier and max(_share(unit, other) for other in earlier) >= SAID_AGAIN:
+            return ["its words stand in an earlier one"]
+        return None if _NEW in question else []
     if any(word in question for word in _FORM):
         return _slips(fields)
     if kind == "sentence pair":

@@ -38,17 +38,24 @@ def can_join(part: Part) -> bool:
     """Return whether the criteria of `part` can be asked beside those of others.
 
     Hypotheses can unless they get one score together; questions, of texts that are judged whole; scores of the whole
-    aspect, where one answer is asked for. What cannot: weighted scores, whose probabilities need a reply of their own;
-    `few_shot`, which shows other texts; `analyze_rate`, which is a long analysis before one score; methods that take
-    texts apart (`seal`, `dcr`); and measures, which need no judge.
+    aspect, where one answer is asked for. What cannot: answers and scores without a reason, since every entry of the
+    reply has one; weighted scores, whose probabilities need a reply of their own; explanations that follow evaluation
+    steps, as turns of a conversation; `few_shot`, which shows other texts; `analyze_rate`, which is a long analysis
+    before one score; methods that take texts apart (`seal`, `dcr`); and measures, which need no judge.
     """
     match part.method:
         case "hypoeval":
             return RatingSettings.model_validate(part.settings).ask != "concatenated"
         case "checkeval":
-            return AnsweringSettings.model_validate(part.settings).part_words == 0
+            answering = AnsweringSettings.model_validate(part.settings)
+            return answering.part_words == 0 and answering.answers == "with reasons"
         case _:
-            return part.method in GOES_BY and OverallSettings.model_validate(part.settings).scoring == "once"
+            return part.method in GOES_BY and _can_join_overall(part)
+
+
+def _can_join_overall(part: Part) -> bool:
+    settings = OverallSettings.model_validate(part.settings)
+    return settings.scoring == "once" and settings.form == "with a reason" and not any(c.steps for c in part.criteria)
 
 
 def judge_prompt(example: Example, parts: Sequence[Part], assignment: Assignment) -> Prompt[Judgments]:

@@ -17,7 +17,7 @@ from rubriclab.judges.embedded.questions import POINTS, asks_for_fault
 from rubriclab.methods.checkeval.answer import answer_prompts
 from rubriclab.methods.checkeval.augment import diversify_prompt, elaborate_prompt
 from rubriclab.methods.checkeval.questions import make_question
-from rubriclab.methods.checkeval.settings import ScoringSettings
+from rubriclab.methods.checkeval.settings import CheckEvalSettings, ScoringSettings
 from rubriclab.methods.sameness import group_prompt
 
 SAMPLE = Path(__file__).resolve().parents[3] / "experiments" / "sample" / "heldout.jsonl"
@@ -44,13 +44,16 @@ async def answered(output: str, *texts: str, source: str | None = None) -> list[
 
 
 @pytest.mark.parametrize(("task", "aspect"), shipped_checklists())
-async def test_every_shipped_checklist_can_be_made_more_of_without_a_repair(task: str, aspect: str) -> None:
+@pytest.mark.parametrize("self_contained", [True, False])
+async def test_every_shipped_checklist_can_be_made_more_of_without_a_repair(
+    task: str, aspect: str, self_contained: bool
+) -> None:
     checklist = load_checklist(task, aspect)
-    given = assigned(checklist)
+    given, settings = assigned(checklist), CheckEvalSettings(self_contained=self_contained)
     for sub in checklist.sub_dimensions:
         for prompt in (
-            diversify_prompt(sub, given, 3),
-            *(elaborate_prompt(sub, seed, given, 3, 10) for seed in sub.questions),
+            diversify_prompt(sub, given, settings),
+            *(elaborate_prompt(sub, seed, given, settings) for seed in sub.questions),
         ):
             reply = await JUDGE.reply(prompt)
             made = prompt.reply.model_validate(json.loads(reply.text), context=prompt.fields).questions

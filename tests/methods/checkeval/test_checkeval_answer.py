@@ -66,7 +66,7 @@ def test_fields_are_those_that_judges_know():
         {
             "name": "Side 2",
             "definition": "What the second is.",
-            "questions": [{"id": "b1", "text": wording("b1")}, {"id": "b2", "text": wording("b2")}],
+            "questions": [{"id": name, "text": wording(name), "absent": None, "broken": None} for name in ("b1", "b2")],
         }
     ]
 

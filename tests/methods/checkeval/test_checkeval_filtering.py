@@ -74,7 +74,7 @@ async def test_one_call_per_sub_dimension_shows_all_its_questions():
 async def test_a_question_is_shown_without_what_was_said_of_its_polarity():
     _, generator = await run()
     fields = of_kind(generator, "filter")[0].fields
-    assert set(fields) == {"words", "aspect", "scale", "sub_dimension", "questions", "others"}
+    assert set(fields) == {"words", "aspect", "scale", "sub_dimension", "questions", "others", "self_contained"}
     assert fields["questions"][0] == {"id": "a1", "text": wording("a1"), "absent": None, "broken": None}
     assert fields["sub_dimension"] == {"name": "Side 1", "definition": TWO.sub_dimensions[0].definition}
 
@@ -187,7 +187,7 @@ async def test_where_the_model_would_take_out_everything_the_seeds_stay_and_it_i
     every = scripted(filter=lambda p: {"verdicts": [verdict(q["id"], about="fluency") for q in p.fields["questions"]]})
     found, _ = await run(generator=every)
     assert ids(found) == ["a1", "b1", "b2"]
-    assert found.notes == ("the model would take out every question: the seeds stay",)
+    assert found.notes == ("the filter would take out every question: the seeds stay",)
     assert len(found.dropped) == len(POOL) - 3
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from checkeval_scripts import answers, assignment, of_kind, scripted, text, verdict, wording, written_seeds
+from checkeval_scripts import answers, assignment, of_kind, scripted, stated, text, verdict, wording, written_seeds
 from hypoeval_scripts import examples
 
 from rubriclab.checklist import load_checklist, shipped_checklists
@@ -29,7 +29,10 @@ def paper(**more) -> CheckEvalSettings:
 def finer(prompt) -> dict:
     """Return as many finer questions as may be."""
     name, count = prompt.fields["question"]["id"], prompt.fields["most"]
-    return {"reasoning": "Parts.", "questions": [wording(f"{name} point {number}") for number in range(count)]}
+    return {
+        "reasoning": "Parts.",
+        "questions": [{"text": wording(f"{name} point {number}")} for number in range(count)],
+    }
 
 
 def fair(prompt) -> dict:
@@ -128,3 +131,78 @@ async def test_without_seeds_the_generator_writes_them():
     assert not CHECKEVAL.needs_checklist(settings)
     _, most = CHECKEVAL.learning_at_most(Lesson((), assignment()), settings)
     assert len(generator.asked) <= most.calls
+
+
+LEANING = "Does the summary say more about that person?"
+EARNED_BY_NONSENSE = {"text": wording("earned by nonsense"), "absent": "no", "broken": "yes"}
+
+
+def unsound(prompt) -> dict:
+    """Return questions that the default rejects, to whoever asks for finer ones."""
+    plain = [
+        {"text": LEANING},
+        {"text": EARNED_BY_NONSENSE["text"]},
+        {"text": wording(prompt.fields["question"]["id"])},
+    ]
+    full = [stated(LEANING), EARNED_BY_NONSENSE, stated(plain[2]["text"])]
+    return {"reasoning": "Parts.", "questions": full if prompt.fields["self_contained"] else plain}
+
+
+@pytest.mark.parametrize("preset", ["paper", None])
+async def test_only_the_default_rejects_a_question_for_what_it_leans_on_or_what_nonsense_would_earn(preset: str | None):
+    generator = scripted(filter=fair if preset is None else plain_verdicts, elaborate=unsound)
+    settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": preset} if preset else {})
+    lesson = Lesson((), assignment(), checklist=load_checklist("summarization", "coherence"))
+    learned = await learn(lesson, settings, judge=scripted(), generator=generator)
+    asked = [each.statement for each in learned.part.criteria]
+    assert (LEANING in asked, EARNED_BY_NONSENSE["text"] in asked) == (preset == "paper", preset == "paper")
+    assert any(prompt.repair for prompt in generator.asked) == (preset is None)
+
+
+def plain_verdicts(prompt) -> dict:
+    """Return verdicts in the paper's form, which holds nothing of what a question presupposes."""
+    told = fair(prompt)["verdicts"]
+    return {"verdicts": [{k: v for k, v in each.items() if k not in ("absent", "broken")} for each in told]}
+
+
+async def test_nothing_is_asked_or_stated_of_what_a_question_presupposes():
+    generator, judge = scripted(filter=plain_verdicts), scripted()
+    lesson = Lesson(examples(2), assignment(), checklist=load_checklist("summarization", "coherence"))
+    learned = await learn(lesson, paper(), judge=judge, generator=generator)
+    for prompt in (*generator.asked, *judge.asked):
+        shown = "\n".join(turn["content"] for turn in render(prompt))
+        for words in ('"absent"', '"broken"', "`absent`", "stands alone", "(absent:", "makes no sense"):
+            assert words not in shown
+    assert {(about(each).absent, about(each).broken) for each in learned.part.criteria} == {(None, None)}
+
+
+async def test_bare_answers_are_asked_without_notes_also_of_questions_that_have_some():
+    learned = await learned_without_labels("summarization", "coherence")
+    noted = tuple(
+        each.model_copy(update={"question": about(each).model_copy(update={"absent": "n/a", "broken": "no"})})
+        for each in learned.part.criteria
+    )
+    judge = scripted()
+    await CHECKEVAL.score(text(), learned.part.model_copy(update={"criteria": noted}), assignment(), judge)
+    assert judge.asked
+    assert not [prompt for prompt in judge.asked if "absent" in render(prompt)[1]["content"]]
+
+
+async def test_no_text_is_held_out_at_the_ends_by_its_label():
+    """The published checklist is made without labels: of 30 labelled texts none takes a question out."""
+    lesson = Lesson(examples(30), assignment(), checklist=load_checklist("summarization", "coherence"))
+    with_labels = await learn(lesson, paper(), judge=scripted(), generator=scripted(filter=fair))
+    without = await learned_without_labels("summarization", "coherence")
+    assert [c.id for c in with_labels.part.criteria] == [c.id for c in without.part.criteria]
+
+
+async def test_a_seed_that_the_generator_wrote_is_held_to_the_rules_for_generated_questions():
+    def written(_):
+        told = written_seeds(3)
+        told["sub_dimensions"][0]["questions"][0] = LEANING
+        return told
+
+    settings = CheckEvalSettings(seeds="prior knowledge")
+    learned = await learn(Lesson((), assignment()), settings, judge=scripted(), generator=scripted(seeds=written))
+    (left,) = [each for each in learned.part.dropped if each.criterion.statement == LEANING]
+    assert left.reason == "'that person' points to something outside the question"

@@ -37,7 +37,7 @@ def test_the_paper_s_numbers_are_those_of_appendix_b_1():
     assert (paper.refine_rounds, paper.bank_size, paper.selected) == (6, 20, 5)
     assert (paper.pool, paper.union, paper.redundancy) == ("top and new", "random", "every_pair")
     assert (paper.bonus, paper.refine_first, paper.ask) == ("when_visited", "labels", "separately")
-    assert (paper.drop_hopeless, paper.positive_only) == (False, False)
+    assert (paper.drop_hopeless, paper.positive_only, paper.self_contained) == (False, False, False)
 
 
 def test_the_published_code_differs_from_the_paper_in_four_settings():

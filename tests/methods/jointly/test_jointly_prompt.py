@@ -13,7 +13,7 @@ from hypoeval_scripts import assignment, criterion, example
 from jointly_scripts import CHECKLIST, DIMENSIONS, DIRECT, EXPLAINED, HYPOTHESES, IDS, PARTS, STEPS, part_of
 
 from rubriclab.data import Assignment, Example, find_aspect, task_words
-from rubriclab.methods.jointly.prompt import judge_prompt
+from rubriclab.methods.jointly.prompt import can_join, judge_prompt
 from rubriclab.prompts import render
 from rubriclab.rubric import Part
 
@@ -36,6 +36,21 @@ def shown(*parts: Part, text: Example = TEXT, about: Assignment | None = None) -
     system, user = render(judge_prompt(text, parts, about or assignment()))
     assert (system["role"], user["role"]) == ("system", "user")
     return user["content"]
+
+
+APART = [
+    part_of("checkeval", question("q1"), answers="yes or no"),
+    part_of("checkeval", question("q1"), part_words=100),
+    part_of("hypoeval", criterion("h1"), ask="concatenated"),
+    part_of("direct", *DIRECT.criteria, form="score only"),
+    part_of("direct", *DIRECT.criteria, scoring="weighted"),
+    part_of("seeval", *(each.model_copy(update={"steps": "1. Read."}) for each in EXPLAINED.criteria)),
+]
+
+
+def test_what_is_asked_in_another_form_than_the_one_prompt_has_is_asked_apart():
+    assert [can_join(part) for part in PARTS] == [True] * len(PARTS)
+    assert [can_join(part) for part in APART] == [False] * len(APART)
 
 
 def test_every_criterion_is_shown_once_with_its_id_and_wording():
