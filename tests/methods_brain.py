@@ -44,6 +44,7 @@ MOST_FACTS = 3
 _LISTED = re.compile(
     r"^\[([\w.-]+)\] (.+?)(?: \(Here \"no\" is the good answer\.\)| \(absent: [^)]*\))?$", re.MULTILINE
 )
+_HYPOTHESIS, _WHOLE = re.compile(r"h\d+"), re.compile(r"^Go (?:by|through)")
 _NEW = re.compile(r"Add (\d+) question")
 _FINER = re.compile(r"into (\d+)(?: to (\d+))? finer")
 _FAULT = re.compile(r"repeat|filler|another subject|start afresh", re.IGNORECASE)
@@ -146,6 +147,8 @@ def _ends_in_schema(text: str) -> bool:
 def _kind(asked: Asked) -> str:
     """Return what the answer's fields make of a question; questions with a seed are on other sides than its own."""
     *others, last = (name for name in asked.form if name != "weights")
+    if last == "whole" or "whole" in asked.form or {"ratings", "answers"} <= set(asked.form):
+        return "one call"
     match last:
         case "questions":
             return "other sides" if "seed" in asked.entry else "finer points"
@@ -239,6 +242,24 @@ def _answers(asked: Asked) -> dict[str, Any]:
             for name, wording in asked.listed
         ]
     }
+
+
+def _one_call(asked: Asked) -> dict[str, Any]:
+    """Answer the prompt about everything: its lists are told apart by the ids of hypotheses and of whole scores."""
+    entries: dict[str, list[dict[str, Any]]] = {name: [] for name in asked.form}
+    for name, wording in asked.listed:
+        if _HYPOTHESIS.fullmatch(name):
+            entries["ratings"].append({"id": name, "reason": "It shows.", "score": _drawn_score(asked, wording)})
+        elif _WHOLE.search(wording):
+            entries["whole"].append({"id": name, "reason": "It shows.", "score": _drawn_score(asked, wording)})
+        else:
+            entries["answers"].append({"id": name, "reason": "It was looked up.", "answer": _answer(asked, wording)})
+    return entries
+
+
+def _drawn_score(asked: Asked, wording: str) -> float:
+    noise = asked.lot(wording, asked.texts[-1]).random()
+    return asked.on_scale(BETTER_CLOSENESS * asked.quality + (1 - BETTER_CLOSENESS) * noise)
 
 
 def _answer(asked: Asked, wording: str) -> str:
@@ -355,6 +376,7 @@ ANSWERS: dict[str, Callable[[Asked], dict[str, Any]]] = {
     "verdicts": _verdicts,
     "groups": _groups,
     "answers": _answers,
+    "one call": _one_call,
     "facts": _facts,
     "unit verdicts": _unit_verdicts,
     "supports": _supports,
