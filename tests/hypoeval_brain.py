@@ -28,7 +28,7 @@ PROPERTIES = (
     "named people and places",
     "figures and dates",
     "repeated statements",
-    "an ending that closes the matter",
+    "an ending that closes all that was begun",
     "an opening that says what happened",
     "completeness of clauses",
     "agreement of pronouns",
