@@ -317,7 +317,7 @@ def _plans(made_from: Sequence[Example], assignment: Assignment, task: str) -> I
         except ChecklistError:
             continue
         lesson = Lesson(tuple(made_from), assignment, load_findings(task, aspect), questions)
-        yield Plan(method, lesson, chosen_settings(method.settings, method.published, JOINT_SETTINGS.get(name, {})))  # type: ignore[call-overload]
+        yield Plan(method, lesson, chosen_settings(method.settings, method.presets, JOINT_SETTINGS.get(name, {})))  # type: ignore[call-overload]
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:

@@ -185,7 +185,7 @@ async def candidates(case: Case, examples: Sequence[Example]) -> Candidates:
         except ChecklistError:
             continue
         lesson = Lesson(tuple(examples), assignment(case), findings, questions)
-        settings = chosen_settings(method.settings, method.published, JOINT_SETTINGS.get(name, {}))
+        settings = chosen_settings(method.settings, method.presets, JOINT_SETTINGS.get(name, {}))
         plans.append(Plan(method, lesson, settings))
     return await find_candidates(plans, judge=judge, generator=judge, seed=SEED)
 
