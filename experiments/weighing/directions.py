@@ -54,9 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", required=True, help="folder with the sets of experiments/agreement/sets.toml")
     given = parser.parse_args()
-    wanted = argparse.Namespace(data=given.data, sets=SETS, splits=0, judge="embedded", variant=(), test_groups=0)
-    wanted.together = False
-    aspects = [aspect_of(case) for case in cases(wanted)]
+    aspects = [aspect_of(case) for case in cases(given.data, SETS)]
     rows = [row_of(aspect, aspects) for aspect in aspects]
     STORED.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
     weights = {name: round(weight, 4) for name, weight in learned(aspects).items()}
