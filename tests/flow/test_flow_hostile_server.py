@@ -396,9 +396,9 @@ class KeptAnswers(MemoryAnswers):
 
     count = 0
 
-    def put(self, digest: str, answer: dict[str, Any]) -> None:
+    def put(self, digest: str, answer: dict[str, Any]) -> bool:
         """Keep `answer`, which must be JSON in UTF-8 of no great size, with counts that fit a column."""
         assert len(json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()) < 200_000
         assert all(0 <= answer["usage"][name] < 2**31 for name in ("prompt_tokens", "completion_tokens"))
-        super().put(digest, answer)
         self.count += 1
+        return super().put(digest, answer)
