@@ -4,7 +4,7 @@ litellm makes its HTTP clients in many places, and `AsyncHTTPHandler.create_asyn
 their transport. `bound_responses` replaces it: litellm's own transport (aiohttp, with its pool of connections) still
 sends and receives, and what is wrapped around it counts.
 
-This module imports httpx and litellm, and is itself only imported once a language model is asked.
+This module imports httpx, and is itself only imported once a language model is asked.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import zlib
 from typing import Any
 
 import httpx
-from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.reply_size import RECEPTION, Reception
@@ -65,13 +64,17 @@ class BoundedTransport(httpx.AsyncBaseTransport):
 _open: set[BoundedTransport] = set()
 
 
-def bound_responses() -> None:
-    """Have every client that litellm makes from now on receive through a `BoundedTransport`."""
+def bound_responses(handler: Any) -> None:
+    """Have every client that litellm makes from now on receive through a `BoundedTransport`.
+
+    Args:
+        handler: litellm's class `AsyncHTTPHandler`.
+    """
 
     def create_async_transport(**settings: Any) -> BoundedTransport:
-        return BoundedTransport(AsyncHTTPHandler.create_aiohttp_transport(**settings))
+        return BoundedTransport(handler.create_aiohttp_transport(**settings))
 
-    AsyncHTTPHandler.create_async_transport = staticmethod(create_async_transport)  # type: ignore[method-assign,assignment]
+    handler.create_async_transport = staticmethod(create_async_transport)
 
 
 async def close_transports() -> None:
