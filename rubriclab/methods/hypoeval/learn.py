@@ -35,7 +35,7 @@ from rubriclab.methods.hypoeval.union import final_bank
 from rubriclab.methods.method import Learned, Lesson, Progress, silent
 from rubriclab.methods.sameness import MOST_SHOWN, redundant
 from rubriclab.methods.tracking import correlations
-from rubriclab.rubric import Criterion, Part, rounded
+from rubriclab.rubric import Criterion, Part, by_id, rounded
 from rubriclab.stats.correlation import FloatArray
 
 # The bank is rated up to these shares of the texts, in turn; after each round but the last, hopeless hypotheses leave.
@@ -299,7 +299,7 @@ class _Study:
         """Return the text's ratings by the `top` hypotheses, as far as there are any, beside its label."""
         label, scale, theta = self.labels[example.id], self.assignment.scale, self.settings.theta
         found = []
-        for criterion in top:
+        for criterion in by_id(top):
             if (score := self.ratings.get(criterion.id, example.id).score) is not None:
                 off: Literal["too high", "too low"] = "too high" if score > label else "too low"
                 found.append(Prediction(criterion.id, score, off if is_wrong(score, label, theta, scale) else "close"))

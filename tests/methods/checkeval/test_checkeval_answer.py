@@ -144,7 +144,7 @@ def test_a_judge_is_told_which_part_it_sees_and_what_lies_elsewhere():
         (2, middle, "one about the opening or the ending,"),
         (3, last, "one about the opening,"),
     ):
-        assert f"comes in 3 parts, of which this is part {number}" in content
+        assert f"is shown in 3 parts; this is part {number}" in content
         assert elsewhere in content
         assert "mid-sentence" not in content
     assert "parts" not in whole
