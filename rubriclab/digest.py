@@ -28,4 +28,9 @@ def digest(value: Any) -> str:
 
 def digest_text(text: str) -> str:
     """Return the digest of `text` as it stands; lone surrogates are kept apart instead of refused."""
-    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return "sha256:" + hashlib.sha256(encoded(text)).hexdigest()
+
+
+def encoded(text: str) -> bytes:
+    """Return `text` in UTF-8 with lone surrogates, as digests are taken of it."""
+    return text.encode("utf-8", "surrogatepass")

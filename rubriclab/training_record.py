@@ -5,8 +5,7 @@ It holds people's texts. Plans, reports and later fits read it; scoring does not
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,7 +13,7 @@ import numpy as np
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from rubriclab.data.example import Example
-from rubriclab.digest import canonical, digest_text
+from rubriclab.digest import canonical
 from rubriclab.frozen import Frozen
 from rubriclab.methods.names import PartName
 from rubriclab.rubric import Criterion
@@ -88,20 +87,20 @@ class TrainingRecord(Frozen):
     candidates: tuple[Candidate, ...]
     cells: tuple[tuple[Cell, ...], ...]
 
-    @functools.cached_property
-    def digest(self) -> str:
-        """Digest of the whole record."""
-        return digest_text(self.content())
-
-    def content(self) -> str:
-        """Return the canonical JSON of the record, made row by row: as one piece it takes many times its length.
+    def content(self) -> Iterator[str]:
+        """Yield the canonical JSON of the record row by row: as one piece it takes many times its length.
 
         Raises:
             ValueError: if a row could not be read back as the same.
         """
-        candidates = canonical([each.model_dump(mode="json", warnings="error") for each in self.candidates])
-        cells, texts = ",".join(map(_row_content, self.cells)), ",".join(map(_text_content, self.texts))
-        return f'{{"candidates":{candidates},"cells":[{cells}],"texts":[{texts}]}}'
+        candidates = [each.model_dump(mode="json", warnings="error") for each in self.candidates]
+        yield f'{{"candidates":{canonical(candidates)}'
+        for name, rows in (("cells", map(_row_content, self.cells)), ("texts", map(_text_content, self.texts))):
+            yield f',"{name}":['
+            for place, row in enumerate(rows):
+                yield f",{row}" if place else row
+            yield "]"
+        yield "}"
 
     @property
     def matrix(self) -> FloatArray:

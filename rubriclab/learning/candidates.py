@@ -7,6 +7,7 @@ is left to whoever sees all criteria at once, and can do it anew without the lab
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -287,8 +288,8 @@ def _cells(learned: Learned, place: int, texts: Sequence[Example]) -> list[Cell]
 
 
 def cell_of(rated: Rated) -> Cell:
-    """Return what a record says of a rating."""
-    return Cell(score=rated.score, reason=rated.reason, applies=rated.applies)
+    """Return what a record says of a rating; equal reasons are kept in memory once."""
+    return Cell(score=rated.score, reason=sys.intern(rated.reason), applies=rated.applies)
 
 
 def _bundle(criterion: Criterion, part: Part) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import zlib
 from datetime import datetime
 from typing import Final, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.bounds import first_excess
-from rubriclab.digest import canonical, digest, digest_text
+from rubriclab.digest import canonical, digest, digest_text, encoded
 from rubriclab.errors import StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.tables import TrainingRow, VersionRow, now
@@ -64,16 +66,28 @@ def content_of(model: BaseModel) -> str:
     return content
 
 
-def training_content(record: TrainingRecord) -> str:
-    """Return the canonical JSON of a training record as a store keeps it.
+class PackedTraining(NamedTuple):
+    """A training record as a store keeps it: the digest of its canonical JSON, and that JSON compressed by zlib."""
+
+    digest: str
+    packed: bytes
+
+
+def packed_training(record: TrainingRecord) -> PackedTraining:
+    """Return a training record as a store keeps it; its JSON, which may have hundreds of megabytes, is never held.
 
     Raises:
         StoreError: if it could not be read back as the same.
     """
+    digested, compressor = hashlib.sha256(), zlib.compressobj()
+    parts = []
     try:
-        return record.content()
+        for part in map(encoded, record.content()):
+            digested.update(part)
+            parts.append(compressor.compress(part))
     except ValueError as error:
         raise StoreError(f"This training record cannot be stored: {error}.") from None
+    return PackedTraining(f"sha256:{digested.hexdigest()}", b"".join((*parts, compressor.flush())))
 
 
 def read(kind: type[Model], content: str, what: str) -> Model:
@@ -164,11 +178,24 @@ def read_training(row: TrainingRow) -> TrainingRecord:
     """Return what the training run of a version saw and found.
 
     Raises:
-        StoreError: if it does not match its digest.
+        StoreError: if it does not match its digest, or cannot be unpacked.
     """
-    if digest_text(row.content) != row.digest:
+    content = unpacked(row)
+    if digest_text(content) != row.digest:
         raise StoreError(f"The training record of {row.ref} does not match its digest.", "See: rubriclab verify")
-    return read(TrainingRecord, row.content, f"The training record of {row.ref}")
+    return read(TrainingRecord, content, f"The training record of {row.ref}")
+
+
+def unpacked(row: TrainingRow) -> str:
+    """Return the JSON of a training record.
+
+    Raises:
+        StoreError: if it cannot be unpacked.
+    """
+    try:
+        return zlib.decompress(row.packed).decode("utf-8", "surrogatepass")
+    except (zlib.error, UnicodeDecodeError) as error:
+        raise StoreError(f"The training record of {row.ref} cannot be unpacked: {error}.") from None
 
 
 def _moment(row: VersionRow) -> datetime:

@@ -13,7 +13,7 @@ SCRIPTS = Path(__file__).parent / "migrations"
 VERSION_TABLE = "rubriclab_schema"
 
 # All migrations, oldest first; a test holds this against the scripts.
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 
 # Any number will do, as long as every process takes the same.
 LOCK = 0x72_75_62_72_69_63

@@ -11,7 +11,6 @@ from typing import Literal, Self, TypeVar
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
-from rubriclab.digest import digest_text
 from rubriclab.errors import NoStore, NotInStore, StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.answers import AnswerTable
@@ -21,11 +20,12 @@ from rubriclab.store.rows import (
     IMPORTED,
     LEARNED,
     Contents,
+    PackedTraining,
     contents_of,
     make_row,
+    packed_training,
     read_training,
     read_version,
-    training_content,
 )
 from rubriclab.store.schema import prepare
 from rubriclab.store.tables import ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow, now
@@ -121,7 +121,7 @@ class Store:
         """
         check_name(name)
         contents = contents_of(rubric, provenance, effort, IMPORTED if imported else LEARNED)
-        record = training_content(training) if training else None
+        record = packed_training(training) if training else None
         return self._write(lambda session: _save(session, name, contents, parent, record))
 
     def load(self, ref: str) -> Version:
@@ -253,10 +253,12 @@ def _read_only(place: str) -> StoreError:
     )
 
 
-def _save(session: Session, name: str, contents: Contents, parent: str | None, training: str | None) -> Version:
+def _save(
+    session: Session, name: str, contents: Contents, parent: str | None, training: PackedTraining | None
+) -> Version:
     version = _save_version(session, name, contents, parent)
     if training and session.get(TrainingRow, (version.name, version.number)) is None:
-        row = TrainingRow(name=name, number=version.number, digest=digest_text(training), content=training)
+        row = TrainingRow(name=name, number=version.number, digest=training.digest, packed=training.packed)
         session.add(row)
         session.flush()
     return version

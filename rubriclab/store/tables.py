@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKeyConstraint, MetaData, Text
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKeyConstraint, LargeBinary, MetaData, Text
 from sqlmodel import Field, SQLModel
 
 # A digest is `sha256:` and 64 digits; a name or tag is at most 100.
@@ -84,7 +84,10 @@ class VersionRow(Table, table=True):
 
 
 class TrainingRow(Table, table=True):
-    """What the training run of a version saw and found, texts included: unlike a version, it may be deleted."""
+    """What the training run of a version saw and found, texts included: unlike a version, it may be deleted.
+
+    `packed` is its canonical JSON, compressed by zlib to a tenth; `digest` is that of the JSON.
+    """
 
     __tablename__ = "trainings"
     __table_args__ = (ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"]),)
@@ -92,7 +95,7 @@ class TrainingRow(Table, table=True):
     name: str = Field(primary_key=True, max_length=NAME)
     number: int = Field(primary_key=True)
     digest: str = Field(max_length=DIGEST)
-    content: str = Field(sa_type=Text)
+    packed: bytes = Field(sa_type=LargeBinary)
 
     @property
     def ref(self) -> str:

@@ -13,7 +13,7 @@ from rubriclab.digest import digest_text
 from rubriclab.errors import StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.answers import read_reply
-from rubriclab.store.rows import read, record_digest
+from rubriclab.store.rows import read, record_digest, unpacked
 from rubriclab.store.tables import AnswerRow, ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow
 from rubriclab.training_record import TrainingRecord
 
@@ -87,8 +87,13 @@ def _training_problems(row: TrainingRow, versions: Collection[tuple[str, int]]) 
     where = f"training record of {row.ref}"
     if (row.name, row.number) not in versions:
         yield Problem(where, "there is no such version")
-    yield from _mismatch(where, "its content", digest_text(row.content), row.digest)
-    yield from _fault(where, read, TrainingRecord, row.content, "its content")
+    try:
+        content = unpacked(row)
+    except StoreError as error:
+        yield Problem(where, error.message)
+        return
+    yield from _mismatch(where, "its content", digest_text(content), row.digest)
+    yield from _fault(where, read, TrainingRecord, content, "its content")
 
 
 def _confirmation_problems(row: ConfirmationRow, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:

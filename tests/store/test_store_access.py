@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import sqlite3
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic.config import Config
 from privileges import give_up
 from sqlalchemy import create_engine, text
 from store_samples import EFFORT, numbered, provenance
@@ -18,7 +18,7 @@ from store_samples import EFFORT, numbered, provenance
 from rubriclab.errors import StoreError
 from rubriclab.store import open_store
 from rubriclab.store.engine import address
-from rubriclab.store.schema import VERSION_TABLE
+from rubriclab.store.schema import SCRIPTS
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["rubriclab.store", "alembic.command", "privileges"])
@@ -117,13 +117,15 @@ def test_reading_a_store_that_may_be_written_changes_and_leaves_nothing(folder: 
 
 
 def test_an_old_schema_is_an_error_only_where_it_cannot_be_brought_up_to_date(folder: Path) -> None:
-    with sqlite3.connect(folder / "store.db") as connection:
-        connection.executescript(
-            f"UPDATE {VERSION_TABLE} SET version_num = '0003'; DROP TABLE leases; DROP TABLE confirmations;"
-        )
-        connection.execute("ALTER TABLE answers DROP COLUMN reply_digest")
-        connection.execute("ALTER TABLE versions DROP COLUMN origin")
-    connection.close()
+    from alembic import command
+
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS))
+    engine = create_engine(f"sqlite:///{folder / 'store.db'}")
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0003")
+    engine.dispose()
     close_to_writing(folder, "both")
     (error,) = as_a_user(folder, "read")
     assert "has schema '0003', which is older than" in error

@@ -21,6 +21,7 @@ from rubriclab.store.answers import answer_digest
 from rubriclab.store.engine import address
 from rubriclab.store.schema import REVISIONS, SCRIPTS, VERSION_TABLE
 from rubriclab.store.tables import METADATA
+from rubriclab.training_record import RecordedText, TrainingRecord
 
 # A store as the first schema had it: one rubric in two versions, a tag and an answer.
 FIRST = Path(__file__).with_name("schema_0001.sql")
@@ -125,6 +126,23 @@ def test_the_migrations_can_be_taken_back(store: Store, where: str) -> None:
         command.upgrade(_config(connection), "head")
     engine.dispose()
     assert store.save("news", numbered(1), provenance(), EFFORT).ref == "news@1"
+
+
+def test_training_records_are_packed_and_unpacked_by_the_migration(store: Store, where: str) -> None:
+    from alembic import command
+
+    record = TrainingRecord(
+        texts=(RecordedText(id="a", group="g", output="tëxt", label=1),), candidates=(), cells=((),)
+    )
+    store.save("news", numbered(1), provenance(), EFFORT, training=record)
+    engine = create_engine(address(where))
+    with engine.begin() as connection:
+        command.downgrade(_config(connection), "0005")
+        assert connection.execute(text("SELECT content FROM trainings")).scalar() == "".join(record.content())
+        command.upgrade(_config(connection), "head")
+    engine.dispose()
+    assert store.training("news") == record
+    assert store.verify() == ()
 
 
 def test_a_store_of_a_newer_rubriclab_is_refused_and_left_alone(store: Store, where: str) -> None:
