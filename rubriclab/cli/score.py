@@ -22,6 +22,7 @@ from rubriclab.cli.options import (
     rubric_option,
     store_option,
 )
+from rubriclab.cli.places import FILE
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import Session
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     metavar="WIDTH",
     help="Mark texts whose interval is wider, in points of the scale: their score is for a person to decide.",
 )
-@option("--to-person", metavar="PATH", help="Where the rows of these texts go, as they came, for labelling.")
+@option("--to-person", type=FILE, metavar="PATH", help="Where the rows of these texts go, as they came, for labelling.")
 @judge_options
 @rows_options
 @store_option
@@ -64,7 +65,7 @@ def score(texts: str, **given: Any) -> None:
     with session(given["store"], given) as work:
         version = work.store.load(given["rubric"])
         _check_intervals(version, given)
-        choice = judge_of(version, given["judge"])
+        choice = judge_of(version, given["judge"], work.store)
         if given["dry_run"]:
             from rubriclab.cli.dry_run import say_most
             from rubriclab.scoring.estimate import scoring_at_most
