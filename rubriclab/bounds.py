@@ -30,6 +30,7 @@ _LONGEST: Mapping[str, int] = {
     "definition": LONGEST_WORDING,
     "reason": LONGEST_WORDING,
     "dimensions": LONGEST_WORDING,
+    "steps": LONGEST_WORDING,
     "output": LONGEST_TEXT,
     "source": LONGEST_TEXT,
     "context": LONGEST_TEXT,
