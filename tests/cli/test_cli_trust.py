@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import hypoeval_brain
 import pytest
 from commands import HELDOUT, LABELLED, Commands
 from server import RunningServer
@@ -175,6 +176,24 @@ def test_revoking_reaches_what_was_made_while_the_pack_was_confirmed(
         f"{made} was made in this store with a judge that theirs@1 names: confirm or revoke theirs@1\n"
     )
     assert theirs(*score, "--judge", "embedded").code == 0
+
+
+def test_revoking_reaches_a_generator_that_was_asked_to_learn_anew(
+    theirs: Commands, pack: str, server: RunningServer
+) -> None:
+    hostile = signed(pack, generator=THEIRS, generator_address=server.url)
+    server.brain = hypoeval_brain.reply
+    theirs("import", "-", "--as", "proposer", stdin=hostile.encode())
+    theirs("trust", "proposer@1")
+    carry = ("--to", HELDOUT, "--labels", 12)
+    done = theirs("transfer", "proposer", *carry, "--save", "--action", "relearn", "--name", "ours")
+    assert done.code == 0, done.err
+    asked = server.requests.total()
+    assert asked > 0
+    theirs("trust", "proposer@1", "--revoke")
+    done = theirs("transfer", "ours", *carry, "--dry-run")
+    assert f'not "{THEIRS}" at "{server.url}", as proposer@1 was imported and is not confirmed' in done.err
+    assert server.requests.total() == asked
 
 
 def test_a_judge_s_name_cannot_pass_for_our_own_words(rubriclab: Commands, pack: str) -> None:

@@ -14,12 +14,13 @@ ADDRESS = "http://127.0.0.1:9/v1"
 def test_every_bare_name_that_litellm_knows_has_litellm_s_provider() -> None:
     litellm = load_litellm()
     wrong = {}
-    for model in litellm.model_cost:
+    # Not those with a provider before a slash: for some of these litellm asks a server for a token.
+    for model in (name for name in litellm.model_cost if "/" not in name):
         try:
             expected = litellm.get_llm_provider(model)[1].removeprefix("text-completion-")
         except litellm.BadRequestError:
             continue
-        if "/" not in model and provider_of(model) != expected:
+        if provider_of(model) != expected:
             wrong[model] = provider_of(model)
     assert wrong == {}
 
