@@ -30,6 +30,7 @@ _LONGEST: Mapping[str, int] = {
     "definition": LONGEST_WORDING,
     "reason": LONGEST_WORDING,
     "dimensions": LONGEST_WORDING,
+    "steps": LONGEST_WORDING,
     "output": LONGEST_TEXT,
     "source": LONGEST_TEXT,
     "context": LONGEST_TEXT,
@@ -37,7 +38,7 @@ _LONGEST: Mapping[str, int] = {
 _MOST: Mapping[str, int] = {"criteria": MOST_CRITERIA, "dropped": MOST_DROPPED}
 
 
-def first_excess(content: Any, root: str = "") -> str | None:
+def first_bounds_fault(content: Any, root: str = "") -> str | None:
     """Return the first place in `content` (JSON types) that is beyond a limit, and what is; `None` if none is.
 
     A text, list or number is limited by the name of the field that it stands in, or that its list stands in.

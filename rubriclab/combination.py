@@ -74,9 +74,9 @@ class Calibration(Frozen):
     @model_validator(mode="after")
     def _a_map(self) -> Self:
         if len(self.x) != len(self.y) or len(self.x) < (1 if self.kind == "isotonic" else 2):
-            raise ValueError("a calibration has as many knots across as up: two, or for isotonic at least one")
+            raise ValueError("a calibration needs as many x values as y values: two, or at least one if it is isotonic")
         if any(b - a < LEAST for a, b in zip(self.x, self.x[1:], strict=False)):
-            raise ValueError("the knots of a calibration rise from left to right")
+            raise ValueError("the x values of a calibration must be in ascending order, each once")
         return self
 
     def __call__(self, raw: float) -> float:

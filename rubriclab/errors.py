@@ -3,7 +3,7 @@
 ::
 
     RubriclabError
-    ├── UserError               the user must mend something (exit code 2)
+    ├── UserError               the user must fix something (exit code 2)
     │   ├── DataError           rows that cannot be read or used; carries every fault
     │   ├── SettingsError       an option or setting out of bounds, or unknown
     │   ├── NotConfirmed        a judge, an address or a file named from outside, which the user has not confirmed
@@ -46,7 +46,7 @@ class RubriclabError(Exception):
 
 
 class UserError(RubriclabError):
-    """The user must mend something."""
+    """The user must fix something."""
 
 
 class DataError(UserError):

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 
 # A number that scoring calculates with: products and quotients of a few of them stay finite.
 LARGEST = 1e12
+Count = Annotated[int, Field(ge=0)]
 Bounded = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
 
 

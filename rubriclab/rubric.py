@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Self
 
@@ -11,9 +12,10 @@ from pydantic import Field, JsonValue, model_validator
 
 from rubriclab.combination import Combination
 from rubriclab.data.aspect import Aspect
+from rubriclab.data.fields import describe
 from rubriclab.data.scale import Scale
 from rubriclab.digest import digest
-from rubriclab.frozen import LARGEST, Bounded, Extended, Frozen
+from rubriclab.frozen import LARGEST, Bounded, Count, Extended, Frozen
 from rubriclab.methods.names import PartName
 from rubriclab.trust import Interval, Trust
 from rubriclab.units import Material, Units
@@ -44,8 +46,8 @@ class RewardPoint(Frozen):
         bonus: exploration bonus; reward = utility + bonus.
     """
 
-    step: int
-    visits: int
+    step: Count
+    visits: Count
     utility: float
     bonus: float
 
@@ -81,12 +83,12 @@ class Evidence(Extended):
     ]
     examples: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
-    refined: int = 0
+    refined: Count = 0
     rewards: tuple[RewardPoint, ...] = ()
     pearson: float | None = None
-    judged: int = 0
-    missing: int = 0
-    answers: Mapping[str, int] | None = None
+    judged: Count = 0
+    missing: Count = 0
+    answers: Mapping[str, Count] | None = None
     heldout: float | None = None
 
 
@@ -201,9 +203,13 @@ class Rubric(Extended):
     @model_validator(mode="after")
     def _combined(self) -> Self:
         if self.combination:
-            ids, terms = sorted(c.id for c in self.criteria), sorted(t.criterion for t in self.combination.terms)
-            if ids != terms or len(set(ids)) < len(ids):
-                raise ValueError(f"a combination has one term for each criterion; criteria {ids}, terms {terms}")
+            ids, terms = Counter(c.id for c in self.criteria), Counter(t.criterion for t in self.combination.terms)
+            if odd := [name for name in (ids | terms) if (ids[name], terms[name]) != (1, 1)]:
+                counts = f"{ids[odd[0]]} of the one and {terms[odd[0]]} of the other"
+                raise ValueError(
+                    f"expected one criterion and one term of the combination for each id, got {counts} "
+                    f"for {describe(odd[0])}"
+                )
         return self
 
     @functools.cached_property
@@ -235,7 +241,7 @@ class TrainingAgreement(Frozen):
     """
 
     level: Literal["dataset"] = "dataset"
-    n: int
+    n: Count
     optimistic: bool = True
     spearman: Interval
     pearson: Interval
@@ -267,7 +273,7 @@ class Transferred(Frozen):
     judge: str
     aspect: str
     data: str
-    labels: int
+    labels: Count
 
 
 class Provenance(Extended):
@@ -276,6 +282,9 @@ class Provenance(Extended):
     Attributes:
         judge, generator: as the user named them.
         judge_address, generator_address: the servers asked, where that is not the provider's own.
+        judge_from, generator_from: the imported version, as `NAME@NUMBER` in the store that this one was made in, that
+            named the judge or generator and its server; `None` where the user did. The user's trust in that version
+            decides on this one too.
         snapshots: the model names that the provider reported back.
         settings: every hyperparameter in force, by method.
         prompts: digest of the prompt templates' wording.
@@ -288,12 +297,14 @@ class Provenance(Extended):
         version: of this package.
     """
 
-    added = frozenset({"trust", "transfer"})
+    added = frozenset({"trust", "transfer", "judge_from", "generator_from"})
 
     judge: str
     generator: str
     judge_address: str | None = None
     generator_address: str | None = None
+    judge_from: str | None = None
+    generator_from: str | None = None
     snapshots: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, JsonValue]] = Field(default_factory=dict)
     prompts: str
@@ -301,7 +312,7 @@ class Provenance(Extended):
     examples: tuple[str, ...]
     groups: tuple[str, ...]
     texts: tuple[str, ...] = ()
-    seed: int
+    seed: Count
     agreement: TrainingAgreement | None = None
     floor: Floor | None = None
     trust: Trust | None = None

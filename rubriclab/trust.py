@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from rubriclab.frozen import Extended, Frozen
+from rubriclab.frozen import Count, Extended, Frozen
 
 Outcome = Literal["better", "inconclusive", "not better"]
 
@@ -44,7 +44,7 @@ class Standing(Frozen):
 
     name: str
     kind: Literal["rubric", "judged", "floor"]
-    n: int
+    n: Count
     spearman: Interval
     pearson: Interval
     calls: float
@@ -68,8 +68,8 @@ class Verdict(Extended):
     against: str
     outcome: Outcome | None
     difference: Interval
-    more_labels: int | None = None
-    few_groups: int | None = None
+    more_labels: Count | None = None
+    few_groups: Count | None = None
 
 
 class FrontierPoint(Frozen):
@@ -89,7 +89,7 @@ class FrontierPoint(Frozen):
 
     name: str
     calls: float
-    criteria: int
+    criteria: Count
     parts: tuple[str, ...]
     pearson: float
     error: float | None
@@ -140,7 +140,7 @@ class Rater(Frozen):
     """
 
     name: str
-    n: int
+    n: Count
     severity: Interval
     noise: float | None
     agreement: float | None
@@ -190,9 +190,9 @@ class Trust(Frozen):
     """
 
     level: Literal["group", "dataset"]
-    n: int
-    groups: int
-    folds: int
+    n: Count
+    groups: Count
+    folds: Count
     training: Standing
     standings: tuple[Standing, ...]
     verdicts: tuple[Verdict, ...]

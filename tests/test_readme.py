@@ -51,7 +51,7 @@ def test_the_configuration_shown_is_accepted(tmp_path: Path) -> None:
     found = defaults_from(
         Config(file, True, file.read_bytes()), {name: command.params for name, command in every_command().items()}
     )
-    assert found["learn"]["judge"] == tomllib.loads(shown.group(1))["judge"]
+    assert found["learn"]["judge"]() == tomllib.loads(shown.group(1))["judge"]
 
 
 def test_every_option_that_the_readme_names_exists() -> None:

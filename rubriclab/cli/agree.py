@@ -16,6 +16,7 @@ from rubriclab.cli.options import (
     rubric_option,
     store_option,
 )
+from rubriclab.cli.places import JUDGE
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import Session
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     "--judge",
     "judges",
     multiple=True,
+    type=JUDGE,
     metavar="JUDGE",
     help="A litellm model string, 'embedded' or recorded:PATH#JUDGE; given twice or more.",
 )
@@ -107,7 +109,7 @@ def _examples(texts: str, given: Mapping[str, Any]) -> tuple[Example, ...]:
     for fault in [row for row in rows if not isinstance(row, Example)]:
         note(f"left out: {fault}")
     if not examples:
-        raise DataError(f"None of the {len(rows)} rows of {texts} can be used.", "Mend the rows named above.")
+        raise DataError(f"None of the {len(rows)} rows of {texts} can be used.", "Fix the rows named above.")
     if len({example.id for example in examples}) < len(examples):
         note("some ids stand more than once; such texts count as often as they stand")
     return examples

@@ -69,7 +69,11 @@ class Wanted:
         name = default_name(rubric.task, rubric.aspect.name, self.name)
         known = work.store.log(name) if name in work.store.names() else ()
         same = [version for version in known if version.digest == trained.rubric.digest]
-        return same[0] if same else work.store.save(name, trained.rubric, trained.provenance, work.effort())
+        if same:
+            return same[0]
+        source = self.choice.named_by
+        made = trained.provenance.model_copy(update={"judge_from": source, "generator_from": source})
+        return work.store.save(name, trained.rubric, made, work.effort())
 
 
 def wanted_baselines(

@@ -6,12 +6,14 @@ holds its hyperparameters (`[hypoeval]`, `k = 10`). The command line comes first
 A file that the user names is used as it is. One that was found in the working folder may have come with somebody else's
 repository: what it sets is printed, and what could send a key elsewhere, write to a file or lift a cap on money is
 refused until the user has confirmed the file's content (`rubriclab trust FILE`).
+
+Relative paths in a file are relative to the folder that it really lies in, never to the working folder.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,6 +21,7 @@ from typing import Any, NoReturn
 
 import click
 
+from rubriclab.cli.places import PlaceType
 from rubriclab.documents import MOST_TOML_BYTES, Unreadable, parse_toml, read_file
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.methods.names import SETTINGS_NAMES
@@ -45,9 +48,11 @@ GUARDED = frozenset(
         "repair",
     }
 )
-# The command that confirms a file must work while the file is not confirmed.
+# The command that confirms a file, and the one option that it takes from a file that was found, once confirmed: a file
+# must not decide on its own confirmation.
 CONFIRMING = "trust"
-# A longer value is cut where it is printed.
+TAKEN_TO_CONFIRM = "store"
+# A longer value is cut where it is printed, except where the user is asked to confirm it.
 SHOWN = 80
 
 
@@ -58,6 +63,11 @@ class Config:
     file: Path
     named: bool
     content: bytes
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder that the file lies in, links followed: its relative paths are relative to it."""
+        return self.file.resolve().parent
 
     @cached_property
     def values(self) -> dict[str, Any]:
@@ -90,31 +100,36 @@ class Config:
             NotConfirmed: always.
         """
         raise NotConfirmed(
-            f"{self.file} in this folder sets {_pair(key, self.values[key])} and is not confirmed.",
+            f"{self.file} in this folder sets {_pair(key, self.values[key], SHOWN)} and is not confirmed.",
             f"Read it, then confirm it once: rubriclab trust {self.file}; or name it: --config {self.file}; or set "
             f"--{key} yourself.",
         )
 
     def said(self, keys: Collection[str] | None = None) -> str:
-        """Return on one line what it sets, all of it or the options and tables named by `keys`."""
+        """Return on one line what it sets: the options and tables named by `keys`, cut, or else all of it, uncut."""
         wanted = {key: value for key, value in self.values.items() if keys is None or key in keys}
         pairs = [(key, value) for key, value in wanted.items() if key not in SETTINGS_NAMES]
         tables = [(name, wanted[name]) for name in SETTINGS_NAMES if isinstance(wanted.get(name), Mapping)]
         pairs += [(f"{name}.{key}", value) for name, table in tables for key, value in table.items()]
-        return ", ".join(_pair(key, value) for key, value in pairs)
+        return ", ".join(_pair(key, value, SHOWN if keys is not None else None) for key, value in pairs)
 
 
 def load_config(path: Path | None) -> Config | None:
     """Return the configuration file at `path`, or else the one in the working folder; `None` if there is none.
 
     Raises:
-        SettingsError: if the file is missing though named, or cannot be read.
+        SettingsError: if the file is missing though named, cannot be read, or was found and lies in another folder.
     """
     file = path or Path(CONFIG_NAME)
     if not file.exists():
         if path:
             raise SettingsError(f"There is no configuration file {path}.")
         return None
+    if path is None and file.resolve().parent != Path.cwd():
+        raise SettingsError(
+            f"{file} in this folder is a link to a file in another folder.",
+            f"Name it to use it: --config {file}; or remove the link.",
+        )
     try:
         return Config(file, path is not None, read_file(file, MOST_TOML_BYTES))
     except Unreadable as error:
@@ -141,20 +156,12 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
             f"Known are: {', '.join(known)}; and tables for {', '.join(SETTINGS_NAMES)}.",
         )
     settings = [setting for method in SETTINGS_NAMES for setting in _settings(file, method, values.get(method, {}))]
-    refused: dict[str, Callable[[], NoReturn]] = (
-        {} if config.trusted else {key: partial(config.refuse, key) for key in config.guarded}
-    )
-    return {
-        name: {
-            **{
-                str(own[key].name): refused.get(key) or _given(own[key], given[key])
-                for key in own.keys() & given
-                if not (name == CONFIRMING and key in refused)
-            },
-            "configured": settings,
-        }
-        for name, own in options.items()
-    }
+    defaults = {}
+    for name, own in options.items():
+        taken = {key: given[key] for key in own.keys() & given if _is_taken(config, name, key)}
+        defaults[name] = {str(own[key].name): _default(config, own[key], key) for key in taken}
+        defaults[name]["configured"] = settings
+    return defaults
 
 
 def options_of(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
@@ -181,18 +188,35 @@ def _is_guarded(key: str, value: Any) -> bool:
     return any(judge != "embedded" and not str(judge).startswith("recorded:") for judge in judges)
 
 
-def _pair(key: str, value: Any) -> str:
-    """Return an option with its value, made plain, without passwords and cut."""
+def _pair(key: str, value: Any, most: int | None) -> str:
+    """Return an option with its value, made plain, without passwords and cut to `most` characters."""
     from rubriclab.characters import one_line
     from rubriclab.masking import masked
 
     written = json.dumps(value, ensure_ascii=False, default=str)
     shown = one_line(masked(f"{key} = {written}"))
-    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
+    return shown if most is None or len(shown) <= most else f"{shown[: most - 1]}…"
 
 
-def _given(option: click.Option, value: Any) -> Any:
-    return [value] if option.multiple and not isinstance(value, list) else value
+def _is_taken(config: Config, command: str, key: str) -> bool:
+    """Return whether a command takes an option from the file, if only to refuse it."""
+    return command != CONFIRMING or config.named or (key == TAKEN_TO_CONFIRM and config.trusted)
+
+
+def _default(config: Config, option: click.Option, key: str) -> Any:
+    """Return the default of an option: its value in the file, or a function that refuses or resolves it."""
+    if not config.trusted and key in config.guarded:
+        return partial(config.refuse, key)
+    value = config.values[key]
+    several = value if option.multiple and isinstance(value, list) else [value]
+    if isinstance(option.type, PlaceType):
+        return partial(_resolved, option, option.type, several, config.folder)
+    return several if option.multiple else value
+
+
+def _resolved(option: click.Option, kind: PlaceType, values: Sequence[Any], folder: Path) -> Any:
+    resolved = [kind.resolved(value, folder) for value in values]
+    return resolved if option.multiple else resolved[0]
 
 
 def _settings(file: Path, method: str, table: Any) -> list[str]:

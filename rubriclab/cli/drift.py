@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.options import asking_options, dry_run_option, json_option, option, rows_options, store_option
+from rubriclab.cli.places import FILE, JUDGE
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import Choice, Session
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from rubriclab.drifting.limits import Outcome
     from rubriclab.judges.judge import Judge
     from rubriclab.methods.estimate import Estimate
-    from rubriclab.store import Version
+    from rubriclab.store import Store, Version
 
 EXIT_CODES: Mapping[Outcome, int] = {"within": 0, "beyond": 1, "unknown": 3}
 ORDER = "REF [REF] TEXTS"
@@ -32,6 +33,7 @@ ORDER = "REF [REF] TEXTS"
     "--judge",
     "judges",
     multiple=True,
+    type=JUDGE,
     metavar="JUDGE",
     help="Who scores; given twice, the first for the side before and the second for the side after.  [default: whom "
     "each version was learned with]",
@@ -50,7 +52,9 @@ ORDER = "REF [REF] TEXTS"
     metavar="CORRELATION",
     help="Fail if Spearman's correlation of the two rankings is lower; it is taken within groups where there are any.",
 )
-@option("--output", "-o", metavar="PATH", help="Where the texts that flip go, with all reasons, as JSON Lines.")
+@option(
+    "--output", "-o", type=FILE, metavar="PATH", help="Where the texts that flip go, with all reasons, as JSON Lines."
+)
 @option("--all", "every", is_flag=True, help="Write all texts there, not only those that flip.")
 @asking_options
 @rows_options
@@ -73,7 +77,7 @@ def drift(named: Sequence[str], **given: Any) -> None:
     _check_output(texts, given)
     with session(given["store"], given) as work:
         versions = [work.store.load(ref) for ref in refs]
-        sides, choices = _sides(versions, given)
+        sides, choices = _sides(versions, given, work.store)
         if given["dry_run"]:
             _say_most(sides, choices, _usable(_rows(texts, given)), given)
             return
@@ -115,7 +119,9 @@ def _check_output(texts: str, given: Mapping[str, Any]) -> None:
         check_place(given["output"], texts, "The pairs", "--output")
 
 
-def _sides(versions: Sequence[Version], given: Mapping[str, Any]) -> tuple[Pairing, tuple[Choice, Choice]]:
+def _sides(
+    versions: Sequence[Version], given: Mapping[str, Any], store: Store
+) -> tuple[Pairing, tuple[Choice, Choice]]:
     """Return both sides and who is asked on each, and say what to keep in mind of them."""
     from rubriclab.cli.session import judge_of
     from rubriclab.data.scale import show
@@ -125,7 +131,7 @@ def _sides(versions: Sequence[Version], given: Mapping[str, Any]) -> tuple[Pairi
     before, after = versions
     names = (*given["judges"], *given["judges"]) if len(given["judges"]) < 2 else given["judges"]
     first, second = names[:2] or (None, None)
-    choices = judge_of(before, first), judge_of(after, second)
+    choices = judge_of(before, first, store), judge_of(after, second, store)
     sides = pairing(Side(before, choices[0].spec), Side(after, choices[1].spec), given["flip_at"])
     if not sides.scale.contains(sides.flip_at):
         raise SettingsError(

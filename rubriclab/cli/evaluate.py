@@ -19,6 +19,7 @@ from rubriclab.cli.options import (
     settings_option,
     store_option,
 )
+from rubriclab.cli.places import FILE
 from rubriclab.methods.names import BASELINE_NAMES
 
 if TYPE_CHECKING:
@@ -48,7 +49,12 @@ if TYPE_CHECKING:
     type=click.Choice(BASELINE_NAMES),
     help="Also evaluate this baseline, made for the rubric's aspect and kept as a version; may be given several times.",
 )
-@option("--labelled", metavar="PATH", help="Labelled texts that the baseline few_shot shows; they are not evaluated.")
+@option(
+    "--labelled",
+    type=FILE,
+    metavar="PATH",
+    help="Labelled texts that the baseline few_shot shows; they are not evaluated.",
+)
 @option(
     "--level",
     "levels",
@@ -64,7 +70,7 @@ if TYPE_CHECKING:
     help="What a group with constant human scores counts for; 'papers' counts it as 1, as HypoEval does.",
 )
 @option("--include-training", is_flag=True, help="Do not leave out the groups that a rubric has learned from.")
-@option("--report", metavar="PATH", help="Also write a report as one HTML file.")
+@option("--report", type=FILE, metavar="PATH", help="Also write a report as one HTML file.")
 @judge_options
 @settings_option
 @rows_options
@@ -82,7 +88,7 @@ def evaluate(heldout: str, **given: Any) -> None:
     with session(given["store"], given) as work:
         versions = [work.store.load(ref) for ref in given["rubrics"]]
         versions = list({version.ref: version for version in versions}.values())
-        choices = {version.ref: judge_of(version, given["judge"]) for version in versions}
+        choices = {version.ref: judge_of(version, given["judge"], work.store) for version in versions}
         wanted = wanted_baselines(versions, choices, given)
         examples = _unseen(_heldout(heldout, versions, given), versions, given)
         if given["dry_run"]:
@@ -251,6 +257,7 @@ def _check(texts: Mapping[str, Sequence[Example]], versions: Sequence[Version], 
     """Say what would make the figures mean something else, and stop before anything is asked if they cannot be had."""
     from rubriclab.cli.session import note
     from rubriclab.errors import DataError
+    from rubriclab.report.wording import count
 
     if given["report"] and not Path(given["report"]).absolute().parent.is_dir():
         raise DataError(f"{given['report']} cannot be written: there is no such folder.")
@@ -260,7 +267,7 @@ def _check(texts: Mapping[str, Sequence[Example]], versions: Sequence[Version], 
             note(f"{version.ref}: some ids stand more than once; such texts count as often as they stand")
         outside = sum(not scale.contains(row.scores[aspect]) for row in rows)
         if outside:
-            note(f"{version.ref}: {outside} labels lie outside of its scale, {scale.describe()}")
+            note(f"{version.ref}: {count(outside, 'label')} outside of its scale, {scale.describe()}")
         if len({row.group for row in rows}) == len(rows):
             note(f"{version.ref}: every text is a group of its own; give `group` or `source` to compare rivals")
         if any(row.system is None for row in rows):

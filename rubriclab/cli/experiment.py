@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.options import asking_options, dry_run_option, json_option, option, output_option, store_option
+from rubriclab.cli.places import FILE, JUDGE
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import Session
@@ -41,17 +42,25 @@ def list_studies(*, as_json: bool) -> None:
 
 @experiment.command("run")
 @click.argument("name")
-@option("--data", required=True, metavar="FOLDER", help="The public sets: FOLDER/summeval.jsonl (or .jsonl.gz), …")
+@option(
+    "--data",
+    required=True,
+    type=FILE,
+    metavar="FOLDER",
+    help="The public sets: FOLDER/summeval.jsonl (or .jsonl.gz), …",
+)
 @option(
     "--judge",
     "judges",
     multiple=True,
+    type=JUDGE,
     metavar="JUDGE",
     help="A litellm model string, 'embedded' or recorded:PATH; several times for a study of several judges.",
 )
 @option(
     "--output",
     "-o",
+    type=FILE,
     metavar="FILE",
     help="Where the results are kept; a file begun before is gone on with.  [default: NAME-JUDGE.json]",
 )

@@ -21,6 +21,7 @@ from rubriclab.cli.options import (
     rubric_option,
     store_option,
 )
+from rubriclab.cli.places import FILE, JUDGE
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import Choice, Session
@@ -52,13 +53,14 @@ ROLES = ("judge", "writer", "second judge")
     show_default=True,
     help="Keep rewritings that score higher, or every one, as DCR's paper does.",
 )
-@option("--writer", metavar="JUDGE", help="Who rewrites.  [default: the judge]")
+@option("--writer", type=JUDGE, metavar="JUDGE", help="Who rewrites.  [default: the judge]")
 @option(
     "--second-judge",
+    type=JUDGE,
     metavar="JUDGE",
     help="Who must not score a rewriting lower, and of whose reasons the writer sees nothing.",
 )
-@option("--diff", metavar="PATH", help="What changed and why, for people to read; - for standard output.")
+@option("--diff", type=FILE, metavar="PATH", help="What changed and why, for people to read; - for standard output.")
 @judge_options
 @rows_options
 @store_option
@@ -83,7 +85,7 @@ def improve(texts: str, **given: Any) -> None:
     with session(given["store"], given) as work:
         version = work.store.load(given["rubric"])
         require_reasons(version.rubric, version.ref)
-        judge = judge_of(version, given["judge"])
+        judge = judge_of(version, given["judge"], work.store)
         writer = Choice(_also(given["writer"], judge)) if given["writer"] else judge
         second = Choice(_also(given["second_judge"], judge)) if given["second_judge"] else None
         if given["dry_run"]:

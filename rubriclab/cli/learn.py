@@ -19,6 +19,7 @@ from rubriclab.cli.options import (
     store_option,
     together,
 )
+from rubriclab.cli.places import FILE, JUDGE
 from rubriclab.methods.names import JOINT_METHODS, METHOD_NAMES
 
 if TYPE_CHECKING:
@@ -76,8 +77,15 @@ joint_options = together(
     show_default=True,
     help="Decides the order in which the texts are seen.",
 )
-@option("--generator", metavar="JUDGE", help="Who proposes criteria and refines them.  [default: the judge]")
-@option("--literature", metavar="PATH", help="Findings of your own, a file or a folder.  [default: those that ship]")
+@option(
+    "--generator", type=JUDGE, metavar="JUDGE", help="Who proposes criteria and refines them.  [default: the judge]"
+)
+@option(
+    "--literature",
+    type=FILE,
+    metavar="PATH",
+    help="Findings of your own, a file or a folder.  [default: those that ship]",
+)
 @option(
     "--literature-without",
     metavar="SET",
@@ -87,6 +95,7 @@ joint_options = together(
 @option("--no-literature", is_flag=True, help="Learn without findings.")
 @option(
     "--checklist",
+    type=FILE,
     metavar="PATH",
     help="Questions of your own, for checkeval, seal and dcr.  [default: those that ship]",
 )

@@ -61,7 +61,7 @@ def cli(context: click.Context, config: Path | None) -> None:
 
     Every option can also be set by the environment variable RUBRICLAB_OPTION (as RUBRICLAB_JUDGE) or in rubriclab.toml.
     Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result fails what was
-    asked of it, 2 something to be mended by you, 3 inconclusive, 4 the provider failed, 70 a bug in rubriclab.
+    asked of it, 2 something for you to fix, 3 inconclusive, 4 the provider failed, 70 a bug in rubriclab.
     """
     context.default_map = {}
     context.obj = loaded = load_config(config)

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from rubriclab.cli.places import FILE, JUDGE, STORE
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -29,7 +31,10 @@ def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 
 
 store_option = option(
-    "--store", metavar="PATH|URL", help="Where versions and answers are kept: an SQLite file or any SQLAlchemy URL."
+    "--store",
+    type=STORE,
+    metavar="PATH|URL",
+    help="Where versions and answers are kept: an SQLite file or any SQLAlchemy URL.",
 )
 json_option = option("--json", "as_json", is_flag=True, help="Print machine-readable results.")
 rows_options = together(
@@ -47,7 +52,7 @@ rubric_option = option("--rubric", required=True, metavar="REF", help="NAME (the
 def output_option(what: str) -> Callable[[F], F]:
     """Return the option that says where the rows with `what` go."""
     about = f"Where the {what} go, as JSON Lines.  [default: standard output]"
-    return option("--output", "-o", default="-", metavar="PATH", help=about)
+    return option("--output", "-o", default="-", type=FILE, metavar="PATH", help=about)
 
 
 dry_run_option = option("--dry-run", is_flag=True, help="Say what the command would ask at most, and ask nothing.")
@@ -85,11 +90,17 @@ asking_options = together(
         help="The server's address, for a server of your own; without user name or password.",
     ),
     option("--retry-failed", is_flag=True, help="Ask once more where a reply kept earlier cannot be used."),
-    option("--record", metavar="PATH", help="Write every request's digest and reply to this file, for recorded:PATH."),
+    option(
+        "--record",
+        type=FILE,
+        metavar="PATH",
+        help="Write every request's digest and reply to this file, for recorded:PATH.",
+    ),
 )
 judge_options = together(
     option(
         "--judge",
+        type=JUDGE,
         metavar="JUDGE",
         help="A litellm model string, 'embedded' (offline, no language model) or recorded:PATH.",
     ),

@@ -18,6 +18,7 @@ from rubriclab.cli.options import (
     rubric_option,
     store_option,
 )
+from rubriclab.cli.places import FILE
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import Session
@@ -51,7 +52,13 @@ FAULTS_SHOWN = 5
     show_default=True,
     help="What ten more labels have to add to the agreement with people for them to be worth it.",
 )
-@option("--output", "-o", metavar="PATH", help="Where the rows to label go, as JSON Lines, with the reasons in `plan`.")
+@option(
+    "--output",
+    "-o",
+    type=FILE,
+    metavar="PATH",
+    help="Where the rows to label go, as JSON Lines, with the reasons in `plan`.",
+)
 @judge_options
 @rows_options
 @store_option
@@ -73,7 +80,7 @@ def plan(texts: str, **given: Any) -> None:
     with session(given["store"], given) as work:
         version = work.store.load(given["rubric"])
         record = _record(version, work)
-        choice = judge_of(version, given["judge"])
+        choice = judge_of(version, given["judge"], work.store)
         pool = _pool(rows, version, given)
         if given["dry_run"]:
             from rubriclab.cli.dry_run import say_most
@@ -266,6 +273,7 @@ def _print(found: LabelPlan, version: Version, work: Session, given: Mapping[str
     from rubriclab.cli.session import note
     from rubriclab.report.planning import advised, plan_row
     from rubriclab.report.terminal.planning import plan_view
+    from rubriclab.report.wording import count
 
     if given["as_json"]:
         texts = [{"id": each.example.id, **plan_row(each)} for each in found.texts]
@@ -276,5 +284,6 @@ def _print(found: LabelPlan, version: Version, work: Session, given: Mapping[str
     print_view(plan_view(found, version.ref), err=given["output"] == "-")
     if given["output"] not in (None, "-"):
         note(
-            f"{len(found.texts)} rows written to {given['output']}; `rubriclab learn` takes them once they have labels"
+            f"{count(len(found.texts), 'row')} written to {given['output']}; "
+            "`rubriclab learn` takes them once they have labels"
         )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from rubriclab.cli.options import option, store_option
+from rubriclab.cli.places import FILE
 
 
 @click.command()
 @click.argument("rubric")
-@option("--output", "-o", default="-", metavar="PATH", help="The page to write.  [default: standard output]")
+@option("--output", "-o", default="-", type=FILE, metavar="PATH", help="The page to write.  [default: standard output]")
 @store_option
 def report(rubric: str, *, output: str, store: str | None) -> None:
     """Write a page on how RUBRIC was trained: verdict, agreement, criteria, disagreements, raters and provenance.

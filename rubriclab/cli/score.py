@@ -21,6 +21,7 @@ from rubriclab.cli.options import (
     rows_options,
     store_option,
 )
+from rubriclab.cli.places import FILE
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import Choice, Session
@@ -50,7 +51,7 @@ UNVALIDATED = "unvalidated"
     metavar="WIDTH",
     help="Mark texts whose interval is wider, in points of the scale: their score is for a person to decide.",
 )
-@option("--to-person", metavar="PATH", help="Where the rows of these texts go, as they came, for labelling.")
+@option("--to-person", type=FILE, metavar="PATH", help="Where the rows of these texts go, as they came, for labelling.")
 @judge_options
 @rows_options
 @store_option
@@ -99,7 +100,7 @@ def _stored(work: Session, given: dict[str, Any]) -> _Basis:
         note(f"{', '.join(left_out)}: left out, as --rubric says it")
     version = work.store.load(given["rubric"])
     _check_intervals(version, given)
-    return _Basis(version.rubric, version.ref, judge_of(version, given["judge"]))
+    return _Basis(version.rubric, version.ref, judge_of(version, given["judge"], work.store))
 
 
 def _unvalidated(texts: str, given: dict[str, Any]) -> _Basis:

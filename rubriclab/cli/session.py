@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rubriclab.characters import one_line, plain
+from rubriclab.characters import plain
 from rubriclab.data.readers import Rows
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.judges.budget import Budget
@@ -21,7 +21,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import parse_price
-from rubriclab.report.wording import asked_at
+from rubriclab.report.wording import quoted_judge
 from rubriclab.rubric import Effort
 from rubriclab.store import Store, Version, open_store
 from rubriclab.validation import first_fault
@@ -43,10 +43,14 @@ JUDGE_SETTINGS = (
 
 @dataclass(frozen=True)
 class Choice:
-    """The judge to use, and the server to ask it at where that is not the provider's own."""
+    """The judge to use, and the server to ask it at where that is not the provider's own.
+
+    `named_by` is the imported version (`NAME@NUMBER`) that names both, `None` where the user did.
+    """
 
     spec: str
     address: str | None = None
+    named_by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -109,60 +113,64 @@ def judge_options(given: Mapping[str, Any]) -> JudgeOptions:
         raise SettingsError(f"--{name.replace('_', '-')}:{fault}.") from None
 
 
-def judge_of(version: Version, named: str | None) -> Choice:
+def judge_of(version: Version, named: str | None, store: Store) -> Choice:
     """Return the judge that the user has named, else the one that the version was learned with, and say which it is.
 
     Raises:
-        NotConfirmed: if nobody is named, and the version was imported and may not choose.
+        NotConfirmed: if nobody is named, and an imported version named the judge that is not confirmed.
     """
     made = version.provenance
     if named:
         _say_embedded(named, "")
         if named != made.judge:
             note(
-                f"{version.ref} is calibrated for {made.judge}; with another judge its agreement may differ: "
-                "`rubriclab transfer` says by how much"
+                f"{version.ref} is calibrated for {quoted_judge(made.judge)}; with another judge its agreement may "
+                "differ: `rubriclab transfer` says by how much"
             )
         return Choice(named)
     why = f", as {version.ref} was learned with it"
     _say_embedded(made.judge, why)
     if made.judge == EMBEDDED:
         return Choice(EMBEDDED)
-    judge = one_line(asked_at(made.judge, made.judge_address))
-    if not version.trusted:
-        raise NotConfirmed(
-            f"{version.ref} was imported, and the judge that it names is not confirmed: {judge}.",
-            "Name a judge with --judge, or, if this one may have your texts and your key, run: "
-            f"rubriclab trust {version.ref}",
-        )
-    note(f"judge: {judge}{why}")
-    return Choice(made.judge, made.judge_address)
+    source = named_by(version, made.judge_from, store)
+    if source and not source.trusted:
+        raise _not_confirmed(version, source)
+    note(f"judge: {quoted_judge(made.judge, made.judge_address)}{why}")
+    return Choice(made.judge, made.judge_address, source.ref if source else None)
 
 
 def generator_of(version: Version, store: Store) -> Choice | None:
     """Return who proposed the criteria of a version, where that is not its judge and may be asked again.
 
-    A version that was carried over has the generator of its parent, so the parent's origin decides. An unconfirmed one
-    is left out, which is said.
+    One that an unconfirmed imported version named is left out, which is said.
     """
     made = version.provenance
     if made.generator == made.judge:
         return None
-    source = _generated(version, store)
-    if made.generator == EMBEDDED or source.trusted:
-        return Choice(made.generator, made.generator_address)
-    generator = one_line(asked_at(made.generator, made.generator_address))
+    source = named_by(version, made.generator_from, store)
+    if made.generator == EMBEDDED or source is None or source.trusted:
+        return Choice(made.generator, made.generator_address, source.ref if source else None)
+    generator = quoted_judge(made.generator, made.generator_address)
     note(f"the judge proposes criteria, not {generator}, as {source.ref} was imported and is not confirmed")
     return None
 
 
-def _generated(version: Version, store: Store) -> Version:
-    """Return the version whose record of the generator this one has: itself, or an ancestor that it was made from."""
-    while not version.imported and version.parent and (came := version.provenance.transfer):
-        if came.action == "relearn":
-            break
-        version = store.load(version.parent)
-    return version
+def named_by(version: Version, recorded: str | None, store: Store) -> Version | None:
+    """Return the imported version that named a judge of `version`: itself, or else the one recorded, if any."""
+    if version.imported:
+        return version
+    return store.load(recorded) if recorded else None
+
+
+def _not_confirmed(version: Version, source: Version) -> NotConfirmed:
+    made = version.provenance
+    came = "" if source.ref == version.ref else f"{version.ref} was made with the judge of {source.ref}: "
+    return NotConfirmed(
+        f"{came}{source.ref} was imported, and the judge that it names is not confirmed: "
+        f"{quoted_judge(made.judge, made.judge_address)}.",
+        "Name a judge with --judge, or, if this one may have your texts and your key, run: "
+        f"rubriclab trust {source.ref}",
+    )
 
 
 def judge_named(named: str | None) -> str:

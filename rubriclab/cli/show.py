@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.options import json_option, option, store_option
+from rubriclab.cli.places import FILE
 
 if TYPE_CHECKING:
     from rubriclab.store import Version
@@ -23,6 +24,7 @@ FILES = (".csv", ".jsonl")
 @option(
     "--output",
     "-o",
+    type=FILE,
     metavar="FILE",
     help="Where the matrix goes with all reasons, a line for each text and criterion: FILE.csv or FILE.jsonl.",
 )

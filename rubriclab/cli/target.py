@@ -12,6 +12,7 @@ from rubriclab.data.check import FEWEST_LABELS
 from rubriclab.data.scale import Scale, parse_scale, scale_of
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.evaluation import unseen
+from rubriclab.report.wording import count
 from rubriclab.transferring.transfer import Target
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _usable(rated: Sequence[Example], aspect: str, scale: Scale, path: str) -> t
     """Return the texts whose labels say something, or none of them, and say why the others do not."""
     inside = tuple(text for text in rated if scale.contains(text.scores[aspect]))
     if len(inside) < len(rated):
-        note(f"{len(rated) - len(inside)} labels lie outside of {scale.describe()} and are not used")
+        note(f"left out: {count(len(rated) - len(inside), 'label')} outside of {scale.describe()}")
     if len({text.id for text in inside}) < len(inside):
         raise DataError(f"{path}: some labelled texts share an id.", "Give each text its own id.")
     if len(inside) < FEWEST_LABELS or len({text.scores[aspect] for text in inside}) == 1:

@@ -18,6 +18,7 @@ from rubriclab.cli.options import (
     rows_options,
     store_option,
 )
+from rubriclab.cli.places import FILE, JUDGE
 
 if TYPE_CHECKING:
     from rubriclab.cli.relearning import Relearning
@@ -38,6 +39,7 @@ ACTIONS = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
     "targets",
     multiple=True,
     required=True,
+    type=FILE,
     metavar="PATH",
     help="Texts to carry the rubric over to, with labels or without; several for a matrix.",
 )
@@ -45,6 +47,7 @@ ACTIONS = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
     "--judge",
     "judges",
     multiple=True,
+    type=JUDGE,
     metavar="JUDGE",
     help="Who is asked there; several for a matrix.  [default: whom the rubric is calibrated for]",
 )
@@ -62,8 +65,8 @@ ACTIONS = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
 @option("--action", type=click.Choice(ACTIONS), help="What to save.  [default: what is advised]")
 @option("--name", help="The name to save under.  [default: the rubric's]")
 @option("--matrix", is_flag=True, help="Show all rubrics, targets and judges in one table.")
-@option("--csv", "table", metavar="PATH", help="Also write the table as CSV.")
-@option("--report", metavar="PATH", help="Also write a report as one HTML file.")
+@option("--csv", "table", type=FILE, metavar="PATH", help="Also write the table as CSV.")
+@option("--report", type=FILE, metavar="PATH", help="Also write a report as one HTML file.")
 @option("--seed", type=click.IntRange(min=0), default=42, show_default=True, help="Of draws and folds.")
 @asking_options
 @rows_options
@@ -104,12 +107,13 @@ def transfer(refs: Sequence[str], **given: Any) -> None:
 
 @dataclass(frozen=True)
 class _Cell:
-    """A version, a target, and who is asked."""
+    """A version, a target, and who is asked; the generator is asked where the rubric is learned anew."""
 
     version: Version
     home: Home
     target: Target
     choice: Choice
+    generator: Choice
     relearning: Relearning | None
 
 
@@ -132,7 +136,7 @@ def _check(given: dict[str, Any], *, many: bool) -> None:
 
 def _cell(ref: str, path: str, named: str | None, given: dict[str, Any], work: Session) -> _Cell:
     from rubriclab.cli.relearning import relearning_of
-    from rubriclab.cli.session import judge_of
+    from rubriclab.cli.session import generator_of, judge_of
     from rubriclab.cli.target import target_of
     from rubriclab.errors import SettingsError
     from rubriclab.transferring.transfer import Home
@@ -143,7 +147,9 @@ def _cell(ref: str, path: str, named: str | None, given: dict[str, Any], work: S
     if given["save"] and not target.labelled:
         raise SettingsError("There are no labels to fit the rubric to, so there is nothing to save.", "Give labels.")
     relearning = None if given["no_relearn"] or not target.labelled else relearning_of(version, target, given["seed"])
-    return _Cell(version, home, target, judge_of(version, named), relearning)
+    choice = judge_of(version, named, work.store)
+    generator = (relearning and generator_of(version, work.store)) or choice
+    return _Cell(version, home, target, choice, generator, relearning)
 
 
 def _say_most(cells: Sequence[_Cell], given: dict[str, Any]) -> None:
@@ -221,12 +227,9 @@ def _run(cell: _Cell, given: dict[str, Any], work: Session) -> Carried:
 
 def _relearn(cell: _Cell, judge: Judge, work: Session) -> Relearn | None:
     """Return the training from scratch; who proposed criteria for the version proposes here too."""
-    from rubriclab.cli.session import generator_of
-
     if cell.relearning is None:
         return None
-    chosen = generator_of(cell.version, work.store)
-    generator = work.judge(chosen) if chosen else judge
+    generator = judge if cell.generator == cell.choice else work.judge(cell.generator)
     return cell.relearning.by(judge, generator, lambda: sorted(work.ledger.snapshots))
 
 
@@ -261,9 +264,22 @@ def _save(cell: _Cell, carried: Carried, given: dict[str, Any], work: Session) -
     from rubriclab.transferring.saved import as_trained
 
     judge, snapshots = work.judge(cell.choice), sorted(work.ledger.snapshots)
-    made = as_trained(cell.home, carried, _chosen(carried, given), judge, snapshots)
+    action = _chosen(carried, given)
+    made = as_trained(cell.home, carried, action, judge, snapshots)
+    provenance = made.provenance.model_copy(update=_sources(cell, action, work))
     name = given["name"] or cell.version.name
-    return work.store.save(name, made.rubric, made.provenance, work.effort(), cell.version.ref, training=made.record)
+    return work.store.save(name, made.rubric, provenance, work.effort(), cell.version.ref, training=made.record)
+
+
+def _sources(cell: _Cell, action: Action, work: Session) -> dict[str, str | None]:
+    """Return which imported versions named the judge and the generator that the provenance records."""
+    from rubriclab.cli.session import named_by
+
+    generator_from = cell.generator.named_by
+    if action != "relearn":
+        inherited = named_by(cell.version, cell.version.provenance.generator_from, work.store)
+        generator_from = inherited.ref if inherited else None
+    return {"judge_from": cell.choice.named_by, "generator_from": generator_from}
 
 
 def _print_one(carried: Carried, saved: Version | None, work: Session, *, as_json: bool) -> None:

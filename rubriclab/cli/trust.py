@@ -40,7 +40,8 @@ def trust(context: click.Context, what: str | None, *, revoke: bool, store: str 
 
 
 def _is_file(what: str) -> bool:
-    return "@" not in what and (what.endswith(".toml") or "/" in what or "\\" in what)
+    """Return whether a file is meant: no reference to a version has a slash or such an ending."""
+    return what.endswith(".toml") or "/" in what or "\\" in what
 
 
 def _trust_file(file: Path, *, revoke: bool, as_json: bool) -> None:
@@ -70,29 +71,50 @@ def _trust_version(ref: str, store: str | None, *, revoke: bool, as_json: bool) 
         version = opened.revoke(ref) if revoke else opened.confirm(ref)
     if as_json:
         print_json(trust_row(version))
-    elif not version.imported:
-        click.echo(f"{version.ref} was learned in this store: there is nothing to confirm")
-    elif version.confirmed:
-        click.echo(f"{version.ref} is confirmed; {_consequence(version)}")
     else:
-        click.echo(f"{version.ref} is not confirmed: its judge is asked only if it is named with --judge")
+        click.echo(_outcome(version))
+
+
+def _outcome(version: Version) -> str:
+    if version.confirmed:
+        return f"{version.ref} is confirmed; {_consequence(version)}"
+    if version.imported:
+        return f"{version.ref} is not confirmed: its judge is asked only if it is named with --judge"
+    made = version.provenance
+    sources = " and ".join(sorted({source for source in (made.judge_from, made.generator_from) if source}))
+    if sources:
+        return f"{version.ref} was made in this store with a judge that {sources} names: confirm or revoke {sources}"
+    return f"{version.ref} was learned in this store: there is nothing to confirm"
 
 
 def _consequence(version: Version) -> str:
     """Return what a confirmed version may do."""
-    from rubriclab.characters import one_line
-    from rubriclab.judges.connect import EMBEDDED
     from rubriclab.judges.recording import PREFIX
-    from rubriclab.report.wording import asked_at
+
+    judges = _online(version)
+    if not judges:
+        return "it asks the offline judge only, which sends nothing"
+    if all(name.startswith(PREFIX) for name, _ in judges.values()):
+        return f"commands read {named_judges(version)} unless --judge names another"
+    return f"commands send texts and your key to {named_judges(version)} unless --judge names another"
+
+
+def named_judges(version: Version) -> str:
+    """Return the judge and the generator that a version names, in full; empty where both are offline."""
+    from rubriclab.report.wording import quoted_judge
+
+    return " and ".join(f"the {role} {quoted_judge(*judge, most=None)}" for role, judge in _online(version).items())
+
+
+def _online(version: Version) -> dict[str, tuple[str, str | None]]:
+    """Return by role whom a version names besides the offline judge; a generator that is the judge only once."""
+    from rubriclab.judges.connect import EMBEDDED
 
     made = version.provenance
-    judges = dict.fromkeys([(made.judge, made.judge_address), (made.generator, made.generator_address)])
-    asked = [asked_at(*judge) for judge in judges if judge[0] != EMBEDDED]
-    if not asked:
-        return "it asks the offline judge only, which sends nothing"
-    if all(judge.startswith(PREFIX) for judge in asked):
-        return one_line(f"commands read {' and '.join(asked)} unless --judge names another")
-    return one_line(f"commands send texts and your key to {' and '.join(asked)} unless --judge names another")
+    judges = {"judge": (made.judge, made.judge_address), "generator": (made.generator, made.generator_address)}
+    if judges["generator"] == judges["judge"]:
+        del judges["generator"]
+    return {role: judge for role, judge in judges.items() if judge[0] != EMBEDDED}
 
 
 def _list(store: str | None, *, as_json: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.options import json_option, option, store_option
+from rubriclab.cli.places import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +100,7 @@ def tag(ref: str, tag: str, *, delete: bool, force: bool, store: str | None) -> 
 
 @click.command("export")
 @click.argument("ref")
-@option("--output", "-o", default="-", metavar="PATH", help="The pack to write.  [default: standard output]")
+@option("--output", "-o", default="-", type=FILE, metavar="PATH", help="The pack to write.  [default: standard output]")
 @store_option
 def export_pack(ref: str, *, output: str, store: str | None) -> None:
     """Write the version REF as a pack: a file to review, keep in git and share."""
@@ -142,26 +143,22 @@ def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) ->
         print_json({**trust_row(version), "new": version.new, "digest": version.digest})
     else:
         click.echo(version.ref if version.new else f"{version.ref} holds it already")
-        _say_judge(version)
+        _say_judges(version)
 
 
-def _say_judge(version: Version) -> None:
-    """Say whom an imported version names, and when that one is asked."""
-    from rubriclab.characters import one_line
+def _say_judges(version: Version) -> None:
+    """Say whom an imported version names, and when they are asked."""
     from rubriclab.cli.session import note
-    from rubriclab.judges.connect import EMBEDDED
-    from rubriclab.report.wording import asked_at
+    from rubriclab.cli.trust import named_judges
 
-    made = version.provenance
-    judge = one_line(asked_at(made.judge, made.judge_address))
-    if made.judge == EMBEDDED:
-        note(f"{version.ref} names the judge {EMBEDDED}, which is offline and sends nothing")
+    named = named_judges(version)
+    if not named:
+        note(f"{version.ref} names the offline judge only, which sends nothing")
     elif version.trusted:
-        note(f"{version.ref} names the judge {judge}, which may be asked")
+        note(f"{version.ref} names {named}, which may be asked")
     else:
         note(
-            f"{version.ref} names the judge {judge}; it is asked only if you name it with --judge, or after: "
-            f"rubriclab trust {version.ref}"
+            f"{version.ref} names {named}; asked only if you name it (--judge), or after: rubriclab trust {version.ref}"
         )
 
 
@@ -172,6 +169,7 @@ def _say_judge(version: Version) -> None:
 def verify(*, repair: bool, store: str | None, as_json: bool) -> None:
     """Derive every digest in the store again; exit code 1 if anything is not as it was written."""
     from rubriclab.cli.printing import print_json
+    from rubriclab.report.wording import count
     from rubriclab.store import open_store
 
     with open_store(store, create=False, access="write" if repair else "read") as opened:
@@ -182,7 +180,9 @@ def verify(*, repair: bool, store: str | None, as_json: bool) -> None:
         found: dict[str, Any] = {"store": place, "problems": [str(problem) for problem in problems]}
         print_json({**found, "removed": list(removed)} if repair else found)
     else:
-        _print_problems(problems, removed, f"{place}: {len(names)} rubrics, everything as it was written", repair)
+        _print_problems(
+            problems, removed, f"{place}: {count(len(names), 'rubric')}, everything as it was written", repair
+        )
     if problems:
         click.get_current_context().exit(1)
 

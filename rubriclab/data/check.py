@@ -152,7 +152,7 @@ def _stop_at(faults: list[Fault]) -> None:
     if len(named) > FAULTS_SHOWN:
         shown.append(f"and {len(named) - FAULTS_SHOWN} more")
     what = "1 fault" if len(named) == 1 else f"{len(named)} faults"
-    start = f"{what} in the training rows; mend or remove each, since learning uses all of them or none:"
+    start = f"{what} in the training rows; fix or remove each, since learning uses all of them or none:"
     raise DataError("\n  ".join([start, *shown]), faults=named)
 
 

@@ -13,7 +13,8 @@ from rubriclab.judges.judge import Reply, Token, Usage
 from rubriclab.judges.litellm_loading import is_loaded, load_litellm
 from rubriclab.judges.logprobs import reported_tokens
 from rubriclab.judges.price import Price
-from rubriclab.judges.provider_errors import provider_of, refused_setting, translated
+from rubriclab.judges.provider import provider_of
+from rubriclab.judges.provider_errors import refused_setting, translated
 from rubriclab.judges.reply_size import DEFAULT_BYTES, RECEPTION, Reception, body_limit, text_limit
 from rubriclab.judges.request import messages_of
 from rubriclab.judges.schema import response_format

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected
+from rubriclab.judges.provider import provider_of
 from rubriclab.masking import masked
 
 REJECTED = {"ContextWindowExceededError", "ContentPolicyViolationError"}
@@ -87,11 +88,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def key_variable(model: str) -> str:
     """Return the environment variable in which litellm looks for the provider's key."""
     return f"{provider_of(model).upper()}_API_KEY"
-
-
-def provider_of(model: str) -> str:
-    """Return the provider's part of a litellm model string; a bare name is taken for one of OpenAI's."""
-    return model.split("/", 1)[0] if "/" in model else "openai"
 
 
 def _said(error: Exception) -> str:

@@ -7,6 +7,9 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError, ValidationInfo
 
+from rubriclab.bounds import LONGEST_WORDING
+from rubriclab.data.aspect import Words
+from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.data.scale import Scale
 
 # A model may copy an id in the brackets or markers it is shown in, or decorate it like the beginning of a line.
@@ -74,6 +77,20 @@ def _agreed(said: Sequence[E | None], words: Collection[str]) -> E | None:
     return said[0] if all(what is not None and what == whats[0] for what in whats) else None
 
 
+def at_most(most: int) -> AfterValidator:
+    """Return a validator that refuses longer texts, which could not be stored.
+
+    Not a constraint of the field: it would enter the JSON schema, and some providers refuse schemas with lengths.
+    """
+
+    def check(text: str) -> str:
+        if len(text) > most:
+            raise ValueError(f"at most {most:,} characters were expected; got {len(text):,}")
+        return text
+
+    return AfterValidator(check)
+
+
 def _no_truth_value(value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError(f"a number was expected; got {value}")
@@ -87,6 +104,14 @@ def _on_scale(score: float, info: ValidationInfo) -> float:
             raise ValueError(f"the score must be {scale.describe()}; got {score}")
     return score
 
+
+# Why a criterion was left out is kept with some words around it.
+LONGEST_REASON = LONGEST_WORDING - 5 * LONGEST_NAME
+
+# What a rubric keeps of a reply: a name (of a trait or sub-dimension), what is worded at length, and reasons.
+NewName = Annotated[Words, at_most(LONGEST_NAME)]
+Wording = Annotated[Words, at_most(LONGEST_WORDING)]
+Reason = Annotated[str, at_most(LONGEST_REASON)]
 
 # pydantic would take `true` for 1.
 Number = Annotated[float, BeforeValidator(_no_truth_value)]

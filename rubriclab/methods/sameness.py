@@ -19,7 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ValidationInfo, field_validator
 from rubriclab.data.assignment import Assignment
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.replies import bare_id, sound_entries
+from rubriclab.methods.replies import Reason, bare_id, sound_entries
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
 
@@ -61,7 +61,7 @@ ShownId = Annotated[str, BeforeValidator(_as_shown)]
 class Group(BaseModel):
     """Entries that repeat one another."""
 
-    reason: str
+    reason: Reason
     relation: Annotated[Relation, BeforeValidator(_lower)]
     members: list[ShownId]
     best: ShownId

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from rubriclab.characters import plain
+from rubriclab.characters import one_line, plain
 from rubriclab.rubric import Effort, Floor, RewardPoint
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ DIGEST_SHOWN = 12
 EXCERPT = 420
 # Characters of one text that are shown: wrapping takes minutes for millions of them, and nobody reads on.
 LONGEST_SHOWN = 20_000
+JUDGE_SHOWN = 80
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 LEVELS: Mapping[str, str] = {
@@ -46,6 +48,20 @@ class Estimated(Protocol):
 def asked_at(judge: str, address: str | None) -> str:
     """Return a judge with the server that it is asked at, where that is not the provider's own."""
     return f"{judge} at {address}" if address else judge
+
+
+def quoted_judge(judge: str, address: str | None = None, most: int | None = JUDGE_SHOWN) -> str:
+    """Return a judge as a sentence names it: in quotes, the name cut to `most` characters, and the server in full.
+
+    A pack may name it in words that would read like the rest of the sentence.
+    """
+    name = one_line(judge)
+    shown = name if most is None or len(name) <= most else f"{name[: most - 1]}…"
+    return asked_at(_quoted(shown), address and _quoted(one_line(address)))
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 def lines(text: str) -> list[str]:

@@ -45,6 +45,22 @@ def address(where: str | Path | None) -> URL:
     return url.set(drivername="postgresql+psycopg") if is_postgresql else url
 
 
+def moved(where: str, folder: Path) -> str:
+    """Return `where` with the relative path of an SQLite file, alone or in a URL, taken from `folder`.
+
+    Raises:
+        StoreError: if a URL is not of the form that SQLAlchemy reads.
+    """
+    if "://" not in where:
+        return str(folder / Path(where).expanduser())
+    url = address(where)
+    if not is_sqlite(url) or in_memory(url):
+        return where
+    database = str(url.database)
+    scheme = "file:" if database.startswith("file:") else ""  # as SQLite's own URIs begin
+    return url.set(database=f"{scheme}{folder / database.removeprefix(scheme)}").render_as_string(hide_password=False)
+
+
 def shown(url: URL) -> str:
     """Return `url` as messages show it: a plain path for SQLite, and neither password nor options otherwise."""
     return url.database or ":memory:" if is_sqlite(url) else str(url.set(query={}))

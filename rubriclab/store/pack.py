@@ -6,14 +6,15 @@ import json
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from pydantic import JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
-from rubriclab.bounds import first_excess
+from rubriclab.bounds import first_bounds_fault
+from rubriclab.data.fields import describe
 from rubriclab.documents import Unreadable, parse_json
 from rubriclab.errors import PackError, StoreError
 from rubriclab.frozen import Frozen
 from rubriclab.rubric import Effort, Provenance, Rubric
-from rubriclab.store.soundness import first_unsound
+from rubriclab.store.soundness import first_soundness_fault
 from rubriclab.store.store import Store
 from rubriclab.store.version import Version, check_name
 from rubriclab.validation import faults
@@ -26,7 +27,7 @@ class Pack(Frozen):
 
     format: Literal["rubriclab-pack/1"] = FORMAT
     name: str
-    number: int
+    number: int = Field(ge=1)
     digest: str
     rubric: Rubric
     provenance: Provenance
@@ -62,7 +63,7 @@ def read_pack(text: str, where: str) -> Pack:
     raw = _parse(text, where)
     if raw.get("format") != FORMAT:
         raise PackError(
-            f"{where}: format: {raw.get('format')!r} is not known; expected {FORMAT!r}.",
+            f"{where}: format: expected {FORMAT!r}, got {describe(raw.get('format'))}.",
             "It may come from a newer rubriclab.",
         )
     for field in ("digest", "provenance_digest"):
@@ -70,7 +71,7 @@ def read_pack(text: str, where: str) -> Pack:
             raise PackError(
                 f"{where}: {field}: missing.", "A pack needs its digests: have `rubriclab export` write it, not a hand."
             )
-    if beyond := first_excess(raw):
+    if beyond := first_bounds_fault(raw):
         raise PackError(f"{where}: {beyond}.")
     try:
         pack = Pack.model_validate(raw)
@@ -81,7 +82,7 @@ def read_pack(text: str, where: str) -> Pack:
         raise PackError(f"{where}: name: {error.message}", error.hint) from None
     _check(where, pack, "digest", "rubric", raw)
     _check(where, pack, "provenance_digest", "provenance", raw)
-    if unsound := first_unsound(pack.rubric, pack.provenance):
+    if unsound := first_soundness_fault(pack.rubric, pack.provenance):
         raise PackError(f"{where}: {unsound}.")
     return pack
 

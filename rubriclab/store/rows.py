@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from rubriclab.bounds import first_excess
+from rubriclab.bounds import first_bounds_fault
 from rubriclab.digest import canonical, digest, digest_text, encoded
 from rubriclab.errors import StoreError
 from rubriclab.rubric import Effort, Provenance, Rubric
@@ -59,7 +59,7 @@ def content_of(model: BaseModel) -> str:
         content = canonical(plain)
     except ValueError as error:
         raise StoreError(f"This {kind} cannot be stored: {error}.") from None
-    if not isinstance(model, TrainingRecord) and (beyond := first_excess(plain)):
+    if not isinstance(model, TrainingRecord) and (beyond := first_bounds_fault(plain)):
         raise StoreError(f"This {kind} cannot be stored: {beyond}.")
     if read(type(model), content, f"This {kind}, once stored,") != model:
         raise StoreError(f"This {kind} cannot be stored: it would read back as another.")
@@ -141,6 +141,12 @@ def record_digest(row: VersionRow, parent: str | None) -> str:
             **({"origin": row.origin} if row.origin else {}),
         }
     )
+
+
+def judge_sources(row: VersionRow) -> frozenset[str]:
+    """Return the imported versions that named the judge or the generator of a version made here."""
+    made = read(Provenance, row.provenance, f"The provenance of {row.ref}")
+    return frozenset(source for source in (made.judge_from, made.generator_from) if source)
 
 
 def read_version(

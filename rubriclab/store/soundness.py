@@ -15,9 +15,11 @@ from pydantic import BaseModel, ValidationError
 from rubriclab.characters import is_blank
 from rubriclab.data.fields import describe
 from rubriclab.data.scale import Scale
-from rubriclab.errors import ChecklistError
+from rubriclab.errors import ChecklistError, SettingsError
+from rubriclab.judges.address import check_address
 from rubriclab.methods.names import PartName
 from rubriclab.rubric import Criterion, Part, Provenance, Rubric
+from rubriclab.store.version import names_a_version
 from rubriclab.validation import first_fault
 
 # The kind of criterion that each method scores by, and whether it has just one.
@@ -35,7 +37,7 @@ _KINDS: Mapping[PartName, tuple[str, bool]] = {
 }
 
 
-def first_unsound(rubric: Rubric, provenance: Provenance) -> str | None:
+def first_soundness_fault(rubric: Rubric, provenance: Provenance) -> str | None:
     """Return the path of the first fault and what it is; `None` for a rubric that can be scored with."""
     return next(_faults(rubric, provenance), None)
 
@@ -50,8 +52,41 @@ def _faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
         path = f"rubric.parts[{number}]"
         yield from _settings_faults(part.method, part.settings, f"{path}.settings")
         yield from _part_faults(part, rubric.scale, path)
+    yield from _provenance_faults(provenance)
+
+
+def _provenance_faults(provenance: Provenance) -> Iterator[str]:
     for name, values in provenance.settings.items():
         yield from _settings_faults(name, values, f"provenance.settings.{name}")
+    came = provenance.transfer
+    judges = {
+        "judge": provenance.judge,
+        "generator": provenance.generator,
+        "transfer.judge": came.judge if came else None,
+    }
+    for field, judge in judges.items():
+        if judge is not None and is_blank(judge):
+            yield f"provenance.{field}: expected the name of a judge, got {describe(judge)}"
+    for field in ("judge_address", "generator_address"):
+        yield from _address_faults(getattr(provenance, field), f"provenance.{field}")
+    for field in ("judge_from", "generator_from"):
+        yield from _reference_faults(getattr(provenance, field), f"provenance.{field}")
+
+
+def _address_faults(address: str | None, path: str) -> Iterator[str]:
+    if address is None:
+        return
+    if not address.isprintable() or " " in address:
+        yield f"{path}: expected an address without spaces and control characters, got {describe(address)}"
+    try:
+        check_address(address, path)
+    except SettingsError as error:
+        yield error.message.removesuffix(".")
+
+
+def _reference_faults(reference: str | None, path: str) -> Iterator[str]:
+    if reference is not None and not names_a_version(reference):
+        yield f"{path}: expected NAME@NUMBER, got {describe(reference)}"
 
 
 def _settings_faults(method: str, values: Mapping[str, Any], path: str) -> Iterator[str]:

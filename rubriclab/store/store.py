@@ -22,6 +22,7 @@ from rubriclab.store.rows import (
     Contents,
     PackedTraining,
     contents_of,
+    judge_sources,
     make_row,
     packed_training,
     read_training,
@@ -113,7 +114,8 @@ class Store:
         The parent of a new version is `parent` (`NAME`, `NAME@NUMBER` or `NAME@TAG`), or else the newest of `name`.
         Of several processes that save at once, each succeeds, and each has a number of its own. `training` is kept
         beside the version, unless there is such a record already. `imported` marks what was made elsewhere; an imported
-        version never stands for one that was learned here, nor for one with another provenance.
+        version never stands for one that was learned here, nor for one with another provenance. A version whose judge
+        an imported one named never stands for one whose judge the user named.
 
         Raises:
             NotInStore: if there is no such parent.
@@ -282,9 +284,9 @@ def _stands_for(newest: VersionRow, row: VersionRow) -> bool:
     """Return whether the newest version makes a new row needless: it has the same rubric, from a source no worse."""
     if newest.rubric_digest != row.rubric_digest:
         return False
-    return newest.origin == LEARNED == row.origin or (
-        row.origin == IMPORTED and newest.provenance_digest == row.provenance_digest
-    )
+    if newest.provenance_digest == row.provenance_digest:
+        return newest.origin == LEARNED or row.origin == IMPORTED
+    return newest.origin == LEARNED == row.origin and judge_sources(newest) <= judge_sources(row)
 
 
 def _confirm(session: Session, ref: str) -> Version:

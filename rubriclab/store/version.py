@@ -76,6 +76,12 @@ def parse_ref(text: str) -> Ref:
     return Ref(name, number=int(rest)) if _NUMBER.fullmatch(rest) else Ref(name, tag=rest)
 
 
+def names_a_version(text: str) -> bool:
+    """Return whether `text` is of the form `NAME@NUMBER`."""
+    name, _, number = text.partition("@")
+    return bool(_WORD.fullmatch(name) and _NUMBER.fullmatch(number))
+
+
 def check_name(name: str) -> str:
     """Return `name`, if a rubric may be called so.
 

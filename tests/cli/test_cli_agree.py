@@ -262,7 +262,7 @@ def test_nothing_but_faulty_rows_is_refused(offline: Commands) -> None:
     judges = ("--judge", "embedded", "--judge", f"recorded:recorded.jsonl#{STRICT}")
     done = offline("agree", "-", "--rubric", "news", *judges, stdin=b'{"output": ""}\n{"output": " "}\n')
     assert (done.code, done.out) == (2, "")
-    assert done.error == "None of the 2 rows of - can be used. Mend the rows named above."
+    assert done.error == "None of the 2 rows of - can be used. Fix the rows named above."
 
 
 def test_a_recording_that_lacks_a_reply_is_refused(offline: Commands) -> None:

@@ -104,7 +104,7 @@ def test_two_judges_are_compared_by_one_version(asking: Commands) -> None:
     done = asking(*JUDGES, "--flip-at", 4, "--max-flips", 0, "-o", "flips.jsonl")
     assert done.code == 1, done.err
     assert "news@1 by openai/strict to news@1 by openai/mild" in done.out
-    assert done.err.count("news@1 is calibrated for embedded") == 2
+    assert done.err.count('news@1 is calibrated for "embedded"') == 2
     rows = [json.loads(line) for line in (asking.folder / "flips.jsonl").read_text("utf-8").splitlines()]
     assert rows
     assert all(row["before"] < 4 <= row["after"] and row["flips"] for row in rows)

@@ -56,7 +56,7 @@ def test_changed_provenance_is_refused(rubriclab: Commands, pack: str) -> None:
         (b"\xff\xfe\x00", "pack.json cannot be read: it is not UTF-8 text."),
         (
             b"{}",
-            "pack.json: format: None is not known; expected 'rubriclab-pack/1'. It may come from a newer rubriclab.",
+            "pack.json: format: expected 'rubriclab-pack/1', got null. It may come from a newer rubriclab.",
         ),
         (b'{"format": "rubriclab-pack/1"}', "pack.json: digest: missing."),
         (

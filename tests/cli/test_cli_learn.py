@@ -152,7 +152,7 @@ def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:
 @pytest.mark.parametrize(
     ("more", "complaint"),
     [
-        (("--scale", "1:4"), "11 faults in the training rows; mend or remove each"),
+        (("--scale", "1:4"), "11 faults in the training rows; fix or remove each"),
         (("--scale", "1-5"), "The scale '1-5' is not understood; write the lowest and the highest score, as in 1:5"),
         (("--scale", "5:1"), "The scale '5:1' is not understood"),
         (("--set", "k=3"), "--set 'k=3' is not understood; write METHOD.NAME=VALUE, as in hypoeval.k=10."),

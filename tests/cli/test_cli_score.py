@@ -103,7 +103,7 @@ def test_the_texts_are_never_overwritten_by_their_scores(own: Commands) -> None:
 
 def test_another_judge_than_the_rubrics_own_is_said(learned: Commands) -> None:
     done = learned("score", HELDOUT, "--rubric", "news", "--judge", "openai/mine", "--dry-run", "--price", "1:1")
-    assert "news@2 is calibrated for embedded; with another judge its agreement may differ" in done.err
+    assert 'news@2 is calibrated for "embedded"; with another judge its agreement may differ' in done.err
     assert done.out.startswith("judge openai/mine: at most 360 calls, ")
     assert "Nothing was asked." in done.out
 

@@ -149,7 +149,7 @@ def test_another_judge_is_said_to_be_another_and_learning_that_it_cannot_answer_
     tape = ("score", "target.jsonl", "--rubric", "both", "--record", "tape.jsonl")
     assert own(*tape).code == 0
     done = own("transfer", "both", "--to", "target.jsonl", "--judge", "recorded:tape.jsonl", "--json")
-    assert "both@1 is calibrated for embedded; with another judge its agreement may differ" in done.err
+    assert 'both@1 is calibrated for "embedded"; with another judge its agreement may differ' in done.err
     found = done.json
     assert (found["judge"], found["calibrated_for"]) == ("recorded:tape.jsonl", "embedded")
     missing = {each["action"]: each["missing"] for each in found["actions"]}

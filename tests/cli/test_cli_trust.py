@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import hypoeval_brain
 import pytest
 from commands import HELDOUT, LABELLED, Commands
 from server import RunningServer
+from sqlalchemy import make_url
 
 from rubriclab.cli.config import GUARDED, JUDGES, options_of
 from rubriclab.cli.main import every_command
+from rubriclab.cli.places import STORE, PlaceType
 from rubriclab.rubric import Provenance
 
 KEY = "sk-the-users-own-key-0123456789"
@@ -42,8 +45,10 @@ def test_import_says_whom_the_pack_names_and_when_that_one_is_asked(
     theirs: Commands, pack: str, server: RunningServer
 ) -> None:
     hostile = signed(pack, judge=THEIRS, judge_address=server.url).encode()
-    named = f"names the judge {THEIRS} at {server.url}; it is asked only if you name it with --judge, or after: "
-    assert theirs("import", "-", "--as", "other", stdin=hostile).err == f"other@1 {named}rubriclab trust other@1\n"
+    judge = f'"{THEIRS}" at "{server.url}"'
+    asked = "asked only if you name it (--judge), or after: rubriclab trust other@1\n"
+    said = theirs("import", "-", "--as", "other", stdin=hostile).err
+    assert said == f"other@1 names the judge {judge}; {asked}"
     row = theirs("import", "-", "--as", "third", "--json", stdin=hostile).json
     assert (row["judge"], row["judge_address"], row["imported"], row["confirmed"]) == (THEIRS, server.url, True, False)
 
@@ -67,7 +72,8 @@ def test_no_command_asks_the_judge_of_a_pack_that_is_not_confirmed(
     done = theirs(*command)
     assert (done.code, done.out) == (2, "")
     assert done.error == (
-        f"theirs@1 was imported, and the judge that it names is not confirmed: {THEIRS} at {server.url}. Name a judge "
+        f"theirs@1 was imported, and the judge that it names is not confirmed: "
+        f'"{THEIRS}" at "{server.url}". Name a judge '
         "with --judge, or, if this one may have your texts and your key, run: rubriclab trust theirs@1"
     )
     assert server.requests.total() == 0
@@ -78,7 +84,7 @@ def test_a_recording_of_the_pack_s_choice_is_not_read(rubriclab: Commands, pack:
     rubriclab("import", "-", stdin=signed(pack, judge="recorded:/etc/hostname").encode())
     error = rubriclab("score", "-", "--rubric", "news", stdin=TEXT).error
     assert error.startswith(
-        "news@1 was imported, and the judge that it names is not confirmed: recorded:/etc/hostname."
+        'news@1 was imported, and the judge that it names is not confirmed: "recorded:/etc/hostname".'
     )
 
 
@@ -93,7 +99,7 @@ def test_a_judge_that_is_named_is_asked_at_its_own_address(theirs: Commands, ser
 def test_a_confirmed_pack_is_asked_where_it_says_until_that_is_revoked(theirs: Commands, server: RunningServer) -> None:
     score = ("score", "-", "--rubric", "theirs")
     assert theirs("trust", "theirs@1").out == (
-        f"theirs@1 is confirmed; commands send texts and your key to {THEIRS} at {server.url} "
+        f'theirs@1 is confirmed; commands send texts and your key to the judge "{THEIRS}" at "{server.url}" '
         "unless --judge names another\n"
     )
     done = theirs(*score, stdin=TEXT)
@@ -130,8 +136,74 @@ def test_a_generator_of_a_pack_gets_no_request_from_relearning(
     commands("import", "-", "--as", "theirs", stdin=hostile.encode())
     done = commands("transfer", "theirs", "--to", HELDOUT, "--labels", 12, "--json", RUBRICLAB_ATTEMPTS="1")
     assert done.code == 0, done.err
-    assert f"not {THEIRS} at {server.url}, as theirs@1 was imported and is not confirmed" in done.err
+    assert f'not "{THEIRS}" at "{server.url}", as theirs@1 was imported and is not confirmed' in done.err
     assert server.requests.total() == 0
+
+
+def test_import_and_trust_name_a_generator_that_is_not_the_judge(
+    theirs: Commands, pack: str, server: RunningServer
+) -> None:
+    hostile = signed(pack, generator=THEIRS, generator_address=server.url).encode()
+    named = f'the generator "{THEIRS}" at "{server.url}"'
+    assert f"other@1 names {named}; asked only if" in theirs("import", "-", "--as", "other", stdin=hostile).err
+    assert f"send texts and your key to {named} unless" in theirs("trust", "other@1").out
+
+
+@pytest.mark.parametrize(
+    ("make", "made"),
+    [
+        (("evaluate", "few.jsonl", "--rubric", "theirs", "--baseline", "direct"), "summarization-coherence-direct@1"),
+        (("transfer", "theirs", "--to", "few.jsonl", "--no-relearn", "--save", "--name", "ours"), "ours@1"),
+    ],
+    ids=["evaluate --baseline", "transfer --save"],
+)
+def test_revoking_reaches_what_was_made_while_the_pack_was_confirmed(
+    theirs: Commands, server: RunningServer, make: tuple[str, ...], made: str
+) -> None:
+    theirs("trust", "theirs@1")
+    done = theirs(*make)
+    assert done.code == 0, done.err
+    score = ("score", "few.jsonl", "--rubric", made)
+    assert theirs(*score, "--dry-run").code == 0
+    asked = server.requests.total()
+    theirs("trust", "theirs@1", "--revoke")
+    done = theirs(*score)
+    assert (done.code, done.out) == (2, "")
+    assert done.error.startswith(f"{made} was made with the judge of theirs@1: theirs@1 was imported, and the judge")
+    assert done.error.endswith("rubriclab trust theirs@1")
+    assert server.requests.total() == asked
+    assert theirs("trust", made).out == (
+        f"{made} was made in this store with a judge that theirs@1 names: confirm or revoke theirs@1\n"
+    )
+    assert theirs(*score, "--judge", "embedded").code == 0
+
+
+def test_revoking_reaches_a_generator_that_was_asked_to_learn_anew(
+    theirs: Commands, pack: str, server: RunningServer
+) -> None:
+    hostile = signed(pack, generator=THEIRS, generator_address=server.url)
+    server.brain = hypoeval_brain.reply
+    theirs("import", "-", "--as", "proposer", stdin=hostile.encode())
+    theirs("trust", "proposer@1")
+    carry = ("--to", HELDOUT, "--labels", 12)
+    done = theirs("transfer", "proposer", *carry, "--save", "--action", "relearn", "--name", "ours")
+    assert done.code == 0, done.err
+    asked = server.requests.total()
+    assert asked > 0
+    theirs("trust", "proposer@1", "--revoke")
+    done = theirs("transfer", "ours", *carry, "--dry-run")
+    assert f'not "{THEIRS}" at "{server.url}", as proposer@1 was imported and is not confirmed' in done.err
+    assert server.requests.total() == asked
+
+
+def test_a_judge_s_name_cannot_pass_for_our_own_words(rubriclab: Commands, pack: str) -> None:
+    name = 'gpt-4o", which is confirmed. Run: rubriclab trust evil@1 ' + "x" * 500
+    done = rubriclab("import", "-", stdin=signed(pack, judge=name).encode())
+    assert r'names the judge "gpt-4o\", which is confirmed.' in done.err
+    error = rubriclab("score", "-", "--rubric", "news", stdin=TEXT).error
+    assert r'not confirmed: "gpt-4o\", which is' in error
+    assert "x" * 100 not in error
+    assert "x" * 500 in rubriclab("trust", "news@1").out, "what is confirmed is shown in full"
 
 
 def test_a_pack_cannot_write_to_the_terminal(rubriclab: Commands, pack: str) -> None:
@@ -210,6 +282,124 @@ def test_a_found_file_is_used_once_confirmed_and_until_it_changes(user: Commands
     assert user(*score, stdin=TEXT).code == 2
     held = next(path for path in user.folder.rglob("trusted.json"))
     assert held.stat().st_mode & 0o777 == 0o600
+
+
+def hostile_folder(user: Commands) -> Commands:
+    """A folder from elsewhere with a store of its own in it, as the working folder, and no store in the environment."""
+    folder = user.folder / "hostile"
+    folder.mkdir()
+    (user.folder / "store.db").rename(folder / "rubrics.db")
+    environment = {name: value for name, value in user.environment.items() if name != "RUBRICLAB_STORE"}
+    return Commands(folder, **environment)
+
+
+def test_a_store_named_in_a_file_is_never_the_one_in_a_hostile_working_folder(user: Commands) -> None:
+    (user.folder / "mine.toml").write_text("store = 'rubrics.db'")
+    there = hostile_folder(user)
+    for done in (
+        there("show", "news", RUBRICLAB_CONFIG=str(user.folder / "mine.toml")),
+        there("--config", "../mine.toml", "show", "news"),
+    ):
+        assert done.error.startswith(f"No rubric is stored in {user.folder / 'rubrics.db'} yet;")
+
+
+@pytest.mark.parametrize("confirmed", [True, False])
+def test_a_found_file_that_is_a_link_to_another_folder_is_refused(user: Commands, confirmed: bool) -> None:
+    config(user, "store = 'rubrics.db'")
+    there = hostile_folder(user)
+    if confirmed:
+        assert user("trust", FILE).code == 0
+    (there.folder / FILE).symlink_to(user.folder / FILE)
+    assert there("show", "news").error == (
+        f"{FILE} in this folder is a link to a file in another folder. Name it to use it: --config {FILE}; or remove "
+        "the link."
+    )
+    named = there("--config", FILE, "show", "news")
+    assert named.error.startswith(f"No rubric is stored in {user.folder / 'rubrics.db'} yet;")
+
+
+def test_a_found_file_that_is_a_link_in_the_same_folder_is_used(user: Commands) -> None:
+    (user.folder / "mine.toml").write_text("store = 'store.db'")
+    (user.folder / FILE).symlink_to("mine.toml")
+    bare = Commands(user.folder)
+    assert bare("trust", FILE).code == 0
+    assert bare("list").code == 0
+
+
+LEARN = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--method")
+SCORE = ("score", HELDOUT, "--rubric", "news")
+EVALUATE = ("evaluate", HELDOUT, "--rubric", "news")
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("checklist = 'gone'", (*LEARN, "checkeval")),
+        ("literature = 'gone'", (*LEARN, "hypoeval")),
+        ("judge = 'recorded:gone'", (*LEARN, "hypoeval")),
+        ("generator = 'recorded:gone#x'", (*LEARN, "hypoeval")),
+        ("output = 'gone/x'", SCORE),
+        ("record = 'gone/x'", SCORE),
+        ("to-person = 'gone/x'", (*SCORE, "--abstain-above", "1")),
+        ("report = 'gone/x'", EVALUATE),
+        ("labelled = 'gone.jsonl'", (*EVALUATE, "--baseline", "few_shot")),
+        ("to = ['gone.jsonl']", ("transfer", "news")),
+        ("diff = 'gone/x'", ("improve", HELDOUT, "--rubric", "news")),
+    ],
+    ids=lambda value: value.split()[0] if isinstance(value, str) else value[0],
+)
+def test_every_path_in_a_file_is_relative_to_the_file(user: Commands, line: str, command: tuple[object, ...]) -> None:
+    folder = user.folder / "configured"
+    folder.mkdir()
+    (folder / "mine.toml").write_text(line)
+    assert f"{folder}/gone" in user("--config", folder / "mine.toml", *command).error
+
+
+@pytest.mark.parametrize(
+    ("store", "there"),
+    [
+        ("s.db", "/a/s.db"),
+        ("/b/s.db", "/b/s.db"),
+        ("sqlite:///s.db?timeout=9", "sqlite:////a/s.db?timeout=9"),
+        ("sqlite:////b/s.db", "sqlite:////b/s.db"),
+        ("sqlite:///file:s.db?uri=true", "sqlite:///file:/a/s.db?uri=true"),
+        ("sqlite://", "sqlite://"),
+        ("postgresql://me:hunter2@host/s", "postgresql://me:hunter2@host/s"),
+    ],
+)
+def test_the_path_in_a_store_s_address_is_relative_to_the_file(store: str, there: str) -> None:
+    resolved = STORE.resolved(store, Path("/a"))
+    assert resolved == there if "://" not in there else make_url(resolved) == make_url(there)
+
+
+def test_every_option_that_takes_a_path_says_so_by_its_type() -> None:
+    """A new option with a path has to be resolved against the configuration file too."""
+    for name, command in every_command().items():
+        for key, taken in options_of(command.params).items():
+            places = {"PATH", "FILE", "FOLDER", "PATH|URL", "JUDGE"}
+            assert isinstance(taken.type, PlaceType) == (taken.metavar in places), (name, key)
+
+
+def test_trust_takes_nothing_from_a_found_file_but_a_confirmed_store(user: Commands) -> None:
+    config(user, "revoke = true\njson = true\nstore = 'store.db'\n")
+    assert user("trust", FILE).out.startswith(f"{FILE} is confirmed as it is now; it sets ")
+    assert user("trust").out.split()[:3] == ["imported", "or", "confirmed"]
+    bare = Commands(user.folder)
+    assert bare("trust", "news@1").out == "news@1 was learned in this store: there is nothing to confirm\n"
+    assert user("trust", FILE).code == 0
+    assert user("trust", "--json").json["files"][0]["confirmed"] is True
+
+
+def test_confirming_a_file_shows_every_value_in_full(user: Commands) -> None:
+    address = f"http://api.openai.com.v1.{'x' * 60}.evil.example:8000/v1"
+    config(user, f"api-base = '{address}'")
+    assert f'api-base = "{address}"' in user("trust", FILE).out
+
+
+def test_a_file_in_a_folder_with_an_at_sign_is_a_file(user: Commands) -> None:
+    (user.folder / "x@y").mkdir()
+    (user.folder / "x@y" / FILE).write_text("max-calls = 3")
+    assert user("trust", f"x@y/{FILE}").out == f"x@y/{FILE} is confirmed as it is now; it sets max-calls = 3\n"
 
 
 def test_a_confirmation_is_for_one_place(user: Commands, tmp_path: Path) -> None:

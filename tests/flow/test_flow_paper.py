@@ -109,7 +109,7 @@ def test_a_rubric_is_scored_where_it_was_learned_unless_told_otherwise(learned: 
     text = b'{"output": "The council met on Monday and decided nothing."}'
     done = elsewhere("score", "-", "--rubric", "news", stdin=text)
     assert done.rows[0]["unscored"] is None
-    assert f"judge: {MODEL} at {learned.server.url}, as news@1 was learned with it" in done.err
+    assert f'judge: "{MODEL}" at "{learned.server.url}", as news@1 was learned with it' in done.err
 
 
 def test_learning_again_asks_nothing_and_makes_no_new_version(learned: Learned) -> None:

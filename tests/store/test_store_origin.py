@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from store_samples import EFFORT, numbered, provenance, tamper
 
-from rubriclab.errors import NotInStore
-from rubriclab.rubric import Provenance, Transferred
+from rubriclab.cli.session import Choice, generator_of, judge_of
+from rubriclab.errors import NotConfirmed, NotInStore
+from rubriclab.rubric import Provenance
 from rubriclab.store import Store, Version, import_pack, open_store, read_pack, write_pack
 
 MINE = provenance(judge="openai/judge", generator="openai/judge", judge_address="http://mine/v1")
@@ -130,22 +131,40 @@ def test_a_version_from_before_origins_were_recorded_counts_as_imported(tmp_path
 def test_a_generator_that_came_with_a_pack_is_not_asked_by_what_was_made_from_it(
     store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from rubriclab.cli.session import Choice, generator_of
-
     own = {"generator": "openai/proposer", "generator_address": "http://theirs/v1"}
     imported = bring(store, THEIRS.model_copy(update=own))
-    came = Transferred(action="recalibrate", judge="openai/judge", aspect="coherence", data="sha256:0", labels=10)
-    carried = store.save(
-        "news", numbered(2), MINE.model_copy(update={**own, "transfer": came}), EFFORT, parent=imported.ref
-    )
+    made = MINE.model_copy(update={**own, "generator_from": imported.ref})
+    carried = store.save("news", numbered(2), made, EFFORT, parent=imported.ref)
     assert carried.trusted
     assert generator_of(imported, store) is None
     assert generator_of(carried, store) is None
-    assert "openai/proposer at http://theirs/v1, as news@1 was imported and is not confirmed" in capsys.readouterr().err
+    told = '"openai/proposer" at "http://theirs/v1", as news@1 was imported and is not confirmed'
+    assert told in capsys.readouterr().err
     store.confirm(imported.ref)
-    assert generator_of(carried, store) == Choice("openai/proposer", "http://theirs/v1")
-    again = came.model_copy(update={"action": "relearn"})
+    assert generator_of(carried, store) == Choice("openai/proposer", "http://theirs/v1", imported.ref)
     store.revoke(imported.ref)
-    mine = MINE.model_copy(update={"generator": "openai/other", "transfer": again})
+    mine = MINE.model_copy(update={"generator": "openai/other"})
     relearned = store.save("news", numbered(3), mine, EFFORT, parent=imported.ref)
     assert generator_of(relearned, store) == Choice("openai/other", None)
+
+
+def test_a_judge_that_came_with_a_pack_is_not_asked_by_what_was_made_with_it(store: Store) -> None:
+    imported = bring(store, THEIRS)
+    made = THEIRS.model_copy(update={"judge_from": imported.ref})
+    ours = store.save("ours", numbered(2), made, EFFORT)
+    with pytest.raises(NotConfirmed, match=r"^ours@1 was made with the judge of news@1: news@1 was imported, and "):
+        judge_of(ours, None, store)
+    store.confirm(imported.ref)
+    assert judge_of(ours, None, store) == Choice("openai/judge", "http://theirs/v1", imported.ref)
+    store.revoke(imported.ref)
+    assert judge_of(ours, "openai/mine", store) == Choice("openai/mine")
+
+
+def test_what_is_learned_with_a_judge_that_the_user_named_does_not_pass_for_one_with_the_pack_s(store: Store) -> None:
+    imported = bring(store, THEIRS)
+    made = THEIRS.model_copy(update={"judge_from": imported.ref})
+    store.save("ours", numbered(2), made, EFFORT)
+    assert store.save("ours", numbered(2), made.model_copy(update={"snapshots": ("x",)}), EFFORT).ref == "ours@1"
+    learned = store.save("ours", numbered(2), MINE, EFFORT)
+    assert (learned.ref, learned.provenance.judge_from) == ("ours@2", None)
+    assert store.save("ours", numbered(2), made, EFFORT).ref == "ours@2"

@@ -80,8 +80,11 @@ def test_a_number_may_be_written_in_any_way_that_means_the_same() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda raw: raw.update(format="rubriclab-pack/2"), "format: 'rubriclab-pack/2' is not known"),
-        (lambda raw: raw.pop("format"), "format: None is not known"),
+        (
+            lambda raw: raw.update(format="rubriclab-pack/2"),
+            "format: expected 'rubriclab-pack/1', got the text 'rubriclab-pack/2'",
+        ),
+        (lambda raw: raw.pop("format"), "format: expected 'rubriclab-pack/1', got null"),
         (lambda raw: raw.update(digest=None), "digest: missing. A pack needs its digests"),
         (lambda raw: raw.pop("provenance_digest"), "provenance_digest: missing"),
         (lambda raw: raw.pop("rubric"), "rubric: missing"),
@@ -210,3 +213,43 @@ def test_a_digest_does_not_hang_on_the_order_of_keys(values: dict[str, Any], see
     )
     first, second = (rubric(parts=(part,)).digest for part in parts)
     assert first == second
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"judge": ""}, "provenance.judge: expected the name of a judge, got an empty text."),
+        ({"generator": "\u200b"}, "provenance.generator: expected the name of a judge, got only invisible characters."),
+        ({"judge_address": "javascript:alert(1)"}, "provenance.judge_address: got 'javascript:alert(1)', expected one"),
+        ({"judge_address": "http://u:hunter2@host/"}, "provenance.judge_address: the address holds a user name, pass"),
+        ({"generator_address": "http://host/ and at http://x"}, "provenance.generator_address: expected an address wi"),
+        ({"judge_from": "theirs"}, "provenance.judge_from: expected NAME@NUMBER, got the text 'theirs'."),
+    ],
+)
+def test_judges_and_addresses_are_checked_when_a_pack_is_read(fields: dict[str, Any], message: str) -> None:
+    text = write_pack(version_of(rubric(), provenance(**fields)))
+    with pytest.raises(PackError) as caught:
+        read_pack(text, "pack.json")
+    assert str(caught.value).startswith(f"pack.json: {message}")
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda raw: raw.update(number=-5), "number: expected a number of at least 1, got -5"),
+        (lambda raw: raw["provenance"].update(seed=-1), "provenance.seed: expected a number of at least 0, got -1"),
+        (
+            lambda raw: raw["provenance"]["agreement"].update(n=-1),
+            "provenance.agreement.n: expected a number of at lea",
+        ),
+        (
+            lambda raw: raw["rubric"]["parts"][0]["criteria"][0]["evidence"].update(missing=-1),
+            "rubric.parts[0].criteria[0].evidence.missing: expected a number of at least 0, got -1",
+        ),
+    ],
+)
+def test_counts_are_not_negative(change: Callable[[dict[str, Any]], Any], message: str) -> None:
+    with pytest.raises(PackError) as caught:
+        read_pack(changed(change), "pack.json")
+    assert str(caught.value).startswith(f"pack.json: {message}")

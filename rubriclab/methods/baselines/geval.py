@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
+from rubriclab.bounds import LONGEST_WORDING
 from rubriclab.characters import is_blank
 from rubriclab.data.assignment import Assignment
 from rubriclab.errors import JudgeError
@@ -57,6 +58,16 @@ class Steps(BaseModel):
             raise ValueError("every step needs words")
         return self
 
+    @model_validator(mode="after")
+    def _storable(self) -> Self:
+        if (length := len(self.numbered())) > LONGEST_WORDING:
+            raise ValueError(f"at most {LONGEST_WORDING:,} characters were expected in all steps; got {length:,}")
+        return self
+
+    def numbered(self) -> str:
+        """Return the steps as a criterion keeps them, one numbered line each."""
+        return "\n".join(f"{place}. {step.strip()}" for place, step in enumerate(self.steps, 1))
+
 
 async def learn(
     lesson: Lesson, settings: GEvalSettings, *, judge: Judge, generator: Judge, say: Progress, **_unused: Any
@@ -80,7 +91,7 @@ async def written_steps(assignment: Assignment, settings: OverallSettings, gener
     answer = await ask(generator, steps_prompt(assignment, settings))
     if answer.value is None:
         raise JudgeError(f"No evaluation steps could be obtained: {answer.missing}", "Try another --generator.")
-    return "\n".join(f"{place}. {step.strip()}" for place, step in enumerate(answer.value.steps, 1))
+    return answer.value.numbered()
 
 
 def steps_prompt(assignment: Assignment, settings: OverallSettings) -> Prompt[Steps]:

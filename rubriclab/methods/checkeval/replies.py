@@ -21,8 +21,7 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from rubriclab.data.aspect import Words
-from rubriclab.methods.replies import bare_id, sound_entries
+from rubriclab.methods.replies import NewName, Reason, Wording, bare_id, sound_entries
 from rubriclab.methods.standing_alone import leaning
 from rubriclab.methods.yes_no import YesNo, YesOrNo, read_answer
 
@@ -78,7 +77,7 @@ SeedId = Annotated[AskedId, AfterValidator(_seed_shown)]
 class PlainQuestion(BaseModel):
     """A new question, of which nothing is stated but its wording."""
 
-    text: Words
+    text: Wording
     absent: NotAsked = None
     broken: NotAsked = None
 
@@ -177,7 +176,7 @@ class PlainVerdict(BaseModel):
     """What a reader of the checklist makes of one question."""
 
     question: AskedId
-    reasoning: str
+    reasoning: Reason
     absent: NotAsked = None
     broken: NotAsked = None
     yes_means: Annotated[Literal["better", "worse", "neither"], BeforeValidator(_plain)]
@@ -315,9 +314,9 @@ class SoundBareAnswers(BareAnswers):
 class SeedSubDimension(BaseModel):
     """One component of an aspect with its questions, as a generator writes them."""
 
-    name: Words
-    definition: Words
-    questions: list[Words] = Field(min_length=1)
+    name: NewName
+    definition: Wording
+    questions: list[Wording] = Field(min_length=1)
 
 
 class WrittenSeeds(BaseModel):

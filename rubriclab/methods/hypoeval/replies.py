@@ -7,14 +7,16 @@ passes as validation context.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ValidationInfo, model_validator
 
+from rubriclab.bounds import LONGEST_WORDING
 from rubriclab.characters import is_blank
+from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.data.scale import show
 from rubriclab.methods.hypoeval.soundness import faults
-from rubriclab.methods.replies import Number, OnScale
+from rubriclab.methods.replies import Number, OnScale, at_most
 from rubriclab.rubric import Level
 
 
@@ -22,14 +24,14 @@ class LevelText(BaseModel):
     """One level of a proposed hypothesis."""
 
     score: Number
-    description: str
+    description: Annotated[str, at_most(LONGEST_WORDING)]
 
 
 class Hypothesis(BaseModel):
     """A proposed hypothesis: one trait, level by level."""
 
-    trait: str
-    statement: str
+    trait: Annotated[str, at_most(LONGEST_NAME)]
+    statement: Annotated[str, at_most(LONGEST_WORDING)]
     levels: list[LevelText]
 
     @model_validator(mode="after")

@@ -11,13 +11,13 @@ import numpy as np
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from rubriclab.checklist import Checklist
-from rubriclab.data.aspect import Words
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.labelled_texts import shown_once
 from rubriclab.methods.method import Lesson
+from rubriclab.methods.replies import NewName, Wording
 from rubriclab.methods.seal.settings import SealSettings, units_of
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence, Question
@@ -30,9 +30,9 @@ TOKENS_PER_PROPOSAL = 200
 class NewSubDimension(BaseModel):
     """A side of an aspect with the question that checks it."""
 
-    name: Words
-    definition: Words
-    question: Words
+    name: NewName
+    definition: Wording
+    question: Wording
 
 
 class Proposal(BaseModel):

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel
 
+from rubriclab.bounds import LONGEST_WORDING
 from rubriclab.characters import is_blank
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
@@ -17,6 +18,7 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.labelled_texts import shown_once
 from rubriclab.methods.overall import STRIDE, asked
+from rubriclab.methods.replies import at_most
 from rubriclab.methods.seeval.settings import SEEvalSettings
 from rubriclab.prompts import Prompt
 
@@ -31,7 +33,7 @@ def _worded(text: str) -> str:
     return text.strip()
 
 
-Words = Annotated[str, AfterValidator(_worded)]
+Words = Annotated[str, AfterValidator(_worded), at_most(LONGEST_WORDING)]
 
 
 class Explanation(BaseModel):

@@ -1,0 +1,87 @@
+"""What a rubric keeps of a reply is no longer than can be stored: a longer one is refused where it is read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypoeval_scripts import assignment, proposal, scripted
+from pydantic import BaseModel
+
+from rubriclab.bounds import LONGEST_WORDING, first_bounds_fault
+from rubriclab.data.fields import LONGEST_NAME
+from rubriclab.judges.ask import read
+from rubriclab.judges.judge import Reply
+from rubriclab.methods.baselines.geval import Steps
+from rubriclab.methods.checkeval.replies import PlainElaboration, PlainVerdicts, WrittenSeeds
+from rubriclab.methods.hypoeval.propose import Material, propose
+from rubriclab.methods.hypoeval.replies import AnyProposal
+from rubriclab.methods.replies import LONGEST_REASON
+from rubriclab.methods.sameness import Groups
+from rubriclab.methods.seal.propose import Proposal
+from rubriclab.methods.seeval.explain import Explanation, Refined
+from rubriclab.prompts import Prompt
+
+LEVELS = [{"score": 1, "description": "Low."}]
+HYPOTHESIS = {"trait": "t", "statement": "s", "levels": LEVELS}
+SEEDS = {"name": "n", "definition": "d", "questions": ["Is it?"]}
+SIDE = {"name": "n", "definition": "d", "question": "Is it?"}
+GROUP = {"reason": "r", "relation": "same", "members": ["a", "b"], "best": "a"}
+VERDICT = {"question": "q", "reasoning": "r", "yes_means": "better", "about": "a", "style": "fine"}
+
+# A reply with a place for words, and the most characters that may stand there.
+CASES: list[tuple[type[BaseModel], Any, int]] = [
+    (AnyProposal, lambda words: {"reasoning": "", "hypotheses": [HYPOTHESIS | {"trait": words}]}, LONGEST_NAME),
+    (AnyProposal, lambda words: {"reasoning": "", "hypotheses": [HYPOTHESIS | {"statement": words}]}, LONGEST_WORDING),
+    (
+        AnyProposal,
+        lambda words: {
+            "reasoning": "",
+            "hypotheses": [HYPOTHESIS | {"levels": [{"score": 1, "description": words}]}],
+        },
+        LONGEST_WORDING,
+    ),
+    (PlainElaboration, lambda words: {"reasoning": "", "questions": [{"text": words}]}, LONGEST_WORDING),
+    (WrittenSeeds, lambda words: {"reasoning": "", "sub_dimensions": [SEEDS | {"name": words}]}, LONGEST_NAME),
+    (WrittenSeeds, lambda words: {"reasoning": "", "sub_dimensions": [SEEDS | {"definition": words}]}, LONGEST_WORDING),
+    (
+        WrittenSeeds,
+        lambda words: {"reasoning": "", "sub_dimensions": [SEEDS | {"questions": [words]}]},
+        LONGEST_WORDING,
+    ),
+    (Proposal, lambda words: {"reasoning": "", "sub_dimensions": [SIDE | {"name": words}]}, LONGEST_NAME),
+    (Proposal, lambda words: {"reasoning": "", "sub_dimensions": [SIDE | {"definition": words}]}, LONGEST_WORDING),
+    (Proposal, lambda words: {"reasoning": "", "sub_dimensions": [SIDE | {"question": words}]}, LONGEST_WORDING),
+    (Explanation, lambda words: {"explanation": words}, LONGEST_WORDING),
+    (Refined, lambda words: {"reasoning": "", "explanation": words}, LONGEST_WORDING),
+    (Steps, lambda words: {"steps": [words]}, LONGEST_WORDING - len("1. ")),
+    (Groups, lambda words: {"groups": [GROUP | {"reason": words}]}, LONGEST_REASON),
+    (PlainVerdicts, lambda words: {"verdicts": [VERDICT | {"reasoning": words}]}, LONGEST_REASON),
+]
+
+
+@pytest.mark.parametrize(("form", "reply", "most"), CASES)
+def test_words_that_could_not_be_stored_make_a_reply_unusable(form: type[BaseModel], reply: Any, most: int) -> None:
+    prompt: Prompt[Any] = Prompt("sameness", {}, form, max_tokens=1)
+    for length in (most, most + 1):
+        value, complaint = read(Reply(json.dumps(reply("x" * length)), "m"), prompt)
+        assert (value is None) == (length > most), complaint
+    assert "characters were expected" in complaint
+
+
+@pytest.mark.parametrize("form", sorted({form for form, *_ in CASES}, key=lambda form: form.__name__))
+def test_providers_are_sent_no_lengths_of_texts_in_a_schema(form: type[BaseModel]) -> None:
+    assert "maxLength" not in json.dumps(form.model_json_schema())
+
+
+async def test_a_hypothesis_that_is_too_long_is_asked_for_once_more() -> None:
+    long = proposal("x" * (LONGEST_NAME + 1))
+    generator = scripted(propose=lambda prompt: proposal("a") if prompt.repair else long)
+    proposed, failure = await propose(1, Material(), assignment(), generator)
+    assert ([found.trait for found in proposed], failure) == (["a"], None)
+
+
+def test_steps_of_a_judge_s_own_are_storable_at_the_length_of_a_statement() -> None:
+    assert first_bounds_fault({"steps": "x" * LONGEST_WORDING}) is None
+    assert first_bounds_fault({"steps": "x" * (LONGEST_WORDING + 1)}) is not None
