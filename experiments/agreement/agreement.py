@@ -42,11 +42,15 @@ from rubriclab.methods.method import Lesson, Method
 from rubriclab.methods.names import JOINT_METHODS
 from rubriclab.rubric import Part
 from rubriclab.scoring import score_text
+from rubriclab.stats.agreement import agreement, difference
+from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.levels import Level
 
 HERE = Path(__file__).parent
 SHOTS = 30
 SEED = 42
+FLOORS = ("floor: word count", "floor: best measure")
+WAYS = ("with_the_reason", "converted")
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ def main() -> None:
         rows = [row for found in pool.map(run, list(cases(given))) for row in found]
     columns = list(dict.fromkeys(row["evaluator"] for row in rows if not row["evaluator"].startswith("floor")))
     print(table([row for row in rows if row["split"] == "official"], columns))
-    print(means(rows))
+    print(means(rows, columns))
     print(f"{time.monotonic() - began:.0f} s")
     if given.output:
         given.output.write_text(json.dumps(rows, indent=1) + "\n")
@@ -124,7 +128,10 @@ def run(case: Case) -> list[dict[str, Any]]:
             evaluators.append(Evaluator(variant, asyncio.run(scores(case, variant, learned_from, test))))
     if case.together:
         evaluators += [
-            Evaluator(name, own) for name, own in asyncio.run(from_one_matrix(case, learned_from, test)).items()
+            Evaluator(name, own)
+            for name, own in asyncio.run(from_one_matrix(case, learned_from, test)).items()
+            # A method that is asked for by itself as well stands for itself: a joint training leaves steps of it out.
+            if name not in case.variants
         ]
     everyone = [*evaluators, *floors(test, {"best": floor} if floor else {})]
     # Where every text answers an input of its own, there are no rivals to compare it with.
@@ -144,7 +151,7 @@ async def from_one_matrix(
     chosen, settings = plans(case, (), learned_from)
     assignment = chosen[0].lesson.assignment
     found = await find_candidates(chosen, judge=judge, generator=judge, seed=SEED)
-    table = found.table(assignment, settings.ask)
+    table = found.table(assignment, "in one call" if settings.ask == "in one call" else "by method")
     parts = found.parts_with(found.ids)
     rows = [await rated(text, parts, assignment, judge) for text in test]
     values = np.array([[row[name] for name in found.ids] for row in rows], dtype=float)
@@ -181,14 +188,14 @@ async def scores(case: Case, variant: str, learned_from: Sequence[Example], test
         method = METHODS[name]  # type: ignore[index]
         settings = method_settings(method, pairs)
         trained = await train(
-            method, lesson(case, method, learned_from), settings, judge=judge, generator=judge, seed=SEED
+            method, lesson(case, method, settings, learned_from), settings, judge=judge, generator=judge, seed=SEED
         )
     scored = [await score_text(trained.rubric, example, judge, variant) for example in test]
     return np.array([np.nan if score.score is None else score.score for score in scored], dtype=float)
 
 
-def lesson(case: Case, method: Method, learned_from: Sequence[Example]) -> Lesson:
-    """Return what a method learns from.
+def lesson(case: Case, method: Method, settings: Any, learned_from: Sequence[Example]) -> Lesson:
+    """Return what a method with these settings learns from.
 
     Raises:
         ChecklistError: if it starts from questions, and none ship for this aspect.
@@ -197,7 +204,7 @@ def lesson(case: Case, method: Method, learned_from: Sequence[Example]) -> Lesso
         tuple(learned_from),
         Assignment(task_words(case.task), find_aspect(case.task, case.aspect), parse_scale(case.scale)),
         load_findings(case.task, case.aspect),
-        seed_questions(method.checklists, case.task, case.aspect, needed=method.needs_checklist),
+        seed_questions(method.checklists, case.task, case.aspect, needed=method.needs_checklist(settings)),
     )
 
 
@@ -208,7 +215,7 @@ def plans(case: Case, pairs: Sequence[str], learned_from: Sequence[Example]) -> 
     found = []
     for method, values in zip(methods, own, strict=True):
         with contextlib.suppress(ChecklistError):
-            found.append(Plan(method, lesson(case, method, learned_from), values))
+            found.append(Plan(method, lesson(case, method, values, learned_from), values))
     return found, settings
 
 
@@ -269,7 +276,7 @@ def row_of(case: Case, result: Result) -> dict[str, Any]:
 
 def table(rows: Sequence[dict[str, Any]], variants: Sequence[str]) -> str:
     """Return a table with a line an aspect, for Markdown."""
-    columns = [*variants, "floor: word count", "floor: best measure"]
+    columns = [*variants, *FLOORS]
     lines = [f"| aspect | groups | {' | '.join(columns)} |", "|---" * (len(columns) + 2) + "|"]
     for key in dict.fromkeys((row["set"], row["aspect"]) for row in rows):
         found = {row["evaluator"]: row for row in rows if (row["set"], row["aspect"]) == key}
@@ -285,18 +292,97 @@ def shown(row: dict[str, Any]) -> str:
     return f"{row['spearman']:.2f} [{row['low']:.2f}, {row['high']:.2f}] {row['measure'] or ''}".rstrip()
 
 
-def means(rows: Sequence[dict[str, Any]]) -> str:
-    """Return each evaluator's mean over the aspects, for the official ids and over the random splits."""
-    lines = []
-    for name in dict.fromkeys(row["evaluator"] for row in rows):
-        own = [row for row in rows if row["evaluator"] == name]
-        parts = []
-        for kind in ("official", "random"):
-            figures = [row["spearman"] or 0.0 for row in own if row["split"].startswith(kind)]
-            if figures:
-                parts.append(f"{kind} {np.mean(figures):.3f} (n = {len(figures)})")
-        lines.append(f"{name}: {', '.join(parts)}")
+def means(rows: Sequence[dict[str, Any]], evaluators: Sequence[str]) -> str:
+    """Return each evaluator's mean over its aspects, for the official ids and over the random splits, for Markdown."""
+    kinds = [kind for kind in ("official", "random") if any(row["split"].startswith(kind) for row in rows)]
+    heads = [f"{kind} | aspects" for kind in kinds]
+    lines = [f"| evaluator | {' | '.join(heads)} |", "|---" * (2 * len(kinds) + 1) + "|"]
+    for name in (*evaluators, *FLOORS):
+        own = [[row for row in rows if row["evaluator"] == name and row["split"].startswith(kind)] for kind in kinds]
+        cells = [f"{over_aspects(found).mean():.3f} | {len(over_aspects(found))}" if found else " | " for found in own]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def over_aspects(rows: Sequence[dict[str, Any]]) -> FloatArray:
+    """Return one evaluator's mean correlation on each aspect; where all texts got one score it counts as 0."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        found.setdefault((row["set"], row["aspect"]), []).append(row["spearman"] or 0.0)
+    return np.array([np.mean(values) for values in found.values()])
+
+
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    alone, together = (json.loads((HERE / "results" / name).read_text()) for name in ("embedded.json", "joint.json"))
+    names = [name for name in dict.fromkeys(row["evaluator"] for row in alone) if name not in FLOORS]
+    general = [name for name in names if len(_aspects(alone, name)) == len(_aspects(alone))]
+    packs, comparisons = _aspects(alone, "seal:preset=published"), _aspects(alone, "dcr")
+    return {
+        "methods": means(alone, general),
+        "unit packs": means([row for row in alone if _aspect(row) in packs], [*general, "seal:preset=published"]),
+        "comparisons": means([row for row in alone if _aspect(row) in comparisons], names),
+        "joint": _together(together),
+        "joint less others": _less(together),
+        "verdicts": _verdicts(json.loads((HERE / "results" / "dcr_verdicts.json").read_text())),
+    }
+
+
+def _aspect(row: dict[str, Any]) -> tuple[str, str]:
+    return row["set"], row["aspect"]
+
+
+def _aspects(rows: Sequence[dict[str, Any]], evaluator: str | None = None) -> set[tuple[str, str]]:
+    return {_aspect(row) for row in rows if evaluator in (None, row["evaluator"])}
+
+
+def _together(rows: Sequence[dict[str, Any]]) -> str:
+    """Return each evaluator's mean over the splits, aspect by aspect."""
+    names = _together_names(rows)
+    lines = [f"| aspect | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    by_name = {name: over_aspects([row for row in rows if row["evaluator"] == name]) for name in names}
+    for place, aspect in enumerate(dict.fromkeys(map(_aspect, rows))):
+        lines.append(f"| {' '.join(aspect)} | {' | '.join(f'{by_name[name][place]:.2f}' for name in names)} |")
+    shown_means = " | ".join(f"{by_name[name].mean():.3f}" for name in names)
+    splits = len({row["split"] for row in rows})
+    lines.append(f"| mean of {len(_aspects(rows))} | {shown_means} |")
+    return f"Means over {splits} splits:\n\n" + "\n".join(lines)
+
+
+def _together_names(rows: Sequence[dict[str, Any]]) -> list[str]:
+    others = dict.fromkeys(row["evaluator"] for row in rows)
+    return ["joint", *(name for name in others if name != "joint" and name not in FLOORS), *FLOORS]
+
+
+def _less(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the joint rubric's lead over each other evaluator, with an interval over aspects."""
+    lines = ["| joint less | difference | 95 % over aspects | ahead on |", "|---" * 4 + "|"]
+    joint_own, *others = (
+        (name, over_aspects([row for row in rows if row["evaluator"] == name])) for name in _together_names(rows)
+    )
+    drawn = np.random.default_rng(SEED).integers(len(joint_own[1]), size=(2000, len(joint_own[1])))
+    for name, own in others:
+        gaps = joint_own[1] - own
+        low, high = np.quantile(gaps[drawn].mean(axis=1), (0.025, 0.975))
+        ahead = f"{int((gaps > 0).sum())} of {len(gaps)}"
+        lines.append(f"| {name} | {gaps.mean():+.3f} | [{low:+.3f}, {high:+.3f}] | {ahead} |")
+    return "\n".join(lines)
+
+
+def _verdicts(texts: Sequence[dict[str, Any]]) -> str:
+    """Return in words how verdicts with the reason compare with those that a second call converts."""
+    marks = [(one, other) for text in texts for one, other in zip(text[WAYS[0]], text[WAYS[1]], strict=True)]
+    labels = [text["label"] for text in texts]
+    scored = [[float(np.mean(np.array(text[way]) > 0)) for text in texts] for way in WAYS]
+    groups = [text["id"] for text in texts]
+    first, second = (agreement(own, labels, groups, level="dataset", seed=SEED).spearman for own in scored)
+    gap = difference(scored[0], scored[1], labels, groups, level="dataset", seed=SEED).spearman
+    same, other, less = (f"{each.value:.2f} [{each.low:.2f}, {each.high:.2f}]" for each in (first, second, gap))
+    return (
+        f"{sum(one != other for one, other in marks)} of the {len(marks)} sentences of {len(texts)} texts "
+        f"({sum(label < 1 for label in labels)} with a label below 1) got another mark. Spearman's correlation with the\n"
+        f"labels is {same} with the verdict in the same reply and {other} converted, the difference\n{less}."
+    )
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ import argparse
 import asyncio
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 from agreement import SEED, Case, cases, plans, rated, split
@@ -35,7 +34,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
-    wanted = SimpleNamespace(**vars(given), variant=(), together=True)
+    wanted = argparse.Namespace(**vars(given), variant=(), together=True)
     every = sorted(cases(wanted), key=lambda case: case.split)
     with ProcessPoolExecutor(given.processes) as pool:
         for done in pool.map(write, [(case, str(given.output)) for case in every]):

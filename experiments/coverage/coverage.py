@@ -312,12 +312,13 @@ def _plans(made_from: Sequence[Example], assignment: Assignment, task: str) -> I
     aspect = assignment.aspect.name
     for name in ASKED:
         method = METHODS[name]  # type: ignore[index]
+        settings = chosen_settings(method.settings, method.presets, JOINT_SETTINGS.get(name, {}))  # type: ignore[call-overload]
         try:
-            questions = seed_questions(method.checklists, task, aspect, needed=method.needs_checklist)
+            questions = seed_questions(method.checklists, task, aspect, needed=method.needs_checklist(settings))
         except ChecklistError:
             continue
         lesson = Lesson(tuple(made_from), assignment, load_findings(task, aspect), questions)
-        yield Plan(method, lesson, chosen_settings(method.settings, method.presets, JOINT_SETTINGS.get(name, {})))  # type: ignore[call-overload]
+        yield Plan(method, lesson, settings)
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:

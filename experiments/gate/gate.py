@@ -180,12 +180,13 @@ async def candidates(case: Case, examples: Sequence[Example]) -> Candidates:
     plans = []
     for name in ASKED:
         method = METHODS[name]
+        settings = chosen_settings(method.settings, method.presets, JOINT_SETTINGS.get(name, {}))
+        needed = method.needs_checklist(settings)
         try:
-            questions = seed_questions(method.checklists, case.task, case.aspect, needed=method.needs_checklist)
+            questions = seed_questions(method.checklists, case.task, case.aspect, needed=needed)
         except ChecklistError:
             continue
         lesson = Lesson(tuple(examples), assignment(case), findings, questions)
-        settings = chosen_settings(method.settings, method.presets, JOINT_SETTINGS.get(name, {}))
         plans.append(Plan(method, lesson, settings))
     return await find_candidates(plans, judge=judge, generator=judge, seed=SEED)
 
