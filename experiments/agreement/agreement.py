@@ -50,6 +50,7 @@ HERE = Path(__file__).parent
 SHOTS = 30
 SEED = 42
 FLOORS = ("floor: word count", "floor: best measure")
+BESIDE_SEAL = ("seal", "seal:weights=labels", "checkeval", "hypoeval", "direct")
 WAYS = ("with_the_reason", "converted")
 
 
@@ -317,11 +318,12 @@ def readme_figures() -> dict[str, str]:
     alone, together = (json.loads((HERE / "results" / name).read_text()) for name in ("embedded.json", "joint.json"))
     names = [name for name in dict.fromkeys(row["evaluator"] for row in alone) if name not in FLOORS]
     general = [name for name in names if len(_aspects(alone, name)) == len(_aspects(alone))]
+    compared = [name for name in names if name.startswith("dcr")]
     packs, comparisons = _aspects(alone, "seal:preset=published"), _aspects(alone, "dcr")
     return {
         "methods": means(alone, general),
-        "unit packs": means([row for row in alone if _aspect(row) in packs], [*general, "seal:preset=published"]),
-        "comparisons": means([row for row in alone if _aspect(row) in comparisons], names),
+        "unit packs": means([row for row in alone if _aspect(row) in packs], ["seal:preset=published", *BESIDE_SEAL]),
+        "comparisons": means([row for row in alone if _aspect(row) in comparisons], [*compared, *BESIDE_SEAL]),
         "joint": _together(together),
         "joint less others": _less(together),
         "verdicts": _verdicts(json.loads((HERE / "results" / "dcr_verdicts.json").read_text())),

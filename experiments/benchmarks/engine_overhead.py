@@ -180,6 +180,25 @@ def line(concurrency: int, rates: Rates, ratio: dict[str, float]) -> str:
     return f"concurrency {concurrency:2}: {shown}, ratio {ratio['wall']:.3f} (processor time: {ratio['processor']:.3f})"
 
 
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    found = json.loads((Path(__file__).parent / "results" / "engine_overhead.json").read_text())
+    lines = [
+        f"Medians of {found['rounds']} rounds of {found['calls']} calls a side; Python {found['machine']['python']}, "
+        f"{found['machine']['processors']} cores.",
+        "",
+        "| requests in flight | bare litellm | whole stack | ratio, wall clock | ratio, processor time |",
+        "|---" * 5 + "|",
+    ]
+    for concurrency, rates in found["concurrency"].items():
+        bare, stack = (statistics.median(rates[name]["wall"]) for name in ("bare litellm", "whole stack"))
+        ratio = rates["ratio"]
+        lines.append(
+            f"| {concurrency} | {bare:.0f}/s | {stack:.0f}/s | {ratio['wall']:.2f} | {ratio['processor']:.2f} |"
+        )
+    return {"engine": "\n".join(lines)}
+
+
 @contextmanager
 def server() -> Iterator[str]:
     """Run the server in a process of its own and yield its address."""

@@ -344,6 +344,11 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    return {"coverage": table(json.loads((Path(__file__).parent / "results" / "embedded.json").read_text()))}
+
+
 def percent(share: float) -> str:
     """Return a share for the table, nothing where there is none."""
     return "" if np.isnan(share) else f"{share:.1%}"

@@ -243,5 +243,24 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def alarms(rows: Sequence[dict[str, Any]]) -> str:
+    """Return in a sentence how often the gate passed labels that say nothing, and what it said of the true ones."""
+    dealt_out = [each for each in rows if each["labels"] != "as they are"]
+    true = Counter(each["outcome"] for each in rows if each["labels"] == "as they are")
+    whole = [each for each in dealt_out if each["run"] == "whole"]
+    passed, of_whole = (sum(each["outcome"] == "better" for each in own) for own in (dealt_out, whole))
+    return (
+        f"The gate said `better` in {passed} of {len(dealt_out)} runs with labels dealt out anew ({of_whole} of the "
+        f"{len(whole)} whole ones).\nWith the labels as they are it said `better` in {true['better']}, `not better` in "
+        f"{true['not better']} and `inconclusive` in {true['inconclusive']} of {true.total()} runs."
+    )
+
+
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    rows = json.loads((Path(__file__).parent / "results" / "embedded.json").read_text())
+    return {"offline": f"{table(rows)}\n\n{alarms(rows)}"}
+
+
 if __name__ == "__main__":
     main()
