@@ -8,9 +8,9 @@ A README marks where figures belong:
     <!-- figures: NAME -->
     <!-- end of figures -->
 
-NAME is one of the blocks that the README's own folder offers, or FOLDER/NAME for one of another folder of experiments. A
-study offers the views of `study_figures.py`; a script offers what its function `readme_figures` returns, Markdown by name.
-`--check` writes nothing, prints which READMEs differ, and exits with 1 if any does.
+NAME is one of the blocks that the README's own folder offers, or FOLDER/NAME for one of another folder of experiments.
+A study offers the views of `study_figures.py`; a script offers what its function `readme_figures` returns, Markdown by
+name. `--check` writes nothing, prints which READMEs differ, and exits with 1 if any does.
 """
 
 from __future__ import annotations

@@ -31,13 +31,16 @@ def readme_figures(folder: Path) -> dict[str, str]:
     study = load_study(str(folder))
     results = merged({str(path): read_results(path) for path in files})
     summary = summarise(study, results)
-    return {
+    views = {
         "by set": "\n\n".join([basis(results), *_by_set(summary, results), *undefined(summary)]),
         "by aspect": "\n\n".join([basis(results), _by_aspect(summary), *undefined(summary)]),
         "means": "\n\n".join([basis(results), _means(summary), *undefined(summary)]),
-        "by labels": "\n\n".join([basis(results), _by_labels(summary), *undefined(summary)]),
-        "differences": _differences(study, summary),
     }
+    if _several(summary):
+        views["by labels"] = "\n\n".join([basis(results), _by_labels(summary), *undefined(summary)])
+    if summary.contrasts:
+        views["differences"] = _differences(study, summary)
+    return views
 
 
 def basis(results: Results) -> str:
@@ -97,7 +100,7 @@ def _means(summary: Summary) -> str:
     judges = list(dict.fromkeys(judge for mean in summary.means for judge in mean.published))
     rows = []
     for mean in _means_in_order(summary):
-        cells = [wording.figure(mean.figures[name]) for name in summary.measures]
+        cells = [_shown(mean.figures[name]) for name in summary.measures]
         cells += [_shown(mean.published.get(judge, {}).get(first)) for judge in judges]
         name = _called(mean.setting, several=_several(summary))
         rows.append([name, str(mean.aspects), *cells, _calls_of(mean.learning), _calls_of(mean.scoring)])

@@ -144,10 +144,13 @@ async def timed(one: Callable[[Any], Awaitable[None]], items: Iterable[Any]) -> 
 async def measure(calls: int, rounds: int) -> dict[str, Any]:
     """Return calls per second of wall-clock and of processor time, per concurrency and side, round by round."""
     numbers = count()
-    table = {}
+    table: dict[str, Any] = {}
     for concurrency in CONCURRENCY:
         with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.db") as store:
-            sides = {"bare litellm": Bare(concurrency), "whole stack": Stack(concurrency, store)}
+            sides: dict[str, Bare | Stack] = {
+                "bare litellm": Bare(concurrency),
+                "whole stack": Stack(concurrency, store),
+            }
             rates = await compare(sides, numbers, calls, rounds)
         table[str(concurrency)] = {**rates, "ratio": ratios(rates)}
         print(line(concurrency, rates, table[str(concurrency)]["ratio"]), flush=True)

@@ -1,6 +1,6 @@
 """Texts per second and memory of `rubriclab score` reading a long stream with the offline judge.
 
-    python experiments/benchmarks/score_stream.py --texts 10000 --output experiments/benchmarks/results/score_stream.json
+    python experiments/benchmarks/score_stream.py --texts 10000 --output results/score_stream.json
 
 Learns on the shipped sample into a temporary store, pipes the held-out texts over and over (each made different by its
 number) into `rubriclab score -`, and prints the resident memory of that process at each tenth of the way. Flat memory
@@ -46,9 +46,8 @@ def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
     found = json.loads((Path(__file__).parent / "results" / "score_stream.json").read_text())
     memory = ", ".join(f"{resident:.0f}" for resident in found["mb"])
-    return {
-        "stream": f"{found['texts']:,} texts: {found['per_second']} a second. Resident memory at each tenth: {memory} MB."
-    }
+    told = f"{found['texts']:,} texts, {found['per_second']} a second. Resident memory at each tenth: {memory} MB."
+    return {"stream": told}
 
 
 def _learn(store: str) -> None:

@@ -214,7 +214,7 @@ def _curve(draw: Draw, strategy: str) -> dict[str, list[float]]:
     return {"spearman": spearman, "pearson": pearson}
 
 
-def _rows(table: Table, places: Sequence[int]) -> Table:
+def _rows(table: Table, places: Sequence[int] | IntArray) -> Table:
     return table.rows(np.array(places, dtype=np.int64))
 
 
@@ -419,17 +419,17 @@ def _curves(rows: Sequence[dict[str, Any]]) -> str:
     """Return in words how what the learning curve expects compares with what came."""
     asked: list[Mapping[str, float]] = [row["asked"] for row in rows if row["asked"]]
     if not asked:
-        return "The learning curve was never asked."
+        return "It was never asked."
     gains = np.array([[one["gain"], one["gain_low"], one["gain_high"], one["then"] - one["now"]] for one in asked])
     levels = np.array([[one["level"], one["level_low"], one["level_high"], one["now"]] for one in asked])
     inside = ((gains[:, 1] <= gains[:, 3]) & (gains[:, 3] <= gains[:, 2])).mean()
     holds = ((levels[:, 1] <= levels[:, 3]) & (levels[:, 3] <= levels[:, 2])).mean()
     return (
-        f"Asked {len(asked)} times from {ASKED_AT} labels drawn at random, it expected an agreement of {levels[:, 0].mean():.3f}, "
-        f"found {levels[:, 3].mean():.3f}, in the 90 % interval {holds:.0%}; expected gain of {ASKED_ABOUT} more "
-        f"{gains[:, 0].mean():.3f}, found {gains[:, 3].mean():.3f} (sd {gains[:, 3].std():.3f}), in the interval "
-        f"{inside:.0%};\ncorrelation of expected and found gains {np.corrcoef(gains[:, 0], gains[:, 3])[0, 1]:.2f}. "
-        f"Labels worth it at 0.01 per 10: {np.mean([one['worth'] for one in asked]):.0f} on average."
+        f"Asked {len(asked)} times from {ASKED_AT} labels drawn at random, it expected an agreement of "
+        f"{levels[:, 0].mean():.3f}; found was {levels[:, 3].mean():.3f}\non the groups held out, in the 90 % interval "
+        f"in {holds:.0%}. Of {ASKED_ABOUT} more labels it expected a gain of {gains[:, 0].mean():.3f}; found was\n"
+        f"{gains[:, 3].mean():.3f} (standard deviation {gains[:, 3].std():.3f}), in the interval in {inside:.0%}; the "
+        f"correlation of expected and found gains is {np.corrcoef(gains[:, 0], gains[:, 3])[0, 1]:.2f}."
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether the advice was right, pair of sets by pair of sets, from the study's stored results: figures of the README."""
+"""Figures of the README: whether the advice was right, from the study's stored results."""
 
 from __future__ import annotations
 
@@ -27,21 +27,15 @@ def readme_figures() -> dict[str, str]:
 
 
 def advice(cases: Sequence[Outcome]) -> str:
-    """Return how often the advice was right, and the mean errors and correlations, by pair of sets, for Markdown."""
+    """Return how often the advice was right, and the mean errors, by pair of sets, for Markdown."""
     columns = [*ACTIONS, ADVISED]
-    heads = [
-        "pairs",
-        "cases",
-        *SAID,
-        *(f"error, {name}" for name in columns),
-        *(f"Spearman, {name}" for name in columns),
-    ]
+    heads = ["pairs", "cases", *SAID, *columns]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for title, starts in (*PAIRS.items(), ("all", ("",))):
         own = [case for case in cases if case.case.set.startswith(starts)]
         shares = [f"{share(own, name):.0%}" for name in SAID]
-        errors, ranks = ([f"{mean(own, name, measure):.2f}" for name in columns] for measure in ("error", "spearman"))
-        lines.append(f"| {' | '.join([title, str(len(own)), *shares, *errors, *ranks])} |")
+        errors = [f"{mean(own, name, 'error'):.2f}" for name in columns]
+        lines.append(f"| {' | '.join([title, str(len(own)), *shares, *errors])} |")
     return "\n".join(lines)
 
 
@@ -60,19 +54,19 @@ def summary(cases: Sequence[Outcome]) -> str:
 def fixed_rules(cases: Sequence[Outcome]) -> str:
     """Return how often each action is near the best, and what is expected of it against what came, for Markdown."""
     counted: dict[str, Callable[[Outcome, str], bool]] = {"smallest error": is_best, "near the smallest": is_near}
-    heads = ["action", *counted, "expected error", "error found"]
+    heads = ["action", *counted, "expected error", "error found", "Spearman"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for name in (ADVISED, *ACTIONS):
         counts = [f"{sum(holds(case, name) for case in cases)} of {len(cases)}" for holds in counted.values()]
-        means = [f"{mean(cases, name, measure):.2f}" for measure in ("expected error", "error")]
+        means = [f"{mean(cases, name, measure):.2f}" for measure in ("expected error", "error", "spearman")]
         lines.append(f"| {' | '.join([name, *counts, *means])} |")
     return "\n".join(lines)
 
 
 def values(case: Outcome, measure: str) -> dict[str, float]:
-    """Return one measure of each action that was tried."""
+    """Return one measure of each action that was tried; a correlation that is undefined counts as 0."""
     found = {row.arm: row.figures[measure].value for row in case.rows if measure in row.figures}
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value or 0.0 for name, value in found.items() if value is not None or measure == "spearman"}
 
 
 def mean(cases: Sequence[Outcome], arm: str, measure: str) -> float:
