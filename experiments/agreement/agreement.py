@@ -383,7 +383,8 @@ def _verdicts(texts: Sequence[dict[str, Any]]) -> str:
     return (
         f"{sum(one != other for one, other in marks)} of the {len(marks)} sentences of {len(texts)} texts "
         f"({sum(label < 1 for label in labels)} with a label below 1) got another mark. Spearman's\n"
-        f"correlation with the labels is {same} with the verdict in the same reply and {other} converted, the difference\n{less}."
+        f"correlation with the labels is {same} with the verdict in the same reply and {other} converted,\n"
+        f"the difference {less}."
     )
 
 

@@ -263,8 +263,10 @@ def advice(sets: Sequence[Mapping[str, Any]]) -> str:
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
     sets = json.loads((Path(__file__).parent / "results" / "recorded.json").read_text())["sets"]
-    sizes = ", ".join(f"{one['texts']} texts in {one['groups']} groups ({one['set']})" for one in sets)
-    return {"sizes": f"95 % intervals, of {sizes}.", "advice": advice(sets), **tables(sets)}
+    sizes = [f"{one['texts']} texts in {one['groups']} groups ({one['set']})" for one in sets]
+    twins = ", ".join(f"{one['twins']} of {one['set']}" for one in sets if one["twins"])
+    told = f"95 % intervals, of {', '.join(sizes)}. Shown exactly as another text: {twins or 'none'}."
+    return {"sizes": told, "advice": advice(sets), **tables(sets)}
 
 
 def _checked(runs: Sequence[Mapping[str, Any]]) -> str:

@@ -250,7 +250,16 @@ def markdown(heads: list[str], rows: list[list[str]]) -> str:
 
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
-    return tables(json.loads((HERE / "results" / "compared.json").read_text())["splitters"])
+    figures = json.loads((HERE / "results" / "compared.json").read_text())["splitters"]
+    counted = next(iter(figures.values()))
+    rows = []
+    for draw in ("first", "second"):
+        own = [mark for mark in json.loads((HERE / "marks.json").read_text("utf-8")) if mark["draw"] == draw]
+        part = counted[f"{draw} draw"]
+        numbers = (len(own), sum(len(mark["ends"]) for mark in own), part["ends"], part["sentences"])
+        rows.append([draw, *map(str, numbers)])
+    heads = ["draw", "stretches", "ends marked", "ends that count", "sentences with both ends marked"]
+    return {"marks": markdown(heads, rows), **tables(figures)}
 
 
 def cell(value: list[float]) -> str:
