@@ -19,7 +19,7 @@ import argparse
 import importlib.util
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from textwrap import indent
@@ -88,15 +88,15 @@ def blocks(folder: Path) -> Mapping[str, str]:
     found: dict[str, str] = {}
     if (folder / "study.toml").exists():
         found |= script(HERE / "study_figures.py").readme_figures(folder)
-    for path in scripts(folder):
+    for path in sorted(folder.glob("*.py")):
         if offers := getattr(script(path), "readme_figures", None):
             found |= offers()
     return found
 
 
-def scripts(folder: Path = HERE) -> Iterator[Path]:
-    """Yield the scripts in a folder of experiments; without a folder, all of them."""
-    return iter(sorted(folder.glob("**/*.py" if folder == HERE else "*.py")))
+def scripts() -> list[Path]:
+    """Return all scripts of experiments."""
+    return sorted(HERE.glob("**/*.py"))
 
 
 @cache
