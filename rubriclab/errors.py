@@ -10,7 +10,8 @@
     │   ├── LiteratureError     a findings file that cannot be used
     │   ├── ChecklistError      a checklist file that cannot be used
     │   ├── StoreError          a store that cannot be opened, or holds what it should not
-    │   │   └── NotInStore      no such rubric, version or tag
+    │   │   ├── NotInStore      no such rubric, version or tag
+    │   │   └── DamagedAnswer   a kept answer that is not as it was written: it is asked for again
     │   ├── PackError           a pack that cannot be read or does not match its digest
     │   ├── ReplayMiss          a recording that lacks the request
     │   └── BudgetReached       a cap on calls or money; what was paid for is kept
@@ -78,6 +79,10 @@ class StoreError(UserError):
 
 class NotInStore(StoreError):
     """No such rubric, version or tag."""
+
+
+class DamagedAnswer(StoreError):
+    """A kept answer that is not as it was written."""
 
 
 class NoStore(StoreError):

@@ -1,50 +1,140 @@
-"""Keys and passwords are masked before a text from outside is shown or kept: a server may echo what it was sent."""
+"""Keys and passwords are masked before a text from outside is shown or kept: a server may echo what it was sent.
+
+A key in use, whose value is known, is recognised as it is, percent-encoded and in base64, and in messages also by its
+first or last characters. Any other one is recognised by its form or by the name that it is given under.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from urllib.parse import unquote
 
 MASK = "***"
 
 # A shorter value is a placeholder, such as `none` for a server that asks for no key; masking it would garble messages.
 SHORTEST_KEY = 8
+# Longer values are documents, such as the credentials of a service account: only all of it is masked.
+LONGEST_KEY = 1000
+# A key's first characters, where the rest is left out or replaced by asterisks or dots.
+HEAD = 4
 
-_SECRET_NAME = re.compile(
+_SECRET_VARIABLE = re.compile(
     r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|ACCESS_KEY_ID)(?:_\d+)?$", re.IGNORECASE
 )
-# What keys look like, whoever's they are: by the prefixes that providers give them, in headers and in addresses.
-_SHAPES = (
-    re.compile(r"\b(?:sk|pk|rk|pplx|xai|gsk|hf|ghp|nvapi|r8|fw|csk)[-_][A-Za-z0-9_*\-]{8,}"),
-    re.compile(r"\bAIza[A-Za-z0-9_\-]{8,}|\bAKIA[A-Z0-9]{8,}"),
-    re.compile(r"(?<=\bBearer )[^\s\"',;]+|(?<=\bBasic )[A-Za-z0-9+/=]{8,}", re.IGNORECASE),
-    re.compile(r"(?<=[?&]key=)[^\s&\"']+|(?<=[?&]api[_-]key=)[^\s&\"']+|(?<=[?&]token=)[^\s&\"']+", re.IGNORECASE),
-    re.compile(r"(?<=://)[^\s/?#@]+(?=@)"),
+# Names of parameters, headers and fields that hold a secret wherever they stand, and those that are words as well.
+_COMPOUND_NAMES = (
+    r"(?:x[-_])?(?:(?:api|access|auth|private|secret|account|shared|subscription)[-_ ]?key(?:[-_]id)?"
+    r"|(?:access|auth|refresh|id|session|security|bearer|api)[-_]?token|client[-_]secret|authorization|password|passwd|pwd)"
 )
+_WORDS = r"(?:key|token|secret|credentials?|sig|signature)"
+# As in `openai_api_key` and `X-Amz-Signature`.
+_PREFIX = r"(?:[\w\-]{0,40}[_\-])?"
+# In an address: behind `?`, `&`, `;` or `#`.
+_PARAMETER = re.compile(rf"(?<=[?&;#]){_PREFIX}(?:{_COMPOUND_NAMES}|{_WORDS})=(?P<value>[^\s&;#\"'<>]+)", re.IGNORECASE)
+_NAMED = (
+    _PARAMETER,
+    # In JSON, also within a string of JSON, or in a Python dictionary.
+    re.compile(
+        rf"[\"'](?:{_PREFIX}{_COMPOUND_NAMES}|{_WORDS})\\?[\"']\s{{0,9}}:\s{{0,9}}\\?[\"'](?P<value>[^\"'\\]+)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?<![A-Za-z0-9]){_COMPOUND_NAMES}(?:=|:\s{{0,9}})[\"']?(?P<value>[^\s\"',;&<>]{{{SHORTEST_KEY},}}(?<!\.))",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\bBearer (?P<value>[^\s\"',;]+)|\bBasic (?P<basic>[A-Za-z0-9+/=]{8,})", re.IGNORECASE),
+)
+# What keys look like, whoever's they are: by the prefixes that providers give them, signed tokens, and any key of which
+# a server shows the beginning and asterisks.
+_FORMS = re.compile(
+    r"\b(?:(?:sk|pk|rk)[-_]|(?:pplx|xai|nvapi|csk)-|(?:gsk|hf|ghp|r8|fw)_)[A-Za-z0-9_*\-]{8,}"
+    r"|\bAIza[A-Za-z0-9_\-]{8,}|\bAKIA[A-Z0-9]{8,}"
+    r"|\beyJ[A-Za-z0-9_\-]{5,}\.[A-Za-z0-9_\-]+(?:\.[A-Za-z0-9_\-]*)?"
+)
+_STARRED = re.compile(r"(?<![\w\-])[\w\-]{2,100}\*{3,}[\w\-]*|(?<![\w\-*])\*{4,}[\w\-]+")
+# A user name and a password: they end at the last "@" before the path, and a password may hold a slash.
+_USER = re.compile(r"(?<=://)(?:[^\s/?#]{0,1000}@|[^\s/?#:@]{0,100}:(?!\d{1,5}(?:[/?#]|$))\S{0,1000}@)")
 
 
 def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return a message with everything masked that is a key in use or looks like one.
+    """Return a message with everything masked that is a key in use, a part of one, or looks like a key.
 
     Args:
         text: the message.
         environment: where keys are; by default this process's environment.
     """
     text = without_keys(text, environment)
-    for shape in _SHAPES:
-        text = shape.sub(MASK, text)
-    return text
+    for key in _keys(environment):
+        text = _part_of(key).sub(MASK, text)
+    for pattern in _NAMED:
+        text = pattern.sub(_value_masked, text)
+    text = _STARRED.sub(MASK, _FORMS.sub(MASK, text))
+    return _USER.sub(f"{MASK}@", text)
 
 
 def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
     """Return `text` with the keys in use masked, and nothing else: for replies, whose words must stay as they are."""
-    for key in _keys(os.environ if environment is None else environment):
+    for key in _keys(environment):
         text = text.replace(key, MASK)
+        if len(key) <= LONGEST_KEY:
+            text = _encoded(key).sub(MASK, text)
     return text
 
 
-def _keys(environment: Mapping[str, str]) -> list[str]:
+def holds_secret(address: str) -> bool:
+    """Return whether an address has a parameter that is named like a secret, or a part that looks like a key."""
+    return any(
+        _PARAMETER.search(form) or any(re.search(r"\d", found[0]) for found in _FORMS.finditer(form))
+        for form in (address, unquote(address))
+    )
+
+
+def _keys(environment: Mapping[str, str] | None) -> list[str]:
     """Return the keys in the environment, longest first, as one may contain another."""
-    found = {value.strip() for name, value in environment.items() if _SECRET_NAME.search(name)}
+    variables = os.environ if environment is None else environment
+    found = {value.strip() for name, value in variables.items() if _SECRET_VARIABLE.search(name)}
     return sorted((key for key in found if len(key) >= SHORTEST_KEY), key=lambda key: (-len(key), key))
+
+
+@lru_cache(maxsize=64)
+def _encoded(key: str) -> re.Pattern[str]:
+    """Return what matches the key percent-encoded, wholly or in part, escaped for JSON, and in base64."""
+    characters = "".join(_encoded_character(character) for character in key)
+    base64 = "|".join(rf"[A-Za-z0-9+/_\-]{{0,3}}{core}[A-Za-z0-9+/_\-]{{0,3}}={{0,2}}" for core in _in_base64(key))
+    return re.compile(f"{characters}|{base64}")
+
+
+def _encoded_character(character: str) -> str:
+    percent = "".join(f"%{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
+    return rf"(?:\\?{re.escape(character)}|(?i:{percent}|\\u{ord(character):04x}))"
+
+
+def _in_base64(key: str) -> Iterator[str]:
+    """Yield what all forms of the key in base64 share, by how many bytes stand before it, modulo 3."""
+    content = key.encode("utf-8", "surrogateescape")
+    for before in range(3):
+        # The characters that bytes around the key have a part in are left out.
+        whole = b64encode(b"\0" * before + content).decode().rstrip("=")
+        core = whole[(0, 2, 3)[before] : (before + len(content)) * 8 // 6]
+        yield "".join({"+": r"[+\-]", "/": "[/_]"}.get(character, character) for character in core)
+
+
+@lru_cache(maxsize=64)
+def _part_of(key: str) -> re.Pattern[str]:
+    """Return what matches the beginning or the end of a key: a long one, or a short one with the rest replaced."""
+    hidden = r"(?:(?<!\*)\*{2,}+|(?<!\.)\.{2,}+|…|(?<!•)•{2,}+|(?<![xX])[xX]{4,}+)"
+    rest = r"[\w\-]{0,100}"
+    parts = [rf"{re.escape(key[:HEAD])}{rest}{hidden}[\w\-*.…•]*", rf"{hidden}{rest}{re.escape(key[-HEAD:])}"]
+    # Half of a key of sixteen characters is no word any more.
+    if len(key) >= 2 * SHORTEST_KEY and re.fullmatch(r"[\w\-]+", key[:SHORTEST_KEY] + key[-SHORTEST_KEY:]):
+        parts += [rf"{re.escape(key[:SHORTEST_KEY])}[\w\-*.…•]*", rf"{rest}{re.escape(key[-SHORTEST_KEY:])}"]
+    return re.compile("|".join(parts))
+
+
+def _value_masked(found: re.Match[str]) -> str:
+    value = next(part for part in found.groups() if part is not None)
+    return found[0][: len(found[0]) - len(value)] + MASK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
@@ -342,6 +342,11 @@ class Effort(Frozen):
 def rounded(value: float | None) -> float | None:
     """Return `value` as evidence keeps it; NaN becomes `None`."""
     return None if value is None or math.isnan(value) else round(float(value), DIGITS)
+
+
+def by_id(criteria: Iterable[Criterion]) -> list[Criterion]:
+    """Return criteria in the order in which prompts list them, whatever they are ranked by: h9 before h10."""
+    return sorted(criteria, key=lambda criterion: (len(criterion.id), criterion.id))
 
 
 def criterion_payload(criterion: Criterion) -> dict[str, Any]:

@@ -51,7 +51,7 @@ _FAULT = re.compile(r"repeat|filler|another subject|start afresh", re.IGNORECASE
 _UNRELATED = re.compile(r"figures and dates|quoted voices")
 _EXAGGERATED = "throughout"
 _SIDES = re.compile(r"Propose (\d+)")
-_FAILING = re.compile(r"Found wanting in sentences? ([\d and]+)\.")
+_FAILING = re.compile(r"The fault is in sentences? ([\d and]+)\.")
 _UNIT, _FACT = re.compile(r"(u\d+)(?:, .*)?"), re.compile(r"([crx]\d+)")
 _NUMBERED = re.compile(r"(?:sentence|report) (\d+)")
 # A label with a comma says what a whole text is called that is a unit, unless it is that of half a pair.

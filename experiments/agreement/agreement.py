@@ -62,9 +62,10 @@ class Case:
     scale: str
     split: str
     judge: str
-    variants: tuple[str, ...]
+    variants: tuple[str, ...] = ()
     test_groups: int = 0
     together: bool = False
+    shots: int = SHOTS
 
 
 def main() -> None:
@@ -76,13 +77,16 @@ def main() -> None:
     parser.add_argument("--sets", default="", help="only these sets, separated by commas")
     parser.add_argument("--splits", type=int, default=0, help="random splits by group beside the official ids")
     parser.add_argument("--test-groups", type=int, default=0, help="at most so many groups to test on, drawn")
+    parser.add_argument("--shots", type=int, default=SHOTS, help="texts to learn from, where there are so many")
     parser.add_argument("--judge", default="embedded")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
     began = time.monotonic()
+    more = {"test_groups": given.test_groups, "together": given.together, "shots": given.shots}
+    every = list(cases(given.data, given.sets, given.splits, given.judge, variants=tuple(given.variant), **more))
     with ProcessPoolExecutor(given.processes) as pool:
-        rows = [row for found in pool.map(run, list(cases(given))) for row in found]
+        rows = [row for found in pool.map(run, every) for row in found]
     columns = list(dict.fromkeys(row["evaluator"] for row in rows if not row["evaluator"].startswith("floor")))
     print(table([row for row in rows if row["split"] == "official"], columns))
     print(means(rows, columns))
@@ -91,26 +95,24 @@ def main() -> None:
         given.output.write_text(json.dumps(rows, indent=1) + "\n")
 
 
-def cases(given: argparse.Namespace) -> Iterator[Case]:
-    """Yield the cases asked for."""
-    wanted = set(filter(None, given.sets.split(",")))
+def cases(data: str, sets: str = "", splits: int = 0, judge: str = "embedded", **more: Any) -> Iterator[Case]:
+    """Yield the cases of the sets named, separated by commas; of all where none is. `more` are fields of `Case`."""
+    wanted = set(filter(None, sets.split(",")))
     for name, about in tomllib.loads((HERE / "sets.toml").read_text()).items():
         if wanted and name not in wanted:
             continue
         for aspect, scale in about["aspects"].items():
-            for split in ("official", *(f"random {number}" for number in range(given.splits))):
+            for split in ("official", *(f"random {number}" for number in range(splits))):
                 yield Case(
-                    data=given.data,
+                    data=data,
                     name=name,
                     file=about.get("file", name),
                     task=about["task"],
                     aspect=aspect,
                     scale=scale,
                     split=split,
-                    judge=given.judge,
-                    variants=tuple(given.variant),
-                    test_groups=given.test_groups,
-                    together=given.together,
+                    judge=judge,
+                    **more,
                 )
 
 
@@ -223,14 +225,15 @@ def split(case: Case) -> tuple[list[Example], list[Example]]:
     """
     rows = load(f"{case.data}/{case.file}.jsonl.gz", case.aspect)
     official = json.loads(Path(f"{case.data}/hypoeval_train_ids.json").read_text()).get(case.file)
-    if case.split == "official" and official:
+    if case.split == "official" and official and case.shots == SHOTS:
         ids = set(official)
     else:
         draw = random.Random(case.split)
         groups = sorted({row.group for row in rows})
         # QAGS has one text a group: half of the groups, else all learning texts would be of two or three groups.
         drawn = set(draw.sample(groups, len(groups) // 2))
-        ids = set(draw.sample(sorted(row.id for row in rows if row.group in drawn), SHOTS))
+        allowed = sorted(row.id for row in rows if row.group in drawn)
+        ids = set(draw.sample(allowed, min(case.shots, len(allowed))))
     learned_from = [row for row in rows if row.id in ids]
     seen = {row.group for row in learned_from}
     test = [row for row in rows if row.group not in seen] or [row for row in rows if row.id not in ids]

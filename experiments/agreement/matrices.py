@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from agreement import SEED, Case, cases, plans, rated, split
+from agreement import SEED, SHOTS, Case, cases, plans, rated, split
 
 from rubriclab.judges import JudgeOptions, Ledger, connect
 from rubriclab.learning.candidates import find_candidates
@@ -29,13 +29,14 @@ def main() -> None:
     parser.add_argument("--sets", default="summeval,newsroom,hanna,topical_chat")
     parser.add_argument("--splits", type=int, default=10, help="random splits by group beside the official ids")
     parser.add_argument("--test-groups", type=int, default=12)
+    parser.add_argument("--shots", type=int, default=SHOTS, help="texts to learn from, where there are so many")
     parser.add_argument("--judge", default="embedded")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--output", type=Path, required=True)
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
-    wanted = argparse.Namespace(**vars(given), variant=(), together=True)
-    every = sorted(cases(wanted), key=lambda case: case.split)
+    more = {"test_groups": given.test_groups, "together": True, "shots": given.shots}
+    every = sorted(cases(given.data, given.sets, given.splits, given.judge, **more), key=lambda case: case.split)
     with ProcessPoolExecutor(given.processes) as pool:
         for done in pool.map(write, [(case, str(given.output)) for case in every]):
             print(done, flush=True)

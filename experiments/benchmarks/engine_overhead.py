@@ -30,7 +30,7 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.judges import JudgeOptions, Ledger, Price, ask, close_connections, connect, messages_of
-from rubriclab.judges.language_model import _litellm
+from rubriclab.judges.litellm_loading import load_litellm
 from rubriclab.methods.hypoeval.rate import rate_prompt
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence, Level
@@ -94,7 +94,7 @@ class Bare:
 
     async def ask_all(self, asked: list[Prompt[Any]]) -> Elapsed:
         """Send the prompts, rendered beforehand."""
-        acompletion = _litellm().acompletion
+        acompletion = load_litellm().acompletion
         messages = [[dict(turn) for turn in messages_of(prompt)] for prompt in asked]
 
         async def one(turns: list[dict[str, Any]]) -> None:

@@ -70,9 +70,8 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
-    given.judge, given.variant = "embedded", ()
     began = time.monotonic()
-    jobs = [Job(case, None, given.draws) for case in cases(given)]
+    jobs = [Job(case, None, given.draws) for case in cases(given.data, given.sets, given.splits)]
     jobs += [Job(case, given.judgments, 4 * given.draws) for case in recorded_cases(given)]
     with ProcessPoolExecutor(given.processes) as pool:
         rows = [row for found in pool.map(run, jobs) for row in found]
@@ -84,7 +83,7 @@ def main() -> None:
 
 def recorded_cases(given: argparse.Namespace) -> Iterator[Case]:
     """Yield the aspects that judgments are recorded for."""
-    for case in cases(given) if given.judgments else ():
+    for case in cases(given.data, given.sets) if given.judgments else ():
         path = Path(given.judgments, f"{case.file}.json.gz")
         if case.split == "official" and path.exists() and _judgments(path)["aspect"] == case.aspect:
             yield replace(case, split="recorded")

@@ -10,6 +10,7 @@ import click
 
 from rubriclab import __version__
 from rubriclab.characters import one_line
+from rubriclab.masking import masked
 
 # EX_SOFTWARE of sysexits.h: the fault is neither the user's nor the provider's.
 EXIT_CODE = 70
@@ -19,14 +20,17 @@ LONGEST = 300
 
 
 def report_bug(error: Exception) -> int:
-    """Say in one line that rubriclab failed, where the traceback is and what to do; return the exit code."""
-    told = "".join(traceback.format_exception(error))
+    """Say in one line that rubriclab failed, where the traceback is and what to do; return the exit code.
+
+    Keys are masked in the line and in the traceback, which are made to be passed on.
+    """
+    told = masked("".join(traceback.format_exception(error)))
     if os.environ.get(SHOW) == "1":
         click.echo(told, err=True)
         place = "the traceback is above"
     else:
         place = _written(told)
-    what = f"{type(error).__name__}: {one_line(str(error))}"[:LONGEST]
+    what = f"{type(error).__name__}: {one_line(masked(str(error)))}"[:LONGEST]
     click.echo(
         f"error: rubriclab {__version__} has a bug: {what}. Please report it to the project that you have rubriclab "
         f"from; {place}.",

@@ -19,23 +19,30 @@ from rubriclab.cli.options import (
     option,
     output_option,
     rows_options,
-    rubric_option,
     store_option,
 )
 
 if TYPE_CHECKING:
-    from rubriclab.cli.session import Session
+    from rubriclab.cli.session import Choice, Session
     from rubriclab.data.example import Example
     from rubriclab.data.readers import Rows
     from rubriclab.data.row import Fault
     from rubriclab.judges.judge import Judge
+    from rubriclab.rubric import Rubric
     from rubriclab.scoring import Score
     from rubriclab.store import Version
+
+# What scores without a learned rubric name as theirs.
+UNVALIDATED = "unvalidated"
 
 
 @click.command()
 @click.argument("texts")
-@rubric_option
+@option("--rubric", metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
+@option("--task", help="Without a rubric: the kind of text: summarization, story, dialogue, or a word of your own.")
+@option("--aspect", help="Without a rubric: the aspect to score. Nothing then says how far people would agree.")
+@option("--definition", help="What the aspect means; shipped for those of the well-known data sets.")
+@option("--scale", metavar="LOW:HIGH", help="Without a rubric: the scale of the scores.  [default: 1:5]")
 @output_option("scores")
 @option(
     "--abstain-above",
@@ -55,23 +62,90 @@ def score(texts: str, **given: Any) -> None:
     TEXTS is a .jsonl, .csv (both also .gz) or .parquet file, or - for standard input; it is read as a stream. A faulty
     row, or a text without enough usable ratings, becomes a row without a score that says why. A rubric that combines
     several methods gives each score an interval, and each criterion its share of it.
+
+    Before there are labels, --task and --aspect take the place of --rubric: the judge scores the aspect as a whole; the
+    offline judge compares the texts by surface measures. Nothing is then known of the agreement with people.
     """
-    from rubriclab.cli.session import judge_of, session
+    from rubriclab.cli.session import session
     from rubriclab.cli.texts import rows_of
 
     _check_output(texts, given)
     _check_abstaining(texts, given)
-    with session(given["store"], given) as work:
-        version = work.store.load(given["rubric"])
-        _check_intervals(version, given)
-        choice = judge_of(version, given["judge"])
+    with session(given["store"], given, create=not given["rubric"]) as work:
+        basis = _stored(work, given) if given["rubric"] else _unvalidated(texts, given)
         if given["dry_run"]:
             from rubriclab.cli.dry_run import say_most
             from rubriclab.scoring.estimate import scoring_at_most
 
-            say_most({"judge": scoring_at_most(version.rubric, rows_of(texts, given))}, {"judge": choice.spec}, given)
+            most = scoring_at_most(basis.rubric, rows_of(texts, given))
+            say_most({"judge": most}, {"judge": basis.choice.spec}, given)
         else:
-            _score(rows_of(texts, given), version, work.judge(choice), work, given)
+            _score(rows_of(texts, given), basis, work.judge(basis.choice), work, given)
+
+
+@dataclass(frozen=True)
+class _Basis:
+    """What texts are scored by: a rubric, the name that scores give it, and the judge."""
+
+    rubric: Rubric
+    name: str
+    choice: Choice
+
+
+def _stored(work: Session, given: dict[str, Any]) -> _Basis:
+    from rubriclab.cli.session import judge_of, note
+
+    if left_out := [f"--{name}" for name in ("task", "aspect", "definition", "scale") if given[name]]:
+        note(f"{', '.join(left_out)}: left out, as --rubric says it")
+    version = work.store.load(given["rubric"])
+    _check_intervals(version, given)
+    return _Basis(version.rubric, version.ref, judge_of(version, given["judge"]))
+
+
+def _unvalidated(texts: str, given: dict[str, Any]) -> _Basis:
+    """Return what scores texts before anybody has labelled one, and say that nothing is known of its agreement.
+
+    Raises:
+        SettingsError: if task or aspect is not given, intervals are asked for, or the texts cannot be read twice.
+        DataError: if there are too few texts to compare.
+    """
+    from itertools import islice
+
+    from rubriclab.cli.session import Choice, judge_named, note
+    from rubriclab.cli.texts import rows_of
+    from rubriclab.data import Assignment, Example, find_aspect, parse_scale, task_words
+    from rubriclab.errors import SettingsError
+    from rubriclab.judges.connect import EMBEDDED
+    from rubriclab.learning.unlabelled import MOST, judged_rubric, measured_rubric
+
+    if not (given["task"] and given["aspect"]):
+        raise SettingsError(
+            "There is nothing to score by: expected --rubric REF,", "or without labels --task TASK --aspect ASPECT."
+        )
+    if given["abstain_above"] is not None:
+        raise SettingsError("--abstain-above: without labels scores have no intervals;", "leave it out, or learn.")
+    aspect = find_aspect(given["task"], given["aspect"], given["definition"])
+    assignment = Assignment(task_words(given["task"]), aspect, parse_scale(given["scale"] or "1:5"))
+    judge = judge_named(given["judge"])
+    note(
+        f"unvalidated: no label says how far these scores agree with people's; label about 30 texts and run "
+        f"rubriclab learn --task {given['task']} --aspect {aspect.name}"
+    )
+    if judge != EMBEDDED:
+        return _Basis(judged_rubric(assignment), UNVALIDATED, Choice(judge))
+    if texts == "-":
+        raise SettingsError(
+            "Without labels and a language model, texts are compared with each other, and standard input cannot be "
+            "read twice;",
+            "give a file, or name a language model with --judge.",
+        )
+    compared = [row for row in islice(rows_of(texts, given), MOST) if isinstance(row, Example)]
+    rubric = measured_rubric(assignment, compared)
+    note(
+        f"scored by {len(rubric.criteria)} surface measures, as no language model is named; "
+        f"compared with each other: {len(compared):,} texts"
+    )
+    return _Basis(rubric, UNVALIDATED, Choice(judge))
 
 
 def _check_output(texts: str, given: dict[str, Any]) -> None:
@@ -188,7 +262,7 @@ def _json(came: dict[str, Any]) -> bytes:
     return orjson.dumps(sound, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
 
 
-def _score(rows: Rows, version: Version, judge: Judge, work: Session, given: dict[str, Any]) -> None:
+def _score(rows: Rows, basis: _Basis, judge: Judge, work: Session, given: dict[str, Any]) -> None:
     import orjson
 
     from rubriclab.cli.files import lines, writing
@@ -204,7 +278,7 @@ def _score(rows: Rows, version: Version, judge: Judge, work: Session, given: dic
         async def run() -> None:
             # Twice the requests in flight, so that a slow text at the front never leaves the provider idle.
             under_way = 2 * work.options.concurrency
-            async for score in score_stream(version.rubric, person.watched(rows), judge, version.ref, under_way):
+            async for score in score_stream(basis.rubric, person.watched(rows), judge, basis.name, under_way):
                 write(orjson.dumps(person.row_of(score), option=orjson.OPT_APPEND_NEWLINE))
                 count.add(score)
                 advance(f"{count.rows:,} texts", count.rows / whole if whole else -1.0)
@@ -215,12 +289,12 @@ def _score(rows: Rows, version: Version, judge: Judge, work: Session, given: dic
             note(f"{count.rows:,} rows were written before it ended")
             raise
     note_comparisons(rows)
-    _summary(version, count, person, work, given)
+    _summary(basis.name, count, person, work, given)
     if count.reason and work.ledger.silent:
         raise JudgeError(f"The provider gave no reply at all; the latest reason: {count.reason}")
 
 
-def _summary(version: Version, count: _Count, person: _Person, work: Session, given: dict[str, Any]) -> None:
+def _summary(rubric: str, count: _Count, person: _Person, work: Session, given: dict[str, Any]) -> None:
     from rubriclab.cli.printing import effort_row, print_json
     from rubriclab.cli.session import note
     from rubriclab.data.scale import show
@@ -228,14 +302,14 @@ def _summary(version: Version, count: _Count, person: _Person, work: Session, gi
 
     scored = count.rows - count.unscored
     if given["as_json"]:
-        row = {"rubric": version.ref, "rows": count.rows, "unscored": count.unscored}
+        row = {"rubric": rubric, "rows": count.rows, "unscored": count.unscored}
         answers = {"answers_missing": count.answers_missing, "answers": count.answers}
         abstained = {} if person.above is None else {"abstained": person.texts, "to_person": given["to_person"]}
         print_json({**row, **answers, **abstained, "output": given["output"], **effort_row(work.effort())})
         return
     place = "" if given["output"] == "-" else f" to {given['output']}"
     missing = f"; {missing_answers(count.answers_missing, count.answers)}" if count.answers_missing else ""
-    note(f"{scored:,} texts scored by {version.ref}{place}, {count.unscored:,} unscored{missing}")
+    note(f"{scored:,} texts scored by {rubric}{place}, {count.unscored:,} unscored{missing}")
     if person.above is not None:
         where = f" in {given['to_person']}" if given["to_person"] else ""
         wider = f"interval wider than {show(person.above)}"

@@ -84,7 +84,11 @@ def session(store: str | None, given: Mapping[str, Any], *, create: bool = False
     record = Path(given["record"]) if given.get("record") else None
     with open_store(store, create=create, access="write" if create else "either") as opened:
         budget = Budget(options.max_calls, options.max_cost)
-        yield Session(opened, options, budget, Ledger(), record, time.monotonic())
+        opened_session = Session(opened, options, budget, Ledger(), record, time.monotonic())
+        try:
+            yield opened_session
+        finally:
+            _note_damaged(opened_session.ledger)
 
 
 def judge_options(given: Mapping[str, Any]) -> JudgeOptions:
@@ -165,6 +169,12 @@ def judge_named(named: str | None) -> str:
     """Return the judge that the user has named, or else the offline one, and say so."""
     _say_embedded(named or EMBEDDED, "" if named else ", as none is configured")
     return named or EMBEDDED
+
+
+def _note_damaged(ledger: Ledger) -> None:
+    if count := len(ledger.damaged):
+        what = "1 kept answer is damaged and was" if count == 1 else f"{count} kept answers are damaged and were"
+        note(f"{what} not used; see: rubriclab verify")
 
 
 def _say_embedded(judge: str, why: str) -> None:

@@ -32,7 +32,14 @@ class Aspect(BaseModel):
 
 
 class TaskWords(BaseModel):
-    """What the fields of an example are called in a task: a summary of a source text, a story for a prompt."""
+    """What the fields of an example are called in a task: a summary of a source text, a story for a prompt.
+
+    Attributes:
+        about_output: what a judge has to know about every output, such as who says a response; may be empty. In this
+            text and in the next two, `{source}`, `{context}` and `{output}` stand for the words above.
+        about_context: what the context is for.
+        without_context: how an output is judged that has no context.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -40,6 +47,9 @@ class TaskWords(BaseModel):
     source: Words
     context: Words
     output: Words
+    about_output: str = ""
+    about_context: str = ""
+    without_context: str = ""
 
     def called(self, what: Literal["output"] | Material) -> str:
         """Return what the task calls one of an example's texts."""
@@ -52,6 +62,9 @@ class _Words(BaseModel):
     source: Words
     context: Words
     output: Words
+    about_output: str = ""
+    about_context: str = ""
+    without_context: str = ""
 
 
 class _Task(BaseModel):

@@ -28,6 +28,7 @@ class Assignment:
                 "low": self.scale.low,
                 "high": self.scale.high,
                 "whole": self.scale.whole,
+                "between": self.scale.between,
                 "anchors": list(self.scale.anchors()),
             },
         }

@@ -73,13 +73,37 @@ def _too_long(where: str, place: str, longest: int) -> DataError:
     )
 
 
-def json_lines(where: str, lines: Lines) -> Numbered:
-    """Yield the rows of JSON Lines; blank lines are none."""
+def json_lines(where: str, lines: Lines, longest: int = LONGEST_ROW) -> Numbered:
+    """Yield the rows of JSON Lines; blank lines are none.
+
+    Raises:
+        DataError: for more than `longest` bytes of blank lines in a row.
+    """
+    gap = _Gap(where, longest)
     for number, line in _numbered(where, lines):
         if isinstance(line, Fault):
             yield number, line
         elif line.strip():
+            gap.end()
             yield number, _json_row(where, number, line)
+        else:
+            gap.add(number, len(line))
+
+
+class _Gap:
+    """The blank lines since the last row: a small packed file may hold any number of them."""
+
+    def __init__(self, where: str, longest: int) -> None:
+        self.where, self.longest = where, longest
+        self.size = 0
+
+    def end(self) -> None:
+        self.size = 0
+
+    def add(self, number: int, size: int) -> None:
+        self.size += size + LINE_OVERHEAD
+        if self.size > self.longest:
+            raise _too_long(self.where, f"what lies between two rows, up to line {number},", self.longest)
 
 
 def csv_rows(where: str, lines: Lines, longest: int = LONGEST_ROW) -> Numbered:
@@ -234,6 +258,7 @@ def _csv_records(
     A broken record costs its first line only: the lines that an open quote has swallowed are read again.
     """
     source = _RecordLines(where, lines, longest)
+    gap = _Gap(where, longest)
     while True:
         source.begin()
         try:
@@ -247,7 +272,10 @@ def _csv_records(
         if isinstance(line, Fault):
             yield number, line
         elif isinstance(cells, Fault) or (cells and any(cell.strip() for cell in cells)):
+            gap.end()
             yield number, cells
+        else:
+            gap.add(number, source.size)
 
 
 class _RecordLines(Iterator[str]):

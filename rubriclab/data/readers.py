@@ -77,14 +77,14 @@ def read(source: str | Path | Lines, mapping: FieldMap = NATIVE, *, longest: int
     if not isinstance(source, str | Path):
         name = getattr(source, "name", None)
         where = name if isinstance(name, str) else "stream"
-        return _lines_read(where, bounded_lines(where, source, longest), mapping)
+        return _lines_read(where, bounded_lines(where, source, longest), mapping, longest)
     if str(source) == "-":
-        return _lines_read("stdin", bounded_lines("stdin", sys.stdin.buffer, longest), mapping)
+        return _lines_read("stdin", bounded_lines("stdin", sys.stdin.buffer, longest), mapping, longest)
     path = Path(source)
     kind = _kind(path)
     _check_readable(path)
     if kind in JSON_LINES:
-        return _lines_read(str(path), lines_of(path, longest), mapping)
+        return _lines_read(str(path), lines_of(path, longest), mapping, longest)
     if kind == CSV:
         rows = csv_rows(str(path), lines_of(path, longest), longest)
         return Rows(str(path), _examples(str(path), rows, mapping, table=True, typed=False))
@@ -106,8 +106,8 @@ def from_rows(rows: Iterable[Any], where: str = "rows", mapping: FieldMap = NATI
     return Rows(where, _examples(where, enumerate(_mappings(rows), start=1), mapping))
 
 
-def _lines_read(where: str, lines: Lines, mapping: FieldMap) -> Rows:
-    return Rows(where, _examples(where, json_lines(where, lines), mapping))
+def _lines_read(where: str, lines: Lines, mapping: FieldMap, longest: int) -> Rows:
+    return Rows(where, _examples(where, json_lines(where, lines, longest), mapping))
 
 
 def _examples(

@@ -73,9 +73,14 @@ class Scale(BaseModel):
             return (self.low, self.high)
         return tuple(float(show(self.low + steps * step / (ANCHORS - 1))) for step in range(ANCHORS))
 
+    @property
+    def between(self) -> bool:
+        """Whether there are legal scores between the anchors."""
+        return not self.whole or len(self.anchors()) <= self.width
+
     def describe(self) -> str:
         """Return the scale in words for a judge."""
-        numbers = "whole numbers only" if self.whole else "with decimals for texts between two levels"
+        numbers = "whole numbers only" if self.whole else "decimals allowed"
         return f"{show(self.low)} (lowest) to {show(self.high)} (highest), {numbers}"
 
 

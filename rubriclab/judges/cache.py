@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from rubriclab.errors import StoreError
+from rubriclab.errors import DamagedAnswer
 from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.reply_size import DEFAULT_BYTES
@@ -23,11 +23,15 @@ class Answers(Protocol):
     """Where replies are kept, under the digest of their request."""
 
     def get(self, digest: str, /) -> dict[str, Any] | None:
-        """Return what was kept under `digest`, or `None`."""
+        """Return what was kept under `digest`, or `None`.
+
+        Raises:
+            DamagedAnswer: if it is not as it was written.
+        """
         ...
 
-    def put(self, digest: str, answer: dict[str, Any], /) -> None:
-        """Keep `answer` (JSON types only); one that is there already stays."""
+    def put(self, digest: str, answer: dict[str, Any], /) -> bool:
+        """Return whether `answer` (JSON types only) was kept; one that is there already stays."""
         ...
 
     def claim(self, digest: str, /) -> bool:
@@ -53,9 +57,9 @@ class MemoryAnswers:
         """Return what was kept under `digest`, or `None`."""
         return self._kept.get(digest)
 
-    def put(self, digest: str, answer: dict[str, Any]) -> None:
-        """Keep `answer`; one that is there already stays."""
-        self._kept.setdefault(digest, answer)
+    def put(self, digest: str, answer: dict[str, Any]) -> bool:
+        """Return whether `answer` was kept; one that is there already stays."""
+        return self._kept.setdefault(digest, answer) is answer
 
     def claim(self, _digest: str) -> bool:
         """Return `True`: no other process shares these answers."""
@@ -71,19 +75,30 @@ class Cached:
     A reply is kept as it came, also one that cannot be used: it was paid for, and at temperature 0 it would come again;
     the repair that follows is a request of its own. Whoever wants another try (`retry_failed`) gets a further sample of
     the same question, which is kept beside the first and stands for it from then on; the same where the kept reply is
-    larger than `max_reply_bytes`, which is not even read. Errors are never kept. Of
+    larger than `max_reply_bytes`, which is not even read, or is damaged. Errors are never kept. Of
     identical requests in flight one is sent and the others wait for it: they share its reply or its error, and if it is
     cancelled one of them takes its place. Of several processes that share `answers`, too, one asks and the others wait
-    for its reply; if it fails, each of them asks itself.
+    for its reply; if it fails, each of them asks itself. Where two have asked after all, both return the reply that was
+    kept.
+
+    Args:
+        damaged: where the digests of requests are added whose kept reply is damaged.
     """
 
     def __init__(
-        self, judge: Judge, answers: Answers, *, retry_failed: bool = False, max_reply_bytes: int = DEFAULT_BYTES
+        self,
+        judge: Judge,
+        answers: Answers,
+        *,
+        retry_failed: bool = False,
+        max_reply_bytes: int = DEFAULT_BYTES,
+        damaged: set[str] | None = None,
     ) -> None:
         self._judge = judge
         self._answers = answers
         self._retry_failed = retry_failed
         self._max_reply_bytes = max_reply_bytes
+        self._damaged = set() if damaged is None else damaged
         self._in_flight: dict[str, asyncio.Future[Reply | Exception | None]] = {}
 
     @property
@@ -97,11 +112,7 @@ class Cached:
         return self._judge.identity
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the reply kept for `prompt`, else the judge's own.
-
-        Raises:
-            StoreError: if what was kept cannot be read.
-        """
+        """Return the reply kept for `prompt`, else the judge's own."""
         while True:
             kept, digest, prompt = self._kept(prompt)
             if kept is not None:
@@ -122,16 +133,26 @@ class Cached:
         Where a reply cannot be used, that is the next sample's, if there is one or it is to be tried.
         """
         digest = request_digest(self._judge.identity, prompt)
-        kept = self._answers.get(digest)
-        if kept is None:
+        try:
+            reply = self._read(digest)
+        except DamagedAnswer:
+            self._damaged.add(digest)
+            return self._kept(replace(prompt, sample=prompt.sample + 1))
+        if reply is None:
             return None, digest, prompt
-        reply = _reply(kept, digest)
         too_large = len(reply.text) > self._max_reply_bytes
         if too_large or read(reply, prompt)[0] is None:
             later = self._kept(replace(prompt, sample=prompt.sample + 1))
             if later[0] is not None or self._retry_failed or too_large:
                 return later
         return reply, digest, prompt
+
+    def _read(self, digest: str) -> Reply | None:
+        kept = self._answers.get(digest)
+        try:
+            return None if kept is None else read_back(kept)
+        except ValueError as error:
+            raise DamagedAnswer(f"The answer {digest} is not a reply: {error}.") from None
 
     async def _ask(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
         """Return the judge's reply; `None` if another process has answered meanwhile."""
@@ -157,18 +178,18 @@ class Cached:
             pause = min(2 * pause, LONGEST_PAUSE)
         try:
             reply = await self._judge.reply(prompt)
-            self._answers.put(digest, written(reply))
+            return reply if self._answers.put(digest, written(reply)) else self._stored(digest, reply)
         except BaseException:
             self._answers.release(digest)
             raise
-        return reply
 
+    def _stored(self, digest: str, reply: Reply) -> Reply | None:
+        """Return the reply that another process kept meanwhile, with what `reply` took, which was paid for too.
 
-def _reply(kept: dict[str, Any], digest: str) -> Reply:
-    try:
-        return read_back(kept)
-    except ValueError as error:
-        raise StoreError(
-            f"The answer kept under {digest} cannot be read: {error}.",
-            "The store is damaged or was written by something else; verify it, or use another one.",
-        ) from None
+        `None` if that one is damaged.
+        """
+        try:
+            kept = self._read(digest)
+        except DamagedAnswer:
+            return None
+        return replace(kept, usage=reply.usage, cached=False) if kept else reply

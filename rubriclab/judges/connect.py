@@ -52,11 +52,13 @@ def connect(
         SettingsError: for a cap on money without a price, or a recording that holds no such judge.
         DataError: for a recording that cannot be read or written.
     """
-    judge = _source(spec, options, answers, budget)
+    judge = _source(spec, options, answers, budget, ledger.damaged)
     return Metered(Recording(judge, record) if record else judge, ledger)
 
 
-def _source(spec: str, options: JudgeOptions, answers: Answers | None, budget: Budget | None) -> Judge:
+def _source(
+    spec: str, options: JudgeOptions, answers: Answers | None, budget: Budget | None, damaged: set[str]
+) -> Judge:
     if spec == EMBEDDED:
         from rubriclab.judges.embedded import EmbeddedJudge
 
@@ -66,7 +68,9 @@ def _source(spec: str, options: JudgeOptions, answers: Answers | None, budget: B
     judge = _language_model(spec, options, budget or Budget(options.max_calls, options.max_cost))
     if answers is None:
         return judge
-    return Cached(judge, answers, retry_failed=options.retry_failed, max_reply_bytes=options.max_reply_bytes)
+    return Cached(
+        judge, answers, retry_failed=options.retry_failed, max_reply_bytes=options.max_reply_bytes, damaged=damaged
+    )
 
 
 def _language_model(model: str, options: JudgeOptions, budget: Budget) -> Judge:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-# Objects nested deeper are no answer. The limit also bounds how often an object with an unusable number or an
-# ambiguous key is decoded again, once for each object around it.
+# Objects nested deeper are no answer.
 DEEPEST = 100
 
 _GAP = r"[ \t\n\r]*+"
@@ -37,51 +37,100 @@ _NEXT = {
 _PAIRS = {"}": "{", "]": "["}
 
 
-def _finite(number: str) -> float:
-    value = float(number)
-    if not math.isfinite(value):
-        raise ValueError(f"{number} is not a finite number")
-    return value
+# Stands for a number that is not finite or too long, and for an object that holds one or is ambiguous.
+_UNUSABLE = object()
 
 
-def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if any(values[key] != value for key, value in pairs):
-        raise ValueError("one key with two values")
-    return values
-
-
-# Not strict: a model that writes paragraphs may leave the line breaks in its strings as they are.
-DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite, object_pairs_hook=_unambiguous, strict=False)
-
-
-def json_objects(text: str, decoder: json.JSONDecoder = DECODER) -> Iterator[tuple[int, Any]]:
+def json_objects(text: str, *, usable: bool = True) -> Iterator[tuple[int, Any]]:
     """Yield where each outermost JSON object in `text` opens, and the object, left to right.
 
     Reading stops at an object nested more than `DEEPEST` levels deep. Half of a character cut in two (`\\ud83d`
     alone) becomes a question mark: no file could hold it.
+
+    Args:
+        usable: leave out an object that holds a number that is not finite, or a key with two values; objects inside it
+            are yielded in its place.
     """
-    has_halves = "\\ud" in text.lower()
-    complete: dict[int, bool] = {}
+    has_halves = usable and "\\ud" in text.lower()
+    scanned, decoded = _Scanned(), dict[int, Any]()
+    decode = _decoding(_usable_object if usable else dict)
     opening = _OPENING.search(text)
     while opening:
         at = opening.start()
-        if at not in complete and not _scan(text, at, complete):
+        if at not in scanned.places and not _scan(text, at, scanned):
             return
-        found = _decoded(text, at, decoder) if complete[at] else None
-        if found:
-            yield at, _whole_characters(found[0]) if has_halves else found[0]
-        opening = _OPENING.search(text, found[1] if found else at + 1)
+        place = scanned.places[at]
+        if place is None:
+            opening = _OPENING.search(text, at + 1)
+            continue
+        if at not in decoded:
+            values = decode(text, at)
+            begins = (begin for begin, _ in scanned.closed[place + 1 - len(values) : place + 1])
+            decoded.update(zip(begins, values, strict=True))
+        value = decoded.pop(at)
+        if value is not _UNUSABLE:
+            yield at, _whole_characters(value) if has_halves else value
+        opening = _OPENING.search(text, at + 1 if value is _UNUSABLE else scanned.closed[place][1])
 
 
-def _decoded(text: str, at: int, decoder: json.JSONDecoder) -> tuple[Any, int] | None:
+def _decoding(read: Callable[[list[tuple[str, Any]]], Any]) -> Callable[[str, int], list[Any]]:
+    """Return what decodes a complete object to all objects in it, by `read`, in the order in which they close.
+
+    All of them at once: to decode an object again that lies in an unusable one takes time that grows with the depth.
+    """
+    values: list[Any] = []
+
+    def closed(pairs: list[tuple[str, Any]]) -> Any:
+        values.append(read(pairs))
+        return values[-1]
+
+    # Not strict: a model that writes paragraphs may leave the line breaks in its strings as they are.
+    decoder = json.JSONDecoder(
+        parse_float=_number, parse_int=_whole_number, parse_constant=_number, object_pairs_hook=closed, strict=False
+    )
+
+    def decode(text: str, at: int) -> list[Any]:
+        values.clear()
+        decoder.raw_decode(text, at)
+        return values
+
+    return decode
+
+
+def _number(text: str) -> Any:
+    value = float(text)
+    return value if math.isfinite(value) else _UNUSABLE
+
+
+def _whole_number(text: str) -> Any:
     try:
-        return decoder.raw_decode(text, at)
-    except ValueError:
-        return None
+        return int(text)
+    except ValueError:  # thousands of digits
+        return _UNUSABLE
 
 
-def _scan(text: str, at: int, complete: dict[int, bool]) -> bool:
+def _usable_object(pairs: list[tuple[str, Any]]) -> Any:
+    values = dict(pairs)
+    ambiguous = len(values) < len(pairs) and any(values[key] != value for key, value in pairs)
+    return _UNUSABLE if ambiguous or _is_unusable(list(values.values())) else values
+
+
+def _is_unusable(value: Any) -> bool:
+    return value is _UNUSABLE or (isinstance(value, list) and any(map(_is_unusable, value)))
+
+
+@dataclass
+class _Scanned:
+    """What scans have found: where complete objects open and end, in the order in which they close.
+
+    `places` has the last place in `closed` of each object by where it opens, `None` where it is not complete.
+    """
+
+    closed: list[tuple[int, int]] = field(default_factory=list)
+    places: dict[int, int | None] = field(default_factory=dict)
+
+
+def _scan(text: str, at: int, scanned: _Scanned) -> bool:
     """Note for the object that opens at `at`, and those inside it, whether they are complete.
 
     Returns whether none was nested too deep.
@@ -96,14 +145,17 @@ def _scan(text: str, at: int, complete: dict[int, bool]) -> bool:
             break
         at = token.end()
         if kind in _PAIRS:
-            complete[opened.pop()] = True
+            begin = opened.pop()
+            if kind == "}":
+                scanned.places[begin] = len(scanned.closed)
+                scanned.closed.append((begin, at))
         elif kind in "{[":
             opened.append(at - 1)
         elif kind == ",":
             state = "key" if text[opened[-1]] == "{" else "value"
         if len(opened) > DEEPEST:
             return False
-    complete.update(dict.fromkeys(opened, False))
+    scanned.places.update(dict.fromkeys(opened))
     return True
 
 

@@ -1,18 +1,16 @@
-"""A language model as a judge, through litellm: the one file that imports it, inside the function that needs it."""
+"""A language model as a judge, through litellm, which is imported with the first request."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
-import logging
-import os
-import warnings
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
 from rubriclab.judges.address import check_address, check_environment, environment_address, shown_address
 from rubriclab.judges.judge import Reply, Token, Usage
+from rubriclab.judges.litellm_loading import is_loaded, load_litellm
 from rubriclab.judges.logprobs import reported_tokens
 from rubriclab.judges.price import Price
 from rubriclab.judges.provider_errors import provider_of, refused_setting, translated
@@ -95,7 +93,7 @@ class LanguageModel:
     @functools.cached_property
     def spare_tokens(self) -> int:
         """Tokens that a reply may take beyond the prompt's own limit."""
-        return self._reasoning_tokens if _litellm().supports_reasoning(self.model) else 0
+        return self._reasoning_tokens if load_litellm().supports_reasoning(self.model) else 0
 
     @property
     def dropped(self) -> tuple[str, ...]:
@@ -113,7 +111,7 @@ class LanguageModel:
             ReplyTooLarge: for a reply larger than the prompt allows.
             JudgeRefused: for a wrong key, model or request, or a server that redirects to another one.
         """
-        _litellm()  # its import takes seconds, which are not the provider's
+        load_litellm()  # its import takes seconds, which are not the provider's
         reception = Reception(self.model, body_limit(prompt, self._reasoning_tokens, self._max_reply_bytes))
         outer = RECEPTION.set(reception)
         try:
@@ -150,7 +148,7 @@ class LanguageModel:
 
     async def _complete(self, prompt: Prompt[Any], settings: dict[str, Any]) -> Any:
         # litellm would retry refusals too, and twice over: both of its counts are off.
-        return await _litellm().acompletion(
+        return await load_litellm().acompletion(
             model=self.model,
             messages=[{"role": turn["role"], "content": _clean(turn["content"])} for turn in messages_of(prompt)],
             timeout=self._timeout + GRACE_SECONDS,
@@ -205,7 +203,7 @@ class LanguageModel:
 
     @functools.cached_property
     def _place(self) -> tuple[str, str]:
-        litellm = _litellm()
+        litellm = load_litellm()
         try:
             model, provider, _, _ = litellm.get_llm_provider(self.model, api_base=self._api_base)
         except litellm.BadRequestError:
@@ -219,7 +217,7 @@ class LanguageModel:
 
     @functools.cached_property
     def _not_taken(self) -> frozenset[str]:
-        litellm = _litellm()
+        litellm = load_litellm()
         model, provider = self._place
         supported = litellm.get_supported_openai_params(model, custom_llm_provider=provider)
         if supported is None:  # a provider that litellm keeps no list for: it will say itself what it refuses
@@ -237,12 +235,12 @@ class LanguageModel:
         if self._structured != "auto":
             return self._structured == "schema"
         model, provider = self._place
-        return bool(_litellm().supports_response_schema(model, custom_llm_provider=provider))
+        return bool(load_litellm().supports_response_schema(model, custom_llm_provider=provider))
 
 
 def price_of(model: str) -> Price | None:
     """Return what litellm's price table says about `model`; `None` where it says nothing, or nothing but zeros."""
-    litellm = _litellm()
+    litellm = load_litellm()
     try:
         info = litellm.get_model_info(model)
     except Exception:  # the table's look-up raises a bare Exception for what it does not hold
@@ -256,32 +254,13 @@ async def close_connections() -> None:
 
     litellm keeps its clients per process: to be called once, before the event loop ends.
     """
-    if _litellm.cache_info().currsize:
+    if is_loaded():
         from rubriclab.judges.transport import close_transports
 
-        litellm = _litellm()
+        litellm = load_litellm()
         await litellm.close_litellm_async_clients()
         await close_transports()
         litellm.in_memory_llm_clients_cache.flush_cache()  # closed clients would be handed out again
-
-
-@functools.cache
-def _litellm() -> Any:
-    # Without these two it fetches a price table from the network and reads any .env file it finds.
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
-    import litellm
-
-    from rubriclab.judges.transport import bound_responses
-
-    bound_responses()
-    litellm.suppress_debug_info = True
-    logging.getLogger("LiteLLM").setLevel(logging.ERROR)
-    # Damaged log-probabilities are found and left out where the reply is read.
-    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
-    # A request cancelled early leaves a coroutine in litellm's thread, which is no news to a user who pressed Ctrl-C.
-    warnings.filterwarnings("ignore", r"coroutine '\w+\.a?completion' was never awaited", RuntimeWarning)
-    return litellm
 
 
 def _address(model: str, api_base: str | None) -> str | None:

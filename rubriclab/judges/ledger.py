@@ -26,6 +26,7 @@ class Ledger:
         stages: replies, from the provider or kept earlier, by the template that asked for them.
         usage: tokens and money of the replies that came from the provider; money is `None` once any price is unknown.
         snapshots: model names that the provider reported.
+        damaged: digests of requests that were asked again because the answer kept for them is damaged.
     """
 
     asked: int = 0
@@ -35,6 +36,7 @@ class Ledger:
     stages: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
     snapshots: set[str] = field(default_factory=set)
+    damaged: set[str] = field(default_factory=set)
 
     @property
     def silent(self) -> bool:

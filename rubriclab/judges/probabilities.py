@@ -17,7 +17,7 @@ from rubriclab.judges.judge import Reply, Token
 LEAST_SHARE = 0.5
 
 # Only finds where things stand; whether a reply can be used has been decided by then.
-_PLACES = json.JSONDecoder(strict=False)
+_PLACES = json.JSONDecoder(strict=False, parse_int=str)
 _GAP = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 # What may stand around a number within its token: the end of its key, quotes, what opens and closes JSON.
@@ -60,7 +60,7 @@ def _number(text: str, field: str) -> tuple[int, int] | None:
 
 def _objects(text: str) -> Iterator[dict[str, tuple[int, int]]]:
     """Yield for each outermost JSON object in `text`, left to right, where the value of each of its keys stands."""
-    for at, value in json_objects(text, _PLACES):
+    for at, value in json_objects(text, usable=False):
         yield dict(_members(text, at)) if value else {}
 
 

@@ -4,23 +4,23 @@ litellm makes its HTTP clients in many places, and `AsyncHTTPHandler.create_asyn
 their transport. `bound_responses` replaces it: litellm's own transport (aiohttp, with its pool of connections) still
 sends and receives, and what is wrapped around it counts.
 
-This module imports httpx and litellm, and is itself only imported once a language model is asked.
+This module imports httpx, and is itself only imported once a language model is asked.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
 from typing import Any
 
 import httpx
-from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.reply_size import RECEPTION, Reception
 
 # An error's first part says what is wrong; some servers repeat the whole request behind it.
 ERROR_BYTES = 16_000
+# How much larger than its content a packed body may be: its header, and blocks that pack nothing.
+PACKING_BYTES = 64_000
 # Both zlib's own format and gzip's.
 _ANY_HEADER = zlib.MAX_WBITS | 32
 _FRAMING = {"content-encoding", "content-length", "transfer-encoding"}
@@ -64,13 +64,17 @@ class BoundedTransport(httpx.AsyncBaseTransport):
 _open: set[BoundedTransport] = set()
 
 
-def bound_responses() -> None:
-    """Have every client that litellm makes from now on receive through a `BoundedTransport`."""
+def bound_responses(handler: Any) -> None:
+    """Have every client that litellm makes from now on receive through a `BoundedTransport`.
+
+    Args:
+        handler: litellm's class `AsyncHTTPHandler`.
+    """
 
     def create_async_transport(**settings: Any) -> BoundedTransport:
-        return BoundedTransport(AsyncHTTPHandler.create_aiohttp_transport(**settings))
+        return BoundedTransport(handler.create_aiohttp_transport(**settings))
 
-    AsyncHTTPHandler.create_async_transport = staticmethod(create_async_transport)  # type: ignore[method-assign,assignment]
+    handler.create_async_transport = staticmethod(create_async_transport)
 
 
 async def close_transports() -> None:
@@ -95,31 +99,57 @@ def _refuse_redirect(request: httpx.Request, response: httpx.Response, reception
 async def _body(response: httpx.Response, reception: Reception) -> bytes:
     failed = response.status_code >= 400
     limit = min(ERROR_BYTES, reception.limit) if failed else reception.limit
-    unpack, ended = _unpacking(response.headers.get("content-encoding", "identity"))
-    body = bytearray()
+    packing = _packing(response.headers.get("content-encoding", "identity"))
+    body, received = bytearray(), 0
     async for chunk in response.stream:  # type: ignore[union-attr]
-        body += unpack(chunk, limit + 1 - len(body))
-        if len(body) > limit:
+        received += len(chunk)
+        body += packing.unpack(chunk, limit + 1 - len(body))
+        if len(body) > limit or (received > limit + PACKING_BYTES and not packing.ended):
             if failed:
                 return bytes(body[:limit])
             raise httpx.ReadError(str(reception.too_large()))
-    if not ended():
+        if packing.ended:
+            return bytes(body)
+    if not packing.may_end:
         raise httpx.DecodingError("the packed response ends too early")
     return bytes(body)
 
 
-def _unpacking(encoding: str) -> tuple[Callable[[bytes, int], bytes], Callable[[], bool]]:
-    """Return what unpacks a chunk to at most so many bytes, and what tells whether nothing is missing."""
-    if encoding.lower() in ("", "identity"):
-        return lambda chunk, most: chunk[:most], lambda: True
-    if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
-        raise httpx.DecodingError(f"the response is packed as {encoding!r:.40}, which was not asked for")
-    decompressor = zlib.decompressobj(_ANY_HEADER)
+class _Unpacked:
+    """The encoding of a body that is sent as it is: it ends where the response ends."""
 
-    def unpack(chunk: bytes, most: int) -> bytes:
+    ended = False
+    may_end = True
+
+    def unpack(self, chunk: bytes, most: int) -> bytes:
+        """Return at most `most` bytes of the body."""
+        return chunk[:most]
+
+
+class _Packed:
+    """The encoding of a packed body: it ends by itself, whatever the server sends behind that."""
+
+    def __init__(self) -> None:
+        self._decompressor = zlib.decompressobj(_ANY_HEADER)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the body is complete, so that what follows need not be read."""
+        return self._decompressor.eof
+
+    may_end = ended
+
+    def unpack(self, chunk: bytes, most: int) -> bytes:
+        """Return at most `most` bytes of what the chunk unpacks to."""
         try:
-            return decompressor.decompress(chunk, most)
+            return self._decompressor.decompress(chunk, most)
         except zlib.error as error:
             raise httpx.DecodingError(f"the packed response is damaged: {error}") from None
 
-    return unpack, lambda: decompressor.eof
+
+def _packing(encoding: str) -> _Unpacked | _Packed:
+    if encoding.lower() in ("", "identity"):
+        return _Unpacked()
+    if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
+        raise httpx.DecodingError(f"the response is packed as {encoding!r:.40}, which was not asked for")
+    return _Packed()

@@ -23,7 +23,7 @@ from rubriclab.learning.ladder import ONE_CALL
 from rubriclab.learning.naming import every_criterion, renamed, unique_names
 from rubriclab.learning.settings import Asking
 from rubriclab.learning.table import Table, candidate_table
-from rubriclab.measures.prior import usual_directions
+from rubriclab.measures.prior import prior_directions
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import Estimate
 from rubriclab.methods.jointly import at_most as jointly_at_most
@@ -108,7 +108,7 @@ class Candidates:
     def table(self, assignment: Assignment, ask: Ask) -> Table:
         """Return the candidates' scores as numbers, with what choosing and weighing need to know of them."""
         aspect = assignment.aspect
-        usual = usual_directions(aspect.name, aspect.definition, assignment.words.task)
+        usual = prior_directions(aspect.name, aspect.definition, assignment.words.task)
         rows = [[np.nan if cell.score is None else cell.score for cell in row] for row in self.rated(ask)]
         return candidate_table(
             self.candidates,

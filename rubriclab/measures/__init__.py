@@ -8,6 +8,15 @@ from __future__ import annotations
 from rubriclab.measures.catalogue import CATALOGUE, measure
 from rubriclab.measures.definition import AspectKind, Measure
 from rubriclab.measures.length import WORD_COUNT
-from rubriclab.measures.prior import aspect_kinds, usual_directions
+from rubriclab.measures.prior import aspect_kinds, prior_directions, usual_directions
 
-__all__ = ["CATALOGUE", "WORD_COUNT", "AspectKind", "Measure", "aspect_kinds", "measure", "usual_directions"]
+__all__ = [
+    "CATALOGUE",
+    "WORD_COUNT",
+    "AspectKind",
+    "Measure",
+    "aspect_kinds",
+    "measure",
+    "prior_directions",
+    "usual_directions",
+]

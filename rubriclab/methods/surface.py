@@ -103,14 +103,21 @@ def _rated(entry: Measure, found: Mapping[str, float], example: Example) -> Rate
     return Rated(entry.name, round(float(value), DIGITS), f"Measured: {value:.4g} ({entry.unit}).")
 
 
-def _criterion(entry: Measure, values: FloatArray, labels: FloatArray) -> Criterion:
+def measured_criterion(name: str, evidence: Evidence | None = None) -> Criterion:
+    """Return the criterion of a measure of the catalogue."""
+    entry = _BY_NAME[name]
     return Criterion(
-        id=entry.name,
+        id=name,
         kind="measure",
         trait=entry.title,
         statement=f"Counted, not judged: {entry.title} ({entry.unit}).",
-        evidence=Evidence(origin="definition", pearson=rounded(pearson(values, labels)), judged=len(values)),
+        evidence=evidence or Evidence(origin="definition"),
     )
+
+
+def _criterion(entry: Measure, values: FloatArray, labels: FloatArray) -> Criterion:
+    evidence = Evidence(origin="definition", pearson=rounded(pearson(values, labels)), judged=len(values))
+    return measured_criterion(entry.name, evidence)
 
 
 def _nothing(*_asked: Any) -> Estimate:

@@ -2,8 +2,8 @@
 
 A template is a prose file `prompts/METHOD/NAME.md` in jinja2. Each turn is opened by a line of its own: `=== system`,
 `=== user`, and `=== assistant` where an earlier answer is told again; the last one is the user's. An undefined name
-fails. Judged text enters through the `fenced` filter alone: it is data, and cannot contain the delimiter that closes
-it.
+fails. Passages that several templates share lie in `prompts/shared` and are included. Judged text enters through the
+`fenced` filter alone: it is data, and cannot contain the delimiter that closes it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 FOLDER = Path(__file__).parent
+_INCLUDE = re.compile(r'\{% include "(shared/[\w.]+)" %\}')
 _PART = re.compile(r"^=== (system|user|assistant)\n", re.MULTILINE)
 
 
@@ -51,8 +52,11 @@ def render(prompt: Prompt[Any]) -> list[Message]:
 
 
 def prompts_digest(names: Iterable[str]) -> str:
-    """Return the digest of the named templates' wording."""
-    return digest({name: digest_text(_path(name).read_text("utf-8")) for name in sorted(names)})
+    """Return the digest of the named templates' wording, with that of the passages they include."""
+    wording = {name: _path(name).read_text("utf-8") for name in sorted(names)}
+    shared = {name for text in wording.values() for name in _included(text)}
+    wording |= {name: (FOLDER / name).read_text("utf-8") for name in sorted(shared)}
+    return digest({name: digest_text(text) for name, text in wording.items()})
 
 
 def fenced(text: str, label: str) -> str:
@@ -99,11 +103,18 @@ def _parts(name: str) -> tuple[tuple[str, Template], ...]:
     return tuple((role, _environment().from_string(text)) for role, text in zip(found[1::2], found[2::2], strict=True))
 
 
+def _included(template: str) -> set[str]:
+    """Return the shared passages that a template includes, at any depth."""
+    names = set(_INCLUDE.findall(template))
+    return names.union(*(_included((FOLDER / name).read_text("utf-8")) for name in names))
+
+
 @functools.cache
 def _environment() -> Environment:
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    loader = FileSystemLoader(FOLDER)
+    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["fenced"] = fenced
     environment.filters["show"] = show
     return environment

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 FLOOR = "floor: "
 DIGEST_SHOWN = 12
 EXCERPT = 420
+# Characters of one text that are shown: wrapping takes minutes for millions of them, and nobody reads on.
+LONGEST_SHOWN = 20_000
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 LEVELS: Mapping[str, str] = {
@@ -50,6 +52,14 @@ def lines(text: str) -> list[str]:
     """Return the lines of `text`, made plain, with their indentation; never more than one empty line in a row."""
     found = [line.rstrip() for line in plain(text).strip().expandtabs(4).split("\n")]
     return [line for place, line in enumerate(found) if line or (place and found[place - 1])]
+
+
+def cut(text: str) -> str:
+    """Return the beginning of a text that is too long to be shown, with how much more there is and where."""
+    more = len(text) - LONGEST_SHOWN
+    if more <= 0:
+        return text
+    return f"{text[:LONGEST_SHOWN]} … ({more:,} more characters; `rubriclab export` writes all of them)"
 
 
 def excerpt(text: str, most: int = EXCERPT) -> str:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Engine, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from rubriclab.digest import canonical, digest_text
-from rubriclab.errors import StoreError
+from rubriclab.errors import DamagedAnswer, StoreError
 from rubriclab.store.engine import in_memory, shown
 from rubriclab.store.leases import Leases
 from rubriclab.store.reconnect import HeldConnection
 from rubriclab.store.tables import METADATA, AnswerRow, now
 
 _TABLE = METADATA.tables[AnswerRow.__tablename__]
-_INSERT = insert(_TABLE)
+_INSERT = insert(_TABLE).execution_options(preserve_rowcount=True)
 _REPLY = select(_TABLE.c.reply, _TABLE.c.reply_digest).where(_TABLE.c.digest == bindparam("wanted"))
 _COUNT = select(func.count()).select_from(_TABLE)
 
@@ -37,13 +36,14 @@ class AnswerTable:
         """Return the reply kept under `digest`, or `None`.
 
         Raises:
-            StoreError: if the reply is not as it was written, or the database fails.
+            DamagedAnswer: if the reply is not as it was written.
+            StoreError: if the database fails.
         """
         found = self._connection.rows(_REPLY, {"wanted": digest})
         return read_reply(digest, found[0].reply, found[0].reply_digest) if found else None
 
-    def put(self, digest: str, reply: dict[str, Any]) -> None:
-        """Keep `reply` (JSON types only) under `digest`, for good once this returns; the first reply stays.
+    def put(self, digest: str, reply: dict[str, Any]) -> bool:
+        """Return whether `reply` (JSON types only) was kept under `digest`, for good; the first reply stays.
 
         Raises:
             ValueError: if `reply` holds NaN or an infinity.
@@ -51,10 +51,13 @@ class AnswerTable:
         """
         text = canonical(reply)
         row = {"digest": digest, "reply": text, "reply_digest": answer_digest(digest, text), "created": now()}
-        with suppress(IntegrityError):
-            self._connection.change(_INSERT, row)
+        try:
+            kept = self._connection.change(_INSERT, row) == 1
+        except IntegrityError:
+            kept = False
         if self._leases:
             self._leases.answered(digest)
+        return kept
 
     def claim(self, digest: str) -> bool:
         """Return whether the caller is to ask the question, and nobody else will until it has put or released it.
@@ -97,15 +100,15 @@ def read_reply(digest: str, text: str, reply_digest: str) -> dict[str, Any]:
     """Return the reply that `text` holds.
 
     Raises:
-        StoreError: if it does not match its digest, or is not a JSON object.
+        DamagedAnswer: if it does not match its digest, or is not a JSON object.
     """
     hint = "See: rubriclab verify --repair"
     if answer_digest(digest, text) != reply_digest:
-        raise StoreError(f"The answer {digest} does not match its digest: it was changed after it was kept.", hint)
+        raise DamagedAnswer(f"The answer {digest} does not match its digest: it was changed after it was kept.", hint)
     try:
         reply = json.loads(text)
     except ValueError:
         reply = None
     if not isinstance(reply, dict):
-        raise StoreError(f"The answer {digest} is not a JSON object.", hint)
+        raise DamagedAnswer(f"The answer {digest} is not a JSON object.", hint)
     return reply

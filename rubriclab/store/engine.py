@@ -28,7 +28,7 @@ def address(where: str | Path | None) -> URL:
     """Return the database URL of `where`: a URL, a path to an SQLite file, or `None` for the user's own store.
 
     Raises:
-        StoreError: if a URL is not of the form that SQLAlchemy reads.
+        StoreError: if a URL is not of the form that SQLAlchemy reads, or has options for SQLite.
     """
     if where is None:
         where = platformdirs.user_data_path("rubriclab", appauthor=False) / "store.db"
@@ -38,6 +38,9 @@ def address(where: str | Path | None) -> URL:
         url = make_url(where)
     except (ArgumentError, ValueError):
         raise _not_understood() from None
+    if is_sqlite(url) and (url.query or (url.database or "").startswith("file:")):
+        # Its own URIs would decide how the file is opened, past its mode and what may only be read.
+        raise StoreError("The store's address has options for SQLite.", "Write the path of its file alone.")
     is_postgresql = url.drivername in ("postgresql", "postgres")
     return url.set(drivername="postgresql+psycopg") if is_postgresql else url
 
@@ -58,9 +61,8 @@ def in_memory(url: URL) -> bool:
 
 
 def file_of(url: URL) -> Path | None:
-    """Return the SQLite file that `url` names; `None` for other databases and for SQLite's own URIs."""
-    named = is_sqlite(url) and url.database and not in_memory(url) and not url.database.startswith("file:")
-    return Path(str(url.database)) if named else None
+    """Return the SQLite file that `url` names; `None` for other databases."""
+    return Path(str(url.database)) if is_sqlite(url) and not in_memory(url) else None
 
 
 def may_write(url: URL) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import socket
 from functools import cache
@@ -12,6 +13,7 @@ from rubriclab.digest import digest
 
 # A process that has ended but whose parent has not noticed yet.
 ENDED = ("Z", "X", "x")
+_PROCESS = re.compile(r"([^:]*):([0-9]{1,10}):([^:]*):[^:]*")
 
 
 def this_process() -> str:
@@ -19,9 +21,12 @@ def this_process() -> str:
     return f"{_machine()}:{os.getpid()}:{_started(os.getpid())}:{secrets.token_hex(4)}"
 
 
-def is_gone(process: str) -> bool:
-    """Return whether `process` is known to have ended; of those on other machines nothing is known."""
-    machine, pid, started, _ = process.split(":")
+def is_gone(process: object) -> bool:
+    """Return whether `process` is known to have ended, or is no process; nothing is known of other machines'."""
+    found = _PROCESS.fullmatch(process) if isinstance(process, str) else None
+    if found is None:
+        return True
+    machine, pid, started = found.groups()
     return machine == _machine() and _started(int(pid)) != started
 
 

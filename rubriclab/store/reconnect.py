@@ -30,6 +30,9 @@ AWAY = ("57P01", "57P02", "57P03", "57P05", "53300")
 def persistently(engine: Engine, attempt: Callable[[], T], patience: float = PATIENCE) -> T:
     """Return what `attempt` returns, repeated while the database's server cannot be reached.
 
+    It blocks its thread while it waits. On an event loop everything else waits too, and replies that arrive meanwhile
+    may count as late: without its store a command has nowhere to keep them.
+
     `attempt` has to be safe to repeat: its first try may have been carried out, and only the reply to it lost.
 
     Raises:

@@ -37,6 +37,22 @@ def test_a_bug_exits_with_70_and_one_line_that_names_the_file_of_its_traceback(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("shown", ["0", "1"])
+def test_no_key_is_in_what_a_bug_leaves(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shown: str
+) -> None:
+    def failing(**_options: object) -> None:
+        raise ZeroDivisionError("live-0123456789abcdef, ?sig=another-secret, http://me:hunter2@host")
+
+    monkeypatch.setattr(list_names, "callback", failing)
+    monkeypatch.setenv("OPENAI_API_KEY", "live-0123456789abcdef")
+    monkeypatch.setenv("RUBRICLAB_TRACEBACK", shown)
+    assert run(["list"]) == 70
+    said = capsys.readouterr().err + "".join(file.read_text("utf-8") for file in tmp_path.iterdir())
+    assert said.count("ZeroDivisionError: ***") == 2
+    assert not any(secret in said for secret in ("0123456789", "another-secret", "hunter2"))
+
+
 def test_the_traceback_of_a_bug_is_shown_where_that_is_asked_for(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

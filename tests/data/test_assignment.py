@@ -17,13 +17,15 @@ def given(scale: Scale) -> Assignment:
 def test_fields_hold_task_aspect_and_scale_in_json_types(scale: Scale):
     fields = given(scale).fields()
     assert json.loads(json.dumps(fields)) == fields
-    assert fields["words"] == {"task": "story", "source": "prompt", "context": "context", "output": "story"}
+    named = {"task": "story", "source": "prompt", "context": "context", "output": "story"}
+    assert fields["words"] == {**named, "about_output": "", "about_context": "", "without_context": ""}
     assert fields["aspect"] == {"name": "surprise", "definition": find_aspect("story", "surprise").definition}
     assert fields["scale"] == {
         "text": scale.describe(),
         "low": scale.low,
         "high": scale.high,
         "whole": scale.whole,
+        "between": not scale.whole,
         "anchors": list(scale.anchors()),
     }
 

@@ -171,6 +171,27 @@ def bomb() -> bytes:
     return b"".join(packer.compress(b" " * 1_000_000) for _ in range(200)) + packer.flush()
 
 
+async def junk_behind_packed(_request: Request, send: Send) -> None:
+    """Send a good packed body, and zeros without end behind it."""
+    await send(response(b"", content_length=None, content_encoding="gzip", connection="close"))
+    await send(gzip.compress(json.dumps(completion(GOOD)).encode()))
+    while True:
+        await send(b"\0" * 0x10000)
+
+
+def endless_empty_blocks(status: int) -> Behaviour:
+    """Return the behaviour of a server whose packed body goes on for ever, in blocks that unpack to nothing."""
+
+    async def behave(_request: Request, send: Send) -> None:
+        packer = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)
+        await send(response(b"", status, content_length=None, content_encoding="gzip", connection="close"))
+        await send(packer.compress(b" ") + packer.flush(zlib.Z_SYNC_FLUSH))
+        while True:
+            await send(b"\x00\x00\x00\xff\xff" * 13_000)
+
+    return behave
+
+
 EVENTS = b"data: " + json.dumps(completion(GOOD)).encode()
 WHOLE = response(completion(GOOD))
 OTHER_SCORE = GOOD.replace("4", "1")
@@ -273,6 +294,9 @@ FAULTS: dict[str, Fault] = {
     "packed-bomb": body(bomb(), REJECTED, LARGE, content_encoding="gzip"),
     "packed-cut": body(gzip.compress(json.dumps(completion(GOOD)).encode())[:-20], MISSING, content_encoding="gzip"),
     "packed-not-at-all": body(completion(GOOD), MISSING, content_encoding="gzip"),
+    "packed-junk-behind": Fault(junk_behind_packed, ANSWERED),
+    "packed-empty-blocks": Fault(endless_empty_blocks(200), REJECTED, LARGE),
+    "packed-empty-blocks-in-error": Fault(endless_empty_blocks(401), REFUSED, "Check the key in OPENAI_API_KEY"),
     "packed-otherwise": body(completion(GOOD), MISSING, content_encoding="br"),
     # Connections.
     "never-answers": Fault(silence, MISSING, f"no complete reply within {TIMEOUT} seconds"),
@@ -372,9 +396,9 @@ class KeptAnswers(MemoryAnswers):
 
     count = 0
 
-    def put(self, digest: str, answer: dict[str, Any]) -> None:
+    def put(self, digest: str, answer: dict[str, Any]) -> bool:
         """Keep `answer`, which must be JSON in UTF-8 of no great size, with counts that fit a column."""
         assert len(json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()) < 200_000
         assert all(0 <= answer["usage"][name] < 2**31 for name in ("prompt_tokens", "completion_tokens"))
-        super().put(digest, answer)
         self.count += 1
+        return super().put(digest, answer)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
+from contextlib import closing
 
 import hypoeval_brain
 import pytest
@@ -102,3 +104,24 @@ def test_two_processes_that_learn_into_one_store_at_once_both_succeed(
     assert first.json["digest"] != second.json["digest"]
     assert {first.json["rubric"], second.json["rubric"]} == {"news@1", "news@2"}
     assert asking("verify").code == 0
+
+
+def test_damaged_answers_are_asked_again_said_once_and_still_reported(
+    provider: RunningServer, learned: Commands
+) -> None:
+    command = ("score", texts(learned.folder, 4), "--rubric", "news", "--concurrency", 1)
+    before = learned(*command)
+    assert before.code == 0, before.err
+    provider.reset()
+    provider.brain = hypoeval_brain.reply
+    with closing(sqlite3.connect(learned.folder / "store.db")) as database:
+        database.execute("UPDATE answers SET reply = 'x' || reply")
+        database.commit()
+    after = learned(*command)
+    asked = provider.requests.total()
+    assert (after.code, asked > 0) == (0, True), after.err
+    assert after.err.count(f"{asked} kept answers are damaged and were not used; see: rubriclab verify") == 1
+    assert [row["score"] for row in after.rows] == [row["score"] for row in before.rows]
+    assert learned(*command).rows == after.rows
+    assert provider.requests.total() == asked
+    assert learned("verify").code == 1

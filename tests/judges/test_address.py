@@ -21,6 +21,23 @@ WITH_CREDENTIALS = [
     "http://host/v1?api_key=hunter2",
     "http://host/v1?version=1&key=hunter2",
     "http://user:hun/ter2@host/v1",
+    "http://host/v1?sig=hunter2",
+    "http://host/v1?x=1;X-Amz-Signature=hunter2",
+    "http://host/v1?api%5Fkey=hunter2",
+    "http://host/v1?openai_api_key=hunter2",
+    "http://host/v1#access_token=hunter2",
+    "http://host/sk-hunter2hunter2/v1",
+    "http://host/v1/sk%2Dhunter2hunter2",
+    "http://host/eyJhunter2.eyJhunter2.hunter2/v1",
+    "http://user:hun\\ter2@host/v1",
+    "http://host\\@hunter2/v1",
+]
+AMBIGUOUS = [
+    "http://host\\hunter2/v1",
+    "http://host /hunter2",
+    "http://ho\tst/hunter2",
+    "http://host/v1\u200b?hunter2",
+    "http://host/v1\u00a0hunter2",
 ]
 
 
@@ -29,6 +46,13 @@ def test_an_address_with_credentials_is_refused_and_not_repeated(address: str) -
     with pytest.raises(SettingsError) as caught:
         LanguageModel("openai/fake", api_base=address)
     assert "hun" not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", AMBIGUOUS)
+def test_an_address_that_clients_read_differently_is_refused_and_not_repeated(address: str) -> None:
+    with pytest.raises(SettingsError, match="has a backslash, white space or an invisible character") as caught:
+        check_address(address, "--api-base")
+    assert "hunter2" not in str(caught.value)
 
 
 @pytest.mark.parametrize("variable", ["OPENAI_API_BASE", "OPENAI_BASE_URL"])
@@ -52,7 +76,15 @@ def test_what_is_no_address_is_refused(address: str) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["http://localhost:8000/v1", "https://[::1]:8000/v1/", "https://api.example/ai/run/@cf/x", "http://h/v1?v=2"],
+    [
+        "http://localhost:8000/v1",
+        "https://[::1]:8000/v1/",
+        "https://api.example/ai/run/@cf/x",
+        "http://h/v1?v=2",
+        "https://router.huggingface.co/hf-inference/models/x",
+        "https://x.openai.azure.com/openai?api-version=2024-02-01",
+        "https://gateway.example/v1/0123456789abcdef0123456789abcdef/gateway/openai",
+    ],
 )
 def test_an_address_without_credentials_is_used_as_it_is(address: str) -> None:
     assert check_address(address, "--api-base") == address

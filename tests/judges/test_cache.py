@@ -9,8 +9,9 @@ import pytest
 from judge_questions import GOOD, ScriptedJudge, rate
 from server import RunningServer
 
-from rubriclab.errors import JudgeUnavailable, StoreError
+from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import Cached, LanguageModel, MemoryAnswers, Reply, Token, Usage, ask, request_digest
+from rubriclab.judges.request import written
 
 
 def waiting(gate: asyncio.Event, answer: Any = GOOD) -> ScriptedJudge:
@@ -163,8 +164,41 @@ async def test_those_who_wait_share_the_tokens() -> None:
     assert {answer.tokens for answer in await asyncio.gather(*tasks)} == {reply.tokens}
 
 
-async def test_damaged_answer_is_an_error_of_the_store() -> None:
-    answers, judge = MemoryAnswers(), waiting(opened())
-    answers.put(request_digest(judge.identity, rate()), {"txt": "?"})
-    with pytest.raises(StoreError, match="cannot be read"):
-        await Cached(judge, answers).reply(rate())
+async def test_a_damaged_answer_is_asked_again_once_and_noted() -> None:
+    answers, judge, damaged = MemoryAnswers(), waiting(opened()), set()
+    digest = request_digest(judge.identity, rate())
+    answers.put(digest, {"txt": "?"})
+    cached = Cached(judge, answers, damaged=damaged)
+    first, second = await cached.reply(rate()), await cached.reply(rate())
+    assert (first.text, first.cached, second.text, second.cached) == (GOOD, False, GOOD, True)
+    assert judge.asked == 1
+    assert damaged == {digest}
+    assert answers.get(digest) == {"txt": "?"}
+
+
+class Overtaken(MemoryAnswers):
+    """Answers into which another process puts its own before the first of the asker's."""
+
+    def __init__(self, *others: dict[str, Any]) -> None:
+        super().__init__()
+        self.others = list(others)
+
+    def put(self, digest: str, answer: dict[str, Any]) -> bool:
+        """Keep the other's, if there is one left, then the asker's."""
+        if self.others:
+            super().put(digest, self.others.pop())
+        return super().put(digest, answer)
+
+
+async def test_of_two_replies_the_one_that_is_kept_is_returned_and_both_are_counted() -> None:
+    other = Reply("another process's", "m", Usage(1, 1, 0.5))
+    own = Reply(GOOD, "m", Usage(3, 4, 0.01))
+    answers = Overtaken(written(other))
+    reply = await Cached(waiting(opened(), own), answers).reply(rate())
+    assert reply == Reply("another process's", "m", Usage(3, 4, 0.01), cached=False)
+
+
+async def test_where_the_kept_one_of_two_replies_is_damaged_the_question_is_asked_again() -> None:
+    judge = waiting(opened())
+    assert (await Cached(judge, Overtaken({"txt": "?"})).reply(rate())).text == GOOD
+    assert judge.asked == 2

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from judge_questions import Rating, rate
@@ -240,3 +242,31 @@ def test_litellm_is_not_imported_until_it_is_needed() -> None:
         "j.connect('gpt-4o-mini', options=j.JudgeOptions(), ledger=j.Ledger()); sys.exit('litellm' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_no_module_imports_litellm_while_its_environment_is_not_set() -> None:
+    program = (
+        "import pkgutil, sys, importlib, rubriclab.judges as j\n"
+        "for module in pkgutil.iter_modules(j.__path__):\n"
+        "    importlib.import_module(f'rubriclab.judges.{module.name}')\n"
+        "sys.exit('litellm' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_litellm_reads_its_own_price_table_and_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-of-another-project")
+    program = (
+        "import os, socket\n"
+        "def refuse(*_): raise SystemExit('the network is asked')\n"
+        "socket.socket.connect = socket.getaddrinfo = refuse\n"
+        "from rubriclab.judges import transport\n"
+        "from rubriclab.judges.litellm_loading import load_litellm\n"
+        "assert load_litellm().get_model_info('gpt-4o-mini')\n"
+        "assert 'OPENAI_API_KEY' not in os.environ"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("LITELLM_", "OPENAI_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

@@ -119,6 +119,11 @@ def test_text_without_one_such_number_cannot_be_told(text: str) -> None:
     assert score_distribution(four, FIVE) is None
 
 
+def test_a_number_too_long_to_be_read_does_not_hide_the_score() -> None:
+    before = '{"x": ' + "9" * 5000 + '} {"score": '
+    assert score_distribution(reply(before, token("4", SURE), "}"), FIVE) is not None
+
+
 def test_another_field_can_be_asked_for() -> None:
     answer = reply('{"score": 1, "my \\"rating\\"": ', token("4", SURE), "}")
     assert score_distribution(answer, FIVE, 'my "rating"') == scored(SURE)

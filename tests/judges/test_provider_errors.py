@@ -21,6 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable
+from rubriclab.judges.litellm_loading import load_litellm
 from rubriclab.judges.provider_errors import provider_message, refused_setting, retry_after, translated
 
 
@@ -138,8 +139,7 @@ def test_server_error_refuses_at_most_log_probabilities(said: str, setting: str 
 
 def every_litellm_error(message: str) -> list[Exception]:
     """Return an error of each class that litellm raises, where it can be made from a message."""
-    import litellm.exceptions as classes
-
+    classes = load_litellm().exceptions
     response = httpx.Response(400, request=httpx.Request("POST", "http://host/v1"))
     known: dict[str, Any] = {"model": "m", "llm_provider": "openai", "response": response, "status_code": 500}
     known |= {"request": response.request, "current_cost": 1.0, "max_budget": 1.0, "body": None, "schema": "{}"}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rubriclab.measures import CATALOGUE, aspect_kinds, usual_directions
+from rubriclab.measures import CATALOGUE, aspect_kinds, prior_directions, usual_directions
+from rubriclab.measures.prior import learned_directions
 
 
 @pytest.mark.parametrize(
@@ -46,3 +47,17 @@ def test_copying_the_source_speaks_for_a_faithful_summary_and_says_nothing_of_a_
 
 def test_mixed_kinds_have_the_mean_of_their_directions() -> None:
     assert usual_directions("coherence and informativeness", task="summarization")["words"] == 0.5
+
+
+def test_learned_directions_name_the_measures_of_the_catalogue() -> None:
+    assert list(learned_directions()) == [entry.name for entry in CATALOGUE]
+
+
+def test_prior_directions_are_the_mean_of_both_kinds_with_a_largest_size_of_one() -> None:
+    usual = usual_directions("coherence", task="story")
+    found = prior_directions("coherence", task="story", learned=dict.fromkeys(usual, 0.0) | {"words": 2.0})
+    halves = sum(map(abs, usual.values()))
+    expected = {name: value / halves + (name == "words") for name, value in usual.items()}
+    largest = max(map(abs, expected.values()))
+    assert found == pytest.approx({name: value / largest for name, value in expected.items()})
+    assert max(map(abs, found.values())) == 1

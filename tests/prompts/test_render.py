@@ -3,8 +3,10 @@
 import asyncio
 import json
 import re
+import shutil
 import sys
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypoeval_scripts import ASPECT, assignment, criterion, example, examples, findings, lesson, scripted
@@ -27,7 +29,7 @@ from rubriclab.methods.hypoeval.rate import rate_prompt, rate_together_prompt
 from rubriclab.methods.jointly.prompt import judge_prompt
 from rubriclab.methods.method import Lesson, chosen_settings, silent
 from rubriclab.methods.seeval.explain import Mistake, refine_prompt
-from rubriclab.prompts import Prompt, Repair, render
+from rubriclab.prompts import Prompt, Repair, prompts_digest, render
 from rubriclab.rubric import Demonstration, Rubric
 
 # The package's function `render` hides the module of the same name.
@@ -61,7 +63,7 @@ UNITS = [
 
 
 # What a template speaks of only where the judge weighs, or where a text was taken apart.
-ONLY_SOMETIMES = {"seal/support": {"aspect"}, "seal/rate": {"output"}}
+ONLY_SOMETIMES = {"seal/support": {"aspect"}, "seal/rate": {"aspect", "output"}, "seal/verify": {"aspect"}}
 
 
 class Watched(EmbeddedJudge):
@@ -135,6 +137,13 @@ async def learned_by(judge, name: str, aspect: str, **chosen) -> Rubric:
     return Rubric(task="summarization", aspect=about.aspect, scale=about.scale, parts=(learned.part,))
 
 
+def whole_template(name: str) -> Any:
+    """Return a template as parsed, with the shared passages in their places."""
+    text = (MODULE.FOLDER / f"{name}.md").read_text()
+    included = re.sub(r'\{% include "(.+?)" %\}', lambda found: (MODULE.FOLDER / found[1]).read_text(), text)
+    return MODULE._environment().parse(included)
+
+
 def user(prompt: Prompt) -> str:
     """Return the user's last turn."""
     return render(prompt)[-1]["content"]
@@ -165,16 +174,14 @@ def test_a_template_renders_as_a_system_and_a_user_turn_and_seeval_s_rating_with
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_a_template_mentions_no_field_that_it_is_not_given(real, name):
-    parsed = MODULE._environment().parse((MODULE.FOLDER / f"{name}.md").read_text())
-    mentioned = meta.find_undeclared_variables(parsed)
+    mentioned = meta.find_undeclared_variables(whole_template(name))
     for prompt in real[name]:
         assert mentioned <= set(prompt.fields), mentioned - set(prompt.fields)
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_a_name_that_is_missing_fails_instead_of_leaving_a_gap(real, name):
-    parsed = MODULE._environment().parse((MODULE.FOLDER / f"{name}.md").read_text())
-    for field in meta.find_undeclared_variables(parsed) - ONLY_SOMETIMES.get(name, set()):
+    for field in meta.find_undeclared_variables(whole_template(name)) - ONLY_SOMETIMES.get(name, set()):
         prompt = real[name][0]
         without = {key: value for key, value in prompt.fields.items() if key != field}
         with pytest.raises(UndefinedError, match=field):
@@ -338,8 +345,73 @@ def test_the_words_are_those_of_the_task():
     dialogue = Assignment(task_words("dialogue"), find_aspect("dialogue", "naturalness"), assignment().scale)
     content = user(rate_prompt(TEXT, THREE[:1], dialogue))
     assert [match["label"] for match in FENCE.finditer(content)] == ["dialogue so far", "background facts", "response"]
-    assert find_aspect("dialogue", "naturalness").definition in content
     assert "summary" not in FENCE.sub("", content)
+
+
+def dialogue(**fields: Any) -> str:
+    words_ = Assignment(task_words("dialogue"), find_aspect("dialogue", "naturalness"), assignment().scale)
+    return user(rate_together_prompt(replace(TEXT, **fields), THREE, words_))
+
+
+def test_a_response_is_said_to_be_the_next_turn_and_its_facts_what_the_speaker_could_use():
+    content = dialogue()
+    assert "The response is the next turn" in content
+    assert "The background facts are what this speaker could draw on." in content
+    assert "No background facts" not in content
+
+
+def test_background_facts_that_are_not_given_do_not_count_against_a_response():
+    content = dialogue(context=None)
+    assert "No background facts are given" in content
+    assert "does not count against the response" in content
+    assert "could draw on. The" not in content
+
+
+def test_tasks_without_turns_are_told_nothing_of_them():
+    content = user(rate_together_prompt(TEXT, THREE, assignment()))
+    assert not re.search(r"\b(turn|speaker|conversation|facts)\b", content)
+
+
+def test_a_judge_of_hypotheses_is_not_told_the_aspect_that_they_are_about():
+    for prompt in (rate_prompt(TEXT, THREE[:1], assignment()), rate_together_prompt(TEXT, THREE, assignment())):
+        assert assignment().aspect.definition not in user(prompt)
+
+
+def test_criteria_rated_together_stand_in_the_order_of_their_ids():
+    content = user(rate_together_prompt(TEXT, [criterion(name) for name in ("h10", "h2", "h1")], assignment()))
+    assert re.findall(r"\n\[(h\d+)\] ", content) == ["h1", "h2", "h10"]
+
+
+BETWEEN = "lies between two levels"
+
+
+@pytest.mark.parametrize(
+    ("scale", "between"),
+    [
+        (Scale(low=1, high=5, whole=True), False),
+        (Scale(low=0, high=1, whole=True), False),
+        (Scale(low=1, high=5, whole=False), True),
+        (Scale(low=1, high=10, whole=True), True),
+    ],
+)
+def test_scores_between_two_levels_are_offered_where_the_scale_has_any(scale, between):
+    shown = [criterion(name, anchors=scale.anchors()) for name in "ab"]
+    for prompt in (
+        rate_prompt(TEXT, shown[:1], assignment(scale)),
+        rate_together_prompt(TEXT, shown, assignment(scale)),
+    ):
+        assert (BETWEEN in user(prompt)) == between
+        assert user(prompt).count("level that fits best") >= 1
+
+
+def test_the_digest_of_prompts_covers_the_passages_that_they_share(monkeypatch, tmp_path):
+    shutil.copytree(MODULE.FOLDER, tmp_path / "prompts")
+    monkeypatch.setattr(MODULE, "FOLDER", tmp_path / "prompts")
+    names = ("hypoeval/rate", "dcr/convert")
+    before = {name: prompts_digest([name]) for name in names}
+    with (tmp_path / "prompts" / "shared" / "levels.jinja").open("a") as passage:
+        passage.write("More.")
+    assert {name: prompts_digest([name]) == before[name] for name in names} == {names[0]: False, names[1]: True}
 
 
 @pytest.mark.parametrize(

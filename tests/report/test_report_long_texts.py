@@ -7,8 +7,9 @@ import time
 from report_samples import version
 
 from rubriclab.cli.printing import view_text
+from rubriclab.report.html import training_report
 from rubriclab.report.terminal import difference_view, log_view, names_view, version_view
-from rubriclab.report.terminal.parts import LONGEST_SHOWN
+from rubriclab.report.wording import LONGEST_SHOWN
 from rubriclab.store import compare
 from rubriclab.store.version import Version
 
@@ -36,3 +37,10 @@ def test_every_view_of_a_huge_text_is_cut_and_says_how_to_see_the_rest() -> None
     assert time.monotonic() - started < 60
     assert all(len(text) < 20 * LONGEST_SHOWN for text in shown)
     assert "more characters; `rubriclab export` writes all of them)" in " ".join(shown[0].split())
+
+
+def test_a_page_of_a_huge_text_is_cut_and_says_how_to_see_the_rest() -> None:
+    for words in ("word " * (LENGTH // 5), "other\n" * (LENGTH // 6)):
+        page = training_report(long_version(words), None)
+        assert len(page) < 30 * LONGEST_SHOWN
+        assert "more characters; `rubriclab export` writes all of them)" in page

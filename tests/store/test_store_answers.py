@@ -35,8 +35,8 @@ def test_an_answer_is_there_for_others_as_soon_as_it_is_put(store: Store, where:
 
 
 def test_the_first_answer_stays(store: Store) -> None:
-    store.answers.put("sha256:a", REPLY)
-    store.answers.put("sha256:a", {"text": "5"})
+    assert store.answers.put("sha256:a", REPLY) is True
+    assert store.answers.put("sha256:a", {"text": "5"}) is False
     assert store.answers.get("sha256:a") == REPLY
     store.answers.put("sha256:b", {"text": "6"})
     assert store.answers.count() == 2

@@ -68,6 +68,16 @@ def test_an_address_that_is_none_is_refused() -> None:
             open_store(where)
 
 
+@pytest.mark.parametrize(
+    "address", ["sqlite:///file:{}?mode=rw&uri=true", "sqlite:///file:{}", "sqlite:///{}?mode=ro", "sqlite://?x=1"]
+)
+def test_an_address_that_says_how_sqlite_opens_the_file_is_refused(tmp_path: Path, address: str) -> None:
+    file = tmp_path / "rubrics.db"
+    with pytest.raises(StoreError, match="Write the path of its file alone"):
+        open_store(address.format(file))
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("These are notes and not a database at all.\n" * 100)

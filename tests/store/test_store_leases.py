@@ -76,6 +76,17 @@ def test_a_claim_from_another_machine_is_void_once_it_has_expired(store: Store, 
     assert store.answers.claim(KEY)
 
 
+@pytest.mark.parametrize("holder", ["junk", "", "a:b:c:d", "a:1:1", "a:99999999999999999:1:0", "a:-1:1:0", "x:²:1:0"])
+def test_a_claim_of_what_is_no_process_is_void(store: Store, where: str, holder: str) -> None:
+    _write(where, f"INSERT INTO leases VALUES ('sha256:a', '{holder}', 99999999999)")
+    assert store.answers.claim(KEY)
+
+
+def test_a_claim_whose_holder_is_no_text_is_void(sqlite_store: Store) -> None:
+    _write(sqlite_store.place, "INSERT INTO leases VALUES ('sha256:a', x'00ff', 99999999999)")
+    assert sqlite_store.answers.claim(KEY)
+
+
 def test_a_claim_is_renewed_while_it_is_held(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "RENEWAL", 0.05)
     with open_store(where) as store:

@@ -55,10 +55,12 @@ def shown(prompt: Prompt[Any]) -> str:
 @pytest.mark.parametrize("place", [0, 1], ids=["hypothesis", "direct"])
 def test_a_model_reads_the_other_words_and_none_of_the_usual_ones(place: int) -> None:
     usual, other = (shown(prompts(assignment)[place]) for assignment in (ASSIGNMENT, told_as(ASSIGNMENT, OTHER)))
-    for words_ in ("<<<article", "<<<digest", "What is rated is the digest", '"flow"', "Does it flow?", "1 up to 5"):
+    # A judge of one hypothesis is not told the aspect, which would turn its score into one of the whole.
+    named = place * ['"flow"', "Does it flow?"], place * ["coherence", ASSIGNMENT.aspect.definition]
+    for words_ in ("<<<article", "<<<digest", "Judge the digest", "1 up to 5", *named[0]):
         assert words_ in other
         assert words_ not in usual
-    for words_ in ("summary", "source text", "coherence", ASSIGNMENT.aspect.definition, ASSIGNMENT.scale.describe()):
+    for words_ in ("summary", "source text", ASSIGNMENT.scale.describe(), *named[1]):
         assert words_ in usual
         assert words_ not in other
 

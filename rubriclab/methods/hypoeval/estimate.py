@@ -30,17 +30,18 @@ def learning_at_most(lesson: Lesson, settings: HypoEvalSettings) -> tuple[Estima
     hypotheses = first + refills * settings.new_hypotheses + (from_literature if used else 0)
     average = _average(examples, assignment, settings.ask, settings.bank_size)
     judge = average * _ratings(n, refills, hypotheses, settings) + _redundancy(hypotheses, assignment, settings)
+    judge += _on_arrival(refills, assignment, settings)
     if settings.ask == "concatenated":
         judge += _concatenated(examples, assignment, settings.selected)
     lengths = [estimated_tokens(render(rate_prompt(e, [_typical(assignment)], assignment))) for e in examples]
     shown = sum(lengths) // max(n, 1)
-    generator = Estimate()
+    generator, known = Estimate(), (_typical(assignment),) * settings.bank_size
     for count, texts, times in (
         (first, settings.initial_examples, 1 if first else 0),
         (settings.new_hypotheses, settings.wrong_bank, refills * (1 + settings.refine_rounds)),
         (from_literature, 0, 1 if used else 0),
     ):
-        base = estimated_tokens(render(propose_prompt(count, Material(findings=tuple(used)), assignment)))
+        base = estimated_tokens(render(propose_prompt(count, Material(findings=tuple(used), known=known), assignment)))
         written = TOKENS_PER_HYPOTHESIS * count
         generator += Estimate(1, base + texts * shown + written, 1000 + written) * times
     return judge, generator
@@ -71,6 +72,13 @@ def _concatenated(examples: Sequence[Example], assignment: Assignment, selected:
     for example in examples:
         total += estimate_prompt(rate_prompt(example, [_typical(assignment)] * selected, assignment))
     return total
+
+
+def _on_arrival(refills: int, assignment: Assignment, settings: HypoEvalSettings) -> Estimate:
+    """Return the calls that compare new hypotheses with the bank each time they arrive."""
+    if settings.redundancy != "grouped":
+        return Estimate()
+    return _redundancy(settings.bank_size + settings.new_hypotheses, assignment, settings) * refills
 
 
 def _redundancy(hypotheses: int, assignment: Assignment, settings: HypoEvalSettings) -> Estimate:

@@ -2,7 +2,8 @@
 
 first texts + literature -> first hypotheses, each rated on the first texts
 every further text       -> rated by the top k; where most of them are wrong, it joins the wrong bank
-full wrong bank          -> new hypotheses from it, refined by labels and literature in turn; the worst leave
+full wrong bank          -> new hypotheses from it, refined by labels and literature in turn; those that repeat an
+                            earlier one leave, and then the worst
 literature alone         -> more hypotheses
 union, redundancy out, all rated on all texts, the best by Pearson correlation kept
 """
@@ -13,6 +14,7 @@ import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -23,7 +25,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
 from rubriclab.methods.hypoeval.bandit import is_wrong, tolerance, utility, wrong_needed
 from rubriclab.methods.hypoeval.bank import Bank
-from rubriclab.methods.hypoeval.propose import Material, Miss, propose, refine
+from rubriclab.methods.hypoeval.propose import Material, Prediction, propose, refine
 from rubriclab.methods.hypoeval.rate import rate
 from rubriclab.methods.hypoeval.ratings import RatingTable
 from rubriclab.methods.hypoeval.selection import hopeless, predictions, reselected, select
@@ -33,7 +35,7 @@ from rubriclab.methods.hypoeval.union import final_bank
 from rubriclab.methods.method import Learned, Lesson, Progress, silent
 from rubriclab.methods.sameness import MOST_SHOWN, redundant
 from rubriclab.methods.tracking import correlations
-from rubriclab.rubric import Criterion, Part, rounded
+from rubriclab.rubric import Criterion, Part, by_id, rounded
 from rubriclab.stats.correlation import FloatArray
 
 # The bank is rated up to these shares of the texts, in turn; after each round but the last, hopeless hypotheses leave.
@@ -122,12 +124,14 @@ class _Study:
         # Prior knowledge comes in one reply, which was told not to repeat itself.
         if self.settings.redundancy != "off" and self.settings.sources != "prior knowledge":
             for bank in self._banks():
-                most = 2 if self.settings.redundancy == "every_pair" else MOST_SHOWN
-                out = await redundant(bank, "hypothesis", self.assignment, self.judge, most_shown=most)
-                for name, reason in out.items():
-                    self.bank.drop(name, reason)
+                await self._drop_redundant(bank, 2 if self.settings.redundancy == "every_pair" else MOST_SHOWN)
         self._cut_union()
         self.say(f"{len(self.bank.alive)} hypotheses without redundant ones", 0.5)
+
+    async def _drop_redundant(self, tiers: Sequence[Sequence[Criterion]], most_shown: int = MOST_SHOWN) -> None:
+        out = await redundant(tiers, "hypothesis", self.assignment, self.judge, most_shown=most_shown)
+        for name, reason in out.items():
+            self.bank.drop(name, reason)
 
     def _banks(self) -> list[list[list[Criterion]]]:
         """Return the banks inside which hypotheses are compared, each as tiers, the better ones first.
@@ -202,18 +206,17 @@ class _Study:
         first = self.order[: settings.initial_examples]
         await self._propose(settings.initial_hypotheses, Material(first, self.findings), visit=first)
         self.bank.trim(settings.bank_size, len(first))
-        wrong: dict[str, tuple[Example, Miss]] = {}
+        wrong: dict[str, tuple[Example, tuple[Prediction, ...]]] = {}
         for step in range(len(first) + 1, total + 1):
             example = self.order[step - 1]
             top = self.bank.top(settings.k, step - 1)
             await self._visit(top, [example], step)
-            miss = self._miss(example, top)
-            if miss.missed >= max(1, wrong_needed(len(top), step, total, settings.wrong_share)):
-                wrong[example.id] = (example, miss)
+            predicted = self._predicted(example, top)
+            missed = sum(each.verdict != "close" for each in predicted)
+            if missed >= max(1, wrong_needed(len(top), step, total, settings.wrong_share)):
+                wrong[example.id] = (example, predicted)
             if len(wrong) >= settings.wrong_bank:
-                misses = {name: miss for name, (_, miss) in wrong.items()}
-                texts = tuple(text for text, _ in wrong.values())
-                await self._propose_from_wrong(texts, misses, top, step)
+                await self._propose_from_wrong(wrong, top, step)
                 wrong = {}
             self.say(f"{step} of {total} labelled texts seen, {len(self.bank.alive)} hypotheses", 0.5 * step / total)
 
@@ -240,19 +243,36 @@ class _Study:
         return tuple(criterion for criterion in added if criterion.id not in wrong)
 
     async def _propose_from_wrong(
-        self, wrong: tuple[Example, ...], misses: Mapping[str, Miss], top: Sequence[Criterion], step: int
+        self, wrong: Mapping[str, tuple[Example, tuple[Prediction, ...]]], top: Sequence[Criterion], step: int
     ) -> None:
-        settings, material = self.settings, Material(wrong, misses=misses)
+        settings = self.settings
+        # The paper and its code propose without a look at what the bank holds.
+        known = self.bank.alive if settings.redundancy == "grouped" else ()
+        texts = tuple(text for text, _ in wrong.values())
+        predictions = {name: predicted for name, (_, predicted) in wrong.items()}
+        material = Material(texts, (), known, predictions, tolerance(settings.theta, self.assignment.scale))
         new = await self._proposed(settings.new_hypotheses, material)
         if not new:
             return
-        turns = (material, Material(findings=self.findings))
+        turns = (material, Material(findings=self.findings, known=known))
         new = await self._refined(new, turns if settings.refine_first == "labels" else turns[::-1])
-        added = self._taken_in(new)
-        await self._visit(added, wrong, step)
+        added = await self._without_repetitions(self._taken_in(new))
+        await self._visit(added, texts, step)
         if settings.pool == "top and new":
             self.bank.keep_only((*top, *added))
         self.bank.trim(settings.bank_size, step)
+
+    async def _without_repetitions(self, added: Sequence[Criterion]) -> tuple[Criterion, ...]:
+        """Return those of the hypotheses just taken in that repeat no other one in the bank; the others leave it.
+
+        Known hypotheses have ratings, which show what they are worth: they go before new ones.
+        """
+        if self.settings.redundancy == "grouped":
+            names = {criterion.id for criterion in added}
+            known = [[each] for each in self._by_preference(self.bank.alive) if each.id not in names]
+            await self._drop_redundant([*known, added])
+        left = {criterion.id for criterion in self.bank.alive}
+        return tuple(criterion for criterion in added if criterion.id in left)
 
     async def _refined(self, new: tuple[Criterion, ...], materials: Sequence[Material]) -> tuple[Criterion, ...]:
         unchanged = 0
@@ -267,7 +287,7 @@ class _Study:
         return new
 
     async def _add_from_literature(self) -> None:
-        await self._propose(self.settings.from_literature, Material(findings=self.findings))
+        await self._propose(self.settings.from_literature, Material(findings=self.findings, known=self.bank.alive))
 
     async def _visit(self, criteria: Sequence[Criterion], examples: Sequence[Example], step: int) -> None:
         await self.ratings.fill(criteria, examples)
@@ -277,13 +297,15 @@ class _Study:
                 gain = None if rating is None else utility(rating, self.labels[example.id], self.assignment.scale)
                 self.bank.visit(criterion.id, gain, step)
 
-    def _miss(self, example: Example, top: Sequence[Criterion]) -> Miss:
-        """Return how many of the `top` hypotheses missed the text's label."""
-        scores = [self.ratings.get(criterion.id, example.id).score for criterion in top]
-        given = [score for score in scores if score is not None]
+    def _predicted(self, example: Example, top: Sequence[Criterion]) -> tuple[Prediction, ...]:
+        """Return the text's ratings by the `top` hypotheses, as far as there are any, beside its label."""
         label, scale, theta = self.labels[example.id], self.assignment.scale, self.settings.theta
-        missed = sum(is_wrong(score, label, theta, scale) for score in given)
-        return Miss(missed, len(given), tolerance(theta, scale))
+        found = []
+        for criterion in by_id(top):
+            if (score := self.ratings.get(criterion.id, example.id).score) is not None:
+                off: Literal["too high", "too low"] = "too high" if score > label else "too low"
+                found.append(Prediction(criterion.id, score, off if is_wrong(score, label, theta, scale) else "close"))
+        return tuple(found)
 
     def _is_literature(self, criterion: Criterion) -> bool:
         return criterion.evidence.origin == "literature"

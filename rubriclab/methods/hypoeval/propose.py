@@ -12,6 +12,7 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
 from rubriclab.methods.hypoeval.replies import AnyProposal, Hypothesis, Proposal
+from rubriclab.methods.labelled_texts import by_source, shown_once
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence
 
@@ -21,12 +22,12 @@ TOKENS_PER_HYPOTHESIS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Miss:
-    """How many of the hypotheses that rated a text missed its label, and by more than how many points."""
+class Prediction:
+    """The score of a text by a hypothesis that exists already, and how it compares with the raters' score."""
 
-    missed: int
-    rated: int
-    tolerance: float
+    id: str
+    score: float
+    verdict: Literal["too high", "too low", "close"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +35,16 @@ class Material:
     """What a generator is shown: labelled texts, findings, both or neither.
 
     Attributes:
-        misses: by text, where texts were chosen because hypotheses missed their labels.
+        known: the hypotheses that exist already, which no new one is to repeat.
+        predictions: by text, where texts were chosen because known hypotheses missed their labels.
+        tolerance: the largest error of a close prediction, in points of the scale; `None` without predictions.
     """
 
     examples: tuple[Example, ...] = ()
     findings: tuple[Finding, ...] = ()
-    misses: Mapping[str, Miss] = field(default_factory=dict)
+    known: tuple[Criterion, ...] = ()
+    predictions: Mapping[str, tuple[Prediction, ...]] = field(default_factory=dict)
+    tolerance: float | None = None
 
     def origin(self) -> Literal["labels", "labels and literature", "literature", "prior knowledge"]:
         """Return how evidence names this material."""
@@ -138,19 +143,21 @@ def _payload(criterion: Criterion) -> dict[str, Any]:
 
 
 def _fields(material: Material, assignment: Assignment) -> dict[str, Any]:
-    aspect = assignment.aspect.name
+    observations = [
+        {
+            **assignment.text_fields(example),
+            "score": example.scores[assignment.aspect.name],
+            "predictions": [asdict(each) for each in material.predictions.get(example.id, ())],
+        }
+        for example in by_source(material.examples)
+    ]
     return {
         **assignment.fields(),
         "findings": [finding.claim for finding in material.findings],
-        "observations": [
-            {**assignment.text_fields(example), "score": example.scores[aspect], **_missed(material.misses, example.id)}
-            for example in material.examples
-        ],
+        "known": [{"id": each.id, "trait": each.trait, "statement": each.statement} for each in material.known],
+        "observations": shown_once(observations),
+        "tolerance": material.tolerance,
     }
-
-
-def _missed(misses: Mapping[str, Miss], name: str) -> dict[str, Any]:
-    return asdict(misses[name]) if name in misses else {}
 
 
 def _longest(count: int) -> int:

@@ -15,7 +15,7 @@ from rubriclab.methods.hypoeval.settings import Ask
 from rubriclab.methods.method import Rated
 from rubriclab.methods.replies import Rating
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion, criterion_payload
+from rubriclab.rubric import Criterion, by_id, criterion_payload
 
 # The id under which a single overall rating by all criteria is reported.
 OVERALL = "overall"
@@ -39,9 +39,10 @@ def rate_prompt(example: Example, criteria: Sequence[Criterion], assignment: Ass
 
 
 def rate_together_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[Ratings]:
-    """Return the prompt for one rating by each of `criteria` in a single call."""
+    """Return the prompt for one rating by each of `criteria` in a single call; it lists them in the order of ids."""
     longest = 256 + 128 * len(criteria)
-    return Prompt("hypoeval/rate_together", _fields(example, criteria, assignment), Ratings, max_tokens=longest)
+    fields = _fields(example, by_id(criteria), assignment)
+    return Prompt("hypoeval/rate_together", fields, Ratings, max_tokens=longest)
 
 
 async def _once(
@@ -59,8 +60,8 @@ async def _together(
     answer = await ask(judge, rate_together_prompt(example, criteria, assignment))
     if answer.value is None:
         return tuple(Rated(criterion.id, None, answer.missing or "") for criterion in criteria)
-    by_id = {rating.criterion: rating for rating in answer.value.ratings}
-    return tuple(Rated(c.id, by_id[c.id].score, by_id[c.id].reasoning) for c in criteria)
+    given = {rating.criterion: rating for rating in answer.value.ratings}
+    return tuple(Rated(c.id, given[c.id].score, given[c.id].reasoning) for c in criteria)
 
 
 def _fields(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> dict[str, Any]:

@@ -122,8 +122,9 @@ class HypoEvalSettings(BaseModel):
     paper draws at most 10 of an unstated number). Where literature is the only source, the whole bank is asked for."""
 
     redundancy: Literal["grouped", "every_pair", "off"] = "grouped"
-    """How the judge is asked which hypotheses repeat one another: once about the whole union, in groups of the same and
-    the nested; or about every pair inside each of the two banks (paper and published code)."""
+    """How the judge is asked which hypotheses repeat one another: about the whole bank, in groups of the same and the
+    nested, once whenever wrong examples lead to new ones and once about the union; or, at the end, about every pair
+    inside each of the two banks (paper and published code)."""
 
     union: Literal["reward", "random", "accuracy"] = "reward"
     """How the final bank is filled from both sides: at most half from literature, in the generator's order, and the

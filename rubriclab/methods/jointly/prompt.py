@@ -17,7 +17,7 @@ from rubriclab.methods.names import PartName
 from rubriclab.methods.overall import OverallSettings
 from rubriclab.methods.questions import by_trait
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion, Part, criterion_payload
+from rubriclab.rubric import Criterion, Part, by_id, criterion_payload
 
 TEMPLATE = "jointly/judge"
 
@@ -71,7 +71,7 @@ def judge_prompt(example: Example, parts: Sequence[Part], assignment: Assignment
     if twice:
         raise ValueError(f"criteria asked about in one call need ids of their own; twice: {', '.join(twice)}")
     shown: dict[str, list[dict[str, Any]]] = {
-        "criteria": [criterion_payload(each) for each in criteria if each.kind == "hypothesis"],
+        "criteria": [criterion_payload(each) for each in by_id(criteria) if each.kind == "hypothesis"],
         "sub_dimensions": [sub for part in parts for sub in _sub_dimensions(part)],
         "overall": [_overall(part.method, each) for part in parts for each in part.criteria if each.kind == "score"],
     }

@@ -16,6 +16,7 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
+from rubriclab.methods.labelled_texts import shown_once
 from rubriclab.methods.method import Lesson
 from rubriclab.methods.seal.settings import SealSettings, units_of
 from rubriclab.prompts import Prompt
@@ -91,14 +92,16 @@ def propose_prompt(lesson: Lesson, texts: Sequence[Example], settings: SealSetti
         "beside": [assignment.words.called(material) for material in units.beside],
         "known": [{"name": sub.name, "question": each.text} for sub in subs for each in sub.questions],
         "count": settings.proposed,
-        "texts": [
-            {
-                **Assignment.text_fields(example),
-                "reference": example.reference if "reference" in units.beside else None,
-                "score": example.scores[aspect],
-            }
-            for example in texts
-        ],
+        "texts": shown_once(
+            [
+                {
+                    **Assignment.text_fields(example),
+                    "reference": example.reference if "reference" in units.beside else None,
+                    "score": example.scores[aspect],
+                }
+                for example in texts
+            ]
+        ),
     }
     longest = 1000 + TOKENS_PER_PROPOSAL * settings.proposed
     return Prompt("seal/propose", fields, Proposal, max_tokens=longest)

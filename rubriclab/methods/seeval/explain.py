@@ -15,6 +15,7 @@ from rubriclab.data.example import Example
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
+from rubriclab.methods.labelled_texts import shown_once
 from rubriclab.methods.overall import STRIDE, asked
 from rubriclab.methods.seeval.settings import SEEvalSettings
 from rubriclab.prompts import Prompt
@@ -102,5 +103,5 @@ def refine_prompt(explanation: str, mistakes: Sequence[Mistake], assignment: Ass
         {**assignment.text_fields(mistake.example), "score": mistake.label, "given": mistake.given}
         for mistake in mistakes
     ]
-    fields = {**assignment.fields(), "explanation": explanation, "observations": observations}
+    fields = {**assignment.fields(), "explanation": explanation, "observations": shown_once(observations)}
     return Prompt("seeval/refine", fields, Refined, max_tokens=LONGEST_REFINED)

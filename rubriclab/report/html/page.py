@@ -89,5 +89,5 @@ def _environment() -> Environment:
 
 
 def _plain(value: Any) -> Any:
-    """Return what a template shows; text loses the characters that could turn or cut what stands around it."""
-    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """Return what a template shows; text is cut, and loses the characters that could turn what stands around it."""
+    return plain(wording.cut(value)) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rubriclab.digest import canonical
 from rubriclab.report import describe, wording
 from rubriclab.report.terminal.criteria import levels, statement
-from rubriclab.report.terminal.parts import QUIET, columns, cut, heading, indented, text
+from rubriclab.report.terminal.parts import QUIET, columns, heading, indented, text
 from rubriclab.rubric import Criterion
 from rubriclab.trust import Interval
 
@@ -116,7 +116,9 @@ def _sides(change: Change) -> Iterator[RenderableType]:
 
 def _lines(before: str, after: str) -> Iterator[RenderableType]:
     """Yield the lines that changed, each with its sign, and those next to them."""
-    found = difflib.unified_diff(wording.lines(cut(before)), wording.lines(cut(after)), n=AROUND, lineterm="")
+    found = difflib.unified_diff(
+        wording.lines(wording.cut(before)), wording.lines(wording.cut(after)), n=AROUND, lineterm=""
+    )
     # Two lines for the files' names, and one for where the first change is.
     changed = list(islice(found, 3, None))
     if not changed:

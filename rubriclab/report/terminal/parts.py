@@ -12,14 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from rubriclab.characters import one_line
-from rubriclab.report.wording import lines
+from rubriclab.report.wording import cut, lines
 
 HEADING = "bold"
 QUIET = "dim"
 INDENT = 2
 DEEPEST = 12
-# Characters of one text that a terminal shows: wrapping takes minutes for millions of them, and nobody reads on.
-LONGEST_SHOWN = 20_000
 
 # A line of a text in paragraphs, which may be an item of a list.
 _LINE = re.compile(r"(?P<indent> *)(?P<mark>(?:[-*•–]|\d{1,3}[.)])(?= ))?(?P<words>.*)", re.DOTALL)
@@ -28,14 +26,6 @@ _LINE = re.compile(r"(?P<indent> *)(?P<mark>(?:[-*•–]|\d{1,3}[.)])(?= ))?(?P
 def text(words: str, style: str = "") -> Text:
     """Return words as they stand, on one line that wraps; long words are broken rather than cut off."""
     return Text(one_line(cut(words)), style, overflow="fold")
-
-
-def cut(words: str) -> str:
-    """Return the beginning of a text that is too long for a terminal, with how much more there is and where."""
-    more = len(words) - LONGEST_SHOWN
-    if more <= 0:
-        return words
-    return f"{words[:LONGEST_SHOWN]} … ({more:,} more characters; `rubriclab export` writes all of them)"
 
 
 def heading(words: str, beside: str = "") -> Text:

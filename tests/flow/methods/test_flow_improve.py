@@ -115,10 +115,8 @@ def test_texts_gain_by_both_judges_and_sentences_that_passed_are_kept(improved: 
 
 def test_the_writer_is_told_the_judges_reasons_and_nobody_elses(improved: Improved) -> None:
     told = {model: [str(b["messages"]) for b in improved.bodies if b["model"] == model] for model in ROLES.values()}
-    assert all(
-        "Found wanting in sentence" in question and "as fake reads it" in question for question in told["writer"]
-    )
-    assert not any("Found wanting" in question for question in (*told["fake"], *told["second"]))
+    assert all("The fault is in sentence" in question and "as fake reads it" in question for question in told["writer"])
+    assert not any("The fault is in" in question for question in (*told["fake"], *told["second"]))
     assert not any("as second reads it" in question for question in (*told["writer"], *told["fake"]))
 
 

@@ -122,7 +122,7 @@ async def test_each_demonstration_is_shown_with_its_score_before_the_text():
     told = render(judge.asked[0])[1]["content"]
     places = [told.index(each.output) for each in shown]
     assert places == sorted(places)
-    assert places[-1] < told.index("Now the text to rate.") < told.index(judge.asked[0].fields["output"])
+    assert places[-1] < told.index("Now comes the text to rate.") < told.index(judge.asked[0].fields["output"])
     for each in shown:
         after = told[told.index(each.output) :].split("The raters' score: ")[1]
         assert after.startswith(f"{each.score:g}\n")

@@ -70,7 +70,7 @@ def test_the_steps_are_asked_for_without_any_text_or_label():
 def test_the_steps_speak_of_the_scores_as_they_will_be_asked_for():
     given = assignment(Scale(low=1, high=5, whole=False))
     assert "whole numbers only" in said(steps_prompt(given, GEvalSettings()))
-    assert "with decimals" in said(steps_prompt(given, GEvalSettings(scoring="once")))
+    assert "decimals allowed" in said(steps_prompt(given, GEvalSettings(scoring="once")))
 
 
 async def test_an_aspect_that_is_another_s_has_its_own_steps():

@@ -144,11 +144,11 @@ def test_a_judge_is_told_which_part_it_sees_and_what_lies_elsewhere():
         (2, middle, "one about the opening or the ending,"),
         (3, last, "one about the opening,"),
     ):
-        assert f"comes in 3 parts, of which this is part {number}" in content
+        assert f"is shown in 3 parts; this is part {number}" in content
         assert elsewhere in content
         assert "mid-sentence" not in content
     assert "parts" not in whole
-    assert "If it stops in mid-sentence, it has no ending" in whole
+    assert "stops in mid-sentence, it has no ending" in whole
 
 
 async def test_each_question_has_an_answer_for_each_part_in_order():

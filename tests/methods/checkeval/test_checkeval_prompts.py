@@ -152,4 +152,4 @@ def test_what_a_text_lacks_is_not_mentioned_and_words_are_those_of_the_task():
     (prompt,) = answer_prompts(text(), [question("a1")], {}, story, settings=ScoringSettings())
     assert [match["label"] for match in FENCE.finditer(user(prompt))] == ["story"]
     assert "summary" not in user(prompt)
-    assert story.aspect.definition in user(prompt)
+    assert story.aspect.definition not in user(prompt)

@@ -26,6 +26,7 @@ from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.learn import _Study, learn
 from rubriclab.methods.hypoeval.settings import PRESETS
 from rubriclab.methods.method import chosen_settings
+from rubriclab.prompts import render
 
 # What is asked, and how much
 
@@ -73,8 +74,67 @@ async def test_the_published_behaviour_asks_about_every_pair_inside_each_of_the_
 
 
 async def test_one_call_groups_what_repeats_in_the_whole_union():
-    _, judge, _ = await run()
+    _, judge, _ = await run(sources="literature")
     assert len(of_kind(judge, "group")) == 1
+
+
+async def test_new_hypotheses_are_grouped_with_those_in_the_bank_before_anything_is_rated_by_them():
+    learned, judge, generator = await run()
+    refills = [p for p in of_kind(generator, "propose") if p.fields["tolerance"] is not None]
+    *arrivals, union = of_kind(judge, "group")
+    assert len(arrivals) == len(refills) > 1
+    for refill, arrival in zip(refills, arrivals, strict=True):
+        known = {each["id"] for each in refill.fields["known"]}
+        shown = [entry["id"] for entry in arrival.fields["entries"]]
+        new = [name for name in shown if name not in known]
+        assert (set(shown) >= known, len(new)) == (True, refill.fields["count"])
+        traits = {c.trait for c in everybody(learned) if c.id in new}
+        before = judge.asked[: judge.asked.index(arrival)]
+        assert not any(p.fields["criteria"][0]["trait"] in traits for p in before if p.name == "hypoeval/rate")
+    assert len(union.fields["entries"]) > len(learned.candidates) - 1
+
+
+async def test_a_new_hypothesis_that_repeats_one_in_the_bank_is_dropped_and_never_rated():
+    def pair(prompt):
+        shown = [entry["id"] for entry in prompt.fields["entries"]]
+        twins = [name for name in ("h01", "h04") if name in shown]
+        told = {"reason": "Compared.", "relation": "same", "members": twins, "best": twins[-1]}
+        return {"groups": [told] if len(twins) == 2 else []}
+
+    learned, judge, _ = await run(judge=scripted(group=pair))
+    (twin,) = (d for d in learned.part.dropped if d.criterion.id == "h04")
+    assert twin.reason == "says what h01 says: Compared."
+    assert not any(p.fields["criteria"][0]["trait"] == twin.criterion.trait for p in of_kind(judge, "rate"))
+
+
+@pytest.mark.parametrize(("redundancy", "arrivals"), [("off", 0), ("every_pair", 0)])
+async def test_other_ways_of_asking_what_repeats_compare_nothing_on_arrival(redundancy, arrivals):
+    _, judge, _ = await run(redundancy=redundancy)
+    grouped = [p for p in of_kind(judge, "group") if len(p.fields["entries"]) > 2]
+    assert len(grouped) == arrivals
+
+
+async def test_proposals_and_refinements_list_the_hypotheses_that_exist():
+    _, _, generator = await run()
+    first, *later = generator.asked
+    assert first.fields["known"] == []
+    for prompt in later:
+        ids = [each["id"] for each in prompt.fields["known"]]
+        assert ids
+        assert all(f"\n[{name}] " in render(prompt)[1]["content"] for name in ids)
+
+
+async def test_a_wrong_text_shows_what_each_hypothesis_predicted_and_in_which_direction_it_missed():
+    _, _, generator = await run()
+    labels = {text.output: text.scores[ASPECT] for text in TEXTS}
+    told = [item for p in of_kind(generator, "propose") for item in p.fields["observations"] if item["predictions"]]
+    assert told
+    assert {each["verdict"] for item in told for each in item["predictions"]} == {"too high", "too low", "close"}
+    for item in told:
+        for each in item["predictions"]:
+            off = each["score"] - labels[item["output"]]
+            assert each["verdict"] == ("close" if abs(off) <= 0.5 else "too high" if off > 0 else "too low")
+        assert [each["id"] for each in item["predictions"]] == sorted(each["id"] for each in item["predictions"])
 
 
 async def test_redundancy_is_looked_for_across_the_union():
@@ -86,13 +146,13 @@ async def test_redundancy_is_looked_for_across_the_union():
 
 async def test_the_bank_never_holds_more_than_its_size(monkeypatch):
     study, sizes = _Study, []
-    original = study._miss
+    original = study._predicted
 
     def watched(self, text, top):
         sizes.append(len(self.bank.alive))
         return original(self, text, top)
 
-    monkeypatch.setattr(study, "_miss", watched)
+    monkeypatch.setattr(study, "_predicted", watched)
     for chosen in ({"bank_size": 4}, {"bank_size": 4, "initial_hypotheses": 9}, {"bank_size": 1}):
         learned, _, _ = await run(**chosen)
         assert len(learned.candidates) <= chosen["bank_size"]

@@ -1,11 +1,14 @@
 """Proposals and refinements: what a generator is shown, and how its reply is kept."""
 
+from dataclasses import replace
+
 import pytest
 from hypoeval_scripts import ASPECT, assignment, criterion, examples, findings, proposal, scripted
 
 from rubriclab.data import Scale
 from rubriclab.errors import JudgeRefused, JudgeUnavailable
-from rubriclab.methods.hypoeval.propose import SAMPLES, Material, propose, refine
+from rubriclab.methods.hypoeval.propose import SAMPLES, Material, propose, propose_prompt, refine
+from rubriclab.prompts import render
 
 TEXTS = examples(3)
 BOTH = Material(TEXTS, findings())
@@ -36,8 +39,20 @@ async def test_the_generator_sees_texts_with_their_scores_of_this_aspect_and_cla
     fields = generator.asked[0].fields
     assert fields["count"] == 2
     assert fields["findings"] == ["Claim 0 of the literature.", "Claim 1 of the literature."]
-    expected = [{"source": t.source, "context": None, "output": t.output, "score": t.scores[ASPECT]} for t in TEXTS]
-    assert fields["observations"] == expected
+    shown = [{name: item[name] for name in ("source", "context", "output", "score")} for item in fields["observations"]]
+    assert shown == [
+        {"source": t.source, "context": None, "output": t.output, "score": t.scores[ASPECT]} for t in TEXTS
+    ]
+
+
+async def test_texts_of_one_source_are_shown_together_with_the_source_once():
+    texts = tuple(replace(text, source=source) for text, source in zip(examples(4), "abab", strict=True))
+    prompt = propose_prompt(2, Material(texts), assignment())
+    assert [item["output"] for item in prompt.fields["observations"]] == [texts[n].output for n in (0, 2, 1, 3)]
+    content = render(prompt)[1]["content"]
+    assert [content.count(f">>>\n{source}\n<<<") for source in "ab"] == [1, 1]
+    assert "(Same source text as with text 1.)" in content
+    assert "(Same source text as with text 3.)" in content
 
 
 async def test_more_hypotheses_than_asked_for_are_cut_and_fewer_are_taken():

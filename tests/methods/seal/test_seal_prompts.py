@@ -165,4 +165,4 @@ def test_words_are_those_of_the_task():
         asyncio.run(judge_text(text(4), replace(exam(pack(kind, beside=("source",))), assignment=story), judge))
     for prompt in of_kind(judge, "verify"):
         assert "summary" not in user(prompt)
-        assert story.aspect.definition in user(prompt)
+        assert (story.aspect.definition in user(prompt)) == prompt.fields["weigh"]

@@ -76,7 +76,7 @@ def test_no_text_is_shown_before_the_explanation():
 
 def test_the_explanation_speaks_of_the_scores_as_they_will_be_asked_for():
     given = assignment(Scale(low=1, high=5, whole=False))
-    assert "with decimals" in said(explain_prompt(0, given, SETTINGS))
+    assert "decimals allowed" in said(explain_prompt(0, given, SETTINGS))
     assert "whole numbers only" in said(explain_prompt(0, given, SEEvalSettings(scoring="weighted")))
 
 

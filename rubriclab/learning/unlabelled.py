@@ -1,0 +1,97 @@
+"""Rubrics without any label: what is believed of an aspect before people have scored a text.
+
+Nothing says how well such a rubric agrees with people. A language model is asked for one score of the whole aspect; the
+offline judge, which reads nothing, is replaced by surface measures with their prior weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rubriclab.combination import Calibration, Combination, Term
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.errors import DataError
+from rubriclab.learning.fitting import significant
+from rubriclab.learning.floor import SURFACE, measure_values
+from rubriclab.learning.standardise import centers_and_spreads, standardised
+from rubriclab.measures.prior import prior_directions
+from rubriclab.methods.baselines.baseline import BaselineSettings, whole_aspect
+from rubriclab.methods.surface import SurfaceSettings, measured_criterion
+from rubriclab.rubric import DIGITS, Part, Rubric
+
+# Texts that means and standard deviations of measures are taken from; fewer than FEWEST say too little.
+MOST, FEWEST = 1000, 5
+# The standard deviation of scores on the scale, as a share of its width: labels of public sets have 0.2 to 0.3.
+SPREAD = 0.25
+
+
+def judged_rubric(assignment: Assignment) -> Rubric:
+    """Return the rubric that asks the judge for one score of the whole aspect."""
+    settings = BaselineSettings().model_dump(mode="json")
+    criterion = whole_aspect(assignment, assignment.aspect.definition)
+    return _rubric(assignment, Part(method="direct", settings=settings, criteria=(criterion,)), None)
+
+
+def measured_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubric:
+    """Return the rubric of surface measures by their prior weights (`rubriclab.measures.prior_directions`).
+
+    Scores compare a text with `examples`: their mean is the middle of the scale.
+
+    Args:
+        examples: texts of the same kind, `MOST` at most; labels are not read.
+
+    Raises:
+        DataError: if there are fewer than `FEWEST` texts, or no measure with a prior weight varies among them.
+    """
+    if len(examples) < FEWEST:
+        raise DataError(
+            f"Without labels and a language model, texts are compared with each other; got {len(examples)} usable,",
+            f"expected at least {FEWEST}. Give more texts, or name a language model with --judge.",
+        )
+    aspect, scale = assignment.aspect, assignment.scale
+    prior = prior_directions(aspect.name, aspect.definition, assignment.words.task)
+    values = measure_values(examples, SURFACE)
+    centers, spreads = (significant(column) for column in centers_and_spreads(values))
+    weights = np.array([prior[name] for name in SURFACE]) * (spreads > 0)
+    weights = (weights / (np.abs(weights).sum() or 1.0)).round(DIGITS)
+    raw = standardised(values, centers, spreads) @ weights
+    if not raw.std() > 0:
+        raise DataError(
+            f"No surface measure that is known to matter for {aspect.name!r} varies over the {len(examples)} texts.",
+            "Give other texts, or name a language model with --judge.",
+        )
+    middle, reach = (scale.low + scale.high) / 2, SPREAD * scale.width
+    line = Calibration(
+        kind="linear",
+        x=tuple(significant(raw.mean() + raw.std() * np.array([-1.0, 1.0])).tolist()),
+        y=(middle - reach, middle + reach),
+    )
+    kept = np.flatnonzero(weights)
+    terms = tuple(
+        Term(
+            criterion=SURFACE[place],
+            weight=float(weights[place]),
+            center=float(centers[place]),
+            spread=float(spreads[place]),
+            low=float(weights[place]),
+            high=float(weights[place]),
+            selected=1.0,
+        )
+        for place in kept
+    )
+    criteria = tuple(measured_criterion(SURFACE[place]) for place in kept)
+    part = Part(method="surface", settings=SurfaceSettings().model_dump(mode="json"), criteria=criteria)
+    return _rubric(assignment, part, Combination(terms=terms, calibration=line))
+
+
+def _rubric(assignment: Assignment, part: Part, combination: Combination | None) -> Rubric:
+    return Rubric(
+        task=assignment.words.task,
+        aspect=assignment.aspect,
+        scale=assignment.scale,
+        parts=(part,),
+        combination=combination,
+    )
