@@ -120,8 +120,8 @@ def readme_figures() -> dict[str, str]:
     told = (
         f"Medians of {found['rounds']} rounds of {found['questions']} questions a side, {CONCURRENCY} in flight; "
         f"Python {found['machine']['python']}, {found['machine']['processors']} cores, load {found['load']:.1f}.\n"
-        f"Without leases {without:.0f} questions a second, with them {having:.0f}. The median over rounds of the share lost is "
-        f"{cost['wall']:.1%}\nby the wall clock and {cost['processor']:.1%} by processor time."
+        f"Without leases {without:.0f} questions a second, with them {having:.0f}. The median over rounds of the share "
+        f"lost is\n{cost['wall']:.1%} by the wall clock and {cost['processor']:.1%} by processor time."
     )
     return {"leases": told}
 
