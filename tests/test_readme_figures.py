@@ -131,5 +131,5 @@ def test_a_block_that_nothing_offers_is_an_error_with_those_that_there_are(
 ) -> None:
     readme = copy / "weighing" / "README.md"
     readme.write_text(readme.read_text("utf-8").replace("<!-- figures: compared -->", "<!-- figures: nothing -->"))
-    with pytest.raises(ValueError, match="asks for 'nothing'; there are: .*compared"):
+    with pytest.raises(ValueError, match=r"asks for 'nothing'; there are: .*compared"):
         check(copy, monkeypatch, "--check")
