@@ -37,8 +37,10 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+# The scripts of experiments find their neighbours by name, as when they are run.
 types: $(STAMP)
 	$(BIN)/mypy
+	MYPYPATH="$$(printf '%s:' experiments experiments/*/ tests tests/flow)" $(BIN)/mypy experiments
 
 check: lint types test
 

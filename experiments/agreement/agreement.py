@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tables import means, table
 
 from rubriclab.checklist import seed_questions
 from rubriclab.cli.settings import joint_settings, method_settings
@@ -88,7 +89,7 @@ def main() -> None:
         rows = [row for found in pool.map(run, every) for row in found]
     columns = list(dict.fromkeys(row["evaluator"] for row in rows if not row["evaluator"].startswith("floor")))
     print(table([row for row in rows if row["split"] == "official"], columns))
-    print(means(rows))
+    print(means(rows, columns))
     print(f"{time.monotonic() - began:.0f} s")
     if given.output:
         given.output.write_text(json.dumps(rows, indent=1) + "\n")
@@ -126,7 +127,10 @@ def run(case: Case) -> list[dict[str, Any]]:
             evaluators.append(Evaluator(variant, asyncio.run(scores(case, variant, learned_from, test))))
     if case.together:
         evaluators += [
-            Evaluator(name, own) for name, own in asyncio.run(from_one_matrix(case, learned_from, test)).items()
+            Evaluator(name, own)
+            for name, own in asyncio.run(from_one_matrix(case, learned_from, test)).items()
+            # A method that is asked for by itself as well stands for itself: a joint training leaves steps of it out.
+            if name not in case.variants
         ]
     everyone = [*evaluators, *floors(test, {"best": floor} if floor else {})]
     # Where every text answers an input of its own, there are no rivals to compare it with.
@@ -146,7 +150,7 @@ async def from_one_matrix(
     chosen, settings = plans(case, (), learned_from)
     assignment = chosen[0].lesson.assignment
     found = await find_candidates(chosen, judge=judge, generator=judge, seed=SEED)
-    table = found.table(assignment, settings.ask)
+    table = found.table(assignment, "in one call" if settings.ask == "in one call" else "by method")
     parts = found.parts_with(found.ids)
     rows = [await rated(text, parts, assignment, judge) for text in test]
     values = np.array([[row[name] for name in found.ids] for row in rows], dtype=float)
@@ -183,14 +187,14 @@ async def scores(case: Case, variant: str, learned_from: Sequence[Example], test
         method = METHODS[name]  # type: ignore[index]
         settings = method_settings(method, pairs)
         trained = await train(
-            method, lesson(case, method, learned_from), settings, judge=judge, generator=judge, seed=SEED
+            method, lesson(case, method, settings, learned_from), settings, judge=judge, generator=judge, seed=SEED
         )
     scored = [await score_text(trained.rubric, example, judge, variant) for example in test]
     return np.array([np.nan if score.score is None else score.score for score in scored], dtype=float)
 
 
-def lesson(case: Case, method: Method, learned_from: Sequence[Example]) -> Lesson:
-    """Return what a method learns from.
+def lesson(case: Case, method: Method, settings: Any, learned_from: Sequence[Example]) -> Lesson:
+    """Return what a method with these settings learns from.
 
     Raises:
         ChecklistError: if it starts from questions, and none ship for this aspect.
@@ -199,7 +203,7 @@ def lesson(case: Case, method: Method, learned_from: Sequence[Example]) -> Lesso
         tuple(learned_from),
         Assignment(task_words(case.task), find_aspect(case.task, case.aspect), parse_scale(case.scale)),
         load_findings(case.task, case.aspect),
-        seed_questions(method.checklists, case.task, case.aspect, needed=method.needs_checklist),
+        seed_questions(method.checklists, case.task, case.aspect, needed=method.needs_checklist(settings)),
     )
 
 
@@ -210,7 +214,7 @@ def plans(case: Case, pairs: Sequence[str], learned_from: Sequence[Example]) -> 
     found = []
     for method, values in zip(methods, own, strict=True):
         with contextlib.suppress(ChecklistError):
-            found.append(Plan(method, lesson(case, method, learned_from), values))
+            found.append(Plan(method, lesson(case, method, values, learned_from), values))
     return found, settings
 
 
@@ -268,38 +272,6 @@ def row_of(case: Case, result: Result) -> dict[str, Any]:
         "n": found.n,
         "unscored": result.unscored,
     }
-
-
-def table(rows: Sequence[dict[str, Any]], variants: Sequence[str]) -> str:
-    """Return a table with a line an aspect, for Markdown."""
-    columns = [*variants, "floor: word count", "floor: best measure"]
-    lines = [f"| aspect | groups | {' | '.join(columns)} |", "|---" * (len(columns) + 2) + "|"]
-    for key in dict.fromkeys((row["set"], row["aspect"]) for row in rows):
-        found = {row["evaluator"]: row for row in rows if (row["set"], row["aspect"]) == key}
-        figures = [shown(found[column]) if column in found else "" for column in columns]
-        lines.append(f"| {' '.join(key)} | {next(iter(found.values()))['groups']} | {' | '.join(figures)} |")
-    return "\n".join(lines)
-
-
-def shown(row: dict[str, Any]) -> str:
-    """Return a figure with its interval."""
-    if row["spearman"] is None:
-        return "undefined"
-    return f"{row['spearman']:.2f} [{row['low']:.2f}, {row['high']:.2f}] {row['measure'] or ''}".rstrip()
-
-
-def means(rows: Sequence[dict[str, Any]]) -> str:
-    """Return each evaluator's mean over the aspects, for the official ids and over the random splits."""
-    lines = []
-    for name in dict.fromkeys(row["evaluator"] for row in rows):
-        own = [row for row in rows if row["evaluator"] == name]
-        parts = []
-        for kind in ("official", "random"):
-            figures = [row["spearman"] or 0.0 for row in own if row["split"].startswith(kind)]
-            if figures:
-                parts.append(f"{kind} {np.mean(figures):.3f} (n = {len(figures)})")
-        lines.append(f"{name}: {', '.join(parts)}")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

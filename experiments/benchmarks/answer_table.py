@@ -1,12 +1,16 @@
 """How many answers a second a store keeps and finds, one commit each.
 
-Run it as `python experiments/benchmarks/answer_table.py [ADDRESS]`; without an address, on an SQLite file in a
-temporary folder. Measured on 2 busy cores: 5,600 kept and 8,000 to 12,000 found a second.
+    python experiments/benchmarks/answer_table.py --output experiments/benchmarks/results/answer_table.json
+
+On an SQLite file in a temporary folder, or the store at `--store ADDRESS`.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import json
+import os
+import platform
 import tempfile
 import time
 from collections.abc import Callable
@@ -27,17 +31,39 @@ def rate(work: Callable[[str], object], keys: list[str]) -> float:
     return len(keys) / (time.perf_counter() - start)
 
 
-def main(where: str) -> None:
-    """Print the three rates."""
+def measure(where: str) -> dict[str, int]:
+    """Return the three rates, in answers a second."""
     kept = [digest([where, time.time(), number]) for number in range(ANSWERS)]
     unknown = [digest(["unknown", number]) for number in range(ANSWERS)]
     with open_store(where) as store:
         answers = store.answers
-        print(f"kept      {rate(lambda key: answers.put(key, REPLY), kept):8,.0f} / s")
-        print(f"found     {rate(answers.get, kept):8,.0f} / s")
-        print(f"not found {rate(answers.get, unknown):8,.0f} / s")
+        return {
+            "kept": round(rate(lambda key: answers.put(key, REPLY), kept)),
+            "found": round(rate(answers.get, kept)),
+            "not found": round(rate(answers.get, unknown)),
+        }
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store", help="address of a store to measure")
+    parser.add_argument("--output", type=Path, help="where the rates go, as JSON")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        rates = measure(given.store or str(Path(folder) / "store.db"))
+    print(json.dumps(rates))
+    if given.output:
+        machine = {"python": platform.python_version(), "system": platform.platform(), "processors": os.cpu_count()}
+        given.output.write_text(json.dumps({"answers": ANSWERS, "machine": machine, "rates": rates}, indent=1) + "\n")
+
+
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    found = json.loads((Path(__file__).parent / "results" / "answer_table.json").read_text())
+    told = ", ".join(f"{number:,} {name}" for name, number in found["rates"].items())
+    return {"answer table": f"{found['answers']:,} answers, each a commit of its own; a second: {told}."}
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        main(sys.argv[1] if len(sys.argv) > 1 else str(Path(folder) / "store.db"))
+    main()

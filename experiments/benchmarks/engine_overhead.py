@@ -144,10 +144,13 @@ async def timed(one: Callable[[Any], Awaitable[None]], items: Iterable[Any]) -> 
 async def measure(calls: int, rounds: int) -> dict[str, Any]:
     """Return calls per second of wall-clock and of processor time, per concurrency and side, round by round."""
     numbers = count()
-    table = {}
+    table: dict[str, Any] = {}
     for concurrency in CONCURRENCY:
         with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.db") as store:
-            sides = {"bare litellm": Bare(concurrency), "whole stack": Stack(concurrency, store)}
+            sides: dict[str, Bare | Stack] = {
+                "bare litellm": Bare(concurrency),
+                "whole stack": Stack(concurrency, store),
+            }
             rates = await compare(sides, numbers, calls, rounds)
         table[str(concurrency)] = {**rates, "ratio": ratios(rates)}
         print(line(concurrency, rates, table[str(concurrency)]["ratio"]), flush=True)
@@ -178,6 +181,25 @@ def line(concurrency: int, rates: Rates, ratio: dict[str, float]) -> str:
     medians = {name: statistics.median(clocks["wall"]) for name, clocks in rates.items()}
     shown = ", ".join(f"{name} {rate:6.1f}/s" for name, rate in medians.items())
     return f"concurrency {concurrency:2}: {shown}, ratio {ratio['wall']:.3f} (processor time: {ratio['processor']:.3f})"
+
+
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    found = json.loads((Path(__file__).parent / "results" / "engine_overhead.json").read_text())
+    lines = [
+        f"Medians of {found['rounds']} rounds of {found['calls']} calls a side; Python {found['machine']['python']}, "
+        f"{found['machine']['processors']} cores.",
+        "",
+        "| requests in flight | bare litellm | whole stack | ratio, wall clock | ratio, processor time |",
+        "|---" * 5 + "|",
+    ]
+    for concurrency, rates in found["concurrency"].items():
+        bare, stack = (statistics.median(rates[name]["wall"]) for name in ("bare litellm", "whole stack"))
+        ratio = rates["ratio"]
+        lines.append(
+            f"| {concurrency} | {bare:.0f}/s | {stack:.0f}/s | {ratio['wall']:.2f} | {ratio['processor']:.2f} |"
+        )
+    return {"engine": "\n".join(lines)}
 
 
 @contextmanager

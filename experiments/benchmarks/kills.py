@@ -80,5 +80,15 @@ def main() -> None:
     sys.exit(any(trial.faults for trial in found) or sum(trial.in_time for trial in found) < arguments.kills)
 
 
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    found = json.loads((Path(__file__).parent / "results" / "kills.json").read_text())["operations"]
+    heads = ("trials", "kills", "repeated", "faulty")
+    lines = ["| command | runs | of these killed in time | questions asked again | faulty outcomes |", "|---" * 5 + "|"]
+    lines += [f"| {name} | {' | '.join(str(own[head]) for head in heads)} |" for name, own in found.items()]
+    sums = " | ".join(str(sum(own[head] for own in found.values())) for head in heads)
+    return {"kills": "\n".join([*lines, f"| all | {sums} |"])}
+
+
 if __name__ == "__main__":
     main()

@@ -112,5 +112,19 @@ def main() -> None:
         arguments.output.write_text(json.dumps({**sizes, "machine": machine, "cost": cost, "rates": rates}) + "\n")
 
 
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    found = json.loads((Path(__file__).parent / "results" / "leases.json").read_text())
+    without, having = (statistics.median(found["rates"][side]["wall"]) for side in SIDES)
+    cost = found["cost"]
+    told = (
+        f"Medians of {found['rounds']} rounds of {found['questions']} questions a side, {CONCURRENCY} in flight; "
+        f"Python {found['machine']['python']}, {found['machine']['processors']} cores, load {found['load']:.1f}.\n"
+        f"Without leases {without:.0f} questions a second, with them {having:.0f}. The median over rounds of the share "
+        f"lost is\n{cost['wall']:.1%} by the wall clock and {cost['processor']:.1%} by processor time."
+    )
+    return {"leases": told}
+
+
 if __name__ == "__main__":
     main()

@@ -1,6 +1,6 @@
 """Texts per second and memory of `rubriclab score` reading a long stream with the offline judge.
 
-    python experiments/benchmarks/score_stream.py --texts 100000
+    python experiments/benchmarks/score_stream.py --texts 10000 --output results/score_stream.json
 
 Learns on the shipped sample into a temporary store, pipes the held-out texts over and over (each made different by its
 number) into `rubriclab score -`, and prints the resident memory of that process at each tenth of the way. Flat memory
@@ -24,19 +24,30 @@ COMMAND = [str(Path(sys.executable).parent / "rubriclab")]
 
 
 def main() -> None:
-    """Run the benchmark and print its figures."""
+    """Run the benchmark, print its figures and write them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--texts", type=int, default=100_000)
-    texts = parser.parse_args().texts
+    parser.add_argument("--output", type=Path, help="where the figures go, as JSON")
+    given = parser.parse_args()
+    texts = given.texts
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "store.db")
         _learn(store)
         started = time.monotonic()
         memory = _score(store, texts)
         seconds = time.monotonic() - started
-    print(
-        json.dumps({"texts": texts, "seconds": round(seconds, 1), "per_second": round(texts / seconds), "mb": memory})
-    )
+    found = {"texts": texts, "seconds": round(seconds, 1), "per_second": round(texts / seconds), "mb": memory}
+    print(json.dumps(found))
+    if given.output:
+        given.output.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    found = json.loads((Path(__file__).parent / "results" / "score_stream.json").read_text())
+    memory = ", ".join(f"{resident:.0f}" for resident in found["mb"])
+    told = f"{found['texts']:,} texts, {found['per_second']} a second. Resident memory at each tenth: {memory} MB."
+    return {"stream": told}
 
 
 def _learn(store: str) -> None:

@@ -312,12 +312,13 @@ def _plans(made_from: Sequence[Example], assignment: Assignment, task: str) -> I
     aspect = assignment.aspect.name
     for name in ASKED:
         method = METHODS[name]  # type: ignore[index]
+        settings = chosen_settings(method.settings, method.presets, JOINT_SETTINGS.get(name, {}))  # type: ignore[call-overload]
         try:
-            questions = seed_questions(method.checklists, task, aspect, needed=method.needs_checklist)
+            questions = seed_questions(method.checklists, task, aspect, needed=method.needs_checklist(settings))
         except ChecklistError:
             continue
         lesson = Lesson(tuple(made_from), assignment, load_findings(task, aspect), questions)
-        yield Plan(method, lesson, chosen_settings(method.settings, method.presets, JOINT_SETTINGS.get(name, {})))  # type: ignore[call-overload]
+        yield Plan(method, lesson, settings)
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
@@ -341,6 +342,11 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
         more = [f"{mean(own, name):.2f}" for name in ("width", "widest")]
         lines.append(f"| {' | '.join((*key, str(len(own)), *(percent(share) for share in shares), *more))} |")
     return "\n".join(lines)
+
+
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    return {"coverage": table(json.loads((Path(__file__).parent / "results" / "embedded.json").read_text()))}
 
 
 def percent(share: float) -> str:

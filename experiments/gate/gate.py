@@ -180,12 +180,13 @@ async def candidates(case: Case, examples: Sequence[Example]) -> Candidates:
     plans = []
     for name in ASKED:
         method = METHODS[name]
+        settings = chosen_settings(method.settings, method.presets, JOINT_SETTINGS.get(name, {}))
+        needed = method.needs_checklist(settings)
         try:
-            questions = seed_questions(method.checklists, case.task, case.aspect, needed=method.needs_checklist)
+            questions = seed_questions(method.checklists, case.task, case.aspect, needed=needed)
         except ChecklistError:
             continue
         lesson = Lesson(tuple(examples), assignment(case), findings, questions)
-        settings = chosen_settings(method.settings, method.presets, JOINT_SETTINGS.get(name, {}))
         plans.append(Plan(method, lesson, settings))
     return await find_candidates(plans, judge=judge, generator=judge, seed=SEED)
 
@@ -240,6 +241,25 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
         figures = [str(len(own)), *shares, f"{above:.1%}", *(f"{mean:.3f}" for mean in means)]
         lines.append(f"| {' | '.join((*key, *figures))} |")
     return "\n".join(lines)
+
+
+def alarms(rows: Sequence[dict[str, Any]]) -> str:
+    """Return in a sentence how often the gate passed labels that say nothing, and what it said of the true ones."""
+    dealt_out = [each for each in rows if each["labels"] != "as they are"]
+    true = Counter(each["outcome"] for each in rows if each["labels"] == "as they are")
+    whole = [each for each in dealt_out if each["run"] == "whole"]
+    passed, of_whole = (sum(each["outcome"] == "better" for each in own) for own in (dealt_out, whole))
+    return (
+        f"The gate said `better` in {passed} of {len(dealt_out)} runs with labels dealt out anew ({of_whole} of the "
+        f"{len(whole)} whole ones).\nWith the labels as they are it said `better` in {true['better']}, `not better` in "
+        f"{true['not better']} and `inconclusive` in {true['inconclusive']} of {true.total()} runs."
+    )
+
+
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    rows = json.loads((Path(__file__).parent / "results" / "embedded.json").read_text())
+    return {"offline": f"{table(rows)}\n\n{alarms(rows)}"}
 
 
 if __name__ == "__main__":

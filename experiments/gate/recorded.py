@@ -155,5 +155,24 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def verdicts(rows: list[dict[str, Any]]) -> str:
+    """Return in a sentence how many verdicts were right, and how many labels dealt out anew passed."""
+    true = [row for row in rows if row["gain"] is not None]
+    null = [row for row in rows if row["gain"] is None]
+    better = [row for row in true if row["outcome"] == "better"]
+    worse = [row for row in true if row["outcome"] == "not better"]
+    return (
+        f"{sum(row['gain'] > 0 for row in better)} of {len(better)} verdicts `better` and "
+        f"{sum(row['gain'] <= 0 for row in worse)} of {len(worse)} verdicts `not better` are right; with labels dealt\n"
+        f"out anew the gate said `better` in {sum(row['outcome'] == 'better' for row in null)} of {len(null)} runs."
+    )
+
+
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    rows = json.loads((Path(__file__).parent / "results" / "recorded.json").read_text())
+    return {"recorded": f"{table(rows)}\n\n{verdicts(rows)}"}
+
+
 if __name__ == "__main__":
     main()

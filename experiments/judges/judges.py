@@ -229,7 +229,12 @@ def figures(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shown(sets: Sequence[Mapping[str, Any]]) -> str:
-    """Return the figures as tables for Markdown."""
+    """Return all tables, for Markdown."""
+    return "\n\n".join(tables(sets).values())
+
+
+def tables(sets: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the figures as tables for Markdown, by name."""
     first = ["| set | fitted to | own judge | the other judge | other less own | drop from home |", "|---" * 6 + "|"]
     second = ["| set | fitted to | asked of | " + " | ".join(ACTIONS) + " | advice | right |", "|---" * 9 + "|"]
     third = ["| set | fitted to | asked of | " + " | ".join(ACTIONS) + " | advice |", "|---" * 8 + "|"]
@@ -242,7 +247,26 @@ def shown(sets: Sequence[Mapping[str, Any]]) -> str:
             for who in ("own", "other"):
                 second.append(f"{start} {who} | {_checked(found['some labels'][who])} |")
                 third.append(f"{start} {who} | {_held_out(found['all labels'][who])} |")
-    return "\n".join([*first, "", *second, "", *third])
+    found = {"agreement": first, "some labels": second, "all labels": third}
+    return {name: "\n".join(lines) for name, lines in found.items()}
+
+
+def advice(sets: Sequence[Mapping[str, Any]]) -> str:
+    """Return in a sentence how often the advice from some labels is right."""
+    said = []
+    for who in ("own", "other"):
+        runs = [run for one in sets for found in one["rubrics"].values() for run in found["some labels"][who]]
+        said.append(f"{sum(run['right'] for run in runs)} of {len(runs)} draws with the {who} judge")
+    return f"With {LABELS} labels the advice is right in {' and in '.join(said)}."
+
+
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    sets = json.loads((Path(__file__).parent / "results" / "recorded.json").read_text())["sets"]
+    sizes = [f"{one['texts']} texts in {one['groups']} groups ({one['set']})" for one in sets]
+    twins = ", ".join(f"{one['twins']} of {one['set']}" for one in sets if one["twins"])
+    told = f"95 % intervals, of {', '.join(sizes)}. Shown exactly as another text: {twins or 'none'}."
+    return {"sizes": told, "advice": advice(sets), **tables(sets)}
 
 
 def _checked(runs: Sequence[Mapping[str, Any]]) -> str:

@@ -5,7 +5,7 @@
 Each of 30 texts gets a label drawn with replacement from all labels of its set, so that nothing is left to learn and no
 label says anything about another one. Whole trainings, criteria and all, are run on them; every evaluator that the page
 prints should then agree with held-out labels by 0 on average. With `--labels shuffled` the 30 labels are dealt out anew
-instead. Writes every run into results, and the figures into README.md.
+instead. Writes every run into results, and prints the figures.
 
 The mean of Pearson correlations is not the right measure of a leak: where training labels correlate with nothing by
 chance, weights are small, held-out scores differ little, and their covariance with the labels is below zero, all at
@@ -46,29 +46,28 @@ ASPECTS = (
     ("topical_chat", "dialogue", "naturalness", "1:3:any"),
 )
 TITLES = {"drawn": "labels drawn with replacement", "shuffled": "labels shuffled among the 30 texts"}
-BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 
 
 def main() -> None:
     """Run every training and write the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", help="folder with the sets of experiments/agreement/sets.toml; else stored runs")
+    parser.add_argument("--data", required=True, help="folder with the sets of experiments/agreement/sets.toml")
     parser.add_argument("--runs", type=int, default=256)
     parser.add_argument("--labels", choices=("drawn", "shuffled"), default="drawn")
     parser.add_argument("--judge", default="embedded")
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
-    if given.data:
-        jobs = [(given.data, given.judge, given.labels, number) for number in range(given.runs)]
-        with ProcessPoolExecutor(given.processes) as pool:
-            rows = list(pool.map(run, jobs))
-        stored(given.labels).parent.mkdir(exist_ok=True)
-        stored(given.labels).write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
-    found = "\n\n".join(table(name, json.loads(stored(name).read_text())) for name in TITLES if stored(name).exists())
-    readme = HERE / "README.md"
-    before, _, rest = readme.read_text().partition(BEGIN)
-    readme.write_text(f"{before}{BEGIN}\n{found}\n{END}{rest.partition(END)[2]}")
-    print(found)
+    jobs = [(given.data, given.judge, given.labels, number) for number in range(given.runs)]
+    with ProcessPoolExecutor(given.processes) as pool:
+        rows = list(pool.map(run, jobs))
+    stored(given.labels).parent.mkdir(exist_ok=True)
+    stored(given.labels).write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
+    print("\n\n".join(readme_figures().values()))
+
+
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block: one for each way of drawing labels that has stored runs."""
+    return {name: table(name, json.loads(stored(name).read_text())) for name in TITLES if stored(name).exists()}
 
 
 def stored(labels: str) -> Path:
@@ -115,7 +114,7 @@ def watched(found: dict[str, tuple[float, float]]) -> Iterator[None]:
         found.setdefault(each.name, (float(np.cov(scores, labels, ddof=0)[0, 1]), products))
         return usual(arena, each)
 
-    gate._Arena.standing = standing  # type: ignore[method-assign]
+    gate._Arena.standing = standing  # type: ignore[assignment,method-assign]
     try:
         yield
     finally:

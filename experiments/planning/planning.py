@@ -145,9 +145,12 @@ def recorded(job: Job) -> Table:
         methods=methods,
         signed=np.zeros(len(methods), dtype=bool),
         unit=np.array([method == "checkeval" for method in methods]),
+        whole=np.array([method in ("seeval", "direct") for method in methods]),
+        usual=np.ones(len(methods)),
         bundles=methods,
         seen=np.zeros(values.shape, dtype=bool),
         scale=parse_scale(job.case.scale),
+        places=tuple(range(len(methods))),
     )
     return _table(empty, texts, job.case)
 
@@ -210,7 +213,7 @@ def _curve(draw: Draw, strategy: str) -> dict[str, list[float]]:
     return {"spearman": spearman, "pearson": pearson}
 
 
-def _rows(table: Table, places: Sequence[int]) -> Table:
+def _rows(table: Table, places: Sequence[int] | IntArray) -> Table:
     return table.rows(np.array(places, dtype=np.int64))
 
 
@@ -257,7 +260,7 @@ def _agreement(draw: Draw, found: Fit) -> tuple[float, float]:
     return within or 0.0, over_all or 0.0
 
 
-def _asked(draw: Draw) -> dict[str, float] | None:
+def _asked(draw: Draw) -> dict[str, float | None] | None:
     """Return what the learning curve expects of further labels drawn at random, and what they then bring."""
     if len(draw.pool) < ASKED_AT + ASKED_ABOUT:
         return None
@@ -268,7 +271,13 @@ def _asked(draw: Draw) -> dict[str, float] | None:
         return None
     now, after = (_agreement(draw, fit(_rows(draw.table, drawn[:n]), SETTINGS))[1] for n in (ASKED_AT, then))
     level, gain = curve.at(ASKED_AT), curve.gain(ASKED_ABOUT)
-    found = {"level": level.value, "level_low": level.low, "level_high": level.high, "now": now, "then": after}
+    found: dict[str, float | None] = {
+        "level": level.value,
+        "level_low": level.low,
+        "level_high": level.high,
+        "now": now,
+        "then": after,
+    }
     worth = curve.worth(0.01)
     return {
         **found,
@@ -286,12 +295,25 @@ def _asked(draw: Draw) -> dict[str, float] | None:
 
 def report(rows: Sequence[dict[str, Any]]) -> str:
     """Return the tables, for Markdown."""
+    return "\n\n".join(parts_of(rows).values())
+
+
+def parts_of(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Return the tables of each judge, and what the learning curve said, by name."""
     offline = [row for row in rows if row["split"] != "recorded"]
     kept = [row for row in rows if row["split"] == "recorded"]
-    parts = [_means(offline, "Offline judge"), _needed(offline), _aspects(offline)]
-    if kept:
-        parts += [_means(kept, "Recorded judgments of a strong model"), _needed(kept), _aspects(kept)]
-    return "\n\n".join([*parts, _curves(offline)])
+    found = {"offline judge": offline, "recorded judgments": kept}
+    tables = {name: _tables(own, name.capitalize()) for name, own in found.items() if own}
+    return {**tables, "learning curve": _curves(offline)}
+
+
+def _tables(rows: Sequence[dict[str, Any]], title: str) -> str:
+    return "\n\n".join([_means(rows, title), _needed(rows), _aspects(rows)])
+
+
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    return parts_of(json.loads((HERE / "results" / "planning.json").read_text()))
 
 
 def _keys(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -311,17 +333,29 @@ def _advantages(rows: Sequence[dict[str, Any]], strategy: str, figure: str) -> F
 
 def _mean_interval(by_aspect: Sequence[FloatArray], resamples: int = 2000) -> tuple[float, float, float]:
     """Return the mean over aspects with a 90 % bootstrap interval: aspects, and draws of each, are drawn anew."""
-    rng = np.random.default_rng(SEED)
-    means = [
-        np.mean([rng.choice(by_aspect[place], len(by_aspect[place])).mean() for place in places])
-        for places in rng.integers(len(by_aspect), size=(resamples, len(by_aspect)))
-    ]
+    means = _resampled([draws[:, np.newaxis] for draws in by_aspect], resamples)
     low, high = np.quantile(means, [0.05, 0.95])
     return float(np.mean([draws.mean() for draws in by_aspect])), float(low), float(high)
 
 
+def _resampled(by_aspect: Sequence[FloatArray], resamples: int) -> FloatArray:
+    """Return means over aspects drawn anew, and over draws of each that are drawn anew; shape (resamples, figures).
+
+    The figures of an aspect have the shape (draws, figures).
+    """
+    rng = np.random.default_rng(SEED)
+    lengths = np.array([len(draws) for draws in by_aspect])
+    values = np.array([np.resize(draws, (lengths.max(), draws.shape[1])) for draws in by_aspect])
+    places = rng.integers(len(by_aspect), size=(resamples, len(by_aspect)))
+    own = lengths[places][..., np.newaxis]
+    draws = (rng.random((*places.shape, lengths.max())) * own).astype(np.int64)
+    shares = (np.arange(lengths.max()) < own) / own
+    found: FloatArray = np.einsum("rad,radf->rf", shares, values[places[..., np.newaxis], draws]) / len(by_aspect)
+    return found
+
+
 def _means(rows: Sequence[dict[str, Any]], title: str) -> str:
-    lines = [f"{title}: {len(rows)} draws, {len(_keys(rows))} aspects", ""]
+    lines = [f"{title}, {len(rows)} draws, {len(_keys(rows))} aspects:", ""]
     lines += ["| choice | Spearman within groups, less random | Pearson, less random |", "|---|---|---|"]
     for strategy in STRATEGIES[1:]:
         cells = []
@@ -329,16 +363,9 @@ def _means(rows: Sequence[dict[str, Any]], title: str) -> str:
             by_aspect = [_advantages(_of(rows, key), strategy, figure) for key in _keys(rows)]
             value, low, high = _mean_interval(by_aspect)
             ahead = sum(draws.mean() > 0 for draws in by_aspect)
-            cells.append(f"{value:+.4f} [{low:+.4f}, {high:+.4f}], ahead on {ahead} of {len(by_aspect)}")
+            cells.append(f"{value:+.3f} [{low:+.3f}, {high:+.3f}], ahead on {ahead} of {len(by_aspect)}")
         lines.append(f"| {strategy} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def _mean_curve(rows: Sequence[dict[str, Any]], strategy: str, figure: str, steps: int) -> FloatArray:
-    curves = [
-        np.mean([row["curves"][strategy][figure][:steps] for row in _of(rows, key)], axis=0) for key in _keys(rows)
-    ]
-    return np.mean(curves, axis=0)
 
 
 def _labels_for(curve: FloatArray, level: float) -> float:
@@ -350,27 +377,24 @@ def _labels_for(curve: FloatArray, level: float) -> float:
 def _needed(rows: Sequence[dict[str, Any]], resamples: int = 1000) -> str:
     """Return the table of labels that planning needs where random choice needs 20, 30 or 40."""
     steps = min(len(row["curves"]["random"]["pearson"]) for row in rows)
-    rng = np.random.default_rng(SEED)
     wanted = [n for n in (20, 30, 40) if n <= FIRST + BATCH * (steps - 1)]
-    lines = ["| labels, random | agreement there (Pearson) | labels, planned | 90 % interval |", "|---|---|---|---|"]
+    curves = [
+        np.array([[row["curves"][name]["pearson"][:steps] for name in ("random", "planned")] for row in _of(rows, key)])
+        for key in _keys(rows)
+    ]
 
-    def needed(chosen: Sequence[dict[str, Any]]) -> list[tuple[float, float]]:
-        random, planned = (_mean_curve(chosen, name, "pearson", steps) for name in ("random", "planned"))
+    def needed(both: FloatArray) -> list[tuple[float, float]]:
+        random, planned = both.reshape(2, steps)
         levels = [np.maximum.accumulate(random)[(n - FIRST) // BATCH] for n in wanted]
         return [(level, _labels_for(planned, level)) for level in levels]
 
-    drawn = []
-    for _ in range(resamples):
-        keys = [_keys(rows)[place] for place in rng.integers(len(_keys(rows)), size=len(_keys(rows)))]
-        # An aspect that is drawn twice counts as two.
-        chosen = []
-        for copy, key in enumerate(keys):
-            own = _of(rows, key)
-            chosen += [{**own[place], "aspect": f"{key[1]} {copy}"} for place in rng.integers(len(own), size=len(own))]
-        drawn.append([labels for _, labels in needed(chosen)])
-    for place, (number, (level, labels)) in enumerate(zip(wanted, needed(rows), strict=True)):
+    whole = np.mean([own.mean(axis=0) for own in curves], axis=0)
+    resampled = _resampled([own.reshape(len(own), -1) for own in curves], resamples)
+    drawn = np.array([[labels for _, labels in needed(both)] for both in resampled])
+    lines = ["| labels, random | agreement there (Pearson) | labels, planned | 90 % interval |", "|---|---|---|---|"]
+    for place, (number, (level, labels)) in enumerate(zip(wanted, needed(whole), strict=True)):
         # Where planning never gets there it needs more than all the labels that were tried.
-        column = np.nan_to_num(np.array(drawn)[:, place], nan=np.inf)
+        column = np.nan_to_num(drawn[:, place], nan=np.inf)
         low, high = np.quantile(column, [0.05, 0.95], method="nearest")
         end = f"more than {FIRST + BATCH * (steps - 1)}" if np.isinf(high) else f"{high:.0f}"
         lines.append(f"| {number} | {level:.3f} | {labels:.0f} | {low:.0f} to {end} |")
@@ -394,17 +418,17 @@ def _curves(rows: Sequence[dict[str, Any]]) -> str:
     """Return in words how what the learning curve expects compares with what came."""
     asked: list[Mapping[str, float]] = [row["asked"] for row in rows if row["asked"]]
     if not asked:
-        return "The learning curve was never asked."
+        return "It was never asked."
     gains = np.array([[one["gain"], one["gain_low"], one["gain_high"], one["then"] - one["now"]] for one in asked])
     levels = np.array([[one["level"], one["level_low"], one["level_high"], one["now"]] for one in asked])
     inside = ((gains[:, 1] <= gains[:, 3]) & (gains[:, 3] <= gains[:, 2])).mean()
     holds = ((levels[:, 1] <= levels[:, 3]) & (levels[:, 3] <= levels[:, 2])).mean()
     return (
-        f"Learning curve from {ASKED_AT} labels, {len(asked)} draws: expected agreement {levels[:, 0].mean():.3f}, "
-        f"found {levels[:, 3].mean():.3f}, in the 90 % interval {holds:.0%}; expected gain of {ASKED_ABOUT} more "
-        f"{gains[:, 0].mean():.3f}, found {gains[:, 3].mean():.3f} (sd {gains[:, 3].std():.3f}), in the interval "
-        f"{inside:.0%}; correlation of expected and found gains {np.corrcoef(gains[:, 0], gains[:, 3])[0, 1]:.2f}. "
-        f"Labels worth it at 0.01 per 10: {np.mean([one['worth'] for one in asked]):.0f} on average."
+        f"Asked {len(asked)} times from {ASKED_AT} labels drawn at random, it expected an agreement of "
+        f"{levels[:, 0].mean():.3f}; found was {levels[:, 3].mean():.3f}\non the groups held out, in the 90 % interval "
+        f"in {holds:.0%}. Of {ASKED_ABOUT} more labels it expected a gain of {gains[:, 0].mean():.3f}; found was\n"
+        f"{gains[:, 3].mean():.3f} (standard deviation {gains[:, 3].std():.3f}), in the interval in {inside:.0%}; the "
+        f"correlation of expected and found gains is {np.corrcoef(gains[:, 0], gains[:, 3])[0, 1]:.2f}."
     )
 
 

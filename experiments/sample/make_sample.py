@@ -261,5 +261,22 @@ def main() -> int:
     return 0
 
 
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block: how far length alone tells the labels."""
+    from rubriclab.stats import agreement
+
+    lines = [f"| file | {' | '.join(ASPECTS)} |", "|---" * (len(ASPECTS) + 1) + "|"]
+    for name in ("labelled.jsonl", "heldout.jsonl"):
+        rows = [json.loads(line) for line in (HERE / name).read_text("utf-8").splitlines()]
+        lengths = [float(len(row["output"].split())) for row in rows]
+        groups = [row["group"] for row in rows]
+        found = [
+            agreement(lengths, [row["scores"][aspect] for row in rows], groups, level="group", resamples=0).spearman
+            for aspect in ASPECTS
+        ]
+        lines.append(f"| `{name}` | {' | '.join(f'{each.value:.2f}' for each in found)} |")
+    return {"length": "\n".join(lines)}
+
+
 if __name__ == "__main__":
     sys.exit(main())

@@ -206,31 +206,60 @@ def measures(sums: np.ndarray[Any, Any]) -> dict[str, Any]:
 
 def table(figures: dict[str, dict[str, Any]]) -> str:
     """Return the figures as Markdown tables, the one of all windows first."""
+    return "\n\n".join(tables(figures).values())
+
+
+def tables(figures: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """Return the tables by name: of all windows, of parts of them, and of kinds of ends."""
     names = ("precision", "recall", "f1", "f1_but_for_quotation_marks", "sentences_right")
-    lines = ["| splitter | " + " | ".join(names) + " | MB/s |", "|---" * (len(names) + 2) + "|"]
-    for splitter, found in figures.items():
-        cells = [cell(found["all"][name]) for name in names]
-        lines.append(f"| {splitter} | " + " | ".join(cells) + f" | {found['megabytes_per_second']} |")
+    heads = [*(name.replace("_", " ") for name in names), "MB/s"]
+    rows = [
+        [splitter, *(cell(found["all"][name]) for name in names), str(found["megabytes_per_second"])]
+        for splitter, found in figures.items()
+    ]
+    first = next(iter(figures.values()))
+    kinds = [
+        [kind, *("{} of {}".format(*found["recall_by_kind"][kind]) for found in figures.values())]
+        for kind in first["recall_by_kind"]
+    ]
+    return {
+        "all": markdown(["splitter", *heads], rows),
+        "f1": by_part(figures, "f1"),
+        "sentences right": by_part(figures, "sentences_right"),
+        "kinds": markdown(["ends found, by kind", *figures], kinds),
+    }
+
+
+def by_part(figures: dict[str, dict[str, Any]], measure: str) -> str:
+    """Return one measure of each splitter over parts of the windows, for Markdown."""
     first = next(iter(figures.values()))
     parts = [name for name, part in first.items() if isinstance(part, dict) and "f1" in part]
-    for name in ("f1", "sentences_right"):
-        lines += ["", f"{name}:", "", "| part | ends | sentences | " + " | ".join(figures) + " |"]
-        lines.append("|---" * (len(figures) + 3) + "|")
-        for part in parts:
-            cells = [cell(found[part][name]) for found in figures.values()]
-            about = f"{first[part]['ends']} | {first[part]['sentences']}"
-            lines.append(f"| {part} | {about} | " + " | ".join(cells) + " |")
-    lines += [
-        "",
-        "ends found, by kind:",
-        "",
-        "| kind | " + " | ".join(figures) + " |",
-        "|---" * (len(figures) + 1) + "|",
+    rows = [
+        [part, str(first[part]["ends"]), str(first[part]["sentences"])]
+        + [cell(found[part][measure]) for found in figures.values()]
+        for part in parts
     ]
-    for kind in first["recall_by_kind"]:
-        cells = ["{} of {}".format(*found["recall_by_kind"][kind]) for found in figures.values()]
-        lines.append(f"| {kind} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return markdown([f"{measure.replace('_', ' ')} on", "ends", "sentences", *figures], rows)
+
+
+def markdown(heads: list[str], rows: list[list[str]]) -> str:
+    """Return a table for Markdown."""
+    lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
+    return "\n".join([lines[0], "|---" * len(heads) + "|", *lines[1:]])
+
+
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    figures = json.loads((HERE / "results" / "compared.json").read_text())["splitters"]
+    counted = next(iter(figures.values()))
+    rows = []
+    for draw in ("first", "second"):
+        own = [mark for mark in json.loads((HERE / "marks.json").read_text("utf-8")) if mark["draw"] == draw]
+        part = counted[f"{draw} draw"]
+        numbers = (len(own), sum(len(mark["ends"]) for mark in own), part["ends"], part["sentences"])
+        rows.append([draw, *map(str, numbers)])
+    heads = ["draw", "stretches", "ends marked", "ends that count", "sentences with both ends marked"]
+    return {"marks": markdown(heads, rows), **tables(figures)}
 
 
 def cell(value: list[float]) -> str:

@@ -30,7 +30,7 @@ from rubriclab.learning.floor import SURFACE, measure_values  # noqa: E402
 from rubriclab.learning.standardise import centers_and_spreads, standardised  # noqa: E402
 from rubriclab.learning.weighing import FURTHEST  # noqa: E402
 from rubriclab.measures.prior import prior_directions, usual_directions  # noqa: E402
-from rubriclab.stats import agreement  # noqa: E402
+from rubriclab.stats import Level, agreement  # noqa: E402
 
 STORED = HERE / "results" / "directions.json"
 SHIPPED = Path(rubriclab.measures.__file__).parent / "directions.json"
@@ -95,7 +95,8 @@ def within(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Return the values less their group's mean; less the mean of all where every text is a group of its own."""
     names, place, counts = np.unique(groups, return_inverse=True, return_counts=True)
     if len(names) == len(groups):
-        return values - values.mean(axis=0)
+        centred: np.ndarray = values - values.mean(axis=0)
+        return centred
     sums = np.zeros((len(names), values.shape[1]))
     np.add.at(sums, place, values)
     return values - (sums / counts[:, np.newaxis])[place]
@@ -104,7 +105,7 @@ def within(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
 def agreed(aspect: Aspect, weights: Mapping[str, float]) -> float:
     """Return the mean Spearman correlation within groups; over all texts where these are groups of their own."""
     raw = aspect.z @ np.array([weights[name] for name in SURFACE])
-    level = "group" if len(set(aspect.groups)) < len(aspect.groups) else "dataset"
+    level: Level = "group" if len(set(aspect.groups)) < len(aspect.groups) else "dataset"
     found = agreement(raw, aspect.labels, aspect.groups.tolist(), level=level, resamples=0)
     return round(found.spearman.value or 0.0, 4)
 
@@ -117,6 +118,11 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
         means = [np.mean([row[kind] for row in own]) for kind in ("catalogue", "learned", "both")]
         lines.append(f"| {name} | {len(own)} | {' | '.join(f'{mean:.3f}' for mean in means)} |")
     return "\n".join(lines)
+
+
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    return {"directions": table(json.loads(STORED.read_text()))}
 
 
 if __name__ == "__main__":

@@ -6,10 +6,9 @@
     python experiments/weighing/weighing.py --matrices CACHE_FOLDER --constants
 
 The first run keeps every rating; the second learns rubrics of them and writes their figures into results/compared.json,
-beside those of the recipes that were used before, and into README.md. `--live` does so for the packs and matrices that
-a live language model's answers came to, cross-validated by group, as there are no other texts. `--constants` prints the
-agreement of one rubric with other constants of the model instead. Without any of these README.md is written from the
-stored figures.
+beside those of the recipes that were used before. `--live` does so for the packs and matrices that a live language
+model's answers came to, cross-validated by group, as there are no other texts. `--constants` prints the agreement of
+one rubric with other constants of the model instead.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ from rubriclab.stats import agreement
 
 HERE = Path(__file__).parent
 STORED = HERE / "results" / "compared.json"
-BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 SETTINGS = JointSettings(calibration="linear", repeats=1)
 TRIED = {
     "NOISE": (0.6, 0.9, 1.3),
@@ -67,9 +65,11 @@ def main() -> None:
     for name, found in cross_validated(given.live) if given.live else ():
         rows[name] |= found
     STORED.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows.values()) + "\n]\n")
-    readme = HERE / "README.md"
-    before, _, rest = readme.read_text().partition(BEGIN)
-    readme.write_text(f"{before}{BEGIN}\n{table(list(rows.values()))}\n{END}{rest.partition(END)[2]}")
+
+
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    return {"compared": table(json.loads(STORED.read_text()))}
 
 
 def learned(path: Path) -> tuple[str, dict[str, Any]]:

@@ -1,0 +1,123 @@
+"""Write the measured figures of every README from stored results.
+
+    python experiments/figures.py
+    python experiments/figures.py --check
+
+A README marks where figures belong:
+
+    <!-- figures: NAME -->
+    <!-- end of figures -->
+
+NAME is one of the blocks that the README's own folder offers, or FOLDER/NAME for one of another folder of experiments.
+A study offers the views of `study_figures.py`; a script offers what its function `readme_figures` returns, Markdown by
+name. `--check` writes nothing, prints which READMEs differ, and exits with 1 if any does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import re
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from textwrap import indent
+from types import ModuleType
+
+HERE = Path(__file__).resolve().parent
+BLOCK = re.compile(
+    r"^(?P<begin>(?P<margin> *)<!-- figures: (?P<name>[^\n]+) -->\n)(?P<body>.*?)(?P<end>^ *<!-- end of figures -->$)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def main() -> int:
+    """Write the figures, or check them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="print which READMEs differ, and write nothing")
+    given = parser.parse_args()
+    found = differing()
+    for path in found:
+        print(path.relative_to(HERE.parent), "differs from the stored results" if given.check else "written")
+        if not given.check:
+            path.write_text(written(path), "utf-8")
+    return 1 if given.check and found else 0
+
+
+def readmes() -> list[Path]:
+    """Return all READMEs that may hold figures."""
+    return [HERE.parent / "README.md", HERE / "README.md", *sorted(HERE.glob("*/README.md"))]
+
+
+def differing() -> list[Path]:
+    """Return the READMEs whose figures are not those of the stored results."""
+    return [path for path in readmes() if written(path) != path.read_text("utf-8")]
+
+
+def written(path: Path) -> str:
+    """Return a README with all its figures as the stored results have them.
+
+    Raises:
+        ValueError: if it asks for a block that there is not.
+    """
+
+    def filled(found: re.Match[str]) -> str:
+        content = indent(block(path.parent, found["name"]), found["margin"])
+        return f"{found['begin']}{content}\n{found['end']}"
+
+    return BLOCK.sub(filled, path.read_text("utf-8"))
+
+
+def block(folder: Path, name: str) -> str:
+    """Return one block of figures.
+
+    Raises:
+        ValueError: if the folder does not offer it.
+    """
+    other, _, own = name.rpartition("/")
+    offered = blocks(HERE / other if other else folder)
+    if own not in offered:
+        raise ValueError(f"{folder / 'README.md'} asks for {name!r}; there are: {', '.join(offered) or 'none'}.")
+    return offered[own]
+
+
+@cache
+def blocks(folder: Path) -> Mapping[str, str]:
+    """Return the blocks that a folder offers, by name."""
+    found: dict[str, str] = {}
+    if (folder / "study.toml").exists():
+        found |= script(HERE / "study_figures.py").readme_figures(folder)
+    for path in sorted(folder.glob("*.py")):
+        if offers := getattr(script(path), "readme_figures", None):
+            found |= offers()
+    return found
+
+
+def scripts() -> list[Path]:
+    """Return all scripts of experiments."""
+    return sorted(HERE.glob("**/*.py"))
+
+
+@cache
+def script(path: Path) -> ModuleType:
+    """Return a script as a module. As when it is run, it finds its neighbours by name."""
+    # A name of its own, as some scripts are called like packages.
+    name = f"experiments.{path.parent.name}.{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    before = list(sys.path)
+    sys.path.insert(0, str(path.parent))
+    # Data classes look their module up.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path[:] = before
+    return module
+
+
+if __name__ == "__main__":
+    sys.exit(main())
