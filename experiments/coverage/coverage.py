@@ -73,7 +73,7 @@ class Case:
     Attributes:
         aspect: of real texts, as SET ASPECT; `None` where they are simulated.
         groups, size: of each learning set.
-        chosen: whether recipe and calibration are chosen in each run.
+        chosen: whether the kind of map onto the scale is chosen in each run.
     """
 
     data: str
@@ -91,7 +91,9 @@ def main() -> None:
     parser.add_argument("--data", required=True, help="folder with the sets of experiments/agreement/sets.toml")
     parser.add_argument("--aspects", default="summeval coherence,hanna engagement")
     parser.add_argument("--runs", type=int, default=100, help="learning sets of each design")
-    parser.add_argument("--chosen", type=int, default=10, help="those of them where the recipe is chosen in each run")
+    parser.add_argument(
+        "--chosen", type=int, default=10, help="those of them where the map onto the scale is chosen in each run"
+    )
     parser.add_argument("--judge", default="embedded")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--output", type=Path)
@@ -142,7 +144,7 @@ def row(case: Case, learned_from: Table, fresh: Table, population: Table) -> dic
         "aspect": case.aspect or "simulated",
         "groups": case.groups,
         "size": case.size,
-        "recipe": "chosen" if case.chosen else "given",
+        "map": "chosen" if case.chosen else "given",
         **texts(found, left_out, learned_from, fresh),
         **weighed(found, population),
         **agreed(found, left_out, learned_from, population, level="dataset"),
@@ -324,16 +326,16 @@ def _plans(made_from: Sequence[Example], assignment: Assignment, task: str) -> I
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """Return the coverage of each kind of interval by kind of run, for Markdown."""
     lines = [
-        "| learning sets | groups x texts | recipe | n | texts | weights | Spearman | Pearson | of rivals: Spearman | "
+        "| learning sets | groups x texts | map | n | texts | weights | Spearman | Pearson | of rivals: Spearman | "
         "Pearson | scores resampled, all four | mean width | widest |",
         "|---" * 13 + "|",
     ]
     kinds = {
-        **dict.fromkeys((kind(each), f"{each['groups']} x {each['size']}", recipe(each)) for each in rows),
+        **dict.fromkeys((kind(each), f"{each['groups']} x {each['size']}", scale_map(each)) for each in rows),
         **dict.fromkeys((kind(each), "all", "all") for each in rows),
     }
     for key in sorted(kinds):
-        own = [each for each in rows if (kind(each), f"{each['groups']} x {each['size']}", recipe(each)) == key]
+        own = [each for each in rows if (kind(each), f"{each['groups']} x {each['size']}", scale_map(each)) == key]
         own = own or [each for each in rows if kind(each) == key[0]]
         held = sum(each["weights"] for each in own) / sum(each["criteria"] for each in own)
         names = ["dataset spearman", "dataset pearson", "group spearman", "group pearson"]
@@ -359,9 +361,9 @@ def kind(each: dict[str, Any]) -> str:
     return "simulated" if each["aspect"] == "simulated" else "resampled"
 
 
-def recipe(each: dict[str, Any]) -> str:
-    """Return whether the recipe was given or chosen."""
-    return "given" if each["recipe"] == "given" else "chosen"
+def scale_map(each: dict[str, Any]) -> str:
+    """Return whether the kind of map onto the scale was given or chosen."""
+    return "given" if each["map"] == "given" else "chosen"
 
 
 def mean(rows: Sequence[dict[str, Any]], name: str) -> float:

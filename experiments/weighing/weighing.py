@@ -2,6 +2,7 @@
 
     python experiments/agreement/matrices.py --data FOLDER --splits 3 --output CACHE_FOLDER
     python experiments/weighing/weighing.py --matrices CACHE_FOLDER
+    python experiments/weighing/weighing.py --matrices ANOTHER_CACHE_FOLDER --shots 100
     python experiments/weighing/weighing.py --live LEARNED_FOLDER
     python experiments/weighing/weighing.py --matrices CACHE_FOLDER --constants
 
@@ -18,7 +19,7 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,7 @@ import numpy as np
 
 from rubriclab.data import Scale
 from rubriclab.learning import weighing
-from rubriclab.learning.fitting import fit
+from rubriclab.learning.fitting import Pool, fit
 from rubriclab.learning.ladder import ONE_CALL, climb, rungs
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.table import Table
@@ -50,6 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--matrices", type=Path, help="folder that experiments/agreement/matrices.py has written")
     parser.add_argument("--live", type=Path, help="folder with NAME.matrix.csv.gz and NAME.pack.json.gz")
+    parser.add_argument("--shots", type=int, default=30, help="what the matrices were made with")
     parser.add_argument("--constants", action="store_true")
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
@@ -57,13 +59,13 @@ def main() -> None:
     if given.constants:
         constants(paths)
         return
-    rows = {row["case"]: row for row in json.loads(STORED.read_text())}
+    rows = {(row["case"], row["shots"]): row for row in json.loads(STORED.read_text())}
     with ProcessPoolExecutor(given.processes) as pool:
         for name, found in pool.map(learned, paths):
-            if name in rows:
-                rows[name] |= found
+            if (name, given.shots) in rows:
+                rows[name, given.shots] |= found
     for name, found in cross_validated(given.live) if given.live else ():
-        rows[name] |= found
+        rows[name, 30] |= found
     STORED.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows.values()) + "\n]\n")
 
 
@@ -75,12 +77,16 @@ def readme_figures() -> dict[str, str]:
 def learned(path: Path) -> tuple[str, dict[str, Any]]:
     """Return the figures of the rubric that is made of one matrix."""
     held = dict(np.load(path))
-    found = climb(both_ways(held), SETTINGS)
-    raw = found.found.raw(np.hstack([held["test"], held["test"]]))
+    own = both_ways(held)
+    found = climb(own, SETTINGS)
+    twice = np.hstack([held["test"], held["test"]])
+    raw = found.found.raw(twice)
+    everything = fit(own, SETTINGS, Pool(tuple(range(len(held["kinds"]))))).raw(twice)
     step = found.steps[found.kept]
     figures = {"after_calls": step.calls, "after_criteria": len(found.found.columns), "rubric": step.rung.name}
     direct = np.flatnonzero(held["methods"] == "direct")[0]
     figures["direct"] = round(agreed(held["test"][:, direct], held), 4)
+    figures["everything"] = round(agreed(everything, held), 4)
     return path.stem, {"after": round(agreed(raw, held), 4), **figures}
 
 
@@ -188,32 +194,48 @@ def both_ways(held: Mapping[str, Any]) -> Table:
 
 
 LOOKED_AT = ("_random_0", "_random_1", "_random_2")
-KINDS: Mapping[str, Callable[[str], bool]] = {
-    "14 aspects, draws looked at": lambda name: name.endswith(LOOKED_AT) and not name.startswith("topical"),
-    "Topical-Chat, draws looked at": lambda name: name.endswith(LOOKED_AT) and name.startswith("topical"),
-    "14 aspects, other draws": lambda name: not name.endswith(LOOKED_AT) and " " not in name and name[0] != "t",
-    "Topical-Chat, other draws": lambda name: not name.endswith(LOOKED_AT) and name.startswith("topical_chat_"),
-    "three recorded sets": lambda name: " " in name and not name.endswith(" live"),
-    "three live sets, held out (Pearson)": lambda name: name.endswith(" live"),
-}
+
+
+def _kind(row: Mapping[str, Any]) -> str:
+    """Return which of the table's rows a learning set belongs to."""
+    name = row["case"]
+    if " " in name:
+        return "three live sets, held out (Pearson)" if name.endswith(" live") else "three recorded sets"
+    aspects = "Topical-Chat" if name.startswith("topical") else "14 aspects"
+    if row["shots"] != 30:
+        return f"{aspects}, up to {row['shots']} labels"
+    return f"{aspects}, {'draws looked at' if name.endswith(LOOKED_AT) else 'other draws'}"
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return means before and after with the paired differences, for Markdown."""
     lines = [
-        "| learning sets | n | before | calls | criteria | now | calls | criteria | direct | now less before"
-        " | now less direct |"
+        "| learning sets | n | before | calls | criteria | now | calls | criteria | all criteria, weighed as now"
+        " | direct | now less before | now less direct |"
     ]
-    lines.append("|---" * 11 + "|")
-    for title, belongs in KINDS.items():
-        own = [row for row in rows if belongs(row["case"])]
-        if own:
-            names = ("before", "before_calls", "before_criteria", "after", "after_calls", "after_criteria", "direct")
-            means = [np.mean([row[name] for row in own]) for name in names]
-            shown = [f"{mean:.3f}" if place % 3 == 0 else f"{mean:.1f}" for place, mean in enumerate(means)]
-            gains = [_gain(own, "before"), _gain(own, "direct")]
-            lines.append(f"| {title} | {len(own)} | {' | '.join([*shown, *gains])} |")
+    lines.append("|---" * 12 + "|")
+    names = (
+        "before",
+        "before_calls",
+        "before_criteria",
+        "after",
+        "after_calls",
+        "after_criteria",
+        "everything",
+        "direct",
+    )
+    for title in dict.fromkeys(map(_kind, rows)):
+        own = [row for row in rows if _kind(row) == title]
+        means = [np.mean([row.get(name, np.nan) for row in own]) for name in names]
+        shown = [_shown(name, mean) for name, mean in zip(names, means, strict=True)]
+        lines.append(f"| {title} | {len(own)} | {' | '.join([*shown, _gain(own, 'before'), _gain(own, 'direct')])} |")
     return "\n".join(lines)
+
+
+def _shown(name: str, mean: float) -> str:
+    if np.isnan(mean):
+        return ""
+    return f"{mean:.1f}" if name.endswith(("calls", "criteria")) else f"{mean:.3f}"
 
 
 def _gain(rows: Sequence[Mapping[str, Any]], than: str) -> str:
