@@ -49,16 +49,14 @@ def moved(where: str, folder: Path) -> str:
     """Return `where` with the relative path of an SQLite file, alone or in a URL, taken from `folder`.
 
     Raises:
-        StoreError: if a URL is not of the form that SQLAlchemy reads.
+        StoreError: if a URL is not of the form that SQLAlchemy reads, or has options for SQLite.
     """
     if "://" not in where:
         return str(folder / Path(where).expanduser())
     url = address(where)
     if not is_sqlite(url) or in_memory(url):
         return where
-    database = str(url.database)
-    scheme = "file:" if database.startswith("file:") else ""  # as SQLite's own URIs begin
-    return url.set(database=f"{scheme}{folder / database.removeprefix(scheme)}").render_as_string(hide_password=False)
+    return url.set(database=str(folder / str(url.database))).render_as_string(hide_password=False)
 
 
 def shown(url: URL) -> str:

@@ -140,7 +140,7 @@ def test_what_cannot_be_scored_is_refused(learned: Commands, arguments: tuple[ob
 def test_a_rubric_has_to_be_named(learned: Commands) -> None:
     done = learned("score", HELDOUT)
     assert (done.code, done.out) == (2, "")
-    assert "Missing option '--rubric'" in done.err
+    assert "There is nothing to score by: expected --rubric REF" in done.err
 
 
 @pytest.fixture
