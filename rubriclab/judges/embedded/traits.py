@@ -78,12 +78,19 @@ def fallback_text(score: float) -> str:
 
 def readings(criterion: Mapping[str, Any]) -> tuple[Reading, ...]:
     """Return how a hypothesis of the offline judge is read, one reading a measure; empty for anybody else's."""
-    otherwise = _OTHERWISE.search(criterion["statement"])
+    levels = sorted((float(level["score"]), str(level["description"])) for level in criterion["levels"])
+    return _readings(criterion["statement"], tuple(levels))
+
+
+# Every pair of a bank is compared, and every text is rated by it.
+@functools.lru_cache(maxsize=4096)
+def _readings(statement: str, levels: tuple[tuple[float, str], ...]) -> tuple[Reading, ...]:
+    otherwise = _OTHERWISE.search(statement)
     fallback = float(otherwise.group(1)) if otherwise else None
-    numbers = {name: _fitted(said) for name, said in _said(criterion, _numbers()).items()}
+    numbers = {name: _fitted(said) for name, said in _said(levels, _numbers()).items()}
     amounts = {
         name: tuple((AMOUNTS[amount], score) for amount, score in said)
-        for name, said in _said(criterion, _amounts()).items()
+        for name, said in _said(levels, _amounts()).items()
     }
     return (
         *(Reading(name, points, False, fallback) for name, points in numbers.items() if len(points) > 1),
@@ -91,12 +98,12 @@ def readings(criterion: Mapping[str, Any]) -> tuple[Reading, ...]:
     )
 
 
-def _said(criterion: Mapping[str, Any], pattern: re.Pattern[str]) -> dict[str, list[tuple[str, float]]]:
+def _said(levels: Sequence[tuple[float, str]], pattern: re.Pattern[str]) -> dict[str, list[tuple[str, float]]]:
     """Return for each measure named what the levels say of it, with their scores, lowest first."""
     said: dict[str, list[tuple[str, float]]] = {}
-    for level in sorted(criterion["levels"], key=lambda level: float(level["score"])):
-        for title, amount in pattern.findall(level["description"]):
-            said.setdefault(_BY_TITLE[title].name, []).append((amount, float(level["score"])))
+    for score, description in levels:
+        for title, amount in pattern.findall(description):
+            said.setdefault(_BY_TITLE[title].name, []).append((amount, score))
     return said
 
 
