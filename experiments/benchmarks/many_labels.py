@@ -145,6 +145,23 @@ def main() -> None:
         given.output.write_text(json.dumps({**result, "figures": found}, indent=1) + "\n")
 
 
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    found = json.loads((Path(__file__).parent / "results" / "many_labels.json").read_text())
+    machine = found["machine"]
+    lines = [
+        f"`{found['command']}`, Python {machine['python']}, {machine['processors']} cores shared with other work; "
+        "processor seconds in the judge and outside of it:\n",
+        "| texts | judge, s | rest, s | wall clock, s | peak MB |",
+        "|---:|---:|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {row['n']:,} | {row['judge']:.0f} | {row['rest']:.0f} | {row['wall']:.0f} | {row['mb']:,} |"
+        for row in found["figures"]
+    ]
+    return {"labels": "\n".join(lines)}
+
+
 def measured(command: str, n: int, shape: str, passed_on: list[str], folder: Path) -> dict[str, Any]:
     """Return wall-clock and processor seconds and the peak resident memory in MB of one command."""
     data, store = folder / "rows.jsonl", ["--store", str(folder / "store.db")]
