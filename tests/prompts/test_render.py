@@ -372,6 +372,14 @@ def test_tasks_without_turns_are_told_nothing_of_them():
     assert not re.search(r"\b(turn|speaker|conversation|facts)\b", content)
 
 
+def test_wrong_statements_count_as_missing_only_where_facts_are_what_is_judged(real):
+    prompt = real["checkeval/answer"][0]
+    words = {task: task_words(task).model_dump() for task in ("summarization", "dialogue")}
+    shown = {task: user(replace(prompt, fields={**prompt.fields, "words": own})) for task, own in words.items()}
+    assert "counts as not stated" in shown["summarization"]
+    assert "counts as not stated" not in shown["dialogue"]
+
+
 def test_a_judge_of_hypotheses_is_not_told_the_aspect_that_they_are_about():
     for prompt in (rate_prompt(TEXT, THREE[:1], assignment()), rate_together_prompt(TEXT, THREE, assignment())):
         assert assignment().aspect.definition not in user(prompt)
