@@ -1,7 +1,7 @@
 """What each criterion weighs: a linear Gaussian model with a prior mean, in closed form.
 
 Labels y and scores z are standardised, y = z v + e, and the weights v are normal around what is believed before any
-label: scores of the whole have half of the weight, judged criteria share the other half equally, and surface measures
+label: scores of the whole have most of the weight, judged criteria share the rest equally, and surface measures
 point in their usual directions (Lindley & Smith 1972, "Bayes estimates for the linear model", JRSS B 34). How far each
 of these three composites can be believed is uncertain, and so is each single weight; thirty labels change both a
 little. Strong shrinkage agreed best with people on texts of other groups, see `experiments/weighing`.
@@ -29,8 +29,11 @@ NOISE = 0.9
 PRIOR_SPREAD = 0.5
 COMPOSITE_ERROR = 0.3
 WEIGHT_VARIANCE = 0.25
-# Relative belief in each kind of column; those that are there share it.
-WHOLE, JUDGED, MEASURED = 0.5, 0.5, 0.2
+# Relative belief in each kind of column; those that are there share it. A language model's score of the whole, given
+# after the criteria in the same call, agreed better than what the criteria add to it: with 0.5 and 0.5 the rubric of
+# one live training lost 0.024 on withheld texts; the recorded sets say 0.65 to 0.8, and the offline judge, which
+# understands no text as a whole, 0.5.
+WHOLE, JUDGED, MEASURED = 0.75, 0.25, 0.2
 # Beyond so many standard deviations a score says no more.
 FURTHEST = 3.0
 # Composites of criteria that cancel each other out are not blown up beyond this.
