@@ -21,6 +21,8 @@ _NO_NOUN = (
     "|could|may|might|must|should|will|would|not|only|if|when|where|follows?|and|or|for|to|than|as|by|about|between"
     r"|\w+ed|found|given|made|said|seen|shown|told|written"
 )
+# What every criterion is asked of or beside, whatever it is asked with: "this dialogue" points to the one shown.
+_SHOWN = "article|context|conversation|dialogue|document|response|reply|source|story|summary|talk|text|turn"
 # Nouns that are definite only because something was said of them before.
 _SAID_BEFORE = "anecdote|claim|event|happening|incident|matter|person|proposal|quotation|quote|remark|statement"
 # A clause or a phrase after the noun says which one is meant.
@@ -32,7 +34,7 @@ _COORDINATED = r"(?:(?:, [\w'-]+)* (?:or|and) [\w'-]+)?"
 
 # What points outside in a question and in a hypothesis alike.
 _BACK = (
-    re.compile(rf"\b(?:{_BEFORE}) (?P<what>(?:that|those) (?!(?:{_NO_NOUN})\b)(?P<noun>[a-z][\w'-]*))"),
+    re.compile(rf"\b(?:{_BEFORE}) (?P<what>(?:that|those) (?:very |same )?(?!(?:{_NO_NOUN})\b)(?P<noun>[a-z][\w'-]*))"),
     re.compile(r"\b(?P<what>the (?:former|latter|above|aforesaid|aforementioned))\b"),
     re.compile(r"\b(?P<what>(?:as|see|mentioned|described|named|asked) (?:above|before|earlier))(?=[.,;?]|$)"),
     re.compile(r"\b(?P<what>the (?:previous|preceding|other|first|second) (?:question|criterion|hypothesis))\b"),
@@ -40,8 +42,11 @@ _BACK = (
 )
 # What does so only in a question, which has no sentence before it.
 _UNSAID = (
-    re.compile(r"^(?:does|do|did|is|are|was|were|has|have|can|could|will|would) (?P<what>(?:that|those|this|these)\b)"),
-    re.compile(rf"\b(?P<what>(?:this|these) (?!(?:{_NO_NOUN})\b)(?P<noun>[a-z][\w'-]*))"),
+    re.compile(
+        r"^(?:does|do|did|is|are|was|were|has|have|can|could|will|would) "
+        rf"(?P<what>(?:that|those|this|these)\b)(?! (?:{_SHOWN})\b)"
+    ),
+    re.compile(rf"\b(?P<what>(?:this|these) (?!(?:{_NO_NOUN}|{_SHOWN})\b)(?P<noun>[a-z][\w'-]*))"),
     re.compile(rf"\b(?P<what>the (?:new )?(?P<noun>{_SAID_BEFORE})s?)\b(?!{_COORDINATED} (?:{_TOLD_AFTER})\b)(?!-)"),
 )
 

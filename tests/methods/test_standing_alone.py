@@ -15,6 +15,7 @@ from rubriclab.methods.standing_alone import leaning
         ("Does the new matter make up at least half of the response?", "the new matter"),
         ("Does the summary tell the result that makes the event news?", "the event"),
         ("Does the response use words particular to this subject?", "this subject"),
+        ("Is a subject named, and what is told about that very thing?", "that very thing"),
         ("Does this hold for the last sentence?", "this"),
         ("Is the former told before the latter?", "the former"),
         ("Does it do what question q1 asks for?", "question q1"),
@@ -27,6 +28,8 @@ def test_a_question_that_points_elsewhere_is_found(text: str, words: str):
 @pytest.mark.parametrize(
     "text",
     [
+        "Does the response belong to this conversation and to no other?",
+        "Is this dialogue carried on?",
         "Does the summary state the event that the source text is chiefly about?",
         "If the response makes a claim, does it give a reason for that claim?",
         "Where the summary quotes somebody, does the quotation carry a main point?",

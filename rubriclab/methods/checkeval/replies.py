@@ -349,7 +349,8 @@ def _must_be_sound(questions: Sequence[FinerQuestion]) -> None:
     for question in questions:
         if found := fault(question.text, question.broken):
             raise ValueError(
-                f"{found}: reword it, so that it stands alone and is not earned so ({question.text!r:.100})"
+                f"{found}. Reword it so that it can be understood alone, and so that such a text does not get its good "
+                f"answer ({question.text!r:.100})"
             )
 
 
