@@ -3,6 +3,7 @@
     python experiments/agreement/matrices.py --data FOLDER --splits 3 --output CACHE_FOLDER
     python experiments/weighing/weighing.py --matrices CACHE_FOLDER
     python experiments/weighing/weighing.py --matrices ANOTHER_CACHE_FOLDER --shots 100
+    python experiments/weighing/weighing.py --judgments JUDGMENTS_FOLDER --data FOLDER
     python experiments/weighing/weighing.py --live LEARNED_FOLDER
     python experiments/weighing/weighing.py --matrices CACHE_FOLDER --constants
 
@@ -38,6 +39,8 @@ from rubriclab.stats import agreement
 HERE = Path(__file__).parent
 STORED = HERE / "results" / "compared.json"
 SETTINGS = JointSettings(calibration="linear", repeats=1)
+# Of the aspects that judgments are recorded for.
+SCALES = {"summeval": (1, 5), "hanna": (1, 5), "topical_chat": (1, 3)}
 TRIED = {
     "NOISE": (0.6, 0.9, 1.3),
     "WEIGHT_VARIANCE": (0.1, 0.25, 0.5),
@@ -50,6 +53,8 @@ def main() -> None:
     """Learn from every matrix and write the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--matrices", type=Path, help="folder that experiments/agreement/matrices.py has written")
+    parser.add_argument("--judgments", type=Path, help="folder with a language model's recorded judgments")
+    parser.add_argument("--data", type=Path, help="folder with the sets that they are about")
     parser.add_argument("--live", type=Path, help="folder with NAME.matrix.csv.gz and NAME.pack.json.gz")
     parser.add_argument("--shots", type=int, default=30, help="what the matrices were made with")
     parser.add_argument("--constants", action="store_true")
@@ -64,6 +69,8 @@ def main() -> None:
         for name, found in pool.map(learned, paths):
             if (name, given.shots) in rows:
                 rows[name, given.shots] |= found
+    for name, held in recorded(given.judgments, given.data) if given.judgments else ():
+        rows[name, 30] |= compared(held)
     for name, found in cross_validated(given.live) if given.live else ():
         rows[name, 30] |= found
     STORED.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows.values()) + "\n]\n")
@@ -75,8 +82,12 @@ def readme_figures() -> dict[str, str]:
 
 
 def learned(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the name and the figures of one matrix."""
+    return path.stem, compared(dict(np.load(path)))
+
+
+def compared(held: Mapping[str, Any]) -> dict[str, Any]:
     """Return the figures of the rubric that is made of one matrix."""
-    held = dict(np.load(path))
     own = both_ways(held)
     found = climb(own, SETTINGS)
     twice = np.hstack([held["test"], held["test"]])
@@ -87,7 +98,36 @@ def learned(path: Path) -> tuple[str, dict[str, Any]]:
     direct = np.flatnonzero(held["methods"] == "direct")[0]
     figures["direct"] = round(agreed(held["test"][:, direct], held), 4)
     figures["everything"] = round(agreed(everything, held), 4)
-    return path.stem, {"after": round(agreed(raw, held), 4), **figures}
+    return {"after": round(agreed(raw, held), 4), **figures}
+
+
+def recorded(judgments: Path, data: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and the matrix of each set that a language model's judgments are recorded for."""
+    for path in sorted(judgments.glob("*.json.gz")):
+        kept = json.loads(gzip.decompress(path.read_bytes()))
+        lines = gzip.decompress((data / f"{kept['data']}.jsonl.gz").read_bytes()).splitlines()
+        rows = {row["id"]: row for row in map(json.loads, lines)}
+        hypotheses, questions = (len(kept["criteria"][kind]) for kind in ("hypotheses", "questions"))
+        methods = np.array(["hypoeval"] * hypotheses + ["checkeval"] * questions + ["seeval", "direct"])
+        labels = {name: row["scores"][kept["aspect"]] for name, row in rows.items() if kept["aspect"] in row["scores"]}
+        held: dict[str, Any] = {
+            "methods": methods,
+            "kinds": np.array(["hypothesis"] * hypotheses + ["question"] * questions + ["score"] * 2),
+            "bundles": methods,
+            "seen": np.zeros((len(kept["train"]), len(methods)), dtype=bool),
+            "scale": np.array(SCALES[kept["data"]], dtype=float),
+        }
+        for part in ("train", "test"):
+            held[part] = np.array([_cells(kept["answers"][name]) for name in kept[part]], dtype=float)
+            held[f"{part}_labels"] = np.array([labels[name] for name in kept[part]], dtype=float)
+            held[f"{part}_groups"] = np.array([rows[name]["group"] for name in kept[part]])
+        yield f"{path.name.partition('.')[0]} {kept['aspect']}", held
+
+
+def _cells(answers: Mapping[str, Any]) -> list[float | None]:
+    """Return a text's ratings, column by column."""
+    single = [answers["explained"]["score"], answers["direct"]["score"]]
+    return [*answers["hypotheses"].values(), *answers["checklist"].values(), *single]
 
 
 def cross_validated(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
