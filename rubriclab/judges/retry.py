@@ -70,6 +70,7 @@ class Retried:
             try:
                 reply = await self._judge.reply(prompt)
             except JudgeUnavailable as error:
+                _end_if_cancelled(error)
                 self._check_patience(error)
                 if attempt == self._attempts:
                     missing = JudgeUnavailable(f"no reply after {self._attempts} attempts: {error.message}")
@@ -108,3 +109,10 @@ class Retried:
             f"{self._breaker} prompts in a row got no reply from {self.name}; the last one: {error.message}",
             "Run the same command again when the provider is back: answers so far are kept.",
         )
+
+
+def _end_if_cancelled(error: JudgeUnavailable) -> None:
+    """End where the asker was cancelled meanwhile: below us a cancellation may come out as a failed connection."""
+    task = asyncio.current_task()
+    if task and task.cancelling():
+        raise asyncio.CancelledError from error

@@ -111,9 +111,9 @@ def _included(template: str) -> set[str]:
 
 @functools.cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    loader = FileSystemLoader(FOLDER)
+    loader = FunctionLoader(lambda name: (FOLDER / name).read_text("utf-8"))
     environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["fenced"] = fenced
     environment.filters["show"] = show

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from typing import Any
 
@@ -33,6 +34,23 @@ async def test_retries_until_a_reply_comes() -> None:
     clock, judge = Clock(), failing(*[unavailable()] * 3)
     assert (await Retried(judge, sleep=clock.sleep).reply(rate())).text == GOOD
     assert judge.asked == 4
+
+
+async def test_a_cancellation_that_comes_out_as_a_failed_request_ends_the_attempts() -> None:
+    async def script(_prompt: Any) -> str:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            raise unavailable() from None
+        return GOOD
+
+    judge, clock = ScriptedJudge(script), Clock()
+    asking = asyncio.ensure_future(Retried(judge, sleep=clock.sleep).reply(rate()))
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(asking, 5)
+    assert judge.asked == 1
 
 
 async def test_pauses_grow_within_their_bounds() -> None:
