@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     )
     from rubriclab.errors import RubriclabError
     from rubriclab.evaluation import Evaluator, evaluate, floors
-    from rubriclab.improving import Improvement, ImproveSettings, improve_stream, improve_text
     from rubriclab.judges import FakeJudge, JudgeOptions, Ledger, connect
     from rubriclab.learning import train
     from rubriclab.literature import load_findings
     from rubriclab.methods.catalogue import METHODS
     from rubriclab.methods.hypoeval import HypoEvalSettings
-    from rubriclab.methods.method import Lesson
+    from rubriclab.methods.method import TrainingInput
+    from rubriclab.revision import Improvement, ImproveSettings, improve_stream, improve_text
     from rubriclab.rubric import Rubric
     from rubriclab.scoring import Score, score_stream, score_text
     from rubriclab.store import open_store
@@ -53,13 +53,13 @@ _HOMES = {
     ),
     "errors": ("RubriclabError",),
     "evaluation": ("Evaluator", "evaluate", "floors"),
-    "improving": ("ImproveSettings", "Improvement", "improve_stream", "improve_text"),
+    "revision": ("ImproveSettings", "Improvement", "improve_stream", "improve_text"),
     "judges": ("FakeJudge", "JudgeOptions", "Ledger", "connect"),
     "learning": ("train",),
     "literature": ("load_findings",),
     "methods.catalogue": ("METHODS",),
     "methods.hypoeval": ("HypoEvalSettings",),
-    "methods.method": ("Lesson",),
+    "methods.method": ("TrainingInput",),
     "rubric": ("Rubric",),
     "scoring": ("Score", "score_stream", "score_text"),
     "store": ("open_store",),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rubriclab.data.fields import LONGEST_NAME
-from rubriclab.validation import path_of
+from rubriclab.pydantic_errors import path_of
 
 # Characters of ids, names of aspects and judges, addresses, tags and whatever is not listed below: LONGEST_NAME.
 # Characters of what a person reads of a criterion: statements, levels, definitions, reasons.

@@ -15,16 +15,16 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from rubriclab.content import content_path
+from rubriclab.base_models import FrozenModel
 from rubriclab.data.aspect import Words
 from rubriclab.documents import Unreadable, parse_json, read_file, text_of
 from rubriclab.errors import ChecklistError
-from rubriclab.frozen import Frozen
-from rubriclab.units import Material, Units
-from rubriclab.validation import faults
+from rubriclab.pydantic_errors import faults
+from rubriclab.segmentation import Material, Units
+from rubriclab.shipped_files import content_path
 
 
-class SeedQuestion(Frozen):
+class SeedQuestion(FrozenModel):
     """A yes/no question that a person wrote.
 
     Attributes:
@@ -39,7 +39,7 @@ class SeedQuestion(Frozen):
     support: Material | None = None
 
 
-class SubDimension(Frozen):
+class SubDimension(FrozenModel):
     """One component of an aspect, with the questions about it."""
 
     name: Words
@@ -47,7 +47,7 @@ class SubDimension(Frozen):
     questions: tuple[SeedQuestion, ...] = Field(min_length=1)
 
 
-class Checklist(Frozen):
+class Checklist(FrozenModel):
     """An aspect of a task in sub-dimensions.
 
     Attributes:

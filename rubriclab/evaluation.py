@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from rubriclab.data.example import Example, text_digest
-from rubriclab.learning.floor import measure_values
-from rubriclab.measures import CATALOGUE, WORD_COUNT
-from rubriclab.rubric import Floor, Provenance
+from rubriclab.learning.baselines import measure_values
+from rubriclab.rubric import Baseline, Provenance
 from rubriclab.stats import Agreement, agreement
-from rubriclab.stats.bootstrap import Estimate
+from rubriclab.stats.bootstrap import IntervalEstimate
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.levels import ConstantRule, Level
+from rubriclab.text_features import CATALOGUE, WORD_COUNT
 
 LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
 KNOWN = frozenset(entry.name for entry in CATALOGUE)
@@ -66,7 +66,7 @@ class Result:
         }
 
 
-def floors(examples: Sequence[Example], chosen: Mapping[str, Floor]) -> list[Evaluator]:
+def floors(examples: Sequence[Example], chosen: Mapping[str, Baseline]) -> list[Evaluator]:
     """Return the evaluators that never understand a text.
 
     These are the word count, and for each rubric the surface measure that tracked its training labels best, read in
@@ -127,5 +127,5 @@ def unseen(examples: Iterable[Example], learned_from: Iterable[Provenance]) -> t
     return tuple(e for e in examples if e.group not in groups and text_digest(e) not in texts)
 
 
-def _row(estimate: Estimate) -> dict[str, float | None]:
+def _row(estimate: IntervalEstimate) -> dict[str, float | None]:
     return {"value": estimate.value, "low": estimate.low, "high": estimate.high}

@@ -15,10 +15,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from rubriclab.content import content_path
 from rubriclab.documents import Unreadable, parse_json, read_file, text_of
 from rubriclab.errors import LiteratureError
-from rubriclab.validation import first_fault
+from rubriclab.pydantic_errors import first_fault
+from rubriclab.shipped_files import content_path
 
 REFERENCES = "references.bib"
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]

@@ -10,15 +10,15 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from rubriclab.combination import Combination
+from rubriclab.aggregation import Aggregation
+from rubriclab.base_models import LARGEST, Bounded, Count, ExtensibleModel, FrozenModel
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.fields import describe
 from rubriclab.data.scale import Scale
 from rubriclab.digest import digest
-from rubriclab.frozen import LARGEST, Bounded, Count, Extended, Frozen
 from rubriclab.methods.names import PartName
-from rubriclab.trust import Interval, Trust
-from rubriclab.units import Material, Units
+from rubriclab.segmentation import Material, Units
+from rubriclab.validation import Interval, Validation
 
 FORMAT: Literal[1] = 1
 
@@ -29,14 +29,14 @@ LEAST_WEIGHT = 1e-12
 DIGITS = 6
 
 
-class Level(Frozen):
+class Level(FrozenModel):
     """What a text looks like that deserves `score` on one criterion."""
 
     score: Bounded
     description: str = Field(min_length=1)
 
 
-class RewardPoint(Frozen):
+class RewardPoint(FrozenModel):
     """A hypothesis at one ranking of the bandit.
 
     Attributes:
@@ -52,7 +52,7 @@ class RewardPoint(Frozen):
     bonus: float
 
 
-class Evidence(Extended):
+class Evidence(ExtensibleModel):
     """Where a criterion came from and what speaks for it.
 
     Attributes:
@@ -92,7 +92,7 @@ class Evidence(Extended):
     heldout: float | None = None
 
 
-class Question(Extended):
+class Question(ExtensibleModel):
     """How a yes/no question came about, and how its answer counts.
 
     Attributes:
@@ -115,7 +115,7 @@ class Question(Extended):
     broken: Literal["yes", "no", "n/a"] | None = None
 
 
-class Demonstration(Frozen):
+class Demonstration(FrozenModel):
     """A labelled text that a judge is shown before the one to score."""
 
     example: str
@@ -125,7 +125,7 @@ class Demonstration(Frozen):
     score: Bounded
 
 
-class Criterion(Extended):
+class Criterion(ExtensibleModel):
     """One thing that a rubric looks at.
 
     Attributes:
@@ -158,14 +158,14 @@ class Criterion(Extended):
         return self
 
 
-class Dropped(Frozen):
+class DroppedCriterion(FrozenModel):
     """A criterion that was considered and left out, and why."""
 
     criterion: Criterion
     reason: str
 
 
-class Part(Extended):
+class Part(ExtensibleModel):
     """What one method contributed: its criteria, and the settings that it was learned with and scores with.
 
     Attributes:
@@ -178,12 +178,12 @@ class Part(Extended):
     method: PartName
     settings: Mapping[str, JsonValue]
     criteria: tuple[Criterion, ...] = Field(min_length=1)
-    dropped: tuple[Dropped, ...] = ()
+    dropped: tuple[DroppedCriterion, ...] = ()
     dimensions: Mapping[str, str] | None = None
     units: Units | None = None
 
 
-class Rubric(Extended):
+class Rubric(ExtensibleModel):
     """What raters of one aspect reward, as parts that are scored one by one.
 
     Attributes:
@@ -191,19 +191,19 @@ class Rubric(Extended):
             parts' scores.
     """
 
-    added = frozenset({"combination"})
+    added = frozenset({"aggregation"})
 
     format: Literal[1] = FORMAT
     task: str
     aspect: Aspect
     scale: Scale
     parts: tuple[Part, ...] = Field(min_length=1)
-    combination: Combination | None = None
+    aggregation: Aggregation | None = None
 
     @model_validator(mode="after")
     def _combined(self) -> Self:
-        if self.combination:
-            ids, terms = Counter(c.id for c in self.criteria), Counter(t.criterion for t in self.combination.terms)
+        if self.aggregation:
+            ids, terms = Counter(c.id for c in self.criteria), Counter(t.criterion for t in self.aggregation.terms)
             if odd := [name for name in (ids | terms) if (ids[name], terms[name]) != (1, 1)]:
                 counts = f"{ids[odd[0]]} of the one and {terms[odd[0]]} of the other"
                 raise ValueError(
@@ -220,7 +220,7 @@ class Rubric(Extended):
     @property
     def scores_on(self) -> Scale:
         """The scale that texts' scores are on; criteria are asked on `scale`, which may be another one."""
-        return (self.combination and self.combination.onto) or self.scale
+        return (self.aggregation and self.aggregation.onto) or self.scale
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -228,7 +228,7 @@ class Rubric(Extended):
         return tuple(criterion for part in self.parts for criterion in part.criteria)
 
 
-class TrainingAgreement(Frozen):
+class TrainingAgreement(FrozenModel):
     """How well the rubric agrees with the labels of the training texts.
 
     Attributes:
@@ -249,7 +249,7 @@ class TrainingAgreement(Frozen):
     reselected: Interval
 
 
-class Floor(Frozen):
+class Baseline(FrozenModel):
     """The surface measure that tracked the training labels best: what a rubric has to beat without reading."""
 
     measure: str
@@ -260,7 +260,7 @@ class Floor(Frozen):
 Action = Literal["reuse", "recalibrate", "reweight", "reselect", "relearn"]
 
 
-class Transferred(Frozen):
+class TransferOrigin(FrozenModel):
     """How a version came from its parent, where it was carried over to other texts or another judge.
 
     Attributes:
@@ -276,7 +276,7 @@ class Transferred(Frozen):
     labels: Count
 
 
-class Provenance(Extended):
+class Provenance(ExtensibleModel):
     """What a version was made of and by.
 
     Attributes:
@@ -297,7 +297,7 @@ class Provenance(Extended):
         version: of this package.
     """
 
-    added = frozenset({"trust", "transfer", "judge_from", "generator_from"})
+    added = frozenset({"validation", "transfer", "judge_from", "generator_from"})
 
     judge: str
     generator: str
@@ -305,7 +305,7 @@ class Provenance(Extended):
     generator_address: str | None = None
     judge_from: str | None = None
     generator_from: str | None = None
-    snapshots: tuple[str, ...] = ()
+    model_versions: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, JsonValue]] = Field(default_factory=dict)
     prompts: str
     data: str
@@ -314,9 +314,9 @@ class Provenance(Extended):
     texts: tuple[str, ...] = ()
     seed: Count
     agreement: TrainingAgreement | None = None
-    floor: Floor | None = None
-    trust: Trust | None = None
-    transfer: Transferred | None = None
+    floor: Baseline | None = None
+    validation: Validation | None = None
+    transfer: TransferOrigin | None = None
     version: str
 
     @functools.cached_property
@@ -325,7 +325,7 @@ class Provenance(Extended):
         return digest(self.model_dump(mode="json"))
 
 
-class Effort(Frozen):
+class Effort(FrozenModel):
     """What a command took. Not part of any digest: a resumed run takes less for the same result.
 
     Attributes:

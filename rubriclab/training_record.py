@@ -12,15 +12,15 @@ from typing import ClassVar
 import numpy as np
 from pydantic import ConfigDict, Field, TypeAdapter
 
+from rubriclab.base_models import FrozenModel
 from rubriclab.data.example import Example
 from rubriclab.digest import canonical
-from rubriclab.frozen import Frozen
 from rubriclab.methods.names import PartName
 from rubriclab.rubric import Criterion
 from rubriclab.stats.correlation import FloatArray
 
 
-class RecordedText(Frozen):
+class RecordedText(FrozenModel):
     """A labelled text, and what the rubric said of it without its group's labels.
 
     Attributes:
@@ -62,7 +62,7 @@ class Cell:
     applies: bool = True
 
 
-class Candidate(Frozen):
+class Candidate(FrozenModel):
     """A criterion that took part in the choice, and the method that it came from.
 
     Attributes:
@@ -76,7 +76,7 @@ class Candidate(Frozen):
     made_from: tuple[str, ...] = ()
 
 
-class TrainingRecord(Frozen):
+class TrainingRecord(FrozenModel):
     """The matrix of labelled texts by candidate criteria, with texts and labels.
 
     Attributes:

@@ -8,19 +8,19 @@ from typing import Any
 
 from checkeval_scripts import Scripted as Questions
 from checkeval_scripts import checklist
+from holistic_scripts import Overall, graded
 from hypoeval_runs import SMALL
 from hypoeval_scripts import ASPECT, assignment, findings
 from hypoeval_scripts import Scripted as Hypotheses
-from jointly_scripts import sound
-from overall_scripts import Overall, graded
 from seal_scripts import Scripted as Units
+from single_call_scripts import sound
 
 from rubriclab.checklist import Checklist
 from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
 from rubriclab.learning.candidates import JOINT_SETTINGS, Candidates, Plan, find_candidates
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import Lesson, silent
+from rubriclab.methods.method import TrainingInput, silent
 from rubriclab.methods.names import PartName
 from rubriclab.prompts import Prompt
 
@@ -40,8 +40,8 @@ class Everything:
     """The usual answers to the prompts of all methods but DCR."""
 
     def __init__(self) -> None:
-        self._of = {"hypoeval": Hypotheses(), "checkeval": Questions(), "seal": Units(), "jointly": sound}
-        self._of["sameness"] = self._of["checkeval"]
+        self._of = {"hypoeval": Hypotheses(), "checkeval": Questions(), "seal": Units(), "single_call": sound}
+        self._of["deduplication"] = self._of["checkeval"]
         self._rest = Overall()
 
     def __call__(self, prompt: Prompt[Any]) -> Any:
@@ -53,7 +53,7 @@ def plan(name: PartName, texts: Sequence[Example] = TEXTS, questions: Checklist 
     method = METHODS[name]
     given = (questions or checklist()) if method.checklists == "checklists" else None
     settings = method.settings(**{**CHOSEN.get(name, {}), **JOINT_SETTINGS.get(name, {}), **chosen})
-    return Plan(method, Lesson(tuple(texts), assignment(), findings(), given), settings)
+    return Plan(method, TrainingInput(tuple(texts), assignment(), findings(), given), settings)
 
 
 def plans(*names: PartName, texts: Sequence[Example] = TEXTS) -> list[Plan]:
@@ -61,10 +61,12 @@ def plans(*names: PartName, texts: Sequence[Example] = TEXTS) -> list[Plan]:
     return [plan(name, texts) for name in names]
 
 
-async def found_by(*given: Plan, judge: FakeJudge | None = None, seed: int = 1, say: Any = silent) -> Candidates:
+async def found_by(
+    *given: Plan, judge: FakeJudge | None = None, seed: int = 1, on_progress: Any = silent
+) -> Candidates:
     """Return what plans find with a judge that also generates."""
     judge = judge or FakeJudge(Everything())
-    return await find_candidates(given, judge=judge, generator=judge, seed=seed, say=say)
+    return await find_candidates(given, judge=judge, generator=judge, seed=seed, on_progress=on_progress)
 
 
 def labels() -> list[float]:

@@ -12,7 +12,7 @@ from rubriclab.checklist import Checklist, SubDimension
 from rubriclab.data import Example
 from rubriclab.digest import digest
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.augment import Pool
+from rubriclab.methods.checkeval.augment import QuestionPool
 from rubriclab.methods.checkeval.questions import make_question
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
@@ -172,6 +172,6 @@ def text(output: str = "Some words.", **fields: Any) -> Example:
     return Example(id="t", output=output, group="g", **fields)
 
 
-def pool_ids(pool: Pool) -> list[str]:
+def pool_ids(pool: QuestionPool) -> list[str]:
     """Return the ids of a pool's questions."""
     return [each.id for each in pool.questions]

@@ -14,7 +14,7 @@ from rubriclab.methods.dcr import DCRSettings
 from rubriclab.methods.dcr.checks import make_criterion
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Part
-from rubriclab.units import Units
+from rubriclab.segmentation import Units
 
 Said = Mapping[str, Any] | str
 SOURCE = "Ann met Bo in Ulm. They spoke of rain."

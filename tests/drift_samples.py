@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import numpy as np
 from hypoeval_scripts import criterion
 
-from rubriclab.combination import Calibration, Combination, Conformal, Term, combine
+from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term, combine
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
-from rubriclab.drifting import Pair, Pairing, Side, pairing
+from rubriclab.drift import Pairing, ScoredPair, ScoredSide, pairing
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.rubric import Effort, Part, Provenance, Rubric
 from rubriclab.scoring import CriterionScore, Score
@@ -49,18 +49,18 @@ def version(
         aspect=COHERENCE,
         scale=ONE_TO_FIVE,
         parts=(part,),
-        combination=_combination(weights, middle, onto, intervals=intervals) if combined else None,
+        aggregation=_combination(weights, middle, onto, intervals=intervals) if combined else None,
     )
     return _stored(made, number)
 
 
-def _combination(weights: Mapping[str, float], middle: float, onto: Scale | None, *, intervals: bool) -> Combination:
+def _combination(weights: Mapping[str, float], middle: float, onto: Scale | None, *, intervals: bool) -> Aggregation:
     whole = sum(abs(weight) for weight in weights.values())
     terms = tuple(
         Term(criterion=name, weight=weight / whole, center=3.0, spread=1.0, low=-1, high=1, selected=1.0)
         for name, weight in weights.items()
     )
-    return Combination(
+    return Aggregation(
         terms=terms,
         calibration=Calibration(kind="linear", x=(-1.0, 1.0), y=(middle - 1, middle + 1)),
         conformal=Conformal(errors=tuple(0.1 * step for step in range(12))) if intervals else None,
@@ -97,8 +97,8 @@ def scored(made: Version, text: str, values: Values) -> Score:
     rubric = made.rubric
     given = {each.id: values[each.trait] for each in rubric.criteria}
     interval = None
-    if rubric.combination:
-        found = combine(rubric.combination, given, rubric.scale)
+    if rubric.aggregation:
+        found = combine(rubric.aggregation, given, rubric.scale)
         score, contributions = found.score, found.contributions
         if found.low is not None and found.high is not None:
             interval = (found.low, found.high)
@@ -115,12 +115,12 @@ def scored(made: Version, text: str, values: Values) -> Score:
 
 def sides(before: Version, after: Version, flip_at: float | None = None, judges: Sequence[str] = ("a", "a")) -> Pairing:
     """Return two versions side by side."""
-    return pairing(Side(before, judges[0]), Side(after, judges[1]), flip_at)
+    return pairing(ScoredSide(before, judges[0]), ScoredSide(after, judges[1]), flip_at)
 
 
 def paired(
     both: Pairing, texts: Sequence[Values], after: Sequence[Values] | None = None, rivals: int = 3
-) -> list[Pair]:
+) -> list[ScoredPair]:
     """Return the pairs of texts; `after` is what the side after says of them, where it is not the same."""
     return [
         both.pair(

@@ -16,7 +16,7 @@ from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.learn import learn
-from rubriclab.methods.method import Learned, Lesson, silent
+from rubriclab.methods.method import Learned, TrainingInput, silent
 
 TEXTS = examples(14)
 SMALL = {
@@ -32,18 +32,18 @@ SMALL = {
 
 
 async def run(
-    texts=TEXTS, *, judge=None, generator=None, found=None, scale=None, seed=1, say=silent, **chosen
+    texts=TEXTS, *, judge=None, generator=None, found=None, scale=None, seed=1, on_progress=silent, **chosen
 ) -> tuple[Learned, FakeJudge, FakeJudge]:
     """Learn with small settings, except for those chosen, and return the result with the two judges."""
     judge, generator = judge or scripted(), generator or scripted()
     found = findings() if found is None else found
     learned = await learn(
-        Lesson(tuple(texts), assignment(scale) if scale else assignment(), tuple(found)),
+        TrainingInput(tuple(texts), assignment(scale) if scale else assignment(), tuple(found)),
         HypoEvalSettings(**{**SMALL, **chosen}),
         judge=judge,
         generator=generator,
         seed=seed,
-        say=say,
+        on_progress=on_progress,
     )
     return learned, judge, generator
 

@@ -10,7 +10,7 @@ from rubriclab.data import Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.digest import digest
 from rubriclab.judges import FakeJudge
 from rubriclab.literature import Finding
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.method import TrainingInput
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence, Level
 
@@ -50,9 +50,9 @@ def findings(count: int = 2) -> tuple[Finding, ...]:
     )
 
 
-def lesson(texts: Sequence[Example]) -> Lesson:
+def training_input(texts: Sequence[Example]) -> TrainingInput:
     """Return these labelled texts with findings, to learn from."""
-    return Lesson(tuple(texts), assignment(), findings())
+    return TrainingInput(tuple(texts), assignment(), findings())
 
 
 def words(name: str, count: int) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rubriclab.combination import Calibration, Combination, Term
+from rubriclab.active_learning import PlannedText
+from rubriclab.aggregation import Aggregation, Calibration, Term
 from rubriclab.data import Example, Scale
 from rubriclab.data.aspect import Aspect
-from rubriclab.planning import Rated
 from rubriclab.rubric import Criterion, Evidence, Level, Part, Provenance, Question, Rubric
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
@@ -42,7 +42,7 @@ def rubric(*kept: str) -> Rubric:
         aspect=Aspect(name="coherence", definition="How well it hangs together."),
         scale=Scale(low=1, high=5, whole=True),
         parts=tuple(Part(method=METHODS[each.id], settings={}, criteria=(each,)) for each in chosen),
-        combination=Combination(
+        aggregation=Aggregation(
             terms=tuple(terms),
             calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4)),
         ),
@@ -75,11 +75,13 @@ def trained() -> tuple[Rubric, Provenance, TrainingRecord]:
     return rubric(*kept), provenance, TrainingRecord(texts=texts, candidates=candidates, cells=cells)
 
 
-def rated(number: int) -> Rated:
+def rated(number: int) -> PlannedText:
     """Return a text without a label, of a group of two, with its scores."""
     rng = np.random.default_rng(100 + number)
     example = Example(f"u{number:02d}", f"New text {number}.", f"n{number // 2}")
-    return Rated(example, {name: score for name, score in _scores(rng, rng.uniform(1, 5)).items() if name != "spare"})
+    return PlannedText(
+        example, {name: score for name, score in _scores(rng, rng.uniform(1, 5)).items() if name != "spare"}
+    )
 
 
 def _scores(rng: np.random.Generator, label: float) -> dict[str, float]:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from rubriclab.checklist import Checklist, Folder, load_checklist, parse_checklist, read_checklist, shipped_checklists
-from rubriclab.content import content_path
 from rubriclab.data.aspect import task_words
 from rubriclab.errors import ChecklistError
 from rubriclab.methods.checkeval.lint import lint
+from rubriclab.shipped_files import content_path
 
 ASPECTS = json.loads(content_path("stores", "aspects.json").read_text("utf-8"))
 DEFINED = [(task, aspect) for task in ASPECTS for aspect in ASPECTS[task]["aspects"]]

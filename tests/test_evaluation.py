@@ -11,8 +11,8 @@ from rubriclab.data import Example
 from rubriclab.data.example import text_digest
 from rubriclab.evaluation import LEVELS, WORD_COUNT_FLOOR, Evaluator, evaluate, floors, unseen
 from rubriclab.learning import measure_values
-from rubriclab.measures import WORD_COUNT
-from rubriclab.rubric import Floor, Provenance
+from rubriclab.rubric import Baseline, Provenance
+from rubriclab.text_features import WORD_COUNT
 
 COEFFICIENTS = {"spearman": spearmanr, "pearson": pearsonr, "kendall": kendalltau}
 RNG = np.random.default_rng(3)
@@ -162,7 +162,7 @@ def test_the_word_count_is_always_a_floor():
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_measure_is_read_in_the_direction_it_had_in_training(sign):
-    chosen = {"r@1": Floor(measure="words_from_source", sign=sign, pearson=sign * 0.4)}
+    chosen = {"r@1": Baseline(measure="words_from_source", sign=sign, pearson=sign * 0.4)}
     _, best = floors(TEXTS, chosen)
     np.testing.assert_array_equal(best.scores, sign * measure_values(TEXTS, ["words_from_source"])[:, 0])
     assert best.name == f"floor: {'' if sign > 0 else '-'}words_from_source (best measure for r@1)"
@@ -170,7 +170,7 @@ def test_a_measure_is_read_in_the_direction_it_had_in_training(sign):
 
 def test_reading_a_measure_the_other_way_round_turns_its_agreement_round():
     up, down = (
-        by_level(floors(TEXTS, {"r@1": Floor(measure=WORD_COUNT, sign=sign, pearson=sign * 0.4)})[1])["group"]
+        by_level(floors(TEXTS, {"r@1": Baseline(measure=WORD_COUNT, sign=sign, pearson=sign * 0.4)})[1])["group"]
         for sign in (1, -1)
     )
     assert up.agreement.spearman.value == pytest.approx(-down.agreement.spearman.value, abs=1e-12)
@@ -178,7 +178,7 @@ def test_reading_a_measure_the_other_way_round_turns_its_agreement_round():
 
 
 def test_equal_choices_are_one_floor_that_names_both_rubrics():
-    same, other = (Floor(measure="commas", sign=sign, pearson=sign * 0.4) for sign in (1, -1))
+    same, other = (Baseline(measure="commas", sign=sign, pearson=sign * 0.4) for sign in (1, -1))
     found = floors(TEXTS, {"a@1": same, "b@2": same, "c@1": other})
     assert [floor.name for floor in found] == [
         WORD_COUNT_FLOOR,
@@ -188,13 +188,13 @@ def test_equal_choices_are_one_floor_that_names_both_rubrics():
 
 
 def test_a_measure_that_this_version_does_not_have_is_no_floor():
-    chosen = {"old@1": Floor(measure="a measure of old", sign=1, pearson=0.4)}
+    chosen = {"old@1": Baseline(measure="a measure of old", sign=1, pearson=0.4)}
     assert [floor.name for floor in floors(TEXTS, chosen)] == [WORD_COUNT_FLOOR]
 
 
 def test_a_floor_undefined_for_a_text_leaves_it_unscored():
     bare = [replace(TEXTS[0], source=None), *TEXTS[1:]]
-    _, best = floors(bare, {"r@1": Floor(measure="words_from_source", sign=1, pearson=0.4)})
+    _, best = floors(bare, {"r@1": Baseline(measure="words_from_source", sign=1, pearson=0.4)})
     assert by_level(best, bare)["dataset"].unscored == 1
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubriclab.content import content_path
 from rubriclab.errors import LiteratureError
 from rubriclab.literature import REFERENCES, Finding, load_findings, load_references
+from rubriclab.shipped_files import content_path
 
 TASKS = ("summarization", "story", "dialogue")
 BIB = """% a comment

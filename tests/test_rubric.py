@@ -18,7 +18,7 @@ from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.rubric import (
     Criterion,
     Demonstration,
-    Dropped,
+    DroppedCriterion,
     Evidence,
     Level,
     Part,
@@ -60,7 +60,7 @@ def test_equal_content_has_equal_digests():
         rubric(part("b")),
         rubric(part("a", "b")),
         rubric(part("a"), part("b")),
-        rubric(part("a", dropped=(Dropped(criterion=criterion("b"), reason="No place."),))),
+        rubric(part("a", dropped=(DroppedCriterion(criterion=criterion("b"), reason="No place."),))),
         rubric(part("a").model_copy(update={"criteria": (criterion("a", weight=2),)})),
         rubric(part("a").model_copy(update={"criteria": (criterion("a", origin="literature"),)})),
         rubric(part("a").model_copy(update={"settings": {"ask": "together"}})),
@@ -78,7 +78,7 @@ def test_the_order_of_criteria_is_content_and_that_of_settings_is_not():
 
 
 def test_a_rubric_survives_json_with_its_digest():
-    whole = rubric(part("a", "b", dropped=(Dropped(criterion=criterion("c"), reason="No place."),)))
+    whole = rubric(part("a", "b", dropped=(DroppedCriterion(criterion=criterion("c"), reason="No place."),)))
     again = Rubric.model_validate_json(whole.model_dump_json())
     assert again == whole
     assert again.digest == whole.digest
@@ -137,7 +137,7 @@ def test_a_format_of_the_future_is_refused():
 def test_the_digest_of_provenance_is_that_of_the_whole_record():
     again = Provenance.model_validate_json(PROVENANCE.model_dump_json())
     assert again.digest == PROVENANCE.digest
-    for change in ({"seed": 2}, {"judge": "x"}, {"data": "e"}, {"prompts": "q"}, {"snapshots": ("m",)}):
+    for change in ({"seed": 2}, {"judge": "x"}, {"data": "e"}, {"prompts": "q"}, {"model_versions": ("m",)}):
         assert PROVENANCE.model_copy(update=change).model_dump() != PROVENANCE.model_dump()
         assert Provenance(**{**PROVENANCE.model_dump(), **change}).digest != PROVENANCE.digest
 

@@ -39,7 +39,7 @@ from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.standardise import centers_and_spreads, standardised
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import Lesson, Method
+from rubriclab.methods.method import Method, TrainingInput
 from rubriclab.methods.names import JOINT_METHODS
 from rubriclab.rubric import Part
 from rubriclab.scoring import score_text
@@ -148,7 +148,7 @@ async def from_one_matrix(
     """
     judge = connect(case.judge, options=JudgeOptions(), ledger=Ledger())
     chosen, settings = plans(case, (), learned_from)
-    assignment = chosen[0].lesson.assignment
+    assignment = chosen[0].training_input.assignment
     found = await find_candidates(chosen, judge=judge, generator=judge, seed=SEED)
     table = found.table(assignment, "in one call" if settings.ask == "in one call" else "by method")
     parts = found.parts_with(found.ids)
@@ -187,19 +187,24 @@ async def scores(case: Case, variant: str, learned_from: Sequence[Example], test
         method = METHODS[name]  # type: ignore[index]
         settings = method_settings(method, pairs)
         trained = await train(
-            method, lesson(case, method, settings, learned_from), settings, judge=judge, generator=judge, seed=SEED
+            method,
+            training_input(case, method, settings, learned_from),
+            settings,
+            judge=judge,
+            generator=judge,
+            seed=SEED,
         )
     scored = [await score_text(trained.rubric, example, judge, variant) for example in test]
     return np.array([np.nan if score.score is None else score.score for score in scored], dtype=float)
 
 
-def lesson(case: Case, method: Method, settings: Any, learned_from: Sequence[Example]) -> Lesson:
+def training_input(case: Case, method: Method, settings: Any, learned_from: Sequence[Example]) -> TrainingInput:
     """Return what a method with these settings learns from.
 
     Raises:
         ChecklistError: if it starts from questions, and none ship for this aspect.
     """
-    return Lesson(
+    return TrainingInput(
         tuple(learned_from),
         Assignment(task_words(case.task), find_aspect(case.task, case.aspect), parse_scale(case.scale)),
         load_findings(case.task, case.aspect),
@@ -214,7 +219,7 @@ def plans(case: Case, pairs: Sequence[str], learned_from: Sequence[Example]) -> 
     found = []
     for method, values in zip(methods, own, strict=True):
         with contextlib.suppress(ChecklistError):
-            found.append(Plan(method, lesson(case, method, values, learned_from), values))
+            found.append(Plan(method, training_input(case, method, values, learned_from), values))
     return found, settings
 
 

@@ -17,9 +17,9 @@ import numpy as np
 from agreement import SEED, SHOTS, Case, cases, plans, rated, split
 
 from rubriclab.judges import JudgeOptions, Ledger, connect
+from rubriclab.learning.baselines import SURFACE, measure_values
 from rubriclab.learning.candidates import find_candidates
-from rubriclab.learning.floor import SURFACE, measure_values
-from rubriclab.measures.prior import usual_directions
+from rubriclab.text_features.prior import usual_directions
 
 
 def main() -> None:
@@ -55,7 +55,7 @@ async def _write(case: Case, path: Path) -> None:
     learned_from, test = split(case)
     judge = connect(case.judge, options=JudgeOptions(), ledger=Ledger())
     chosen, _ = plans(case, (), learned_from)
-    assignment = chosen[0].lesson.assignment
+    assignment = chosen[0].training_input.assignment
     found = await find_candidates(chosen, judge=judge, generator=judge, seed=SEED)
     table = found.table(assignment, "by method")
     parts = found.parts_with(found.ids)

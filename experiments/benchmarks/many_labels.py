@@ -216,7 +216,7 @@ def command_line() -> None:
         return inner
 
     judge.ANSWERS = {name: timed(answer) for name, answer in judge.ANSWERS.items()}
-    for module in ("rubriclab.learning.floor", "rubriclab.judges.embedded.rating"):
+    for module in ("rubriclab.learning.baselines", "rubriclab.judges.embedded.rating"):
         vars(__import__(module, fromlist=["measure"]))["measure"] = timed(measures.measure)
     from rubriclab.cli.main import main as run_command
 

@@ -25,27 +25,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rubriclab.aggregation import disagreement
 from rubriclab.checklist import seed_questions
-from rubriclab.combination import disagreement
 from rubriclab.data import Assignment, Example, Scale, find_aspect, parse_scale, read, task_words
 from rubriclab.errors import ChecklistError
 from rubriclab.judges import JudgeOptions, Ledger, connect
 from rubriclab.learning.calibration import conformal
 from rubriclab.learning.candidates import JOINT_SETTINGS, Plan, find_candidates
+from rubriclab.learning.cross_validation import held_out_hardness
 from rubriclab.learning.fitting import Fit, HeldOut, fit, held_out
-from rubriclab.learning.refitting import agreement_errors, fisher_interval
+from rubriclab.learning.jackknife import agreement_errors, fisher_interval
+from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.standardise import standardised
-from rubriclab.learning.table import Table
-from rubriclab.learning.unseen import held_out_hardness
-from rubriclab.learning.weighing import design, posterior
+from rubriclab.learning.weighting import design, posterior
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import Lesson, chosen_settings
-from rubriclab.stats import Estimate, agreement
+from rubriclab.methods.method import TrainingInput, chosen_settings
+from rubriclab.stats import IntervalEstimate, agreement
 from rubriclab.stats.conformal import error_bound, expected_error
 from rubriclab.stats.correlation import FloatArray, IntArray
-from rubriclab.stats.expanded import expanded_confidence
+from rubriclab.stats.interval_expansion import expanded_confidence
 from rubriclab.stats.levels import Level
 
 SETS = Path(__file__).parents[1] / "agreement" / "sets.toml"
@@ -136,7 +136,7 @@ def run(case: Case) -> list[dict[str, Any]]:
     return rows
 
 
-def row(case: Case, learned_from: Table, fresh: Table, population: Table) -> dict[str, Any]:
+def row(case: Case, learned_from: RatingMatrix, fresh: RatingMatrix, population: RatingMatrix) -> dict[str, Any]:
     """Return what the intervals learned from one set hold, of fresh texts and of the population that it is from."""
     settings = CHOSEN if case.chosen else GIVEN
     found, left_out = fit(learned_from, settings), held_out(learned_from, settings)
@@ -152,7 +152,7 @@ def row(case: Case, learned_from: Table, fresh: Table, population: Table) -> dic
     }
 
 
-def texts(found: Fit, left_out: HeldOut, learned_from: Table, fresh: Table) -> dict[str, Any]:
+def texts(found: Fit, left_out: HeldOut, learned_from: RatingMatrix, fresh: RatingMatrix) -> dict[str, Any]:
     """Return the share of fresh labels that lie in their intervals, and how far wide intervals tell of large errors."""
     hardness = held_out_hardness(left_out, learned_from)
     made = conformal(left_out.scores, learned_from.labels, hardness, CONFIDENCE)
@@ -172,7 +172,7 @@ def texts(found: Fit, left_out: HeldOut, learned_from: Table, fresh: Table) -> d
     }
 
 
-def weighed(found: Fit, population: Table) -> dict[str, Any]:
+def weighed(found: Fit, population: RatingMatrix) -> dict[str, Any]:
     """Return how many weights of the population lie in their intervals."""
     columns = list(found.columns)
     whole = design(population)
@@ -182,7 +182,9 @@ def weighed(found: Fit, population: Table) -> dict[str, Any]:
     return {"criteria": len(columns), "weights": int(held.sum())}
 
 
-def agreed(found: Fit, left_out: HeldOut, learned_from: Table, population: Table, *, level: Level) -> dict[str, Any]:
+def agreed(
+    found: Fit, left_out: HeldOut, learned_from: RatingMatrix, population: RatingMatrix, *, level: Level
+) -> dict[str, Any]:
     """Return whether the rubric's agreement in the population lies in the interval of its held-out agreement.
 
     Beside it the interval that takes the rubrics of the folds as given, and resamples groups of finished scores.
@@ -207,7 +209,7 @@ def agreed(found: Fit, left_out: HeldOut, learned_from: Table, population: Table
     return result
 
 
-def holds(interval: Estimate, value: float) -> int | None:
+def holds(interval: IntervalEstimate, value: float) -> int | None:
     """Return 1 if the value lies in the interval, else 0; `None` where there is no interval."""
     if interval.low is None or interval.high is None:
         return None
@@ -221,7 +223,7 @@ def hard(found: Fit, values: FloatArray) -> FloatArray:
     return disagreement(found.weights, z)
 
 
-def simulated(groups: int, size: int, rng: np.random.Generator) -> Table:
+def simulated(groups: int, size: int, rng: np.random.Generator) -> RatingMatrix:
     """Return texts whose quality some criteria follow more and some less, half of them as yes/no questions.
 
     A quarter of the quality's variance lies between groups. Three raters see the quality with noise, in whole steps
@@ -238,7 +240,7 @@ def simulated(groups: int, size: int, rng: np.random.Generator) -> Table:
     unit = np.arange(CRITERIA) % 2 == 1
     values = np.where(unit, seen > 0, np.clip(np.round(3 + seen), 1, 5))
     values[rng.random(values.shape) < 0.02] = np.nan
-    return Table(
+    return RatingMatrix(
         values=values,
         labels=labels,
         groups=tuple(f"g{number}" for number in group),
@@ -254,7 +256,7 @@ def simulated(groups: int, size: int, rng: np.random.Generator) -> Table:
     )
 
 
-def drawn(whole: Table, names: npt.NDArray[np.str_], size: int, rng: np.random.Generator) -> Table:
+def drawn(whole: RatingMatrix, names: npt.NDArray[np.str_], size: int, rng: np.random.Generator) -> RatingMatrix:
     """Return some texts of each group named; one that is named twice makes two groups."""
     groups = np.array(whole.groups)
     chosen: list[IntArray] = [rng.permutation(np.flatnonzero(groups == name))[:size] for name in names]
@@ -263,7 +265,7 @@ def drawn(whole: Table, names: npt.NDArray[np.str_], size: int, rng: np.random.G
 
 
 @cache
-def judged(data: str, aspect: str, judge: str) -> Table:
+def judged(data: str, aspect: str, judge: str) -> RatingMatrix:
     """Return real texts judged by criteria that were made from other groups' texts."""
     name, wanted = aspect.split()
     about = tomllib.loads(SETS.read_text())[name]
@@ -290,7 +292,7 @@ def divided(rows: Sequence[Example]) -> tuple[list[Example], list[Example]]:
 
 async def _judged(
     made_from: Sequence[Example], scored: Sequence[Example], assignment: Assignment, task: str, judge: str
-) -> Table:
+) -> RatingMatrix:
     asked = connect(judge, options=JudgeOptions(), ledger=Ledger())
     plans = list(_plans(made_from, assignment, task))
     found = await find_candidates(plans, judge=asked, generator=asked, seed=SEED)
@@ -319,8 +321,8 @@ def _plans(made_from: Sequence[Example], assignment: Assignment, task: str) -> I
             questions = seed_questions(method.checklists, task, aspect, needed=method.needs_checklist(settings))
         except ChecklistError:
             continue
-        lesson = Lesson(tuple(made_from), assignment, load_findings(task, aspect), questions)
-        yield Plan(method, lesson, settings)
+        training_input = TrainingInput(tuple(made_from), assignment, load_findings(task, aspect), questions)
+        yield Plan(method, training_input, settings)
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:

@@ -30,18 +30,18 @@ from rubriclab.checklist import seed_questions
 from rubriclab.data import Assignment, Example, find_aspect, parse_scale, read, task_words
 from rubriclab.errors import ChecklistError
 from rubriclab.judges import JudgeOptions, Ledger, connect
+from rubriclab.learning.baselines import SURFACE, measure_values
 from rubriclab.learning.candidates import JOINT_SETTINGS, Candidates, Plan, find_candidates
 from rubriclab.learning.fitting import fit, held_out
-from rubriclab.learning.floor import SURFACE, measure_values
-from rubriclab.learning.gate import JOINT, trust
+from rubriclab.learning.gate import JOINT, validation
+from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.table import Table
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import Lesson, chosen_settings
+from rubriclab.methods.method import TrainingInput, chosen_settings
 from rubriclab.methods.names import MethodName
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.trust import Trust
+from rubriclab.validation import Validation
 
 SETS = Path(__file__).parents[1] / "agreement" / "sets.toml"
 ASKED: tuple[MethodName, ...] = ("hypoeval", "checkeval", "seeval", "direct")
@@ -132,7 +132,7 @@ def kinds(case: Case) -> tuple[str, ...]:
     return ("within", "among") if case.design == "rivals" else ("among",)
 
 
-def dealt(judged: Table, kind: str, rng: np.random.Generator) -> FloatArray:
+def dealt(judged: RatingMatrix, kind: str, rng: np.random.Generator) -> FloatArray:
     """Return the labels shuffled within groups, and for `among` the groups' labels exchanged before that."""
     groups = np.array(judged.groups)
     names = sorted(set(judged.groups))
@@ -143,16 +143,16 @@ def dealt(judged: Table, kind: str, rng: np.random.Generator) -> FloatArray:
     return given
 
 
-def asked(judged: Table, surface: FloatArray, settings: JointSettings, seed: int = 0) -> Trust:
+def asked(judged: RatingMatrix, surface: FloatArray, settings: JointSettings, seed: int = 0) -> Validation:
     """Return what the gate says of the rubric that is learned from a table."""
     found = held_out(judged, settings, seed=seed)
     fitted = fit(judged, settings, seed=seed).raw(judged.values)
-    return trust(judged, surface, found.raw, fitted, found.folds[0], alone={}, calls={JOINT: 0.0}, seed=seed)
+    return validation(judged, surface, found.raw, fitted, found.folds[0], alone={}, calls={JOINT: 0.0}, seed=seed)
 
 
-def row(case: Case, labels: str, run: str, said: Trust) -> dict[str, Any]:
+def row(case: Case, labels: str, run: str, said: Validation) -> dict[str, Any]:
     """Return one run with what the gate said."""
-    first, standing = said.verdicts[0], {each.name: each.pearson.value for each in said.standings}
+    first, evaluator_agreement = said.verdicts[0], {each.name: each.pearson.value for each in said.evaluators}
     return {
         "set": case.name,
         "aspect": case.aspect,
@@ -166,9 +166,9 @@ def row(case: Case, labels: str, run: str, said: Trust) -> dict[str, Any]:
         "against": first.against,
         "difference": first.difference.model_dump(),
         "more_labels": first.more_labels,
-        "own": said.standings[0].pearson.model_dump(),
+        "own": said.evaluators[0].pearson.model_dump(),
         "training": said.training.pearson.value,
-        "standings": standing,
+        "evaluators": evaluator_agreement,
         "verdicts": {verdict.against: verdict.outcome for verdict in said.verdicts},
     }
 
@@ -186,8 +186,8 @@ async def candidates(case: Case, examples: Sequence[Example]) -> Candidates:
             questions = seed_questions(method.checklists, case.task, case.aspect, needed=needed)
         except ChecklistError:
             continue
-        lesson = Lesson(tuple(examples), assignment(case), findings, questions)
-        plans.append(Plan(method, lesson, settings))
+        training_input = TrainingInput(tuple(examples), assignment(case), findings, questions)
+        plans.append(Plan(method, training_input, settings))
     return await find_candidates(plans, judge=judge, generator=judge, seed=SEED)
 
 

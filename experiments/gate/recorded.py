@@ -22,9 +22,9 @@ import numpy as np
 from gate import GIVEN, asked, dealt, load
 
 from rubriclab.data import parse_scale
+from rubriclab.learning.baselines import SURFACE, held_out_floors, measure_values
 from rubriclab.learning.fitting import fit
-from rubriclab.learning.floor import SURFACE, held_out_floors, measure_values
-from rubriclab.learning.table import Table
+from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.stats import pearson
 from rubriclab.stats.correlation import FloatArray
 
@@ -85,13 +85,13 @@ def told(said: Any) -> dict[str, Any]:
     }
 
 
-def floor(judged: Table, surface: FloatArray, chosen: np.ndarray, name: str) -> float:
+def floor(judged: RatingMatrix, surface: FloatArray, chosen: np.ndarray, name: str) -> float:
     """Return what a floor that was fitted to the texts chosen reaches on all others."""
     scores = held_out_floors(surface, judged.labels, np.where(chosen, 1, 0))[name][~chosen]
     return pearson(scores, judged.labels[~chosen]) if np.ptp(scores) > 0 else 0.0
 
 
-def drawn(judged: Table, size: int, rng: np.random.Generator) -> np.ndarray:
+def drawn(judged: RatingMatrix, size: int, rng: np.random.Generator) -> np.ndarray:
     """Return a mask over the texts: whole groups in random order, until there are `size` of them."""
     chosen = np.zeros(len(judged.labels), dtype=bool)
     groups = np.array(judged.groups)
@@ -100,7 +100,7 @@ def drawn(judged: Table, size: int, rng: np.random.Generator) -> np.ndarray:
     return chosen
 
 
-def matrix(data: str, judgments: str, name: str) -> tuple[Table, FloatArray]:
+def matrix(data: str, judgments: str, name: str) -> tuple[RatingMatrix, FloatArray]:
     """Return all texts that the model has judged, and their surface measures."""
     with gzip.open(f"{judgments}/{name}.json.gz") as file:
         found = json.load(file)
@@ -109,7 +109,7 @@ def matrix(data: str, judgments: str, name: str) -> tuple[Table, FloatArray]:
     cells = [list(answers(found["answers"][each.id])) for each in texts]
     methods = [method for method, _ in cells[0]]
     values = np.array([[np.nan if value is None else value for _, value in row] for row in cells], dtype=float)
-    judged = Table(
+    judged = RatingMatrix(
         values=values,
         labels=np.array([each.scores[found["aspect"]] for each in texts]),
         groups=tuple(each.group for each in texts),

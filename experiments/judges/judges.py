@@ -29,13 +29,13 @@ from rubriclab.judges import Judge, JudgeOptions, Ledger, Recording, connect
 from rubriclab.learning.candidates import Plan
 from rubriclab.learning.joint import train
 from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.train import Trained
+from rubriclab.learning.single_method import Trained
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.method import Learned, Lesson, Method
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.methods.method import Learned, Method, TrainingInput
 from rubriclab.rubric import Effort, Part, Rubric
 from rubriclab.store import open_store
-from rubriclab.transferring.rated import rate_all
+from rubriclab.transfer.rating_matrix import rate_all
 
 RUBRICLAB = str(Path(sys.executable).parent / "rubriclab")
 # By whose answers a rubric was fitted to, what its version is called.
@@ -91,23 +91,23 @@ def prepare(one: Recorded, folder: Path) -> dict[str, str]:
 
 async def fitted(one: Recorded, judge: Judge) -> Trained:
     """Return a rubric of the recorded criteria, chosen and weighed by a judge's answers about the training texts."""
-    lesson = Lesson(one.train, one.assignment)
-    plans = [Plan(given(part), lesson, METHODS[part.method].settings(**part.settings)) for part in one.parts]
+    training_input = TrainingInput(one.train, one.assignment)
+    plans = [Plan(given(part), training_input, METHODS[part.method].settings(**part.settings)) for part in one.parts]
     return await train(plans, JointSettings(), judge=judge, generator=judge, seed=SEED)
 
 
 def given(part: Part) -> Method:
     """Return a method that proposes nothing: it has the labelled texts rated by the criteria that it is given."""
 
-    async def learn(lesson: Lesson, *_: Any, judge: Judge, **_unused: Any) -> Learned:
-        texts = sorted(lesson.examples, key=lambda text: text.id)
+    async def learn(training_input: TrainingInput, *_: Any, judge: Judge, **_unused: Any) -> Learned:
+        texts = sorted(training_input.examples, key=lambda text: text.id)
         score = METHODS[part.method].score
-        said = await asyncio.gather(*(score(text, part, lesson.assignment, judge) for text in texts))
+        said = await asyncio.gather(*(score(text, part, training_input.assignment, judge) for text in texts))
         scores = np.array([np.nan if value is None else value for value, _ in said], dtype=float)
         names, ids = tuple(text.id for text in texts), tuple(each.id for each in part.criteria)
         return Learned(part, names, ids, tuple(ratings for _, ratings in said), scores, scores)
 
-    return replace(METHODS[part.method], learn=learn, learning_at_most=lambda *_: (Estimate(), Estimate()))
+    return replace(METHODS[part.method], learn=learn, learning_at_most=lambda *_: (CallEstimate(), CallEstimate()))
 
 
 def carried(one: Recorded, made: str, judges: Mapping[str, str], folder: Path, seeds: int) -> dict[str, Any]:

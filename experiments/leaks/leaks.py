@@ -37,7 +37,7 @@ from agreement import SEED, Case, plans, split  # noqa: E402
 from rubriclab.data import Example  # noqa: E402
 from rubriclab.judges import JudgeOptions, Ledger, connect  # noqa: E402
 from rubriclab.learning import gate, joint  # noqa: E402
-from rubriclab.trust import Standing  # noqa: E402
+from rubriclab.validation import EvaluatorAgreement  # noqa: E402
 
 ASPECTS = (
     ("summeval", "summarization", "coherence", "1:5:any"),
@@ -87,17 +87,17 @@ def run(job: tuple[str, str, str, int]) -> dict[str, Any]:
     covariances: dict[str, tuple[float, float]] = {}
     with watched(covariances):
         trained = asyncio.run(joint.train(chosen, settings, judge=judge, generator=judge, seed=SEED + number))
-    trust = trained.provenance.trust
-    assert trust is not None
+    validation = trained.provenance.validation
+    assert validation is not None
     return {
         "set": name,
         "aspect": aspect,
         "run": number,
-        "outcome": trust.outcome,
-        "pearson": {each.name: each.pearson.value for each in trust.standings},
-        "candidates": {point.name: point.pearson for point in trust.frontier},
-        "added": {each.method: each.difference.value for each in trust.added},
-        "training": trust.training.pearson.value,
+        "outcome": validation.outcome,
+        "pearson": {each.name: each.pearson.value for each in validation.evaluators},
+        "candidates": {point.name: point.pearson for point in validation.frontier},
+        "added": {each.method: each.difference.value for each in validation.added},
+        "training": validation.training.pearson.value,
         "covariance": {name: found[0] for name, found in covariances.items()},
         "spreads": {name: found[1] for name, found in covariances.items()},
     }
@@ -106,19 +106,19 @@ def run(job: tuple[str, str, str, int]) -> dict[str, Any]:
 @contextlib.contextmanager
 def watched(found: dict[str, tuple[float, float]]) -> Iterator[None]:
     """Note each evaluator's covariance with the labels, and the product of both spreads."""
-    usual = gate._Arena.standing
+    usual = gate._Arena.evaluator_agreement
 
-    def standing(arena: gate._Arena, each: gate.Scored) -> Standing:
+    def evaluator_agreement(arena: gate._Arena, each: gate.Scored) -> EvaluatorAgreement:
         scores, labels = np.nan_to_num(each.scores), arena.labels
         products = float(scores.std() * labels.std())
         found.setdefault(each.name, (float(np.cov(scores, labels, ddof=0)[0, 1]), products))
         return usual(arena, each)
 
-    gate._Arena.standing = standing  # type: ignore[assignment,method-assign]
+    gate._Arena.evaluator_agreement = evaluator_agreement  # type: ignore[assignment,method-assign]
     try:
         yield
     finally:
-        gate._Arena.standing = usual  # type: ignore[method-assign]
+        gate._Arena.evaluator_agreement = usual  # type: ignore[method-assign]
 
 
 def relabelled(

@@ -23,16 +23,16 @@ from typing import Any
 
 import numpy as np
 
+from rubriclab.active_learning.learning_curve import learning_curve
+from rubriclab.active_learning.optimal_design import CandidateTexts, picks
 from rubriclab.data import parse_scale
 from rubriclab.data.example import Example
 from rubriclab.judges import JudgeOptions, Ledger, connect
 from rubriclab.learning.candidates import find_candidates
 from rubriclab.learning.fitting import Fit, fit
+from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.table import Table
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.planning.curve import learning_curve
-from rubriclab.planning.design import Texts, picks
 from rubriclab.stats import agreement
 from rubriclab.stats.correlation import FloatArray, IntArray
 
@@ -97,13 +97,13 @@ def run(job: Job) -> list[dict[str, Any]]:
     return [row for row in found if row]
 
 
-async def judged(case: Case) -> Table:
+async def judged(case: Case) -> RatingMatrix:
     """Return what the offline judge says of the texts that no criterion was made from, by every candidate."""
     learned_from, others = split(case)
     judge = connect(case.judge, options=JudgeOptions(), ledger=Ledger())
     chosen, _ = plans(case, (), learned_from)
     found = await find_candidates(chosen, judge=judge, generator=judge, seed=SEED)
-    assignment, parts = chosen[0].lesson.assignment, found.parts_with(found.ids)
+    assignment, parts = chosen[0].training_input.assignment, found.parts_with(found.ids)
     texts = _whole_groups(others)
     values = np.full((len(texts), len(found.ids)), np.nan)
     for row, text in enumerate(texts):
@@ -114,7 +114,7 @@ async def judged(case: Case) -> Table:
     return _table(replace_rows(found.table(assignment, "by method"), values), texts, case)
 
 
-def replace_rows(table: Table, values: FloatArray) -> Table:
+def replace_rows(table: RatingMatrix, values: FloatArray) -> RatingMatrix:
     """Return the table with the values of other texts, which no candidate has seen; labels and groups are to come."""
     return replace(table, values=values, seen=np.zeros(values.shape, dtype=bool))
 
@@ -124,7 +124,7 @@ def _judgments(path: Path) -> dict[str, Any]:
     return found
 
 
-def recorded(job: Job) -> Table:
+def recorded(job: Job) -> RatingMatrix:
     """Return a language model's judgments of the recorded test texts."""
     kept = _judgments(Path(str(job.judgments), f"{job.case.file}.json.gz"))
     by_id = {text.id: text for text in load(f"{job.case.data}/{job.case.file}.jsonl.gz", job.case.aspect)}
@@ -138,7 +138,7 @@ def recorded(job: Job) -> Table:
         columns[method, kind] = [answer[kind]["score"] for answer in answers]
     values = np.array(list(columns.values()), dtype=float).T
     methods = tuple(method for method, _ in columns)
-    empty = Table(
+    empty = RatingMatrix(
         values=values,
         labels=np.zeros(0),
         groups=(),
@@ -155,7 +155,7 @@ def recorded(job: Job) -> Table:
     return _table(empty, texts, job.case)
 
 
-def _table(table: Table, texts: Sequence[Example], case: Case) -> Table:
+def _table(table: RatingMatrix, texts: Sequence[Example], case: Case) -> RatingMatrix:
     labels = np.array([text.scores[case.aspect] for text in texts], dtype=float)
     return replace(table, labels=labels, groups=tuple(text.group for text in texts))
 
@@ -174,14 +174,14 @@ def _whole_groups(texts: Sequence[Example]) -> list[Example]:
 class Draw:
     """Texts to choose from and texts to test on, by their places in the table."""
 
-    table: Table
+    table: RatingMatrix
     pool: IntArray
     test: IntArray
     first: list[int]
     seed: int
 
 
-def _draw(table: Table, case: Case, number: int) -> dict[str, Any] | None:
+def _draw(table: RatingMatrix, case: Case, number: int) -> dict[str, Any] | None:
     """Return the curves of one draw; `None` where its first labels or those held out are all the same."""
     rng = np.random.default_rng([number, *case.name.encode(), *case.aspect.encode(), *case.split.encode()])
     groups = rng.permutation(sorted(set(table.groups)))
@@ -213,7 +213,7 @@ def _curve(draw: Draw, strategy: str) -> dict[str, list[float]]:
     return {"spearman": spearman, "pearson": pearson}
 
 
-def _rows(table: Table, places: Sequence[int] | IntArray) -> Table:
+def _rows(table: RatingMatrix, places: Sequence[int] | IntArray) -> RatingMatrix:
     return table.rows(np.array(places, dtype=np.int64))
 
 
@@ -235,11 +235,11 @@ def _next(draw: Draw, strategy: str, free: list[int], labelled: list[int], rng: 
     return [free[pick.place] for pick in picks(pool, known, shares, BATCH)]
 
 
-def _texts(table: Table, places: Sequence[int], columns: Sequence[int]) -> Texts:
-    return Texts(table.values[np.ix_(places, columns)], [table.groups[place] for place in places])
+def _texts(table: RatingMatrix, places: Sequence[int], columns: Sequence[int]) -> CandidateTexts:
+    return CandidateTexts(table.values[np.ix_(places, columns)], [table.groups[place] for place in places])
 
 
-def _spread(table: Table, order: Sequence[int], labelled: Sequence[int], count: int) -> list[int]:
+def _spread(table: RatingMatrix, order: Sequence[int], labelled: Sequence[int], count: int) -> list[int]:
     """Return the first texts of the order, none from a group while another has fewer labels."""
     labels = {name: sum(table.groups[place] == name for place in labelled) for name in table.groups}
     left, chosen = list(order), list[int]()

@@ -5,7 +5,7 @@
 Labels and measures are standardised and centred within groups; ridge regression over the aspects of all sets but one
 gives each measure a weight, and texts of the set left out are scored with these, with the directions of the catalogue,
 and with the mean of both. Writes the agreement of each aspect into results/directions.json, and the weights that all
-sets give into rubriclab/measures/directions.json.
+sets give into rubriclab/text_features/directions.json.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ sys.path.insert(0, str(HERE.parent / "agreement"))
 
 from agreement import Case, cases, load  # noqa: E402
 
-import rubriclab.measures  # noqa: E402
-from rubriclab.learning.floor import SURFACE, measure_values  # noqa: E402
+import rubriclab.text_features  # noqa: E402
+from rubriclab.learning.baselines import SURFACE, measure_values  # noqa: E402
 from rubriclab.learning.standardise import centers_and_spreads, standardised  # noqa: E402
-from rubriclab.learning.weighing import FURTHEST  # noqa: E402
-from rubriclab.measures.prior import prior_directions, usual_directions  # noqa: E402
+from rubriclab.learning.weighting import FURTHEST  # noqa: E402
 from rubriclab.stats import Level, agreement  # noqa: E402
+from rubriclab.text_features.prior import prior_directions, usual_directions  # noqa: E402
 
 STORED = HERE / "results" / "directions.json"
-SHIPPED = Path(rubriclab.measures.__file__).parent / "directions.json"
+SHIPPED = Path(rubriclab.text_features.__file__).parent / "directions.json"
 SETS = "summeval,newsroom,hanna,topical_chat,qags_cnndm"
 # Penalty of the ridge regression, in units of a measure's variance: 0.1, 0.3, 1 and 3 differ by 0.005 at most.
 RIDGE = 0.3

@@ -29,11 +29,11 @@ from typing import Any
 import numpy as np
 
 from rubriclab.data import Scale
-from rubriclab.learning import weighing
-from rubriclab.learning.fitting import Pool, fit
-from rubriclab.learning.ladder import ONE_CALL, climb, rungs
+from rubriclab.learning import weighting
+from rubriclab.learning.fitting import CandidatePool, fit
+from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.selection_path import ONE_CALL, climb, rungs
 from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.table import Table
 from rubriclab.stats import agreement
 
 HERE = Path(__file__).parent
@@ -92,7 +92,7 @@ def compared(held: Mapping[str, Any]) -> dict[str, Any]:
     found = climb(own, SETTINGS)
     twice = np.hstack([held["test"], held["test"]])
     raw = found.found.raw(twice)
-    everything = fit(own, SETTINGS, Pool(tuple(range(len(held["kinds"]))))).raw(twice)
+    everything = fit(own, SETTINGS, CandidatePool(tuple(range(len(held["kinds"]))))).raw(twice)
     step = found.steps[found.kept]
     figures = {"after_calls": step.calls, "after_criteria": len(found.found.columns), "rubric": step.rung.name}
     direct = np.flatnonzero(held["methods"] == "direct")[0]
@@ -189,11 +189,11 @@ def constants(paths: Sequence[Path]) -> None:
     """Print the mean agreement of one call about six criteria and the whole, by each constant's values."""
     every = [dict(np.load(path)) for path in paths]
     for name, values in TRIED.items():
-        usual = getattr(weighing, name)
+        usual = getattr(weighting, name)
         for value in values:
-            setattr(weighing, name, value)
+            setattr(weighting, name, value)
             print(f"{name} {value:g}: {np.mean([one_call(held) for held in every]):.4f}", flush=True)
-        setattr(weighing, name, usual)
+        setattr(weighting, name, usual)
 
 
 def one_call(held: Mapping[str, Any]) -> float:
@@ -213,10 +213,10 @@ def agreed(raw: np.ndarray, held: Mapping[str, Any]) -> float:
     return found.spearman.value or 0.0
 
 
-def both_ways(held: Mapping[str, Any]) -> Table:
+def both_ways(held: Mapping[str, Any]) -> RatingMatrix:
     """Return the ratings as asked by method and, taken to be the same, in one call."""
     kinds = held["kinds"]
-    own = Table(
+    own = RatingMatrix(
         values=held["train"],
         labels=held["train_labels"],
         groups=tuple(held["train_groups"].tolist()),

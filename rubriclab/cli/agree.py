@@ -20,8 +20,8 @@ from rubriclab.cli.places import JUDGE
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import Session
-    from rubriclab.concordance import Concordance
     from rubriclab.data import Example
+    from rubriclab.interrater import InterraterAgreement
     from rubriclab.judges.judge import Judge
     from rubriclab.scoring import Score
     from rubriclab.store import Version
@@ -54,7 +54,7 @@ def agree(texts: str, **given: Any) -> None:
 
     TEXTS need no human scores. Figures are given for the scores, as they are and binned, and for each criterion.
     """
-    from rubriclab.cli.session import Choice, finish, judge_named, session
+    from rubriclab.cli.session import JudgeChoice, finish, judge_named, session
 
     _check_names(given["judges"])
     with session(given["store"], given) as work:
@@ -64,7 +64,7 @@ def agree(texts: str, **given: Any) -> None:
         if given["dry_run"]:
             _say_most(version, examples, names, given)
             return
-        judges = {name: work.judge(Choice(name)) for name in names}
+        judges = {name: work.judge(JudgeChoice(name)) for name in names}
         _check_identities(judges)
         scored, silent = finish(lambda: _score(version, examples, judges, work))
         _print(version, _concordance(version, examples, scored, given), work, given)
@@ -148,13 +148,13 @@ async def _score(
 
 def _concordance(
     version: Version, examples: Sequence[Example], scored: Mapping[str, Sequence[Score]], given: Mapping[str, Any]
-) -> Concordance:
-    from rubriclab.concordance import concordance
+) -> InterraterAgreement:
+    from rubriclab.interrater import interrater_agreement
 
-    return concordance(version.rubric, examples, scored, bins=given["bins"])
+    return interrater_agreement(version.rubric, examples, scored, bins=given["bins"])
 
 
-def _print(version: Version, found: Concordance, work: Session, given: Mapping[str, Any]) -> None:
+def _print(version: Version, found: InterraterAgreement, work: Session, given: Mapping[str, Any]) -> None:
     from rubriclab.cli.printing import effort_row, print_json, print_view
 
     if given["as_json"]:

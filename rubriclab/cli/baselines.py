@@ -17,12 +17,12 @@ from rubriclab.errors import DataError, SettingsError
 from rubriclab.learning import train
 from rubriclab.methods.baselines.few_shot import FewShotSettings, demonstrations
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.methods.method import TrainingInput
 from rubriclab.scoring.score import assignment_of
 
 if TYPE_CHECKING:
-    from rubriclab.cli.session import Choice, Session
+    from rubriclab.cli.session import JudgeChoice, Session
     from rubriclab.methods.names import BaselineName
     from rubriclab.store import Version
 
@@ -31,26 +31,26 @@ SEED = 42
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RequestedBaselines:
     """A baseline for the aspect, scale and judge of a rubric."""
 
     name: BaselineName
     like: Version
-    choice: Choice
+    choice: JudgeChoice
     shown: tuple[Example, ...]
     settings: BaseModel
 
     @property
-    def lesson(self) -> Lesson:
+    def training_input(self) -> TrainingInput:
         """What it is made from: nothing but the texts it shows, if it shows any."""
         rubric = self.like.rubric
-        return Lesson(self.shown, replace(assignment_of(rubric), scale=rubric.scores_on))
+        return TrainingInput(self.shown, replace(assignment_of(rubric), scale=rubric.scores_on))
 
-    def at_most(self, texts: Sequence[Example]) -> Estimate:
+    def at_most(self, texts: Sequence[Example]) -> CallEstimate:
         """Return the most that making it and scoring `texts` asks."""
         method = METHODS[self.name]
-        lesson = Lesson((*texts, *self.shown), self.lesson.assignment)
-        judge, generator = method.learning_at_most(lesson, self.settings)
+        training_input = TrainingInput((*texts, *self.shown), self.training_input.assignment)
+        judge, generator = method.learning_at_most(training_input, self.settings)
         return judge + generator
 
     async def make(self, work: Session) -> Version:
@@ -58,12 +58,12 @@ class Wanted:
         method, judge = METHODS[self.name], work.judge(self.choice)
         trained = await train(
             method,
-            self.lesson,
+            self.training_input,
             self.settings,
             judge=judge,
             generator=judge,
             seed=SEED,
-            snapshots=lambda: sorted(work.ledger.snapshots),
+            model_versions=lambda: sorted(work.ledger.model_versions),
         )
         rubric = self.like.rubric
         name = default_name(rubric.task, rubric.aspect.name, self.name)
@@ -77,15 +77,15 @@ class Wanted:
 
 
 def wanted_baselines(
-    versions: Sequence[Version], choices: Mapping[str, Choice], given: Mapping[str, Any]
-) -> list[Wanted]:
+    versions: Sequence[Version], choices: Mapping[str, JudgeChoice], given: Mapping[str, Any]
+) -> list[RequestedBaselines]:
     """Return the baselines asked for, once for each aspect and scale that the versions judge.
 
     Raises:
         SettingsError: if demonstrations are needed and no labelled texts are named, or a setting is for another method.
         DataError: if there are none with a score for the aspect.
     """
-    found: list[Wanted] = []
+    found: list[RequestedBaselines] = []
     settings = _settings(given)
     first: dict[str, Version] = {}
     for version in versions:
@@ -94,7 +94,7 @@ def wanted_baselines(
         if like is version:
             for name, chosen in settings.items():
                 shown = _shown(version, given, chosen) if name == "few_shot" else ()
-                found.append(Wanted(name, version, choices[version.ref], shown, chosen))
+                found.append(RequestedBaselines(name, version, choices[version.ref], shown, chosen))
         elif settings and choices[like.ref] != choices[version.ref]:
             note(
                 f"the baselines are asked of {choices[like.ref].spec}, the judge of {like.ref} and not of {version.ref}"

@@ -14,13 +14,13 @@ from rubriclab.cli.options import asking_options, dry_run_option, json_option, o
 from rubriclab.cli.places import FILE, JUDGE
 
 if TYPE_CHECKING:
-    from rubriclab.cli.session import Choice, Session
+    from rubriclab.cli.session import JudgeChoice, Session
     from rubriclab.data import Example
     from rubriclab.data.readers import Rows
-    from rubriclab.drifting import Check, Drift, Pair, Pairing
-    from rubriclab.drifting.limits import Outcome
+    from rubriclab.drift import Check, Drift, Pairing, ScoredPair
+    from rubriclab.drift.limits import Outcome
     from rubriclab.judges.judge import Judge
-    from rubriclab.methods.estimate import Estimate
+    from rubriclab.methods.estimate import CallEstimate
     from rubriclab.store import Store, Version
 
 EXIT_CODES: Mapping[Outcome, int] = {"within": 0, "beyond": 1, "unknown": 3}
@@ -84,7 +84,7 @@ def drift(named: Sequence[str], **given: Any) -> None:
         found, checks = _compare(sides, texts, choices, work, given)
         _print(found, checks, work, given)
         _stop_if_dead(found, work)
-    from rubriclab.drifting.limits import worst
+    from rubriclab.drift.limits import worst
 
     click.get_current_context().exit(EXIT_CODES[worst(checks)])
 
@@ -121,18 +121,18 @@ def _check_output(texts: str, given: Mapping[str, Any]) -> None:
 
 def _sides(
     versions: Sequence[Version], given: Mapping[str, Any], store: Store
-) -> tuple[Pairing, tuple[Choice, Choice]]:
+) -> tuple[Pairing, tuple[JudgeChoice, JudgeChoice]]:
     """Return both sides and who is asked on each, and say what to keep in mind of them."""
     from rubriclab.cli.session import judge_of
     from rubriclab.data.scale import show
-    from rubriclab.drifting import Side, pairing
+    from rubriclab.drift import ScoredSide, pairing
     from rubriclab.errors import SettingsError
 
     before, after = versions
     names = (*given["judges"], *given["judges"]) if len(given["judges"]) < 2 else given["judges"]
     first, second = names[:2] or (None, None)
     choices = judge_of(before, first, store), judge_of(after, second, store)
-    sides = pairing(Side(before, choices[0].spec), Side(after, choices[1].spec), given["flip_at"])
+    sides = pairing(ScoredSide(before, choices[0].spec), ScoredSide(after, choices[1].spec), given["flip_at"])
     if not sides.scale.contains(sides.flip_at):
         raise SettingsError(
             f"--flip-at {show(sides.flip_at)} is not on the scale of {before.ref}, {sides.scale.describe()};",
@@ -185,14 +185,14 @@ def _usable(rows: Rows) -> Iterator[Example]:
 
 
 def _say_most(
-    sides: Pairing, choices: tuple[Choice, Choice], texts: Iterable[Example], given: Mapping[str, Any]
+    sides: Pairing, choices: tuple[JudgeChoice, JudgeChoice], texts: Iterable[Example], given: Mapping[str, Any]
 ) -> None:
     from rubriclab.cli.dry_run import say_most
-    from rubriclab.methods.estimate import Estimate
+    from rubriclab.methods.estimate import CallEstimate
     from rubriclab.scoring.estimate import scoring_at_most
 
     rubrics = {"before": sides.before.version.rubric, "after": sides.after.version.rubric}
-    most: dict[str, Estimate] = dict.fromkeys(rubrics, Estimate())
+    most: dict[str, CallEstimate] = dict.fromkeys(rubrics, CallEstimate())
     for text in texts:
         for side, rubric in rubrics.items():
             most[side] += scoring_at_most(rubric, [text])
@@ -200,10 +200,10 @@ def _say_most(
 
 
 def _compare(
-    sides: Pairing, texts: str, choices: tuple[Choice, Choice], work: Session, given: Mapping[str, Any]
+    sides: Pairing, texts: str, choices: tuple[JudgeChoice, JudgeChoice], work: Session, given: Mapping[str, Any]
 ) -> tuple[Drift, tuple[Check, ...]]:
     from rubriclab.cli.session import finish, note
-    from rubriclab.drifting import Limits, check, drift
+    from rubriclab.drift import Limits, check, drift
 
     judges = work.judge(choices[0]), work.judge(choices[1])
     _check_identities(sides, judges)
@@ -228,15 +228,15 @@ def _check_identities(sides: Pairing, judges: tuple[Judge, Judge]) -> None:
 
 async def _score(
     sides: Pairing, rows: Rows, judges: tuple[Judge, Judge], work: Session, given: Mapping[str, Any]
-) -> list[Pair]:
+) -> list[ScoredPair]:
     import orjson
 
     from rubriclab.cli.files import lines
     from rubriclab.cli.progress import progress
-    from rubriclab.drifting import score_both
+    from rubriclab.drift import score_both
 
     whole = lines(Path(rows.where)) if sys.stderr.isatty() else 0
-    pairs: list[Pair] = []
+    pairs: list[ScoredPair] = []
     with _writing(given["output"]) as write, progress(work.ledger) as advance:
         async for pair, before, after in score_both(sides, _usable(rows), *judges, 2 * work.options.concurrency):
             pairs.append(pair)

@@ -9,11 +9,11 @@ import click
 
 from rubriclab.cli.printing import print_json
 from rubriclab.judges.price import FREE, Price, parse_price
-from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.estimate import CallEstimate
 
 
 def say_most(
-    asked: Mapping[str, Estimate], judges: Mapping[str, str], given: Mapping[str, Any], *, proposes: bool = False
+    asked: Mapping[str, CallEstimate], judges: Mapping[str, str], given: Mapping[str, Any], *, proposes: bool = False
 ) -> None:
     """Print calls, tokens and money, per role, for the judge that plays it; `proposes` where criteria are made."""
     rows = {role: most_row(judges[role], estimate, given) for role, estimate in asked.items()}
@@ -30,7 +30,7 @@ def say_most(
     )
 
 
-def most_row(judge: str, estimate: Estimate, given: Mapping[str, Any]) -> dict[str, Any]:
+def most_row(judge: str, estimate: CallEstimate, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the most that a judge is asked, with its price where that is known."""
     price = _price(judge, given)
     return {

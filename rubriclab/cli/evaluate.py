@@ -23,8 +23,8 @@ from rubriclab.cli.places import FILE
 from rubriclab.methods.names import BASELINE_NAMES
 
 if TYPE_CHECKING:
-    from rubriclab.cli.baselines import Wanted
-    from rubriclab.cli.session import Choice, Session
+    from rubriclab.cli.baselines import RequestedBaselines
+    from rubriclab.cli.session import JudgeChoice, Session
     from rubriclab.data import Example
     from rubriclab.evaluation import Evaluator, Result
     from rubriclab.judges.judge import Judge
@@ -180,9 +180,9 @@ def _results(
 
 def _say_most(
     versions: Sequence[Version],
-    wanted: Sequence[Wanted],
+    wanted: Sequence[RequestedBaselines],
     texts: Mapping[str, Sequence[Example]],
-    choices: Mapping[str, Choice],
+    choices: Mapping[str, JudgeChoice],
     given: dict[str, Any],
 ) -> None:
     from rubriclab.cli.dry_run import say_most

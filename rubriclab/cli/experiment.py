@@ -227,12 +227,12 @@ def _say_most(found: Schedule, results: Results, judges: Sequence[str], given: M
 
 async def _run(found: Schedule, results: Results, path: Path, judges: Sequence[str], work: Session) -> Results:
     from rubriclab.cli.progress import progress
-    from rubriclab.cli.session import Choice
+    from rubriclab.cli.session import JudgeChoice
     from rubriclab.studies.bench import Bench
     from rubriclab.studies.results import write_results
     from rubriclab.studies.run import run
 
-    asked = tuple(work.judge(Choice(judge)) for judge in judges)
+    asked = tuple(work.judge(JudgeChoice(judge)) for judge in judges)
     write_results(results, path)
     with progress(work.ledger) as advance:
         bench = Bench(found.study, found.sets, asked, 2 * work.options.concurrency, advance)
@@ -241,7 +241,7 @@ async def _run(found: Schedule, results: Results, path: Path, judges: Sequence[s
             bench,
             results,
             keep=lambda so_far: write_results(so_far, path),
-            snapshots=lambda: work.ledger.snapshots,
+            model_versions=lambda: work.ledger.model_versions,
         )
 
 

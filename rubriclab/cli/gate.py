@@ -11,7 +11,7 @@ from rubriclab.cli.options import json_option, store_option
 
 if TYPE_CHECKING:
     from rubriclab.store import Version
-    from rubriclab.trust import Outcome, Trust
+    from rubriclab.validation import Outcome, Validation
 
 EXIT_CODES: Mapping[Outcome, int] = {"better": 0, "not better": 1, "inconclusive": 3}
 
@@ -30,23 +30,23 @@ def gate(ref: str, *, store: str | None, as_json: bool) -> None:
 
     with open_store(store, access="read") as opened:
         version = opened.load(ref)
-    trust = _trust(version)
+    validation = _trust(version)
     if as_json:
-        found = trust.model_dump(mode="json", include={"level", "n", "groups", "folds", "standings", "verdicts"})
-        print_json({"rubric": version.ref, "outcome": trust.outcome, **found})
+        found = validation.model_dump(mode="json", include={"level", "n", "groups", "folds", "standings", "verdicts"})
+        print_json({"rubric": version.ref, "outcome": validation.outcome, **found})
     else:
         from rubriclab.report.terminal.gate import gate_view
 
-        print_view(gate_view(version.ref, trust))
-    click.get_current_context().exit(EXIT_CODES[trust.outcome])
+        print_view(gate_view(version.ref, validation))
+    click.get_current_context().exit(EXIT_CODES[validation.outcome])
 
 
-def _trust(version: Version) -> Trust:
+def _trust(version: Version) -> Validation:
     from rubriclab.errors import UserError
 
-    if version.provenance.trust is None:
+    if version.provenance.validation is None:
         raise UserError(
             f"{version.ref} was never held against anything: it was made by one method.",
             "Learn it without --method, or with several, and the gate is part of learning.",
         )
-    return version.provenance.trust
+    return version.provenance.validation

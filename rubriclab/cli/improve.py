@@ -24,11 +24,11 @@ from rubriclab.cli.options import (
 from rubriclab.cli.places import FILE, JUDGE
 
 if TYPE_CHECKING:
-    from rubriclab.cli.session import Choice, Session
+    from rubriclab.cli.session import JudgeChoice, Session
     from rubriclab.data.readers import Rows
-    from rubriclab.improving import Figures, Improvement
     from rubriclab.judges.judge import Judge
     from rubriclab.judges.ledger import Ledger
+    from rubriclab.revision import Improvement, RevisionMetrics
     from rubriclab.store import Version
 
 ROLES = ("judge", "writer", "second judge")
@@ -76,9 +76,9 @@ def improve(texts: str, **given: Any) -> None:
     they stand. Where it judges whole texts (hypotheses, checklists, and texts too short to be judged by sentence),
     everything may change.
     """
-    from rubriclab.cli.session import Choice, judge_of, session
+    from rubriclab.cli.session import JudgeChoice, judge_of, session
     from rubriclab.cli.texts import rows_of
-    from rubriclab.improving import require_reasons
+    from rubriclab.revision import require_reasons
 
     _check_places(texts, given)
     rows = rows_of(texts, given)
@@ -86,8 +86,8 @@ def improve(texts: str, **given: Any) -> None:
         version = work.store.load(given["rubric"])
         require_reasons(version.rubric, version.ref)
         judge = judge_of(version, given["judge"], work.store)
-        writer = Choice(_also(given["writer"], judge)) if given["writer"] else judge
-        second = Choice(_also(given["second_judge"], judge)) if given["second_judge"] else None
+        writer = JudgeChoice(_also(given["writer"], judge)) if given["writer"] else judge
+        second = JudgeChoice(_also(given["second_judge"], judge)) if given["second_judge"] else None
         if given["dry_run"]:
             _say_most(rows, version, (judge, writer, second), given)
         else:
@@ -112,7 +112,7 @@ def _check_places(texts: str, given: dict[str, Any]) -> None:
     check_place(diff or "-", texts, "What changed", "--diff")
 
 
-def _also(named: str, judge: Choice) -> str:
+def _also(named: str, judge: JudgeChoice) -> str:
     """Return the judge named beside the first one, and say what it is unless that has been said."""
     from rubriclab.cli.session import judge_named
 
@@ -129,7 +129,7 @@ class _Judges:
     ledgers: Mapping[str, Ledger]
 
     @classmethod
-    def of(cls, work: Session, judge: Choice, writer: Choice, second: Choice | None) -> _Judges:
+    def of(cls, work: Session, judge: JudgeChoice, writer: JudgeChoice, second: JudgeChoice | None) -> _Judges:
         from rubriclab.judges.ledger import Ledger, Metered
 
         ledgers = {role: Ledger() for role in ROLES}
@@ -168,16 +168,16 @@ def _second(judge: Judge, second: Judge) -> Judge:
 
 
 def _say_most(
-    rows: Rows, version: Version, choices: tuple[Choice, Choice, Choice | None], given: dict[str, Any]
+    rows: Rows, version: Version, choices: tuple[JudgeChoice, JudgeChoice, JudgeChoice | None], given: dict[str, Any]
 ) -> None:
     from rubriclab.cli.dry_run import say_most
     from rubriclab.cli.session import note
     from rubriclab.data import Example
-    from rubriclab.improving import rewriting_at_most
-    from rubriclab.methods.estimate import Estimate
+    from rubriclab.methods.estimate import CallEstimate
+    from rubriclab.revision import rewriting_at_most
     from rubriclab.scoring.estimate import scoring_at_most
 
-    scoring, rewriting = Estimate(), Estimate()
+    scoring, rewriting = CallEstimate(), CallEstimate()
     for row in rows:
         if isinstance(row, Example):
             scoring += scoring_at_most(version.rubric, [row])
@@ -198,9 +198,9 @@ def _improve(rows: Rows, version: Version, judges: _Judges, work: Session, given
     from rubriclab.cli.progress import progress
     from rubriclab.cli.session import finish, note, note_comparisons
     from rubriclab.errors import RubriclabError
-    from rubriclab.improving import ImproveSettings, figures, improve_stream
+    from rubriclab.revision import ImproveSettings, figures, improve_stream
 
-    done: list[Figures] = []
+    done: list[RevisionMetrics] = []
     reasons: dict[str, str] = {}
     whole = lines(Path(rows.where)) if sys.stderr.isatty() else 0
     # Two consoles of rich, one of them with a moving bar, would write over each other.
@@ -263,9 +263,11 @@ def _show(text: Improvement, diff: str, write: Callable[[bytes], object]) -> Non
         write(view_text(rewriting_view(text)).encode("utf-8", "backslashreplace"))
 
 
-def _summary(version: Version, judges: _Judges, done: list[Figures], work: Session, given: dict[str, Any]) -> None:
+def _summary(
+    version: Version, judges: _Judges, done: list[RevisionMetrics], work: Session, given: dict[str, Any]
+) -> None:
     from rubriclab.cli.printing import effort_row, print_json, print_view
-    from rubriclab.improving import summary
+    from rubriclab.revision import summary
 
     second = judges.second.name if judges.second else None
     found = summary(version.rubric, version.ref, done, judges.judge.name, second)

@@ -25,7 +25,7 @@ from rubriclab.methods.names import JOINT_METHODS, METHOD_NAMES
 if TYPE_CHECKING:
     from rubriclab.judges.judge import Judge
     from rubriclab.learning import Trained
-    from rubriclab.methods.estimate import Estimate
+    from rubriclab.methods.estimate import CallEstimate
     from rubriclab.methods.method import Progress
     from rubriclab.methods.names import MethodName, PartName
     from rubriclab.rubric import Rubric, TrainingAgreement
@@ -115,7 +115,7 @@ def learn(labelled: str, **given: Any) -> None:
     file of texts with human scores, or - for standard input. Killed or stopped by a cap, the same command goes on where
     it was: answers are kept as they come.
     """
-    from rubriclab.cli.session import Choice, finish, judge_named, note, session
+    from rubriclab.cli.session import JudgeChoice, finish, judge_named, note, session
     from rubriclab.store.version import check_name
 
     alone = given["methods"][0] if len(set(given["methods"])) == 1 and given["surface"] != "include" else None
@@ -135,11 +135,11 @@ def learn(labelled: str, **given: Any) -> None:
 
         if given["parent"]:
             work.store.load(given["parent"])
-        asked_judge = work.judge(Choice(judge))
-        asked_generator = asked_judge if generator == judge else work.judge(Choice(generator))
+        asked_judge = work.judge(JudgeChoice(judge))
+        asked_generator = asked_judge if generator == judge else work.judge(JudgeChoice(generator))
         with progress(work.ledger) as advance:
             trained = finish(
-                lambda: course.train(asked_judge, asked_generator, lambda: sorted(work.ledger.snapshots), advance)
+                lambda: course.train(asked_judge, asked_generator, lambda: sorted(work.ledger.model_versions), advance)
             )
         version = work.store.save(
             name, trained.rubric, trained.provenance, work.effort(), given["parent"], training=trained.record
@@ -147,10 +147,10 @@ def learn(labelled: str, **given: Any) -> None:
         for line in trained.notes:
             note(line)
         _report(version, work.effort(), work.store.place, as_json=given["as_json"])
-    if given["gate"] and version.provenance.trust:
+    if given["gate"] and version.provenance.validation:
         from rubriclab.cli.gate import EXIT_CODES
 
-        click.get_current_context().exit(EXIT_CODES[version.provenance.trust.outcome])
+        click.get_current_context().exit(EXIT_CODES[version.provenance.validation.outcome])
 
 
 def default_name(task: str, aspect: str, method: str | None = None) -> str:
@@ -160,16 +160,16 @@ def default_name(task: str, aspect: str, method: str | None = None) -> str:
 
 
 @dataclass(frozen=True)
-class Course:
+class TrainingPlan:
     """What is to be learned: the most that it asks of the judge and of the generator, and the run itself."""
 
-    at_most: Callable[[], tuple[Estimate, Estimate]]
+    at_most: Callable[[], tuple[CallEstimate, CallEstimate]]
     train: Callable[[Judge, Judge, Callable[[], Sequence[str]], Progress], Coroutine[Any, Any, Trained]]
 
 
-def _alone(labelled: str, name: MethodName, given: Mapping[str, Any]) -> Course:
+def _alone(labelled: str, name: MethodName, given: Mapping[str, Any]) -> TrainingPlan:
     """Return the course of one method, as it was published."""
-    from rubriclab.cli.lessons import lesson_of
+    from rubriclab.cli.lessons import training_input_of
     from rubriclab.cli.settings import method_settings
     from rubriclab.learning import train
     from rubriclab.methods.catalogue import METHODS
@@ -177,13 +177,23 @@ def _alone(labelled: str, name: MethodName, given: Mapping[str, Any]) -> Course:
     _refuse_joint_options(name, given)
     method = METHODS[name]
     settings = method_settings(method, given["settings"], given["configured"])
-    lesson = lesson_of(labelled, method, settings, given)
+    training_input = training_input_of(labelled, method, settings, given)
 
-    async def run(judge: Judge, generator: Judge, snapshots: Callable[[], Sequence[str]], say: Progress) -> Trained:
+    async def run(
+        judge: Judge, generator: Judge, model_versions: Callable[[], Sequence[str]], on_progress: Progress
+    ) -> Trained:
         roles = {"judge": judge, "generator": generator}
-        return await train(method, lesson, settings, **roles, seed=given["seed"], snapshots=snapshots, say=say)
+        return await train(
+            method,
+            training_input,
+            settings,
+            **roles,
+            seed=given["seed"],
+            model_versions=model_versions,
+            on_progress=on_progress,
+        )
 
-    return Course(lambda: method.learning_at_most(lesson, settings), run)
+    return TrainingPlan(lambda: method.learning_at_most(training_input, settings), run)
 
 
 def _refuse_joint_options(name: str, given: Mapping[str, Any]) -> None:
@@ -203,9 +213,9 @@ def _refuse_joint_options(name: str, given: Mapping[str, Any]) -> None:
             )
 
 
-def _together(labelled: str, given: Mapping[str, Any]) -> Course:
+def _together(labelled: str, given: Mapping[str, Any]) -> TrainingPlan:
     """Return the course of several methods whose criteria become one rubric."""
-    from rubriclab.cli.lessons import lessons_of
+    from rubriclab.cli.lessons import training_inputs_of
     from rubriclab.cli.settings import joint_settings
     from rubriclab.learning import joint
     from rubriclab.learning.candidates import Plan
@@ -224,14 +234,20 @@ def _together(labelled: str, given: Mapping[str, Any]) -> Course:
     methods = [METHODS[name] for name in wanted]
     settings, own = joint_settings(methods, given["settings"], given["configured"], options)
     chosen = {method.name: values for method, values in zip(methods, own, strict=True)}
-    lessons = lessons_of(labelled, list(zip(methods, own, strict=True)), given, all_needed=bool(given["methods"]))
-    plans = [Plan(method, lesson, chosen[method.name]) for method, lesson in lessons]
+    training_inputs = training_inputs_of(
+        labelled, list(zip(methods, own, strict=True)), given, all_needed=bool(given["methods"])
+    )
+    plans = [Plan(method, training_input, chosen[method.name]) for method, training_input in training_inputs]
 
-    async def run(judge: Judge, generator: Judge, snapshots: Callable[[], Sequence[str]], say: Progress) -> Trained:
+    async def run(
+        judge: Judge, generator: Judge, model_versions: Callable[[], Sequence[str]], on_progress: Progress
+    ) -> Trained:
         roles = {"judge": judge, "generator": generator}
-        return await joint.train(plans, settings, **roles, seed=given["seed"], snapshots=snapshots, say=say)
+        return await joint.train(
+            plans, settings, **roles, seed=given["seed"], model_versions=model_versions, on_progress=on_progress
+        )
 
-    return Course(lambda: joint.at_most(plans, settings), run)
+    return TrainingPlan(lambda: joint.at_most(plans, settings), run)
 
 
 def _report(version: Version, effort: Any, place: str, *, as_json: bool) -> None:
@@ -243,13 +259,13 @@ def _report(version: Version, effort: Any, place: str, *, as_json: bool) -> None
         return
     criteria, made = version.rubric.criteria, version.provenance
     state = "" if version.new else ", unchanged, so no new version"
-    if made.trust:
+    if made.validation:
         from rubriclab.cli.printing import print_view
         from rubriclab.report.terminal import training_view
 
         print_view(training_view(version))
     click.echo(f"{version.ref}: {contents(criteria)}{state}")
-    if made.agreement and not made.trust:
+    if made.agreement and not made.validation:
         click.echo(_agreed(version.rubric, made.agreement))
     if made.agreement and not any((criterion.evidence.pearson or 0) > 0 for criterion in criteria):
         nothing = "none of the criteria tracks" if len(criteria) > 1 else "it does not track"
@@ -282,6 +298,6 @@ def _print_json(version: Version, effort: Any) -> None:
         **effort_row(effort),
         "agreement": made.agreement.model_dump(mode="json") if made.agreement else {},
     }
-    if made.trust:
-        row["trust"] = made.trust.model_dump(mode="json")
+    if made.validation:
+        row["validation"] = made.validation.model_dump(mode="json")
     print_json(row)

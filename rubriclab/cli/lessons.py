@@ -16,10 +16,10 @@ from rubriclab.data import Assignment, find_aspect, task_words, training_example
 from rubriclab.data.aspect import shipped_aspects
 from rubriclab.errors import ChecklistError
 from rubriclab.literature import Finding, load_findings
-from rubriclab.methods.method import Lesson, Method
+from rubriclab.methods.method import Method, TrainingInput
 
 
-def lesson_of(labelled: str, method: Method, settings: BaseModel, given: Mapping[str, Any]) -> Lesson:
+def training_input_of(labelled: str, method: Method, settings: BaseModel, given: Mapping[str, Any]) -> TrainingInput:
     """Return what the options name for one method to learn from, and say what was made of the labelled texts.
 
     Raises:
@@ -30,9 +30,9 @@ def lesson_of(labelled: str, method: Method, settings: BaseModel, given: Mapping
     return _lesson(labelled, _checklist(method, settings, given), given, labels_needed=method.needs_labels)
 
 
-def lessons_of(
+def training_inputs_of(
     labelled: str, methods: Sequence[tuple[Method, BaseModel]], given: Mapping[str, Any], *, all_needed: bool
-) -> list[tuple[Method, Lesson]]:
+) -> list[tuple[Method, TrainingInput]]:
     """Return what the options name for several methods, given with their settings, to learn from: all the same texts.
 
     Unless `all_needed`, a method without the questions that it starts from takes no part, which is said.
@@ -49,8 +49,8 @@ def lessons_of(
                 raise
             note(f"{method.name} takes no part: {error}")
     known = next((checklist for _, checklist in checklists if checklist), None)
-    lesson = _lesson(labelled, known, given, labels_needed=True)
-    return [(method, replace(lesson, checklist=checklist)) for method, checklist in checklists]
+    training_input = _lesson(labelled, known, given, labels_needed=True)
+    return [(method, replace(training_input, checklist=checklist)) for method, checklist in checklists]
 
 
 def _checklist(method: Method, settings: BaseModel, given: Mapping[str, Any]) -> Checklist | None:
@@ -59,7 +59,9 @@ def _checklist(method: Method, settings: BaseModel, given: Mapping[str, Any]) ->
     return seed_questions(method.checklists, given["task"], given["aspect"], file, needed=needed)
 
 
-def _lesson(labelled: str, checklist: Checklist | None, given: Mapping[str, Any], *, labels_needed: bool) -> Lesson:
+def _lesson(
+    labelled: str, checklist: Checklist | None, given: Mapping[str, Any], *, labels_needed: bool
+) -> TrainingInput:
     task, own = given["task"], given["checklist"]
     if own and checklist:
         _say_faults(checklist, own)
@@ -71,7 +73,7 @@ def _lesson(labelled: str, checklist: Checklist | None, given: Mapping[str, Any]
     for line in training.notes:
         note(line)
     assignment = Assignment(task_words(task), aspect, training.scale)
-    return Lesson(training.examples, assignment, _findings(task, aspect.name, given), checklist)
+    return TrainingInput(training.examples, assignment, _findings(task, aspect.name, given), checklist)
 
 
 def _findings(task: str, aspect: str, given: Mapping[str, Any]) -> tuple[Finding, ...]:

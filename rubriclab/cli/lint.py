@@ -12,7 +12,7 @@ from rubriclab.cli.options import json_option
 
 if TYPE_CHECKING:
     from rubriclab.checklist import Checklist
-    from rubriclab.methods.checkeval.lint import Fault
+    from rubriclab.methods.checkeval.lint import LintFinding
 
 
 @click.command()
@@ -50,7 +50,7 @@ def _checklist(file: str) -> Checklist:
         raise ChecklistError(f"Standard input is no checklist: {error}.") from None
 
 
-def _print(checklist: Checklist, faults: tuple[Fault, ...]) -> None:
+def _print(checklist: Checklist, faults: tuple[LintFinding, ...]) -> None:
     texts = {question.id: question.text for question in checklist.questions}
     for fault in faults:
         place = fault.question or f"sub-dimension {fault.sub_dimension!r}"

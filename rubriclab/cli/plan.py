@@ -21,11 +21,11 @@ from rubriclab.cli.options import (
 from rubriclab.cli.places import FILE
 
 if TYPE_CHECKING:
+    from rubriclab.active_learning import LabelPlan, PlannedText
     from rubriclab.cli.session import Session
     from rubriclab.data import Example
     from rubriclab.data.readers import Rows
     from rubriclab.judges.judge import Judge
-    from rubriclab.planning import LabelPlan, Rated
     from rubriclab.store import Version
     from rubriclab.training_record import TrainingRecord
 
@@ -117,7 +117,7 @@ def _record(version: Version, work: Session) -> TrainingRecord:
     from rubriclab.report.training import unrecorded
 
     record = work.store.training(version.ref)
-    if record is None or version.rubric.combination is None:
+    if record is None or version.rubric.aggregation is None:
         raise NotInStore(
             f"No plan can be made for {version.ref}, as it hangs on the ratings of the texts learned from. "
             f"{unrecorded(version)}",
@@ -164,12 +164,12 @@ def _pool(rows: Rows, version: Version, given: Mapping[str, Any]) -> list[_Text]
 
 def _usable(rows: Rows, version: Version, left: _Left) -> Iterator[_Text]:
     """Yield the texts that have no label and were not learned from."""
-    from rubriclab.data import Fault
+    from rubriclab.data import RowError
     from rubriclab.data.example import text_digest
 
     learned, aspect = frozenset(version.provenance.texts), version.rubric.aspect.name
     for row in rows:
-        if isinstance(row, Fault):
+        if isinstance(row, RowError):
             left.faulty.append(str(row))
         elif (key := text_digest(row)) in learned:
             left.learned += 1
@@ -216,27 +216,29 @@ def _check_pool(left: _Left, pool: Sequence[_Text], version: Version, given: Map
         )
 
 
-def _planned(version: Version, record: TrainingRecord, rated: Sequence[Rated], given: Mapping[str, Any]) -> LabelPlan:
-    from rubriclab.planning import plan
+def _planned(
+    version: Version, record: TrainingRecord, rated: Sequence[PlannedText], given: Mapping[str, Any]
+) -> LabelPlan:
+    from rubriclab.active_learning import plan
 
     count = given["count"] or USUAL_COUNT
     return plan(version.rubric, version.provenance, record, rated, count, threshold=given["worth"])
 
 
-async def _rate(pool: Sequence[_Text], version: Version, judge: Judge, work: Session) -> list[Rated]:
+async def _rate(pool: Sequence[_Text], version: Version, judge: Judge, work: Session) -> list[PlannedText]:
     """Return the texts that could be scored, with what the criteria say of them, and say how many could not.
 
     Raises:
         JudgeError: if none could be.
     """
+    from rubriclab.active_learning import PlannedText
     from rubriclab.cli.progress import progress
     from rubriclab.cli.session import note
     from rubriclab.errors import JudgeError
-    from rubriclab.planning import Rated
     from rubriclab.report.wording import count
     from rubriclab.scoring import score_stream
 
-    rated, reasons = list[Rated](), list[str]()
+    rated, reasons = list[PlannedText](), list[str]()
     examples = [text.example for text in pool]
     with progress(work.ledger) as advance:
         scores = score_stream(version.rubric, examples, judge, version.ref, 2 * work.options.concurrency)
@@ -245,7 +247,7 @@ async def _rate(pool: Sequence[_Text], version: Version, judge: Judge, work: Ses
                 reasons.append(score.unscored)
             else:
                 own = {each.id: each.score for each in score.criteria if each.applies}
-                rated.append(Rated(examples[len(rated) + len(reasons)], own))
+                rated.append(PlannedText(examples[len(rated) + len(reasons)], own))
             done = len(rated) + len(reasons)
             advance(f"{done:,} of {len(pool):,} texts", done / len(pool))
     if not rated:

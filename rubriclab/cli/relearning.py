@@ -17,13 +17,13 @@ from rubriclab.learning.candidates import JOINT_SETTINGS, Plan
 from rubriclab.learning.settings import JointSettings
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import Lesson, Method
+from rubriclab.methods.method import Method, TrainingInput
 
 if TYPE_CHECKING:
     from rubriclab.judges.judge import Judge
-    from rubriclab.methods.estimate import Estimate
+    from rubriclab.methods.estimate import CallEstimate
     from rubriclab.store import Version
-    from rubriclab.transferring.transfer import Relearn, Target
+    from rubriclab.transfer.run import Relearn, Target
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,22 @@ class Relearning:
     settings: JointSettings
     seed: int
 
-    def at_most(self, texts: Sequence[Example]) -> Estimate:
+    def at_most(self, texts: Sequence[Example]) -> CallEstimate:
         """Return the most that it asks."""
         judge, generator = joint.at_most(self.plans(texts), self.settings)
         return judge + generator
 
-    def by(self, judge: Judge, generator: Judge, snapshots: Callable[[], Sequence[str]]) -> Relearn:
+    def by(self, judge: Judge, generator: Judge, model_versions: Callable[[], Sequence[str]]) -> Relearn:
         """Return the training by a judge, with criteria that the generator proposes."""
 
         async def train(texts: Sequence[Example]) -> Trained:
             return await joint.train(
-                self.plans(texts), self.settings, judge=judge, generator=generator, seed=self.seed, snapshots=snapshots
+                self.plans(texts),
+                self.settings,
+                judge=judge,
+                generator=generator,
+                seed=self.seed,
+                model_versions=model_versions,
             )
 
         return train
@@ -67,7 +72,7 @@ def relearning_of(version: Version, target: Target, seed: int) -> Relearning | N
 
     def plans(texts: Sequence[Example]) -> list[Plan]:
         return [
-            Plan(method, Lesson(tuple(texts), assignment, findings, questions), settings)
+            Plan(method, TrainingInput(tuple(texts), assignment, findings, questions), settings)
             for method, settings, questions in started
         ]
 

@@ -24,10 +24,10 @@ from rubriclab.cli.options import (
 from rubriclab.cli.places import FILE
 
 if TYPE_CHECKING:
-    from rubriclab.cli.session import Choice, Session
+    from rubriclab.cli.session import JudgeChoice, Session
     from rubriclab.data.example import Example
     from rubriclab.data.readers import Rows
-    from rubriclab.data.row import Fault
+    from rubriclab.data.row import RowError
     from rubriclab.judges.judge import Judge
     from rubriclab.rubric import Rubric
     from rubriclab.scoring import Score
@@ -90,7 +90,7 @@ class _Basis:
 
     rubric: Rubric
     name: str
-    choice: Choice
+    choice: JudgeChoice
 
 
 def _stored(work: Session, given: dict[str, Any]) -> _Basis:
@@ -112,7 +112,7 @@ def _unvalidated(texts: str, given: dict[str, Any]) -> _Basis:
     """
     from itertools import islice
 
-    from rubriclab.cli.session import Choice, judge_named, note
+    from rubriclab.cli.session import JudgeChoice, judge_named, note
     from rubriclab.cli.texts import rows_of
     from rubriclab.data import Assignment, Example, find_aspect, parse_scale, task_words
     from rubriclab.errors import SettingsError
@@ -133,7 +133,7 @@ def _unvalidated(texts: str, given: dict[str, Any]) -> _Basis:
         f"rubriclab learn --task {given['task']} --aspect {aspect.name}"
     )
     if judge != EMBEDDED:
-        return _Basis(judged_rubric(assignment), UNVALIDATED, Choice(judge))
+        return _Basis(judged_rubric(assignment), UNVALIDATED, JudgeChoice(judge))
     if texts == "-":
         raise SettingsError(
             "Without labels and a language model, texts are compared with each other, and standard input cannot be "
@@ -146,7 +146,7 @@ def _unvalidated(texts: str, given: dict[str, Any]) -> _Basis:
         f"scored by {len(rubric.criteria)} surface measures, as no language model is named; "
         f"compared with each other: {len(compared):,} texts"
     )
-    return _Basis(rubric, UNVALIDATED, Choice(judge))
+    return _Basis(rubric, UNVALIDATED, JudgeChoice(judge))
 
 
 def _check_output(texts: str, given: dict[str, Any]) -> None:
@@ -180,10 +180,10 @@ def _check_abstaining(texts: str, given: dict[str, Any]) -> None:
 def _check_intervals(version: Version, given: dict[str, Any]) -> None:
     from rubriclab.errors import SettingsError
 
-    combination = version.rubric.combination
-    if given["abstain_above"] is None or (combination and combination.conformal):
+    aggregation = version.rubric.aggregation
+    if given["abstain_above"] is None or (aggregation and aggregation.conformal):
         return
-    why = "was learned from too few texts for that" if combination else "does not combine its criteria by weights"
+    why = "was learned from too few texts for that" if aggregation else "does not combine its criteria by weights"
     raise SettingsError(
         f"--abstain-above: {version.ref} gives no intervals, as it {why};",
         "score without it, or learn a rubric of several methods: rubriclab learn without --method.",
@@ -221,7 +221,7 @@ class _Person:
     ahead: deque[Any] = field(default_factory=deque)
     texts: int = 0
 
-    def watched(self, rows: Rows) -> Iterator[Example | Fault]:
+    def watched(self, rows: Rows) -> Iterator[Example | RowError]:
         """Yield the rows, remembering each as it came until its score is here."""
         for row in rows:
             self.ahead.append(rows.came)

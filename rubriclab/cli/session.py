@@ -21,10 +21,10 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import parse_price
+from rubriclab.pydantic_errors import first_fault
 from rubriclab.report.wording import quoted_judge
 from rubriclab.rubric import Effort
 from rubriclab.store import Store, Version, open_store
-from rubriclab.validation import first_fault
 
 T = TypeVar("T")
 JUDGE_SETTINGS = (
@@ -42,7 +42,7 @@ JUDGE_SETTINGS = (
 
 
 @dataclass(frozen=True)
-class Choice:
+class JudgeChoice:
     """The judge to use, and the server to ask it at where that is not the provider's own.
 
     `named_by` is the imported version (`NAME@NUMBER`) that names both, `None` where the user did.
@@ -64,7 +64,7 @@ class Session:
     record: Path | None
     started: float
 
-    def judge(self, choice: Choice) -> Judge:
+    def judge(self, choice: JudgeChoice) -> Judge:
         """Return the judge chosen, connected to the store's answers; a server named on the command line comes first."""
         server = {"api_base": self.options.api_base or choice.address}
         return connect(
@@ -113,7 +113,7 @@ def judge_options(given: Mapping[str, Any]) -> JudgeOptions:
         raise SettingsError(f"--{name.replace('_', '-')}:{fault}.") from None
 
 
-def judge_of(version: Version, named: str | None, store: Store) -> Choice:
+def judge_of(version: Version, named: str | None, store: Store) -> JudgeChoice:
     """Return the judge that the user has named, else the one that the version was learned with, and say which it is.
 
     Raises:
@@ -127,19 +127,19 @@ def judge_of(version: Version, named: str | None, store: Store) -> Choice:
                 f"{version.ref} is calibrated for {quoted_judge(made.judge)}; with another judge its agreement may "
                 "differ: `rubriclab transfer` says by how much"
             )
-        return Choice(named)
+        return JudgeChoice(named)
     why = f", as {version.ref} was learned with it"
     _say_embedded(made.judge, why)
     if made.judge == EMBEDDED:
-        return Choice(EMBEDDED)
+        return JudgeChoice(EMBEDDED)
     source = named_by(version, made.judge_from, store)
     if source and not source.trusted:
         raise _not_confirmed(version, source)
     note(f"judge: {quoted_judge(made.judge, made.judge_address)}{why}")
-    return Choice(made.judge, made.judge_address, source.ref if source else None)
+    return JudgeChoice(made.judge, made.judge_address, source.ref if source else None)
 
 
-def generator_of(version: Version, store: Store) -> Choice | None:
+def generator_of(version: Version, store: Store) -> JudgeChoice | None:
     """Return who proposed the criteria of a version, where that is not its judge and may be asked again.
 
     One that an unconfirmed imported version named is left out, which is said.
@@ -149,7 +149,7 @@ def generator_of(version: Version, store: Store) -> Choice | None:
         return None
     source = named_by(version, made.generator_from, store)
     if made.generator == EMBEDDED or source is None or source.trusted:
-        return Choice(made.generator, made.generator_address, source.ref if source else None)
+        return JudgeChoice(made.generator, made.generator_address, source.ref if source else None)
     generator = quoted_judge(made.generator, made.generator_address)
     note(f"the judge proposes criteria, not {generator}, as {source.ref} was imported and is not confirmed")
     return None

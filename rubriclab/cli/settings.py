@@ -13,7 +13,7 @@ from rubriclab.errors import SettingsError
 from rubriclab.learning.settings import JointSettings
 from rubriclab.methods.method import Method, chosen_settings
 from rubriclab.methods.names import SETTINGS_NAMES
-from rubriclab.validation import first_fault
+from rubriclab.pydantic_errors import first_fault
 
 Made = TypeVar("Made", bound=BaseModel)
 

@@ -13,7 +13,7 @@ from rubriclab.data.scale import Scale, parse_scale, scale_of
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.evaluation import unseen
 from rubriclab.report.wording import count
-from rubriclab.transferring.transfer import Target
+from rubriclab.transfer.run import Target
 
 if TYPE_CHECKING:
     from rubriclab.data import Aspect

@@ -22,12 +22,12 @@ from rubriclab.cli.places import FILE, JUDGE
 
 if TYPE_CHECKING:
     from rubriclab.cli.relearning import Relearning
-    from rubriclab.cli.session import Choice, Session
+    from rubriclab.cli.session import JudgeChoice, Session
     from rubriclab.judges.judge import Judge
-    from rubriclab.methods.estimate import Estimate
+    from rubriclab.methods.estimate import CallEstimate
     from rubriclab.rubric import Action
     from rubriclab.store import Version
-    from rubriclab.transferring.transfer import Carried, Home, Relearn, Target
+    from rubriclab.transfer.run import Relearn, Source, Target, TransferRun
 
 ACTIONS = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
 
@@ -110,10 +110,10 @@ class _Cell:
     """A version, a target, and who is asked; the generator is asked where the rubric is learned anew."""
 
     version: Version
-    home: Home
+    home: Source
     target: Target
-    choice: Choice
-    generator: Choice
+    choice: JudgeChoice
+    generator: JudgeChoice
     relearning: Relearning | None
 
 
@@ -139,10 +139,10 @@ def _cell(ref: str, path: str, named: str | None, given: dict[str, Any], work: S
     from rubriclab.cli.session import generator_of, judge_of
     from rubriclab.cli.target import target_of
     from rubriclab.errors import SettingsError
-    from rubriclab.transferring.transfer import Home
+    from rubriclab.transfer.run import Source
 
     version = work.store.load(ref)
-    home = Home(version.ref, version.rubric, version.provenance, work.store.training(version.ref))
+    home = Source(version.ref, version.rubric, version.provenance, work.store.training(version.ref))
     target = target_of(path, version, given)
     if given["save"] and not target.labelled:
         raise SettingsError("There are no labels to fit the rubric to, so there is nothing to save.", "Give labels.")
@@ -161,10 +161,10 @@ def _say_most(cells: Sequence[_Cell], given: dict[str, Any]) -> None:
     say_most(most, judges, given, proposes=any(cell.relearning for cell in cells))
 
 
-def _at_most(cell: _Cell) -> Estimate:
+def _at_most(cell: _Cell) -> CallEstimate:
     from rubriclab.scoring.estimate import scoring_at_most
-    from rubriclab.transferring.rated import wider
-    from rubriclab.transferring.split import split
+    from rubriclab.transfer.rating_matrix import wider
+    from rubriclab.transfer.split import split
 
     rubric, target = cell.version.rubric, cell.target
     total = scoring_at_most(rubric, target.examples)
@@ -179,7 +179,7 @@ def _at_most(cell: _Cell) -> Estimate:
     return total
 
 
-def _carried(cells: Sequence[_Cell], given: dict[str, Any], work: Session) -> Iterator[Carried]:
+def _carried(cells: Sequence[_Cell], given: dict[str, Any], work: Session) -> Iterator[TransferRun]:
     """Yield what became of each cell; of several, one that cannot be had costs the others nothing.
 
     Raises:
@@ -204,10 +204,10 @@ def _carried(cells: Sequence[_Cell], given: dict[str, Any], work: Session) -> It
         raise latest
 
 
-def _run(cell: _Cell, given: dict[str, Any], work: Session) -> Carried:
+def _run(cell: _Cell, given: dict[str, Any], work: Session) -> TransferRun:
     from rubriclab.cli.progress import progress
     from rubriclab.cli.session import finish
-    from rubriclab.transferring.transfer import transfer as carry
+    from rubriclab.transfer.run import transfer as carry
 
     judge = work.judge(cell.choice)
     relearn = _relearn(cell, judge, work) if cell.relearning else None
@@ -220,7 +220,7 @@ def _run(cell: _Cell, given: dict[str, Any], work: Session) -> Carried:
                 relearn=relearn,
                 seed=given["seed"],
                 under_way=2 * work.options.concurrency,
-                say=advance,
+                on_progress=advance,
             )
         )
 
@@ -230,10 +230,10 @@ def _relearn(cell: _Cell, judge: Judge, work: Session) -> Relearn | None:
     if cell.relearning is None:
         return None
     generator = judge if cell.generator == cell.choice else work.judge(cell.generator)
-    return cell.relearning.by(judge, generator, lambda: sorted(work.ledger.snapshots))
+    return cell.relearning.by(judge, generator, lambda: sorted(work.ledger.model_versions))
 
 
-def _chosen(carried: Carried, given: dict[str, Any]) -> Action:
+def _chosen(carried: TransferRun, given: dict[str, Any]) -> Action:
     """Return the action to save."""
     advice = carried.found.advice
     if advice is None:
@@ -242,11 +242,11 @@ def _chosen(carried: Carried, given: dict[str, Any]) -> Action:
     return action
 
 
-def _savable(carried: Carried, given: dict[str, Any]) -> bool:
+def _savable(carried: TransferRun, given: dict[str, Any]) -> bool:
     return _chosen(carried, given) in carried.tried
 
 
-def _refuse_unsaved(carried: Carried, given: dict[str, Any]) -> None:
+def _refuse_unsaved(carried: TransferRun, given: dict[str, Any]) -> None:
     """Return if what was to be saved could be.
 
     Raises:
@@ -260,12 +260,12 @@ def _refuse_unsaved(carried: Carried, given: dict[str, Any]) -> None:
         raise SettingsError(f"{action} cannot be saved: {why}.")
 
 
-def _save(cell: _Cell, carried: Carried, given: dict[str, Any], work: Session) -> Version:
-    from rubriclab.transferring.saved import as_trained
+def _save(cell: _Cell, carried: TransferRun, given: dict[str, Any], work: Session) -> Version:
+    from rubriclab.transfer.new_version import as_trained
 
-    judge, snapshots = work.judge(cell.choice), sorted(work.ledger.snapshots)
+    judge, model_versions = work.judge(cell.choice), sorted(work.ledger.model_versions)
     action = _chosen(carried, given)
-    made = as_trained(cell.home, carried, action, judge, snapshots)
+    made = as_trained(cell.home, carried, action, judge, model_versions)
     provenance = made.provenance.model_copy(update=_sources(cell, action, work))
     name = given["name"] or cell.version.name
     return work.store.save(name, made.rubric, provenance, work.effort(), cell.version.ref, training=made.record)
@@ -282,7 +282,7 @@ def _sources(cell: _Cell, action: Action, work: Session) -> dict[str, str | None
     return {"judge_from": cell.choice.named_by, "generator_from": generator_from}
 
 
-def _print_one(carried: Carried, saved: Version | None, work: Session, *, as_json: bool) -> None:
+def _print_one(carried: TransferRun, saved: Version | None, work: Session, *, as_json: bool) -> None:
     from rubriclab.cli.printing import effort_row, print_json, print_view
     from rubriclab.report.terminal.transfer import transfer_view
 
@@ -297,7 +297,7 @@ def _print_one(carried: Carried, saved: Version | None, work: Session, *, as_jso
         click.echo(f"\n{saved.ref} holds just that already, so there is no new version")
 
 
-def _print_matrix(found: Sequence[Carried], work: Session, *, as_json: bool) -> None:
+def _print_matrix(found: Sequence[TransferRun], work: Session, *, as_json: bool) -> None:
     from rubriclab.cli.printing import effort_row, print_json, print_view
     from rubriclab.report.terminal.transfer import transfer_matrix_view
 
@@ -308,7 +308,7 @@ def _print_matrix(found: Sequence[Carried], work: Session, *, as_json: bool) -> 
         print_view(transfer_matrix_view(rows))
 
 
-def _write_table(path: str, found: Sequence[Carried]) -> None:
+def _write_table(path: str, found: Sequence[TransferRun]) -> None:
     import csv
     import io
 
@@ -324,7 +324,7 @@ def _write_table(path: str, found: Sequence[Carried]) -> None:
         write(text.getvalue().encode())
 
 
-def _write_report(path: str, found: Sequence[Carried]) -> None:
+def _write_report(path: str, found: Sequence[TransferRun]) -> None:
     from rubriclab.cli.files import writing
     from rubriclab.report.html.transfer import transfer_report
 

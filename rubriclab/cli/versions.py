@@ -212,17 +212,18 @@ def _may_go_on(version: Version, *, force: bool) -> bool:
     from rubriclab.cli.session import note
     from rubriclab.report.verdicts import headline
 
-    trust = version.provenance.trust
-    if trust is None:
+    validation = version.provenance.validation
+    if validation is None:
         note(f"{version.ref} never went through the gate: nothing shows it to be better than what costs nothing")
         return True
-    if trust.outcome == "better":
+    if validation.outcome == "better":
         return True
     if force:
-        note(f"forced, whatever the gate says of {version.ref}: {headline(trust)}")
+        note(f"forced, whatever the gate says of {version.ref}: {headline(validation)}")
         return True
     click.echo(
-        f"{version.ref} stays without the tag {PRODUCTION}. {headline(trust)} Give --force to tag it all the same.",
+        f"{version.ref} stays without the tag {PRODUCTION}. {headline(validation)} "
+        "Give --force to tag it all the same.",
         err=True,
     )
     return False

@@ -7,7 +7,7 @@ from rubriclab.data.comparisons import Comparison
 from rubriclab.data.example import Example, data_digest, labelled
 from rubriclab.data.mapping import FieldMap, parse_mapping
 from rubriclab.data.readers import Rows, from_rows, read
-from rubriclab.data.row import Fault
+from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale, parse_scale, scale_of
 from rubriclab.data.split import split_by_group
 
@@ -16,8 +16,8 @@ __all__ = [
     "Assignment",
     "Comparison",
     "Example",
-    "Fault",
     "FieldMap",
+    "RowError",
     "Rows",
     "Scale",
     "TaskWords",

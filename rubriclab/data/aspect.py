@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, TypeAdapter
 
 from rubriclab.characters import is_blank
-from rubriclab.content import content_path
 from rubriclab.errors import UserError
-from rubriclab.units import Material
+from rubriclab.segmentation import Material
+from rubriclab.shipped_files import content_path
 
 
 def _seen(text: str) -> str:

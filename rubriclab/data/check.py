@@ -13,7 +13,7 @@ from rubriclab.data.example import Example, is_labelled, labelled
 from rubriclab.data.fields import describe
 from rubriclab.data.fitted import Lined, about, comparison_faults, fit_scores
 from rubriclab.data.readers import Rows
-from rubriclab.data.row import Fault
+from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale, parse_scale, scale_of, show
 from rubriclab.errors import DataError, SettingsError
 
@@ -39,12 +39,12 @@ class _Placed:
     line: int
     example: Example
 
-    def fault(self, field: str, came: str, expected: str) -> Fault:
-        return Fault(self.where, self.line, field, came, expected, self.example.id)
+    def fault(self, field: str, came: str, expected: str) -> RowError:
+        return RowError(self.where, self.line, field, came, expected, self.example.id)
 
 
 def training_examples(
-    rows: Iterable[Example | Fault], aspect: str, scale: Scale | str | None = None, *, labels_needed: bool = True
+    rows: Iterable[Example | RowError], aspect: str, scale: Scale | str | None = None, *, labels_needed: bool = True
 ) -> Training:
     """Return the rows that have a label for `aspect`, with the scale that was given or else is taken from the labels.
 
@@ -77,7 +77,7 @@ def training_examples(
 
 
 def _sound(
-    rows: Iterable[Example | Fault], aspect: str, scale: Scale | str | None
+    rows: Iterable[Example | RowError], aspect: str, scale: Scale | str | None
 ) -> tuple[tuple[Example, ...], list[Lined], Scale | None]:
     """Return the texts, the comparisons with their lines, and the given scale, once there is no fault in any."""
     placed, faults = _sorted_out(rows)
@@ -104,18 +104,18 @@ def _scale(rated: tuple[Example, ...], compared: list[Comparison], aspect: str) 
     return COMPARED_SCALE
 
 
-def _sorted_out(rows: Iterable[Example | Fault]) -> tuple[list[_Placed], list[Fault]]:
-    placed, faults = list[_Placed](), list[Fault]()
+def _sorted_out(rows: Iterable[Example | RowError]) -> tuple[list[_Placed], list[RowError]]:
+    placed, faults = list[_Placed](), list[RowError]()
     for number, row in enumerate(rows, start=1):
         where, line = (rows.where, rows.line) if isinstance(rows, Rows) else ("rows", number)
-        if isinstance(row, Fault):
+        if isinstance(row, RowError):
             faults.append(row)
         else:
             placed.append(_Placed(where, line, row))
     return placed, faults
 
 
-def _duplicates(placed: Iterable[_Placed]) -> Iterator[Fault]:
+def _duplicates(placed: Iterable[_Placed]) -> Iterator[RowError]:
     first: dict[str, _Placed] = {}
     for row in placed:
         before = first.setdefault(row.example.id, row)
@@ -129,7 +129,7 @@ def _if_same_text(one: Example, other: Example) -> str:
     return "; both hold the same text: if two people rated it, write one row with their mean" if same else ""
 
 
-def _faults_of(row: _Placed, aspect: str, scale: Scale | None) -> Iterator[Fault]:
+def _faults_of(row: _Placed, aspect: str, scale: Scale | None) -> Iterator[RowError]:
     """Yield what no reader lets through but examples made by hand may hold, and labels outside of a given scale."""
     example = row.example
     if is_blank(example.output):
@@ -144,7 +144,7 @@ def _faults_of(row: _Placed, aspect: str, scale: Scale | None) -> Iterator[Fault
             yield row.fault(f"{table}.{aspect}", came, wanted)
 
 
-def _stop_at(faults: list[Fault]) -> None:
+def _stop_at(faults: list[RowError]) -> None:
     if not faults:
         return
     named = [str(fault) for fault in sorted(faults, key=lambda fault: fault.line)]

@@ -21,7 +21,7 @@ from typing import Any
 
 from rubriclab.data.fields import Fields, Wrong, describe
 from rubriclab.data.mapping import NATIVE, FieldMap
-from rubriclab.data.row import Fault
+from rubriclab.data.row import RowError
 
 STATED = ("preferred", "over", "ranking")
 _RANKED = "a list of at least two ids, best first, with ties in lists of their own"
@@ -48,7 +48,7 @@ class Comparison:
 
 def comparisons_of(
     row: Any, where: str, line: int, mapping: FieldMap = NATIVE, *, typed: bool = True
-) -> tuple[Comparison, ...] | Fault | None:
+) -> tuple[Comparison, ...] | RowError | None:
     """Return what a row says of texts beside each other, or its first fault; None if it is a row of another kind.
 
     A ranking is taken apart into all of its pairs: taking neighbours alone would not lead to the strengths that the
@@ -62,7 +62,7 @@ def comparisons_of(
     try:
         return fields.comparisons()
     except Wrong as wrong:
-        return Fault(where, line, wrong.field, wrong.came, wrong.expected)
+        return RowError(where, line, wrong.field, wrong.came, wrong.expected)
 
 
 class _Stated(Fields):

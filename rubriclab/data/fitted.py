@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from rubriclab.data.comparisons import Comparison
 from rubriclab.data.example import Example, labelled
-from rubriclab.data.row import Fault
+from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale
 
 # Below so many scores their mean and spread say less of where texts lie than the scale does.
@@ -55,7 +55,7 @@ def about(comparisons: Sequence[Lined], examples: Sequence[Example], aspect: str
 
 def comparison_faults(
     where: str, comparisons: Sequence[Lined], examples: Sequence[Example], faulty_texts: Collection[str] = ()
-) -> Iterator[Fault]:
+) -> Iterator[RowError]:
     """Yield, at most one a row, what keeps comparisons from being used: texts that cannot be compared, or no aspect.
 
     That a text is unknown is not said again where its own row is at fault.
@@ -68,7 +68,7 @@ def comparison_faults(
             continue
         if found := _fault(comparison, groups, several):
             faulty.add(line)
-            yield Fault(where, line, *found)
+            yield RowError(where, line, *found)
 
 
 def _fault(comparison: Comparison, groups: Mapping[str, str], several: bool) -> tuple[str | None, str, str] | None:

@@ -1,7 +1,8 @@
 """Rows out of JSON Lines, CSV and Parquet, one at a time: each with its line, in order, and none left out.
 
-Every function yields `(line, row)`, where a row is whatever stood there (a mapping, if all is well) or a `Fault` that
-says why it cannot be read. Reading goes on behind a faulty row. Where the bytes themselves end early (a damaged gzip
+Every function yields `(line, row)`, where a row is whatever stood there (a mapping, if all is well) or a `RowError`
+that says why it cannot be read. Reading goes on behind a faulty row.
+Where the bytes themselves end early (a damaged gzip
 file, a disk error), the last row is a fault.
 """
 
@@ -19,7 +20,7 @@ from typing import Any
 
 import orjson
 
-from rubriclab.data.row import Fault
+from rubriclab.data.row import RowError
 from rubriclab.errors import DataError
 
 Lines = Iterable[bytes | str]
@@ -81,7 +82,7 @@ def json_lines(where: str, lines: Lines, longest: int = LONGEST_ROW) -> Numbered
     """
     gap = _Gap(where, longest)
     for number, line in _numbered(where, lines):
-        if isinstance(line, Fault):
+        if isinstance(line, RowError):
             yield number, line
         elif line.strip():
             gap.end()
@@ -119,10 +120,10 @@ def csv_rows(where: str, lines: Lines, longest: int = LONGEST_ROW) -> Numbered:
         return
     columns = _header(where, first[1])
     for number, cells in records:
-        if isinstance(cells, Fault):
+        if isinstance(cells, RowError):
             yield number, cells
         elif len(cells) != len(columns):
-            yield number, Fault(where, number, None, f"{len(cells)} cells", f"{len(columns)}, as in the header")
+            yield number, RowError(where, number, None, f"{len(cells)} cells", f"{len(columns)}, as in the header")
         else:
             yield number, dict(zip(columns, cells, strict=True))
 
@@ -164,11 +165,13 @@ def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
         if len(batch) > 1:
             return [row for i in range(len(batch)) for row in _batch_rows(where, before + i, batch.slice(i, 1))]
         reason = " ".join(str(error).split())
-        return [Fault(where, before + 1, None, f"a row that cannot be read ({reason})", "values that fit their type")]
+        return [
+            RowError(where, before + 1, None, f"a row that cannot be read ({reason})", "values that fit their type")
+        ]
     return rows
 
 
-def _numbered(where: str, lines: Lines) -> Iterator[tuple[int, bytes | Fault]]:
+def _numbered(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowError]]:
     """Yield lines counted from 1, without byte order mark; a fault where no more can be read."""
     number = 0
     try:
@@ -186,11 +189,11 @@ def _first_line(where: str, line: bytes) -> bytes:
     return line.removeprefix(_BOM)
 
 
-def _broken_off(where: str, number: int, error: Exception) -> Fault:
+def _broken_off(where: str, number: int, error: Exception) -> RowError:
     reason = " ".join(str(error).split()).rstrip(".")
     if number == 0:
         raise DataError(f"{where} cannot be read: {reason}.", "Is it whole, and what its name says?") from error
-    return Fault(where, number + 1, None, f"data that breaks off or is damaged ({reason})", "a whole file")
+    return RowError(where, number + 1, None, f"data that breaks off or is damaged ({reason})", "a whole file")
 
 
 def _json_row(where: str, number: int, line: bytes) -> Any:
@@ -204,12 +207,12 @@ def _json_row(where: str, number: int, line: bytes) -> Any:
     except UnicodeDecodeError as error:
         around = line[max(0, error.start - 10) : error.end + 10].strip()
         came = f"bytes that are not UTF-8, in {around!r}"
-        return Fault(where, number, None, came, "JSON in UTF-8")
+        return RowError(where, number, None, came, "JSON in UTF-8")
     row = _lenient(line)
     if row is not None:
         return _named_once(where, number, line, row)
     ending = "" if line.endswith(b"\n") else "; the last line breaks off"
-    return Fault(where, number, None, f"text that is not JSON ({reason}{ending})", "a JSON object on one line")
+    return RowError(where, number, None, f"text that is not JSON ({reason}{ending})", "a JSON object on one line")
 
 
 def _named_once(where: str, number: int, line: bytes, row: Any) -> Any:
@@ -222,7 +225,9 @@ def _named_once(where: str, number: int, line: bytes, row: Any) -> Any:
 
     with suppress(RecursionError):  # nested deeper than any field that is read
         json.loads(line, object_pairs_hook=names, parse_int=str)
-    return Fault(where, number, None, f"the name {repeated[0]!r} twice in one object", "each once") if repeated else row
+    return (
+        RowError(where, number, None, f"the name {repeated[0]!r} twice in one object", "each once") if repeated else row
+    )
 
 
 def _lenient(line: bytes) -> Any:
@@ -238,8 +243,8 @@ def _lenient(line: bytes) -> Any:
     return row
 
 
-def _header(where: str, cells: list[str] | Fault) -> list[str]:
-    if isinstance(cells, Fault):
+def _header(where: str, cells: list[str] | RowError) -> list[str]:
+    if isinstance(cells, RowError):
         raise DataError(f"{cells}.", "The first line of a CSV file names its columns.")
     columns = [cell.strip() for cell in cells]
     twice = [column for column in columns if columns.count(column) > 1]
@@ -251,8 +256,8 @@ def _header(where: str, cells: list[str] | Fault) -> list[str]:
 
 
 def _csv_records(
-    where: str, lines: Iterator[tuple[int, bytes | Fault]], longest: int
-) -> Iterator[tuple[int, list[str] | Fault]]:
+    where: str, lines: Iterator[tuple[int, bytes | RowError]], longest: int
+) -> Iterator[tuple[int, list[str] | RowError]]:
     """Yield the cells of each record that is not blank, with the line where it begins.
 
     A broken record costs its first line only: the lines that an open quote has swallowed are read again.
@@ -262,16 +267,16 @@ def _csv_records(
     while True:
         source.begin()
         try:
-            cells: list[str] | Fault | None = next(csv.reader(source, strict=True), None)
+            cells: list[str] | RowError | None = next(csv.reader(source, strict=True), None)
         except csv.Error as error:
             number = source.give_back()
-            cells = Fault(where, number, None, f"a broken CSV row ({error})", "cells with every quote closed")
+            cells = RowError(where, number, None, f"a broken CSV row ({error})", "cells with every quote closed")
         if not source.taken:
             return
         number, line = source.taken[0]
-        if isinstance(line, Fault):
+        if isinstance(line, RowError):
             yield number, line
-        elif isinstance(cells, Fault) or (cells and any(cell.strip() for cell in cells)):
+        elif isinstance(cells, RowError) or (cells and any(cell.strip() for cell in cells)):
             gap.end()
             yield number, cells
         else:
@@ -284,11 +289,11 @@ class _RecordLines(Iterator[str]):
     Bytes that are not UTF-8 become lone surrogates, so that the row's reader can name the field they are in.
     """
 
-    def __init__(self, where: str, lines: Iterator[tuple[int, bytes | Fault]], longest: int) -> None:
+    def __init__(self, where: str, lines: Iterator[tuple[int, bytes | RowError]], longest: int) -> None:
         self.where, self.lines, self.longest = where, lines, longest
         self.size = 0
-        self.ahead: deque[tuple[int, bytes | Fault]] = deque()
-        self.taken: list[tuple[int, bytes | Fault]] = []
+        self.ahead: deque[tuple[int, bytes | RowError]] = deque()
+        self.taken: list[tuple[int, bytes | RowError]] = []
 
     def begin(self) -> None:
         self.taken.clear()
@@ -297,7 +302,7 @@ class _RecordLines(Iterator[str]):
     def __next__(self) -> str:
         number, line = self.ahead.popleft() if self.ahead else next(self.lines)
         self.taken.append((number, line))
-        if isinstance(line, Fault):
+        if isinstance(line, RowError):
             raise StopIteration
         self.size += len(line) + (LINE_OVERHEAD if len(self.taken) > 1 else 0)
         if self.size > self.longest:

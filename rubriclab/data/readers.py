@@ -1,6 +1,6 @@
 """Examples out of files, streams, data frames and data sets: lazily, in order, one answer for each row.
 
-A row that is no example becomes a `Fault` in its place and reading goes on, so nothing is lost without a word. Rows
+A row that is no example becomes a `RowError` in its place and reading goes on, so nothing is lost without a word. Rows
 that compare texts are kept beside the examples, in `Rows.comparisons`: whoever wants texts sees texts alone. What
 cannot be read at all (no such file, no rows, not the format that its name says) is a `DataError`.
 """
@@ -26,7 +26,7 @@ from rubriclab.data.formats import (
     parquet_rows,
 )
 from rubriclab.data.mapping import NATIVE, FieldMap
-from rubriclab.data.row import Fault, example_of, missing_column
+from rubriclab.data.row import RowError, example_of, missing_column
 from rubriclab.errors import DataError
 
 JSON_LINES = (".jsonl", ".ndjson", ".json")
@@ -35,10 +35,10 @@ PARQUET = ".parquet"
 _NAMES = "name it .jsonl, .csv (either may end in .gz) or .parquet; - reads JSON Lines from standard input."
 
 
-Found = Example | Fault | tuple[Comparison, ...]
+Found = Example | RowError | tuple[Comparison, ...]
 
 
-class Rows(Iterator[Example | Fault]):
+class Rows(Iterator[Example | RowError]):
     """Examples and faults, one for each row that does not compare texts, as they are read.
 
     `where` is the file, or what stands in its place; `line` is where the row given last begins, 0 before the first;
@@ -53,7 +53,7 @@ class Rows(Iterator[Example | Fault]):
         self.comparisons: list[tuple[int, Comparison]] = []
         self._found = found
 
-    def __next__(self) -> Example | Fault:
+    def __next__(self) -> Example | RowError:
         while True:
             self.line, self.came, row = next(self._found)
             if not isinstance(row, tuple):
@@ -121,7 +121,7 @@ def _examples(
                 raise DataError(f"{where}: {lack}.")
             table = False
         some = True
-        yield line, row, row if isinstance(row, Fault) else _found(row, where, line, mapping, typed)
+        yield line, row, row if isinstance(row, RowError) else _found(row, where, line, mapping, typed)
     if not some:
         raise DataError(f"{where} has no rows;", "each row holds one text, with at least a field 'output'.")
 

@@ -29,7 +29,7 @@ DERIVED_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class RowError:
     """Why a row is no example.
 
     Attributes:
@@ -53,18 +53,20 @@ class Fault:
         return f"{self.where}:{self.line}: {field}got {self.came}, expected {self.expected}"
 
 
-def example_of(row: Any, where: str, line: int, mapping: FieldMap = NATIVE, *, typed: bool = True) -> Example | Fault:
+def example_of(
+    row: Any, where: str, line: int, mapping: FieldMap = NATIVE, *, typed: bool = True
+) -> Example | RowError:
     """Return the example that a row holds, or its first fault.
 
     Rows that are not `typed` (CSV) write their numbers as text.
     """
     if not isinstance(row, Mapping):
-        return Fault(where, line, None, describe(row), _an_object(row))
+        return RowError(where, line, None, describe(row), _an_object(row))
     fields = Fields(row, mapping, typed)
     try:
         return _example(fields)
     except Wrong as wrong:
-        return Fault(where, line, wrong.field, wrong.came, wrong.expected, fields.known_id())
+        return RowError(where, line, wrong.field, wrong.came, wrong.expected, fields.known_id())
 
 
 def missing_column(row: Mapping[str, Any], mapping: FieldMap) -> str | None:

@@ -1,8 +1,8 @@
 """Judges: whoever answers a prompt. Judges wrap judges; `connect` builds the usual stack."""
 
-from rubriclab.judges.ask import Answer, ask
+from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.budget import Budget, Budgeted
-from rubriclab.judges.cache import Answers, Cached, MemoryAnswers
+from rubriclab.judges.cache import AnswerCache, Cached, MemoryAnswers
 from rubriclab.judges.connect import connect
 from rubriclab.judges.fake import FakeJudge
 from rubriclab.judges.judge import Judge, Reply, Token, Usage
@@ -17,13 +17,13 @@ from rubriclab.judges.request import messages_of, request_digest
 from rubriclab.judges.retry import Retried
 
 __all__ = [
-    "Answer",
-    "Answers",
+    "AnswerCache",
     "Budget",
     "Budgeted",
     "Cached",
     "FakeJudge",
     "Judge",
+    "JudgeAnswer",
     "JudgeOptions",
     "LanguageModel",
     "Ledger",

@@ -22,7 +22,7 @@ LONGEST_COMPLAINT = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[R]):
+class JudgeAnswer(Generic[R]):
     """A parsed answer, or the reason why there is none; exactly one of the two is set.
 
     `replied` tells a reply that could not be used from no reply at all; `reply` is the one that was read.
@@ -34,7 +34,7 @@ class Answer(Generic[R]):
     reply: Reply | None = None
 
 
-async def ask(judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None) -> Answer[R]:
+async def ask(judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None) -> JudgeAnswer[R]:
     """Return the judge's answer to `prompt`, asking once more if the first reply cannot be used.
 
     Where that fails too, `salvage` is a form that keeps what is sound of a reply, the later one if it can: of several
@@ -50,12 +50,12 @@ async def ask(judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None
             reply = await judge.reply(prompt.repaired(first.text, complaint))
             value, complaint = read(reply, prompt)
     except (JudgeUnavailable, PromptRejected) as error:
-        return Answer(None, str(error), replied=False)
+        return JudgeAnswer(None, str(error), replied=False)
     if value is None and salvage:
         reply, value = _salvaged((reply, first), replace(prompt, reply=salvage))
     if value is None:
-        return Answer(None, f"unusable reply, also after one repair: {complaint}", reply=reply)
-    return Answer(value, reply=reply)
+        return JudgeAnswer(None, f"unusable reply, also after one repair: {complaint}", reply=reply)
+    return JudgeAnswer(value, reply=reply)
 
 
 def _salvaged(replies: Sequence[Reply], prompt: Prompt[R]) -> tuple[Reply, R | None]:

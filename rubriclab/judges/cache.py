@@ -19,7 +19,7 @@ FIRST_PAUSE = 0.02
 LONGEST_PAUSE = 0.32
 
 
-class Answers(Protocol):
+class AnswerCache(Protocol):
     """Where replies are kept, under the digest of their request."""
 
     def get(self, digest: str, /) -> dict[str, Any] | None:
@@ -88,7 +88,7 @@ class Cached:
     def __init__(
         self,
         judge: Judge,
-        answers: Answers,
+        answers: AnswerCache,
         *,
         retry_failed: bool = False,
         max_reply_bytes: int = DEFAULT_BYTES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rubriclab.judges.budget import Budget, Budgeted
-from rubriclab.judges.cache import Answers, Cached
+from rubriclab.judges.cache import AnswerCache, Cached
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.language_model import LanguageModel
 from rubriclab.judges.ledger import Ledger, Metered
@@ -24,7 +24,7 @@ def connect(
     *,
     options: JudgeOptions,
     ledger: Ledger,
-    answers: Answers | None = None,
+    answers: AnswerCache | None = None,
     record: Path | None = None,
     budget: Budget | None = None,
 ) -> Judge:
@@ -57,7 +57,7 @@ def connect(
 
 
 def _source(
-    spec: str, options: JudgeOptions, answers: Answers | None, budget: Budget | None, damaged: set[str]
+    spec: str, options: JudgeOptions, answers: AnswerCache | None, budget: Budget | None, damaged: set[str]
 ) -> Judge:
     if spec == EMBEDDED:
         from rubriclab.judges.embedded import EmbeddedJudge

@@ -35,7 +35,7 @@ class Ledger:
     repaired: int = 0
     stages: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
-    snapshots: set[str] = field(default_factory=set)
+    model_versions: set[str] = field(default_factory=set)
     damaged: set[str] = field(default_factory=set)
 
     @property
@@ -95,7 +95,7 @@ class Metered:
         return reply
 
     def _enter(self, reply: Reply) -> None:
-        self._ledger.snapshots.add(reply.model)
+        self._ledger.model_versions.add(reply.model)
         if reply.cached:
             self._ledger.cached += 1
         else:

@@ -15,9 +15,9 @@ from typing import Literal
 
 import numpy as np
 
-from rubriclab.combination import DIGITS, Calibration, Conformal
+from rubriclab.aggregation import DIGITS, Calibration, Conformal
 from rubriclab.data.scale import Scale
-from rubriclab.learning.table import BoolArray
+from rubriclab.learning.rating_matrix import BoolArray
 from rubriclab.stats.conformal import enough, error_bound, expected_error
 from rubriclab.stats.correlation import FloatArray, IntArray
 
@@ -154,7 +154,7 @@ def conformal(scores: FloatArray, labels: FloatArray, hardness: FloatArray, conf
     Args:
         scores: on the scale, each by a rubric fitted without the labels of the text's group; NaN where there is none.
         labels: of the same texts.
-        hardness: of the same texts, by `rubriclab.combination.disagreement`.
+        hardness: of the same texts, by `rubriclab.aggregation.disagreement`.
     """
     there = ~np.isnan(scores)
     errors, hard = np.abs(scores - labels)[there], hardness[there]

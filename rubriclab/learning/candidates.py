@@ -15,23 +15,23 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from rubriclab.combination import Ask
+from rubriclab.aggregation import Ask
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.ladder import ONE_CALL
-from rubriclab.learning.naming import every_criterion, renamed, unique_names
+from rubriclab.learning.ids import every_criterion, renamed, unique_names
+from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table
+from rubriclab.learning.selection_path import ONE_CALL
 from rubriclab.learning.settings import Asking
-from rubriclab.learning.table import Table, candidate_table
-from rubriclab.measures.prior import prior_directions
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.jointly import at_most as jointly_at_most
-from rubriclab.methods.jointly import can_join, joins
-from rubriclab.methods.method import Learned, Lesson, Method, Progress, Rated, silent
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.methods.method import CriterionRating, Learned, Method, Progress, TrainingInput, silent
 from rubriclab.methods.names import PartName
-from rubriclab.rubric import Criterion, Dropped, Part
+from rubriclab.methods.single_call import at_most as jointly_at_most
+from rubriclab.methods.single_call import can_join, joins
+from rubriclab.rubric import Criterion, DroppedCriterion, Part
+from rubriclab.text_features.prior import prior_directions
 from rubriclab.training_record import Candidate, Cell
 
 # What differs from a method's own defaults where its criteria are candidates among others; a user's settings win.
@@ -56,7 +56,7 @@ class Plan:
     """A method to run, on what and how."""
 
     method: Method
-    lesson: Lesson
+    training_input: TrainingInput
     settings: BaseModel
 
 
@@ -97,7 +97,7 @@ class Candidates:
         names = {part.method for part in self.parts if can_join(part)}
         return tuple(place for place, each in enumerate(self.candidates) if each.method in names)
 
-    def every_way(self, assignment: Assignment) -> Table:
+    def every_way(self, assignment: Assignment) -> RatingMatrix:
         """Return the table of all ratings: asked by method, and beside them those given in one call."""
         own = self.table(assignment, "by method")
         return own.beside(self.table(assignment, "in one call").columns(self.joined)) if self.together else own
@@ -106,7 +106,7 @@ class Candidates:
         """Return what was found of each text by each candidate when asked so."""
         return self.together if ask == "in one call" and self.together else self.cells
 
-    def table(self, assignment: Assignment, ask: Ask) -> Table:
+    def table(self, assignment: Assignment, ask: Ask) -> RatingMatrix:
         """Return the candidates' scores as numbers, with what choosing and weighing need to know of them."""
         aspect = assignment.aspect
         usual = prior_directions(aspect.name, aspect.definition, assignment.words.task)
@@ -122,7 +122,7 @@ class Candidates:
         )
 
     def bundles(self, ask: Ask) -> tuple[str, ...]:
-        """Return what each candidate shares its call with, as in `Table`, by the settings its method learned with."""
+        """Return what each candidate shares its call with, by the settings its method learned with."""
         parts = {part.method: part for part in self.parts}
         joined = {name for name, part in parts.items() if ask == "in one call" and can_join(part)}
         return tuple(
@@ -170,7 +170,7 @@ async def find_candidates(
     generator: Judge,
     seed: int,
     ask: Asking = "by method",
-    say: Progress = silent,
+    on_progress: Progress = silent,
 ) -> Candidates:
     """Return what the methods find, run one after the other in the order of the plans.
 
@@ -188,15 +188,15 @@ async def find_candidates(
         ValueError: if plans share a method, or are about different texts.
     """
     _check(plans)
-    examples, plans = plans[0].lesson.examples, _asked(plans, ask)
+    examples, plans = plans[0].training_input.examples, _asked(plans, ask)
     found = []
     for plan, (start, size) in zip(plans, _shares(plans), strict=True):
 
         def tell(doing: str, share: float, plan: Plan = plan, start: float = start, size: float = size) -> None:
-            say(f"{plan.method.name}: {doing}", start + size * share)
+            on_progress(f"{plan.method.name}: {doing}", start + size * share)
 
         learned = await plan.method.learn(
-            plan.lesson, plan.settings, judge=judge, generator=generator, seed=seed, say=tell
+            plan.training_input, plan.settings, judge=judge, generator=generator, seed=seed, on_progress=tell
         )
         found.append(learned)
     return _side_by_side(examples, found)
@@ -212,25 +212,25 @@ def _asked(plans: Sequence[Plan], ask: Asking) -> list[Plan]:
     together = joining(plans) if ask != "by method" else []
     later = {name for name in together if name == "checkeval" and len(together) > 1}
     return [
-        replace(plan, lesson=replace(plan.lesson, examples=()))
+        replace(plan, training_input=replace(plan.training_input, examples=()))
         if plan.method.name in later and not getattr(plan.settings, "needs_labels", None)
         else plan
         for plan in plans
     ]
 
 
-def learning_at_most(plans: Sequence[Plan], ask: Asking = "by method") -> tuple[Estimate, Estimate]:
+def learning_at_most(plans: Sequence[Plan], ask: Asking = "by method") -> tuple[CallEstimate, CallEstimate]:
     """Return the most that `find_candidates` asks of the judge, and of the generator."""
-    judge, generator = Estimate(), Estimate()
+    judge, generator = CallEstimate(), CallEstimate()
     for plan in _asked(plans, ask):
-        judged, generated = plan.method.learning_at_most(plan.lesson, plan.settings)
+        judged, generated = plan.method.learning_at_most(plan.training_input, plan.settings)
         judge, generator = judge + judged, generator + generated
     return judge, generator
 
 
 def _check(plans: Sequence[Plan]) -> None:
     names = [plan.method.name for plan in plans]
-    texts = [{example.id for example in plan.lesson.examples} for plan in plans]
+    texts = [{example.id for example in plan.training_input.examples} for plan in plans]
     if not plans or len(set(names)) < len(names) or any(each != texts[0] for each in texts):
         raise ValueError(f"expected plans of different methods about the same texts, got {names}")
     if not texts[0]:
@@ -245,7 +245,9 @@ def _check(plans: Sequence[Plan]) -> None:
 
 def _shares(plans: Sequence[Plan]) -> list[tuple[float, float]]:
     """Return for each plan the share of the whole that is done before it, and its own, by the calls they may take."""
-    most = [sum(each.calls for each in plan.method.learning_at_most(plan.lesson, plan.settings)) for plan in plans]
+    most = [
+        sum(each.calls for each in plan.method.learning_at_most(plan.training_input, plan.settings)) for plan in plans
+    ]
     sizes = [(calls + 1) / (sum(most) + len(plans)) for calls in most]
     return [(sum(sizes[:place]), size) for place, size in enumerate(sizes)]
 
@@ -287,7 +289,7 @@ def _cells(learned: Learned, place: int, texts: Sequence[Example]) -> list[Cell]
     return [cell_of(rows[text.id][place]) if text.id in rows else missing for text in texts]
 
 
-def cell_of(rated: Rated) -> Cell:
+def cell_of(rated: CriterionRating) -> Cell:
     """Return what a record says of a rating; equal reasons are kept in memory once."""
     return Cell(score=rated.score, reason=sys.intern(rated.reason), applies=rated.applies)
 
@@ -305,16 +307,16 @@ def _bundle(criterion: Criterion, part: Part) -> str:
             return f"{part.method}: {criterion.id}"
 
 
-def _most(example: Example, parts: Sequence[Part], assignment: Assignment, bundle: str) -> Estimate:
+def _most(example: Example, parts: Sequence[Part], assignment: Assignment, bundle: str) -> CallEstimate:
     if bundle == ONE_CALL:
         return jointly_at_most(example, parts, assignment)
     return METHODS[parts[0].method].scoring_at_most(example, parts[0], assignment)
 
 
-def _dropped(part: Part, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[Dropped, ...]:
+def _dropped(part: Part, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
     """Return what a part is without: what the method kept first, then what it did not."""
     own = {each.criterion.id: each.reason for each in part.dropped}
     left = (criterion for criterion in every_criterion(part) if criterion.id not in kept)
     return tuple(
-        Dropped(criterion=each, reason=reasons.get(each.id) or own.get(each.id, "not chosen")) for each in left
+        DroppedCriterion(criterion=each, reason=reasons.get(each.id) or own.get(each.id, "not chosen")) for each in left
     )

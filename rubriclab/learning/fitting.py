@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rubriclab.combination import DIGITS, MOST_MISSING, Calibration
+from rubriclab.aggregation import DIGITS, MOST_MISSING, Calibration
 from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import Kind, as_judged, calibrate, chosen_kind, straight
-from rubriclab.learning.choice import Dropped, distinct, unvaried
+from rubriclab.learning.feature_selection import DroppedColumn, distinct, unvaried
 from rubriclab.learning.folds import in_order
+from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.standardise import standardised
-from rubriclab.learning.table import BoolArray, Table
-from rubriclab.learning.weighing import Design, Moments, Posterior, design, posterior, tracking
+from rubriclab.learning.weighting import DesignMatrix, Moments, Posterior, design, posterior, tracking
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import grouped_folds, units
 
@@ -30,7 +30,7 @@ SIGNIFICANT = DIGITS + 3
 
 
 @dataclass(frozen=True, eq=False)
-class Weighing:
+class Weighting:
     """Criteria with their weights, as plain numbers.
 
     Attributes:
@@ -47,7 +47,7 @@ class Weighing:
     spreads: FloatArray
     low: FloatArray
     high: FloatArray
-    dropped: Mapping[int, Dropped]
+    dropped: Mapping[int, DroppedColumn]
 
     def raw(self, values: FloatArray) -> FloatArray:
         """Return the weighted sums of standardised scores, shape (n,), from values of shape (n, all columns).
@@ -64,7 +64,7 @@ class Weighing:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit(Weighing):
+class Fit(Weighting):
     """A weighing with the map onto the raters' scale, fitted to the same texts."""
 
     calibration: Calibration
@@ -92,7 +92,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
-class Pool:
+class CandidatePool:
     """What a rubric may ask.
 
     Attributes:
@@ -112,12 +112,12 @@ class Pool:
         return tuple(sorted({*self.columns, *self.always}))
 
 
-def everything(table: Table) -> Pool:
+def everything(table: RatingMatrix) -> CandidatePool:
     """Return the pool of all columns."""
-    return Pool(tuple(range(len(table.methods))))
+    return CandidatePool(tuple(range(len(table.methods))))
 
 
-def fit(table: Table, settings: JointSettings, pool: Pool | None = None, *, seed: int = 0) -> Fit:
+def fit(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None, *, seed: int = 0) -> Fit:
     """Return the rubric's numbers, learned from all texts of the table; the order of the texts does not matter.
 
     With labels that are all the same, or a single text, weights are what is believed before any label; where no column
@@ -141,10 +141,10 @@ def fit(table: Table, settings: JointSettings, pool: Pool | None = None, *, seed
 
 
 def fit_part(
-    made: Design,
+    made: DesignMatrix,
     rows: BoolArray,
     moments: Moments,
-    pool: Pool,
+    pool: CandidatePool,
     settings: JointSettings,
     *,
     barred: Sequence[int] = (),
@@ -164,8 +164,10 @@ def fit_part(
     found = posterior(made.table, moments, columns)
     weighing = _weighing(made, found, pool, settings)
     kept = set(weighing.columns)
-    why = {place: dropped.get(place, Dropped("weightless" if place in columns else "not asked")) for place in left}
-    others = {place: Dropped("not asked") for place in range(len(made.table.methods))}
+    why = {
+        place: dropped.get(place, DroppedColumn("weightless" if place in columns else "not asked")) for place in left
+    }
+    others = {place: DroppedColumn("not asked") for place in range(len(made.table.methods))}
     calibration = _calibration(made, rows, weighing, found, settings, told, seed)
     return Fit(
         **{name: getattr(weighing, name) for name in ("columns", "weights", "centers", "spreads", "low", "high")},
@@ -174,13 +176,13 @@ def fit_part(
     )
 
 
-def _within(pool: Pool, left: Sequence[int]) -> Pool:
+def _within(pool: CandidatePool, left: Sequence[int]) -> CandidatePool:
     allowed = set(left)
     columns, always = (tuple(each for each in own if each in allowed) for own in (pool.columns, pool.always))
     return replace(pool, columns=columns, always=always)
 
 
-def usable(made: Design, toward: FloatArray, pool: Pool) -> tuple[list[int], dict[int, Dropped]]:
+def usable(made: DesignMatrix, toward: FloatArray, pool: CandidatePool) -> tuple[list[int], dict[int, DroppedColumn]]:
     """Return the columns of a pool to weigh, ascending, and why not those that tell nothing or repeat another one.
 
     Args:
@@ -194,13 +196,13 @@ def usable(made: Design, toward: FloatArray, pool: Pool) -> tuple[list[int], dic
     return sorted({*always, *best}), {**dropped, **repeated, **twice}
 
 
-def _one_whole_each(table: Table, ranked: Sequence[int]) -> list[int]:
+def _one_whole_each(table: RatingMatrix, ranked: Sequence[int]) -> list[int]:
     """Return the columns with the first score of the whole of each method alone: two explanations say much the same."""
     first = {table.methods[place]: place for place in reversed(ranked) if table.whole[place]}
     return [place for place in ranked if not table.whole[place] or first[table.methods[place]] == place]
 
 
-def _weighing(made: Design, found: Posterior, pool: Pool, settings: JointSettings) -> Weighing:
+def _weighing(made: DesignMatrix, found: Posterior, pool: CandidatePool, settings: JointSettings) -> Weighting:
     """Return the weights as shares, with their intervals; what weighs nothing leaves, unless it is a reason."""
     from scipy.special import ndtri
 
@@ -213,7 +215,7 @@ def _weighing(made: Design, found: Posterior, pool: Pool, settings: JointSetting
     lowest = np.where(made.table.signed[columns], -1.0, 0.0)
     asked = np.isin(columns, pool.columns) & pool.reasons
     kept = (np.abs(shares) > 0) | asked
-    return Weighing(
+    return Weighting(
         columns=tuple(columns[kept].tolist()),
         weights=shares[kept],
         centers=significant(made.centers[columns[kept]]),
@@ -225,9 +227,9 @@ def _weighing(made: Design, found: Posterior, pool: Pool, settings: JointSetting
 
 
 def _calibration(  # noqa: PLR0917
-    made: Design,
+    made: DesignMatrix,
     rows: BoolArray,
-    weighing: Weighing,
+    weighing: Weighting,
     found: Posterior,
     settings: JointSettings,
     told: FloatArray | None,
@@ -255,13 +257,17 @@ def _calibration(  # noqa: PLR0917
     return line if kind == "linear" else calibrate(kind, raw[there], table.labels[there], judged)
 
 
-def _kind(table: Table, told: FloatArray, settings: JointSettings, seed: int, judged: Calibration | None) -> Kind:
+def _kind(
+    table: RatingMatrix, told: FloatArray, settings: JointSettings, seed: int, judged: Calibration | None
+) -> Kind:
     """Return the kind of map that suits raw values of texts that had no part in their weights."""
     fold, unit = grouped_folds(table.groups, settings.folds, seed), units(table.groups)
     return chosen_kind(np.nan_to_num(told), table.labels, unit, fold, judged=judged, scale=table.scale)
 
 
-def held_out(table: Table, settings: JointSettings, pool: Pool | None = None, *, seed: int = 0) -> HeldOut:
+def held_out(
+    table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None, *, seed: int = 0
+) -> HeldOut:
     """Return each text's score by rubrics fitted to the texts of other folds, averaged over repeated divisions.
 
     Arguments and errors as for `fit`; the folds are those of `divisions`.
@@ -309,7 +315,7 @@ def insides(fold: IntArray) -> list[BoolArray]:
     return [mask for mask in masks if not mask.all()]
 
 
-def told_by(table: Table, inside: BoolArray) -> list[int]:
+def told_by(table: RatingMatrix, inside: BoolArray) -> list[int]:
     """Return the columns that labels of these texts had a part in making: they could know these labels."""
     told: list[int] = np.flatnonzero(table.seen[inside].any(axis=0)).tolist()
     return told

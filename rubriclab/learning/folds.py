@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from rubriclab.learning.table import BoolArray, Table
+from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix
 from rubriclab.stats.correlation import IntArray
 from rubriclab.stats.folds import grouped_folds
 
 
-def left_out(table: Table, folds: int, seed: int) -> Iterator[tuple[BoolArray, Table]]:
+def left_out(table: RatingMatrix, folds: int, seed: int) -> Iterator[tuple[BoolArray, RatingMatrix]]:
     """Yield for each fold which texts it holds, and the table of all others.
 
     Candidates that one of the fold's texts had a part in making have no score there: they could know its label. A fold
@@ -26,14 +26,14 @@ def left_out(table: Table, folds: int, seed: int) -> Iterator[tuple[BoolArray, T
             yield inside, without_columns(table, told).rows(~inside)
 
 
-def without_columns(table: Table, columns: Sequence[int]) -> Table:
+def without_columns(table: RatingMatrix, columns: Sequence[int]) -> RatingMatrix:
     """Return the table as if these columns had no score; places stay as they are."""
     values = table.values.copy()
     values[:, list(columns)] = np.nan
     return replace(table, values=values)
 
 
-def in_order(table: Table) -> IntArray:
+def in_order(table: RatingMatrix) -> IntArray:
     """Return the texts' places in an order that hangs on what they hold, not on how they came.
 
     Sums then come out the same to the last bit. Labels come last: a text's own label moves it among texts with the

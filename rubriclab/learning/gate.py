@@ -21,28 +21,35 @@ from typing import Literal
 
 import numpy as np
 
-from rubriclab.learning.floor import CONSTANT, held_out_floors
+from rubriclab.learning.baselines import CONSTANT, held_out_floors
+from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix
 from rubriclab.learning.standardise import centers_and_spreads, standardised
-from rubriclab.learning.table import BoolArray, Table
 from rubriclab.rubric import rounded
-from rubriclab.stats.bootstrap import BATCH_ELEMENTS, Estimate, Statistic, estimate
+from rubriclab.stats.bootstrap import BATCH_ELEMENTS, IntervalEstimate, Statistic, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
-from rubriclab.stats.expanded import expanded_confidence
+from rubriclab.stats.interval_expansion import expanded_confidence
 from rubriclab.stats.jackknife import correlations_without
-from rubriclab.stats.levels import Coefficient, Texts, group_coefficients, level_statistic, scored_texts, used_texts
-from rubriclab.trust import (
+from rubriclab.stats.levels import (
+    Coefficient,
+    ScoredTexts,
+    group_coefficients,
+    level_statistic,
+    scored_texts,
+    used_texts,
+)
+from rubriclab.validation import (
     FEWEST_GROUPS,
     MATTERS,
     MOST_LABELS,
-    Added,
+    EvaluatorAgreement,
     FrontierPoint,
+    GateVerdict,
     Interval,
+    MethodContribution,
     Outcome,
     Raters,
     Shortcut,
-    Standing,
-    Trust,
-    Verdict,
+    Validation,
 )
 
 GateLevel = Literal["group", "dataset"]
@@ -66,7 +73,7 @@ class Scored:
     """One evaluator's scores of the labelled texts, shape (texts,), NaN where it has none.
 
     Attributes:
-        name, kind, calls: as in `Standing`.
+        name, kind, calls: as in `EvaluatorAgreement`.
     """
 
     name: str
@@ -75,8 +82,8 @@ class Scored:
     calls: float = 0.0
 
 
-def trust(
-    table: Table,
+def validation(
+    table: RatingMatrix,
     surface: FloatArray,
     held_out: FloatArray,
     fitted: FloatArray,
@@ -85,18 +92,18 @@ def trust(
     alone: Mapping[str, FloatArray],
     calls: Mapping[str, float],
     frontier: Sequence[FrontierPoint] = (),
-    added: Sequence[Added] = (),
+    added: Sequence[MethodContribution] = (),
     shortcuts: Sequence[Shortcut] = (),
     raters: Raters | None = None,
     forgone: float | None = None,
     noise: float | None = None,
     seed: int = 0,
-) -> Trust:
+) -> Validation:
     """Return what the labelled texts say of a rubric, beside everything that it has to be better than.
 
     Args:
         table: all candidates, whether the rubric has them or not.
-        surface: measures of the texts, shape (texts, measures), columns as in `rubriclab.learning.floor.SURFACE`.
+        surface: measures of the texts, shape (texts, measures), columns as in `rubriclab.learning.baselines.SURFACE`.
         held_out: the rubric's scores of each text, fitted without the labels of its fold; see the module's docstring.
         fitted: the same when fitted to all.
         fold: of each text, shape (texts,); a group lies in one fold.
@@ -115,16 +122,16 @@ def trust(
         *(Scored(name, "judged", alone[name], calls[name]) for name in alone if name != DIRECT),
     ]
     arena = _Arena(table.labels, table.groups, level, seed)
-    standings = {each.name: arena.standing(each) for each in (rubric, *floors, *judged)}
-    others = sorted((name for name in standings if name != JOINT), key=lambda name: -_known(standings[name]))
-    return Trust(
+    evaluators = {each.name: arena.evaluator_agreement(each) for each in (rubric, *floors, *judged)}
+    others = sorted((name for name in evaluators if name != JOINT), key=lambda name: -_known(evaluators[name]))
+    return Validation(
         level=level,
         n=int((~np.isnan(held_out)).sum()),
         groups=len(set(table.groups)),
         folds=len(np.unique(fold)),
-        training=arena.standing(Scored(JOINT, "rubric", fitted, calls[JOINT])),
-        standings=tuple(standings[name] for name in (JOINT, *others)),
-        verdicts=(arena.gate(rubric, floors, standings), *(arena.compared(rubric, each) for each in judged)),
+        training=arena.evaluator_agreement(Scored(JOINT, "rubric", fitted, calls[JOINT])),
+        evaluators=tuple(evaluators[name] for name in (JOINT, *others)),
+        verdicts=(arena.gate(rubric, floors, evaluators), *(arena.compared(rubric, each) for each in judged)),
         frontier=tuple(frontier),
         added=tuple(added),
         shortcuts=tuple(shortcuts),
@@ -143,7 +150,7 @@ def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
     return "group" if telling >= RIVAL_GROUPS else "dataset"
 
 
-def _compared_with(table: Table, fold: IntArray, calls: Mapping[str, float]) -> list[Scored]:
+def _compared_with(table: RatingMatrix, fold: IntArray, calls: Mapping[str, float]) -> list[Scored]:
     """Return `direct`, where it is among the candidates, and all judged candidates with equal weights.
 
     Measures have no better end, so they have no place among equals.
@@ -157,7 +164,7 @@ def _compared_with(table: Table, fold: IntArray, calls: Mapping[str, float]) -> 
     return [Scored(name, "judged", scores, calls.get(name, bundles[name])) for name, scores, _ in found]
 
 
-def _equal_weights(table: Table, fold: IntArray) -> FloatArray:
+def _equal_weights(table: RatingMatrix, fold: IntArray) -> FloatArray:
     """Return each text's mean of standardised candidates, NaN where there is none.
 
     It takes no label, but criteria may be made of some: a candidate that a fold's labels had a part in is left out
@@ -178,7 +185,7 @@ def _equal_weights(table: Table, fold: IntArray) -> FloatArray:
 def paired_difference(
     first: FloatArray, second: FloatArray, labels: FloatArray, groups: Sequence[str], *, seed: int = 0
 ) -> Interval:
-    """Return by how much the first held-out scores correlate more with the labels than the second, as `trust` does."""
+    """Return by how much the first held-out scores correlate more with the labels than the second."""
     return _Arena(labels, groups, gate_level(labels, groups), seed).difference(first, second)
 
 
@@ -191,8 +198,8 @@ class _Arena:
     level: GateLevel
     seed: int
 
-    def standing(self, each: Scored) -> Standing:
-        return Standing(
+    def evaluator_agreement(self, each: Scored) -> EvaluatorAgreement:
+        return EvaluatorAgreement(
             name=each.name,
             kind=each.kind,
             n=int((~np.isnan(each.scores)).sum()),
@@ -201,26 +208,28 @@ class _Arena:
             calls=each.calls,
         )
 
-    def gate(self, rubric: Scored, floors: Sequence[Scored], standings: Mapping[str, Standing]) -> Verdict:
+    def gate(
+        self, rubric: Scored, floors: Sequence[Scored], evaluators: Mapping[str, EvaluatorAgreement]
+    ) -> GateVerdict:
         """Return the verdict against the best floor, or against none at all where that is the harder to be better than.
 
         What agrees no better than a constant is no better than the others because these do worse.
         """
-        best = max(floors, key=lambda floor: (_known(standings[floor.name]), floor.name != CONSTANT))
+        best = max(floors, key=lambda floor: (_known(evaluators[floor.name]), floor.name != CONSTANT))
         constant = next(floor for floor in floors if floor.name == CONSTANT)
         verdicts = [self.verdict(rubric, floor) for floor in dict.fromkeys((best, constant))]
         return min(verdicts, key=lambda verdict: _WORST_FIRST.index(verdict.outcome or "inconclusive"))
 
-    def verdict(self, rubric: Scored, other: Scored) -> Verdict:
+    def verdict(self, rubric: Scored, other: Scored) -> GateVerdict:
         both = [rubric.scores, other.scores]
         difference, few = self._interval(both, pearson_rows), self._few_groups(both)
         if few is not None:
             difference = Interval(value=difference.value)
         outcome = outcome_of(difference)
         more = more_labels(difference, len(self.labels)) if outcome == "inconclusive" else None
-        return Verdict(against=other.name, outcome=outcome, difference=difference, more_labels=more, few_groups=few)
+        return GateVerdict(against=other.name, outcome=outcome, difference=difference, more_labels=more, few_groups=few)
 
-    def compared(self, rubric: Scored, other: Scored) -> Verdict:
+    def compared(self, rubric: Scored, other: Scored) -> GateVerdict:
         """Return the difference from another evaluator, without an outcome."""
         return self.verdict(rubric, other).model_copy(update={"outcome": None, "more_labels": None})
 
@@ -251,13 +260,13 @@ class _Arena:
         texts = self._texts(scores)
         return texts.clusters if texts.unit == "groups" and texts.clusters < FEWEST_GROUPS else None
 
-    def _texts(self, scores: Sequence[FloatArray]) -> Texts:
+    def _texts(self, scores: Sequence[FloatArray]) -> ScoredTexts:
         """Return the texts that all of these scored, as far as the level can use them."""
         return used_texts(scored_texts(scores, self.labels, self.groups, None), self.level, "skip")
 
 
 def held_out_pearson(scores: FloatArray, labels: FloatArray, groups: Sequence[str]) -> tuple[float, FloatArray]:
-    """Return the correlation that `trust` gives an evaluator, and the same without each cluster, shape (clusters,).
+    """Return the correlation of an evaluator, and the same without each cluster, shape (clusters,).
 
     Computed from sums over clusters, in time that grows with the number of texts alone. NaN where undefined.
 
@@ -301,7 +310,7 @@ def more_labels(difference: Interval, labels: int) -> int | None:
     return max(1, math.ceil(more)) if more <= MOST_LABELS else None
 
 
-def _statistic(texts: Texts, row: int, coefficient: Coefficient, level: GateLevel) -> Statistic:
+def _statistic(texts: ScoredTexts, row: int, coefficient: Coefficient, level: GateLevel) -> Statistic:
     return level_statistic(texts, row, _defined(coefficient), level, "skip")
 
 
@@ -315,9 +324,9 @@ def _defined(coefficient: Coefficient) -> Coefficient:
     return defined
 
 
-def _known(standing: Standing) -> float:
-    return -math.inf if standing.pearson.value is None else standing.pearson.value
+def _known(evaluator_agreement: EvaluatorAgreement) -> float:
+    return -math.inf if evaluator_agreement.pearson.value is None else evaluator_agreement.pearson.value
 
 
-def _rounded(found: Estimate) -> Interval:
+def _rounded(found: IntervalEstimate) -> Interval:
     return Interval(value=rounded(found.value), low=rounded(found.low), high=rounded(found.high))

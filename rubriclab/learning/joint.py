@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.combination import Ask, Combination, Conformal, Term
+from rubriclab.aggregation import Aggregation, Ask, Conformal, Term
 from rubriclab.data.assignment import Assignment
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
+from rubriclab.learning.baselines import SURFACE, best_measure, measure_values
 from rubriclab.learning.calibration import bounds, conformal
 from rubriclab.learning.candidates import (
     Candidates,
@@ -27,29 +28,28 @@ from rubriclab.learning.candidates import (
     joining,
     learning_at_most,
 )
-from rubriclab.learning.choice import Dropped
+from rubriclab.learning.contributions import added, frontier, noise
+from rubriclab.learning.cross_validation import CrossValidatedScores, allowed_columns, offered, relearned, reweighed
+from rubriclab.learning.feature_selection import DroppedColumn
 from rubriclab.learning.fitting import Fit
-from rubriclab.learning.floor import SURFACE, best_measure, measure_values
-from rubriclab.learning.gate import CONFIDENCE, JOINT, trust
-from rubriclab.learning.ladder import Ladder, chosen_shares, climb
-from rubriclab.learning.one_call import asked_in_one_call
+from rubriclab.learning.gate import CONFIDENCE, JOINT, validation
+from rubriclab.learning.jackknife import agreement_errors, fisher_interval
 from rubriclab.learning.raters import raters
-from rubriclab.learning.refitting import agreement_errors, fisher_interval
+from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.selection_path import SelectionPath, chosen_shares, climb
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.shortcuts import shortcuts
-from rubriclab.learning.table import Table
-from rubriclab.learning.train import Trained, interval_of, origins, recorded_texts, training_agreement
-from rubriclab.learning.unseen import Unseen, allowed_columns, offered, relearned, reweighed
-from rubriclab.learning.worth import added, frontier, noise
-from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.jointly import TEMPLATE
+from rubriclab.learning.single_call import asked_in_one_call
+from rubriclab.learning.single_method import Trained, interval_of, origins, recorded_texts, training_agreement
+from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress, silent
+from rubriclab.methods.single_call import TEMPLATE
 from rubriclab.prompts import prompts_digest
 from rubriclab.rubric import DIGITS, Provenance, Rubric, TrainingAgreement
 from rubriclab.stats.correlation import FloatArray, pearson
 from rubriclab.stats.levels import Level
 from rubriclab.training_record import TrainingRecord
-from rubriclab.trust import Standing, Trust
+from rubriclab.validation import EvaluatorAgreement, Validation
 
 # What part of the work is done when the methods have found and rated their criteria.
 FOUND = 0.95
@@ -62,12 +62,12 @@ async def train(
     judge: Judge,
     generator: Judge,
     seed: int,
-    snapshots: Callable[[], Sequence[str]] = tuple,
-    say: Progress = silent,
+    model_versions: Callable[[], Sequence[str]] = tuple,
+    on_progress: Progress = silent,
 ) -> Trained:
     """Return one rubric of what the methods of `plans` find on the same labelled texts, with what it is worth.
 
-    Nothing but `snapshots` hangs on when or in how many runs the answers came: the same plans, settings, seed and
+    Nothing but `model_versions` hangs on when or in how many runs the answers came: the same plans, settings, seed and
     replies give the same rubric, provenance and record.
 
     Raises:
@@ -76,36 +76,38 @@ async def train(
         JudgeError: if a method could learn nothing, or no criterion tells any two labelled texts apart.
     """
     _check(plans, settings)
-    assignment = plans[0].lesson.assignment
+    assignment = plans[0].training_input.assignment
     found = await find_candidates(
         plans,
         judge=judge,
         generator=generator,
         seed=seed,
         ask=settings.ask,
-        say=lambda doing, share: say(doing, FOUND * share),
+        on_progress=lambda doing, share: on_progress(doing, FOUND * share),
     )
-    found, note = await _rated_together(found, assignment, settings, judge, say)
+    found, note = await _rated_together(found, assignment, settings, judge, on_progress)
     study = _Study(found, assignment, settings, seed)
     study.notes.extend(note)
     if settings.relearned > 1:
-        study.unseen = await relearned(plans, settings, judge=judge, generator=generator, seed=seed, say=say)
-    say(f"{len(found.candidates)} criteria to choose from", FOUND)
+        study.unseen = await relearned(
+            plans, settings, judge=judge, generator=generator, seed=seed, on_progress=on_progress
+        )
+    on_progress(f"{len(found.candidates)} criteria to choose from", FOUND)
     rubric = study.rubric()
-    say(f"{len(rubric.criteria)} of {len(found.candidates)} criteria kept", 1.0)
+    on_progress(f"{len(rubric.criteria)} of {len(found.candidates)} criteria kept", 1.0)
     provenance = Provenance(
-        **origins(found.examples, assignment.aspect.name, judge, generator, snapshots()),
+        **origins(found.examples, assignment.aspect.name, judge, generator, model_versions()),
         settings=_settings(plans, settings),
         prompts=prompts_digest(sorted({name for plan in plans for name in plan.method.prompts} | {TEMPLATE})),
         seed=seed,
         agreement=study.agreement,
         floor=best_measure(found.examples, assignment.aspect.name),
-        trust=study.trust,
+        validation=study.validation,
     )
     return Trained(rubric, provenance, (*found.notes, *study.notes), study.record(rubric))
 
 
-def at_most(plans: Sequence[Plan], settings: JointSettings) -> tuple[Estimate, Estimate]:
+def at_most(plans: Sequence[Plan], settings: JointSettings) -> tuple[CallEstimate, CallEstimate]:
     """Return the most that a joint training asks of the judge, and of the generator."""
     _check(plans, settings)
     judge, generator = learning_at_most(plans, settings.ask)
@@ -120,13 +122,13 @@ def at_most(plans: Sequence[Plan], settings: JointSettings) -> tuple[Estimate, E
 
 
 async def _rated_together(
-    found: Candidates, assignment: Assignment, settings: JointSettings, judge: Judge, say: Progress
+    found: Candidates, assignment: Assignment, settings: JointSettings, judge: Judge, on_progress: Progress
 ) -> tuple[Candidates, tuple[str, ...]]:
     """Return the candidates with their ratings in one call, where the settings may have use for these."""
     joined = {found.candidates[place].method for place in found.joined}
     if settings.ask == "by method" or (settings.ask == "chosen" and len(joined) < 2):
         return found, ()
-    say(f"{len(found.examples)} texts to rate by all criteria in one call", FOUND)
+    on_progress(f"{len(found.examples)} texts to rate by all criteria in one call", FOUND)
     try:
         return await asked_in_one_call(found, assignment, judge), ()
     except JudgeError as error:
@@ -150,9 +152,9 @@ def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
         )
 
 
-def _one_round(plans: Sequence[Plan], judge: Estimate) -> Estimate:
+def _one_round(plans: Sequence[Plan], judge: CallEstimate) -> CallEstimate:
     """Return the most that one call for each text takes: at worst as long as all calls about it together."""
-    return Estimate(len(plans[0].lesson.examples), judge.prompt_tokens, judge.completion_tokens)
+    return CallEstimate(len(plans[0].training_input.examples), judge.prompt_tokens, judge.completion_tokens)
 
 
 def _settings(plans: Sequence[Plan], settings: JointSettings) -> Mapping[str, Mapping[str, Any]]:
@@ -187,7 +189,7 @@ class _Study:
         return allowed
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> RatingMatrix:
         """What may enter the rubric, as numbers."""
         return offered(self.found, self.assignment, self.settings, self.columns)
 
@@ -197,7 +199,7 @@ class _Study:
         return [self.found.ids[place] for place in self.table.places]
 
     @cached_property
-    def ladder(self) -> Ladder:
+    def ladder(self) -> SelectionPath:
         """All candidate rubrics, and the one that is kept."""
         return climb(self.table, self.settings, self.calls, seed=self.seed)
 
@@ -218,7 +220,7 @@ class _Study:
         return found
 
     @cached_property
-    def unseen(self) -> Unseen:
+    def unseen(self) -> CrossValidatedScores:
         """Each text by those who have not seen its group's labels."""
         return reweighed(self.ladder, self.table, self.every, self.settings, self.seed)
 
@@ -235,16 +237,16 @@ class _Study:
     def rubric(self) -> Rubric:
         """Return the parts that are left, and how they come to one score."""
         terms = _terms(self.fit, self.ids, chosen_shares(self.ladder, self.table))
-        combination = Combination(ask=self.ask, terms=terms, calibration=self.fit.calibration, conformal=self.conformal)
+        aggregation = Aggregation(ask=self.ask, terms=terms, calibration=self.fit.calibration, conformal=self.conformal)
         parts = self.found.parts_with([term.criterion for term in terms], self._reasons())
         task, aspect, scale = self.assignment.words.task, self.assignment.aspect, self.assignment.scale
-        return Rubric(task=task, aspect=aspect, scale=scale, parts=parts, combination=combination)
+        return Rubric(task=task, aspect=aspect, scale=scale, parts=parts, aggregation=aggregation)
 
     def _reasons(self) -> dict[str, str]:
         """Return why each candidate that is not in the rubric is not."""
         left = dict.fromkeys(self.found.ids, "follows a shortcut more than the raters do")
         kept = {self.ids[place] for place in self.fit.columns}
-        known: dict[str, Dropped] = {}
+        known: dict[str, DroppedColumn] = {}
         for place, reason in self.fit.dropped.items():
             # Of a candidate rated both ways, why the rubric's own way of asking does without it tells more.
             if known.get(self.ids[place], reason).why == "not asked":
@@ -253,11 +255,11 @@ class _Study:
         return {**left, **{name: why.words(self.ids) for name, why in known.items() if name not in kept}}
 
     @cached_property
-    def trust(self) -> Trust:
+    def validation(self) -> Validation:
         """What the gate says."""
         alone = {part.method: [each.id for each in part.criteria] for part in self.found.parts}
         kept = [self.ids[place] for place in self.fit.columns]
-        found = trust(
+        found = validation(
             self.every,
             self.surface,
             self.unseen.raw,
@@ -276,10 +278,10 @@ class _Study:
             noise=noise(self.ladder, self.table, self.settings, seed=self.seed),
             seed=self.seed,
         )
-        own, *others = found.standings
-        return found.model_copy(update={"standings": (self._refitted(own, found.level), *others)})
+        own, *others = found.evaluators
+        return found.model_copy(update={"evaluators": (self._refitted(own, found.level), *others)})
 
-    def _refitted(self, own: Standing, level: Level) -> Standing:
+    def _refitted(self, own: EvaluatorAgreement, level: Level) -> EvaluatorAgreement:
         """Return the rubric's standing with intervals that know of the learning too, not only of the texts drawn."""
         errors = agreement_errors(self.table, self.ladder.held_out, level=level, seed=self.seed)
         found = {
@@ -294,7 +296,7 @@ class _Study:
         labels, groups = self.table.labels, self.table.groups
         found = training_agreement(self.fitted, self.unseen.raw, labels, groups)
         # The same figure as the gate's has the same interval.
-        same = {"reselected": self.trust.standings[0].spearman} if self.trust.level == "dataset" else {}
+        same = {"reselected": self.validation.evaluators[0].spearman} if self.validation.level == "dataset" else {}
         return found.model_copy(update=same)
 
     def _calls(self, kept: Sequence[str], ask: Ask) -> float:

@@ -12,12 +12,12 @@ from rubriclab.data.example import Example, named_annotations
 from rubriclab.learning.gate import gate_level
 from rubriclab.rubric import rounded
 from rubriclab.stats.alternative_annotator import EPSILON, alternative_annotator
-from rubriclab.stats.bootstrap import Estimate
+from rubriclab.stats.bootstrap import IntervalEstimate
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.intraclass import ceiling, intraclass
 from rubriclab.stats.raters import rater_statistics
 from rubriclab.stats.reliability import krippendorff_alpha
-from rubriclab.trust import Interval, Rater, Raters
+from rubriclab.validation import Interval, Rater, Raters
 
 # With more raters than this nobody has rated much, and what severity adds to noise is not told apart in intervals: the
 # intraclass correlation is then of case 1 instead of case 2, which estimate the same share.
@@ -25,7 +25,7 @@ MOST_SEPARATED = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Ratings:
+class RaterScores:
     """Who rated what.
 
     Attributes:
@@ -74,7 +74,7 @@ def raters(examples: Sequence[Example], assignment: Assignment, scores: FloatArr
     )
 
 
-def ratings(examples: Sequence[Example], aspect: str) -> Ratings | None:
+def ratings(examples: Sequence[Example], aspect: str) -> RaterScores | None:
     """Return single raters' scores of `aspect`; None unless some text has two of them.
 
     Raters are known by name, or where no text names any by their place in the list, if all lists are equally long.
@@ -89,14 +89,14 @@ def ratings(examples: Sequence[Example], aspect: str) -> Ratings | None:
     names = sorted({name for scores in listed for name in scores}, key=lambda name: (named or int(name), name))
     table = np.array([[scores.get(name, np.nan) for scores in listed] for name in names], dtype=float)
     known = named or len({len(scores) for scores in listed if scores}) == 1
-    return Ratings(tuple(names) if known else (), table)
+    return RaterScores(tuple(names) if known else (), table)
 
 
 def _numbered(scores: Sequence[float]) -> dict[str, float]:
     return {str(place): score for place, score in enumerate(scores, start=1)}
 
 
-def _raters(found: Ratings, groups: IntArray, seed: int) -> tuple[Rater, ...]:
+def _raters(found: RaterScores, groups: IntArray, seed: int) -> tuple[Rater, ...]:
     if not found.names:
         return ()
     return tuple(
@@ -111,5 +111,5 @@ def _raters(found: Ratings, groups: IntArray, seed: int) -> tuple[Rater, ...]:
     )
 
 
-def _interval(estimate: Estimate) -> Interval:
+def _interval(estimate: IntervalEstimate) -> Interval:
     return Interval(value=rounded(estimate.value), low=rounded(estimate.low), high=rounded(estimate.high))

@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rubriclab.learning.floor import SURFACE
+from rubriclab.learning.baselines import SURFACE
 from rubriclab.learning.gate import RESAMPLES, gate_level
+from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix
 from rubriclab.learning.standardise import centers_and_spreads, standardised
-from rubriclab.learning.table import BoolArray, Table
 from rubriclab.rubric import DIGITS, rounded
 from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.dependent_correlations import DependentCorrelation, dependent_correlation
 from rubriclab.stats.folds import unit_sums, units
-from rubriclab.stats.following import Following, following
 from rubriclab.stats.levels import MEAN_DIGITS
 from rubriclab.stats.partial import partial_correlation
-from rubriclab.trust import Shortcut
+from rubriclab.validation import Shortcut
 
 RATERS = "raters"
 RUBRIC = "rubric"
@@ -34,7 +34,7 @@ FALSE_MARKS = 0.05
 
 
 def shortcuts(
-    table: Table, names: Sequence[str], surface: FloatArray, held_out: FloatArray, *, seed: int = 0
+    table: RatingMatrix, names: Sequence[str], surface: FloatArray, held_out: FloatArray, *, seed: int = 0
 ) -> tuple[Shortcut, ...]:
     """Return what the raters, the rubric and each candidate follow, and what is left of their agreement without it.
 
@@ -42,13 +42,13 @@ def shortcuts(
     that are undefined or the same for all texts are left out, and one missing in a single text counts there as average.
 
     Marked is what follows one of these further than the raters do, in either direction, by more than chance: a test of
-    dependent correlations for each (see `rubriclab.stats.following`), of whose findings at most `FALSE_MARKS` are false
+    dependent correlations for each (`rubriclab.stats.dependent_correlations`); at most `FALSE_MARKS` of them are false
     on average (Benjamini & Hochberg 1995, "Controlling the false discovery rate", JRSS B 57).
 
     Args:
         table: all candidates, shape (texts, candidates).
         names: the candidates' ids.
-        surface: measures of the texts, shape (texts, measures), columns as in `rubriclab.learning.floor.SURFACE`.
+        surface: measures of the texts, shape (texts, measures), columns as in `rubriclab.learning.baselines.SURFACE`.
         held_out: the rubric's scores, each text's without the labels of its own group.
         seed: of the resamples.
     """
@@ -70,7 +70,7 @@ def shortcuts(
     )
 
 
-def shortcut_columns(table: Table, surface: FloatArray, *, seed: int = 0) -> frozenset[int]:
+def shortcut_columns(table: RatingMatrix, surface: FloatArray, *, seed: int = 0) -> frozenset[int]:
     """Return the columns of the candidates that would be marked; arguments as for `shortcuts`.
 
     What is marked hangs on the labels only through what the raters follow, not on how well a candidate agrees.
@@ -81,7 +81,7 @@ def shortcut_columns(table: Table, surface: FloatArray, *, seed: int = 0) -> fro
     return frozenset(np.flatnonzero(marked[1:]).tolist())
 
 
-def _compared(values: FloatArray, table: Table) -> FloatArray:
+def _compared(values: FloatArray, table: RatingMatrix) -> FloatArray:
     """Return the columns as the gate's level compares them: among rivals, less the mean of the text's group."""
     if gate_level(table.labels, table.groups) == "dataset":
         return values
@@ -93,7 +93,7 @@ def _compared(values: FloatArray, table: Table) -> FloatArray:
     return among
 
 
-def _counted(table: Table, surface: FloatArray) -> dict[str, FloatArray]:
+def _counted(table: RatingMatrix, surface: FloatArray) -> dict[str, FloatArray]:
     """Return what may be followed, by name, as the level compares it; without what is the same for all texts."""
     columns = [SURFACE.index(measure) for measure in MEASURES.values()]
     values = _compared(surface[:, columns], table)
@@ -103,15 +103,15 @@ def _counted(table: Table, surface: FloatArray) -> dict[str, FloatArray]:
 
 def _followings(
     scores: FloatArray, counted: Mapping[str, FloatArray], groups: Sequence[str], seed: int
-) -> dict[str, Following]:
+) -> dict[str, DependentCorrelation]:
     """Return how far each column follows each of what is counted, the first column being the raters."""
     return {
-        what: following(scores, scores[:, 0], target, units(groups), resamples=RESAMPLES, seed=seed)
+        what: dependent_correlation(scores, scores[:, 0], target, units(groups), resamples=RESAMPLES, seed=seed)
         for what, target in counted.items()
     }
 
 
-def _marked(found: Sequence[Following], columns: int) -> BoolArray:
+def _marked(found: Sequence[DependentCorrelation], columns: int) -> BoolArray:
     """Return which columns follow something further than the first does; the first itself has no part in it."""
     from scipy.stats import false_discovery_control
 

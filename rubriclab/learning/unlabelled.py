@@ -10,17 +10,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rubriclab.combination import Calibration, Combination, Term
+from rubriclab.aggregation import Aggregation, Calibration, Term
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import DataError
+from rubriclab.learning.baselines import SURFACE, measure_values
 from rubriclab.learning.fitting import significant
-from rubriclab.learning.floor import SURFACE, measure_values
 from rubriclab.learning.standardise import centers_and_spreads, standardised
-from rubriclab.measures.prior import prior_directions
 from rubriclab.methods.baselines.baseline import BaselineSettings, whole_aspect
 from rubriclab.methods.surface import SurfaceSettings, measured_criterion
 from rubriclab.rubric import DIGITS, Part, Rubric
+from rubriclab.text_features.prior import prior_directions
 
 # Texts that means and standard deviations of measures are taken from; fewer than FEWEST say too little.
 MOST, FEWEST = 1000, 5
@@ -36,7 +36,7 @@ def judged_rubric(assignment: Assignment) -> Rubric:
 
 
 def measured_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubric:
-    """Return the rubric of surface measures by their prior weights (`rubriclab.measures.prior_directions`).
+    """Return the rubric of surface measures by their prior weights (`rubriclab.text_features.prior_directions`).
 
     Scores compare a text with `examples`: their mean is the middle of the scale.
 
@@ -84,14 +84,14 @@ def measured_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubr
     )
     criteria = tuple(measured_criterion(SURFACE[place]) for place in kept)
     part = Part(method="surface", settings=SurfaceSettings().model_dump(mode="json"), criteria=criteria)
-    return _rubric(assignment, part, Combination(terms=terms, calibration=line))
+    return _rubric(assignment, part, Aggregation(terms=terms, calibration=line))
 
 
-def _rubric(assignment: Assignment, part: Part, combination: Combination | None) -> Rubric:
+def _rubric(assignment: Assignment, part: Part, aggregation: Aggregation | None) -> Rubric:
     return Rubric(
         task=assignment.words.task,
         aspect=assignment.aspect,
         scale=assignment.scale,
         parts=(part,),
-        combination=combination,
+        aggregation=aggregation,
     )

@@ -12,7 +12,7 @@ from rubriclab.prompts import Prompt, render
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CallEstimate:
     """An upper bound on what a command asks, if no reply needs a repair.
 
     Attributes:
@@ -25,15 +25,15 @@ class Estimate:
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
-    def __add__(self, other: Estimate) -> Estimate:
-        return Estimate(
+    def __add__(self, other: CallEstimate) -> CallEstimate:
+        return CallEstimate(
             self.calls + other.calls,
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
         )
 
-    def __mul__(self, times: int) -> Estimate:
-        return Estimate(self.calls * times, self.prompt_tokens * times, self.completion_tokens * times)
+    def __mul__(self, times: int) -> CallEstimate:
+        return CallEstimate(self.calls * times, self.prompt_tokens * times, self.completion_tokens * times)
 
 
 def longest(examples: Iterable[Example], count: int) -> tuple[Example, ...]:
@@ -46,6 +46,6 @@ def longest(examples: Iterable[Example], count: int) -> tuple[Example, ...]:
     return tuple(sorted(examples, key=size, reverse=True)[:count])
 
 
-def estimate_prompt(prompt: Prompt[Any]) -> Estimate:
+def estimate_prompt(prompt: Prompt[Any]) -> CallEstimate:
     """Return the most that one prompt takes."""
-    return Estimate(1, estimated_tokens(render(prompt)), prompt.max_tokens)
+    return CallEstimate(1, estimated_tokens(render(prompt)), prompt.max_tokens)

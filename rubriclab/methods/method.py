@@ -14,7 +14,7 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
-from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.names import PartName
 from rubriclab.rubric import Part
 from rubriclab.stats.correlation import FloatArray
@@ -39,7 +39,7 @@ def silent(_doing: str, _share: float) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TrainingInput:
     """What there is to learn from.
 
     Attributes:
@@ -82,7 +82,7 @@ class UnitVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class CriterionRating:
     """One text's score by one criterion with the judge's reason, or no score and why it is missing.
 
     Attributes:
@@ -119,7 +119,7 @@ class Learned:
     part: Part
     examples: tuple[str, ...]
     candidates: tuple[str, ...]
-    ratings: tuple[tuple[Rated, ...], ...]
+    ratings: tuple[tuple[CriterionRating, ...], ...]
     scores: FloatArray
     reselected: FloatArray
     optimistic: bool = True
@@ -135,20 +135,27 @@ def _never(_settings: Any) -> bool:
     return False
 
 
-class Learn(Protocol):
+class LearnFunction(Protocol):
     """Learns a part of a rubric; raises JudgeError if nothing could be learned."""
 
     async def __call__(
-        self, lesson: Lesson, settings: Any, *, judge: Judge, generator: Judge, seed: int, say: Progress
+        self,
+        training_input: TrainingInput,
+        settings: Any,
+        *,
+        judge: Judge,
+        generator: Judge,
+        seed: int,
+        on_progress: Progress,
     ) -> Learned: ...
 
 
-class Score(Protocol):
+class ScoreFunction(Protocol):
     """Scores one text by a part: a number on the rubric's scale or `None`, and every criterion's rating."""
 
     async def __call__(
         self, example: Example, part: Part, assignment: Assignment, judge: Judge, /
-    ) -> tuple[float | None, tuple[Rated, ...]]: ...
+    ) -> tuple[float | None, tuple[CriterionRating, ...]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,16 +179,16 @@ class Method:
     settings: type[BaseModel]
     presets: Presets
     prompts: tuple[str, ...]
-    learn: Learn
-    score: Score
-    learning_at_most: Callable[[Lesson, Any], tuple[Estimate, Estimate]]
-    scoring_at_most: Callable[[Example, Part, Assignment], Estimate]
+    learn: LearnFunction
+    score: ScoreFunction
+    learning_at_most: Callable[[TrainingInput, Any], tuple[CallEstimate, CallEstimate]]
+    scoring_at_most: Callable[[Example, Part, Assignment], CallEstimate]
     needs_labels: bool = True
     checklists: Folder | None = None
     needs_checklist: Callable[[Any], bool] = _never
 
 
-def scores_of(ratings: Sequence[Sequence[Rated]], criteria: int) -> FloatArray:
+def scores_of(ratings: Sequence[Sequence[CriterionRating]], criteria: int) -> FloatArray:
     """Return the scores of ratings by so many criteria, shape (texts, criteria), NaN where there is none."""
     rows = [[np.nan if rated.score is None else rated.score for rated in row] for row in ratings]
     return np.array(rows, dtype=float).reshape(len(rows), criteria)

@@ -17,11 +17,11 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
-from rubriclab.measures import CATALOGUE, Measure, measure
-from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.method import Learned, Lesson, Method, Progress, Rated, scores_of, silent
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.methods.method import CriterionRating, Learned, Method, Progress, TrainingInput, scores_of, silent
 from rubriclab.rubric import DIGITS, Criterion, Evidence, Part, rounded
 from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.text_features import CATALOGUE, Measure, measure
 
 _BY_NAME: Mapping[str, Measure] = {entry.name: entry for entry in CATALOGUE}
 
@@ -32,7 +32,9 @@ class SurfaceSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-async def learn(lesson: Lesson, settings: SurfaceSettings, *, say: Progress = silent, **_unused: Any) -> Learned:
+async def learn(
+    training_input: TrainingInput, settings: SurfaceSettings, *, on_progress: Progress = silent, **_unused: Any
+) -> Learned:
     """Return every measure that is defined for all labelled texts and varies among them; nothing is asked.
 
     The texts have no scores by this part, neither fitted nor left out: all are NaN.
@@ -40,8 +42,8 @@ async def learn(lesson: Lesson, settings: SurfaceSettings, *, say: Progress = si
     Raises:
         DataError: if there is no such measure.
     """
-    texts = sorted(lesson.examples, key=lambda example: example.id)
-    labels = np.array([lesson.labels[text.id] for text in texts], dtype=float)
+    texts = sorted(training_input.examples, key=lambda example: example.id)
+    labels = np.array([training_input.labels[text.id] for text in texts], dtype=float)
     rows = [_measured(text) for text in texts]
     found = {entry: [_rated(entry, row, text) for row, text in zip(rows, texts, strict=True)] for entry in CATALOGUE}
     taken = {entry: rated for entry, rated in found.items() if _varies(rated)}
@@ -50,7 +52,7 @@ async def learn(lesson: Lesson, settings: SurfaceSettings, *, say: Progress = si
     ratings = tuple(zip(*taken.values(), strict=True))
     columns = scores_of(ratings, len(taken)).T
     criteria = tuple(_criterion(entry, column, labels) for entry, column in zip(taken, columns, strict=True))
-    say(f"{len(criteria)} surface measures", 1.0)
+    on_progress(f"{len(criteria)} surface measures", 1.0)
     none = np.full(len(texts), np.nan)
     return Learned(
         part=Part(method="surface", settings=settings.model_dump(mode="json"), criteria=criteria),
@@ -65,7 +67,7 @@ async def learn(lesson: Lesson, settings: SurfaceSettings, *, say: Progress = si
 
 async def score(
     example: Example, part: Part, _assignment: Assignment, _judge: Judge
-) -> tuple[float | None, tuple[Rated, ...]]:
+) -> tuple[float | None, tuple[CriterionRating, ...]]:
     """Return no score of the text, and the value of each of the part's measures; nothing is asked.
 
     Raises:
@@ -88,19 +90,19 @@ def _measured(example: Example) -> Mapping[str, float]:
     return measure(example.output, example.source, example.context)
 
 
-def _varies(rated: Sequence[Rated]) -> bool:
+def _varies(rated: Sequence[CriterionRating]) -> bool:
     """Return whether a measure is defined for every text and not the same for all."""
     values = {each.score for each in rated}
     return None not in values and len(values) > 1
 
 
-def _rated(entry: Measure, found: Mapping[str, float], example: Example) -> Rated:
+def _rated(entry: Measure, found: Mapping[str, float], example: Example) -> CriterionRating:
     value = found[entry.name]
     if math.isnan(value):
         lacking = [need for need in sorted(entry.needs) if not getattr(example, need)]
         why = f"it needs a {' and a '.join(lacking)}, and there is none" if lacking else "it is undefined here"
-        return Rated(entry.name, None, f"Cannot be measured: {why}.", applies=False)
-    return Rated(entry.name, round(float(value), DIGITS), f"Measured: {value:.4g} ({entry.unit}).")
+        return CriterionRating(entry.name, None, f"Cannot be measured: {why}.", applies=False)
+    return CriterionRating(entry.name, round(float(value), DIGITS), f"Measured: {value:.4g} ({entry.unit}).")
 
 
 def measured_criterion(name: str, evidence: Evidence | None = None) -> Criterion:
@@ -120,12 +122,12 @@ def _criterion(entry: Measure, values: FloatArray, labels: FloatArray) -> Criter
     return measured_criterion(entry.name, evidence)
 
 
-def _nothing(*_asked: Any) -> Estimate:
-    return Estimate()
+def _nothing(*_asked: Any) -> CallEstimate:
+    return CallEstimate()
 
 
-def _nothing_twice(*_asked: Any) -> tuple[Estimate, Estimate]:
-    return Estimate(), Estimate()
+def _nothing_twice(*_asked: Any) -> tuple[CallEstimate, CallEstimate]:
+    return CallEstimate(), CallEstimate()
 
 
 SURFACE = Method(

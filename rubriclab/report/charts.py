@@ -14,7 +14,7 @@ from markupsafe import Markup
 from rubriclab.data.scale import Scale, show
 from rubriclab.report.wording import Estimated
 from rubriclab.training_record import RecordedText
-from rubriclab.trust import Interval
+from rubriclab.validation import Interval
 
 STEP = 0.2
 MOST_TICKS = 10

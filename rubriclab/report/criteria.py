@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rubriclab.report import describe
-from rubriclab.report.texts import Judged, criterion_scores, human_scores
+from rubriclab.report.texts import JudgedText, criterion_scores, human_scores
 from rubriclab.report.wording import count, excerpt
 from rubriclab.rubric import Criterion, Rubric
-from rubriclab.stats import ConstantRule, Estimate, Level, estimate, spearman_rows
+from rubriclab.stats import ConstantRule, IntervalEstimate, Level, estimate, spearman_rows
 from rubriclab.stats.bootstrap import BATCH_ELEMENTS
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
@@ -21,7 +21,7 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class CriterionAgreement:
+class CriterionRow:
     """One criterion's Spearman correlation with the labels.
 
     Attributes:
@@ -33,7 +33,7 @@ class CriterionAgreement:
 
     id: str
     criterion: Criterion | None
-    spearman: Estimate
+    spearman: IntervalEstimate
     inapplicable: int
     unscored: int
 
@@ -55,8 +55,8 @@ class CriterionAgreement:
 
 
 def criterion_agreements(
-    rubric: Rubric, texts: Sequence[Judged], level: Level, constant: ConstantRule
-) -> list[CriterionAgreement]:
+    rubric: Rubric, texts: Sequence[JudgedText], level: Level, constant: ConstantRule
+) -> list[CriterionRow]:
     """Return the agreement of every criterion that `texts` were scored by, in the rubric's order."""
     by_id: dict[str, Criterion] = {criterion.id: criterion for criterion in rubric.criteria}
     scored = dict.fromkeys(part.id for text in texts for part in text.score.criteria)
@@ -68,11 +68,13 @@ def criterion_agreements(
         ratings = [part for text in texts for part in text.score.criteria if part.id == name]
         inapplicable = sum(part.score is None and not part.applies for part in ratings)
         missing = int(np.isnan(scores).sum()) - inapplicable
-        found.append(CriterionAgreement(name, by_id.get(name), spearman, inapplicable, missing))
+        found.append(CriterionRow(name, by_id.get(name), spearman, inapplicable, missing))
     return found
 
 
-def _spearman(scores: FloatArray, texts: Sequence[Judged], level: Level, constant: ConstantRule) -> Estimate:
+def _spearman(
+    scores: FloatArray, texts: Sequence[JudgedText], level: Level, constant: ConstantRule
+) -> IntervalEstimate:
     """Return what `rubriclab.stats.agreement` gives for Spearman, without the time that Kendall takes."""
     groups = [text.example.group for text in texts]
     systems = [text.example.system or "" for text in texts]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rubriclab.combination import Term
+from rubriclab.aggregation import Term
 from rubriclab.data.scale import show
 from rubriclab.report.wording import count, counted, excerpt, figure, listed
 from rubriclab.rubric import Criterion, Evidence, Part, Provenance, Rubric
@@ -163,7 +163,7 @@ def verdict(found: UnitVerdict) -> str:
 
 def terms(rubric: Rubric) -> dict[str, Term]:
     """Return what each criterion counts for, by its id; empty for a rubric that combines nothing."""
-    return {term.criterion: term for term in rubric.combination.terms} if rubric.combination else {}
+    return {term.criterion: term for term in rubric.aggregation.terms} if rubric.aggregation else {}
 
 
 def weight(term: Term) -> str:
@@ -189,7 +189,7 @@ def question_weight(part: Part, question: Criterion, terms: Mapping[str, Term]) 
     return "" if same else f"weight {show(round(question.weight, 2))}"
 
 
-def standing(criterion: Criterion, term: Term | None = None) -> str:
+def evaluator_agreement(criterion: Criterion, term: Term | None = None) -> str:
     """Return the weight, where a criterion shares the score with others, and how it went with the training labels."""
     if term is not None:
         return f"{weighing(term)}; {training_pearson(criterion.evidence)}"

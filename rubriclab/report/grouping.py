@@ -6,14 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rubriclab.rubric import Criterion, Dropped, Part
+from rubriclab.rubric import Criterion, DroppedCriterion, Part
 
 # A reason, and behind it in brackets or after a colon what it adds for one criterion alone.
 _REASON = re.compile(r"(?P<reason>.+?)(?:: (?P<words>.+)| \((?P<remark>[^()]*)\))", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class SubDimension:
+class CriterionGroup:
     """The questions about one component of an aspect; `definition` is empty where the rubric holds none."""
 
     name: str
@@ -33,17 +33,17 @@ class Omission:
     criteria: tuple[tuple[Criterion, str], ...]
 
 
-def sub_dimensions(part: Part) -> list[SubDimension]:
+def sub_dimensions(part: Part) -> list[CriterionGroup]:
     """Return the questions of `part` by sub-dimension, in the order in which the first of each comes."""
     definitions = part.dimensions or {}
     found: dict[str, list[Criterion]] = {}
     for criterion in part.criteria:
         if criterion.kind == "question":
             found.setdefault(criterion.trait, []).append(criterion)
-    return [SubDimension(name, definitions.get(name, ""), tuple(asked)) for name, asked in found.items()]
+    return [CriterionGroup(name, definitions.get(name, ""), tuple(asked)) for name, asked in found.items()]
 
 
-def omissions(dropped: Sequence[Dropped]) -> list[Omission]:
+def omissions(dropped: Sequence[DroppedCriterion]) -> list[Omission]:
     """Return what was left out by reason, in the order in which the reasons come.
 
     Reasons that differ only after a colon or in brackets at their end, such as `too short (3 words)`, are one.

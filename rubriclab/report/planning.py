@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from rubriclab.active_learning import Clue, LabelingAdvice, LabelPlan, Planned
+from rubriclab.active_learning.learning_curve import CONFIDENCE, MOST, STEP
 from rubriclab.data.scale import show
-from rubriclab.planning import Advice, Clue, LabelPlan, Planned
-from rubriclab.planning.curve import CONFIDENCE, MOST, STEP
 from rubriclab.report import describe
 from rubriclab.report.wording import count, estimate, figure
-from rubriclab.trust import Interval
+from rubriclab.validation import Interval
 
 TITLE = 60
 HALF = 0.5
@@ -63,7 +63,7 @@ def plan_row(planned: Planned) -> dict[str, object]:
     }
 
 
-def _sure(found: Advice) -> str:
+def _sure(found: LabelingAdvice) -> str:
     low, high = found.more.low, found.more.high
     if low is None or high is None:
         return ""

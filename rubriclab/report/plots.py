@@ -17,7 +17,7 @@ from rubriclab.report.charts import Axis, number, score_axis
 from rubriclab.report.wording import count, rewards
 from rubriclab.rubric import RewardPoint
 from rubriclab.training_record import RecordedText
-from rubriclab.trust import FrontierPoint
+from rubriclab.validation import FrontierPoint
 
 DOT = 0.3
 WIDTH, HEIGHT = 420, 330

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from rubriclab.evaluation import Evaluator, Result
 from rubriclab.methods.names import BASELINE_NAMES
 from rubriclab.report import wording
-from rubriclab.report.texts import Judged, human_scores, rubric_scores
-from rubriclab.stats import Estimate, difference
+from rubriclab.report.texts import JudgedText, human_scores, rubric_scores
+from rubriclab.stats import IntervalEstimate, difference
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.levels import Level
 
@@ -26,11 +26,11 @@ Verdict = Literal["above", "below", "overlaps", "not comparable with"]
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class EvaluatorComparison:
     """A rubric against another evaluator, on the texts that both have scored; undefined if these are not known."""
 
     other: Result
-    difference: Estimate
+    difference: IntervalEstimate
 
     @property
     def verdict(self) -> Verdict:
@@ -44,7 +44,7 @@ class Contest:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EvaluatorRow:
     """How one rubric or baseline did.
 
     Attributes:
@@ -54,8 +54,8 @@ class Standing:
     """
 
     result: Result
-    floor: Contest | None
-    best: Contest | None
+    floor: EvaluatorComparison | None
+    best: EvaluatorComparison | None
     seen: int
     baseline: bool
 
@@ -66,7 +66,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class EvaluationSummary:
     """The rubrics of one aspect, best first, then its baselines, at the first level with a defined correlation.
 
     `baselines` holds the best rubric against each baseline; without any rubric the baselines are ranked instead.
@@ -74,17 +74,17 @@ class Summary:
 
     aspect: str
     level: Level
-    standings: tuple[Standing, ...]
-    baselines: tuple[Contest, ...]
+    evaluators: tuple[EvaluatorRow, ...]
+    baselines: tuple[EvaluatorComparison, ...]
 
 
 def summarize(
     aspect: str,
     versions: Sequence[Version],
     results: Sequence[Result],
-    texts: Mapping[str, Sequence[Judged]],
+    texts: Mapping[str, Sequence[JudgedText]],
     floors: Sequence[Evaluator],
-) -> Summary | None:
+) -> EvaluationSummary | None:
     """Return how the rubrics of `aspect` did; `None` if no correlation is defined for any of them.
 
     `texts` holds each version's texts by its ref, the same texts for all; `floors` the floors' scores of them.
@@ -102,11 +102,15 @@ def summarize(
     rivals = _best_first([row for row in rows if wording.is_floor(row.evaluator)])
     known = texts[ranked[0].evaluator]
 
-    def contest(row: Result, other: Result | None) -> Contest | None:
-        return None if other is None or other is row else Contest(other, _difference(row, other, scores, known))
+    def contest(row: Result, other: Result | None) -> EvaluatorComparison | None:
+        return (
+            None
+            if other is None or other is row
+            else EvaluatorComparison(other, _difference(row, other, scores, known))
+        )
 
-    standings = tuple(
-        Standing(
+    evaluators = tuple(
+        EvaluatorRow(
             row,
             contest(row, rivals[0] if rivals else None),
             contest(row, None if row in beside else ranked[0]),
@@ -115,14 +119,18 @@ def summarize(
         )
         for row in (*ranked, *beside)
     )
-    against = tuple(Contest(row, _difference(ranked[0], row, scores, known)) for row in beside)
-    return Summary(aspect, level, standings, against)
+    against = tuple(EvaluatorComparison(row, _difference(ranked[0], row, scores, known)) for row in beside)
+    return EvaluationSummary(aspect, level, evaluators, against)
 
 
-def sentences(summary: Summary) -> Iterator[str]:
+def sentences(summary: EvaluationSummary) -> Iterator[str]:
     """Yield the summary in words: the best rubric, its floor, the others, the baselines, and what to keep in mind."""
-    best = summary.standings[0]
-    others = [(standing, standing.best) for standing in summary.standings if standing.best]
+    best = summary.evaluators[0]
+    others = [
+        (evaluator_agreement, evaluator_agreement.best)
+        for evaluator_agreement in summary.evaluators
+        if evaluator_agreement.best
+    ]
     place = wording.LEVELS[summary.level]
     found = best.result.agreement
     yield (
@@ -135,22 +143,23 @@ def sentences(summary: Summary) -> Iterator[str]:
     yield from (_against_baseline(best, contest) for contest in summary.baselines)
     if others:
         yield "The best of several, picked on the texts that it is shown on, looks somewhat better than it is."
-    for standing in summary.standings:
-        if standing.seen:
+    for evaluator_agreement in summary.evaluators:
+        if evaluator_agreement.seen:
             yield (
-                f"{wording.count(standing.seen, 'text')} are of groups that {standing.ref} has learned from, "
+                f"{wording.count(evaluator_agreement.seen, 'text')} are of groups that "
+                f"{evaluator_agreement.ref} has learned from, "
                 "so its figures flatter."
             )
 
 
-def _among(best: Standing, others: int) -> str:
+def _among(best: EvaluatorRow, others: int) -> str:
     if others:
         return f"Of {others + 1} {'baselines' if best.baseline else 'rubrics'}, {best.ref} has the highest"
     return f"The baseline {best.ref} has a" if best.baseline else f"{best.ref} has a"
 
 
-def _against_floor(standing: Standing) -> str:
-    contest = standing.floor
+def _against_floor(evaluator_agreement: EvaluatorRow) -> str:
+    contest = evaluator_agreement.floor
     if contest is None:
         return "No floor was evaluated beside it, so nothing shows what a measure without understanding reaches."
     name, _ = wording.evaluator_parts(contest.other.evaluator)
@@ -168,15 +177,15 @@ def _against_floor(standing: Standing) -> str:
     return f"It cannot be compared with {floor}, on the same texts."
 
 
-def _against_best(standing: Standing, contest: Contest) -> str:
-    figures = f"{standing.ref} reaches {wording.estimate(standing.result.agreement.spearman)}"
+def _against_best(evaluator_agreement: EvaluatorRow, contest: EvaluatorComparison) -> str:
+    figures = f"{evaluator_agreement.ref} reaches {wording.estimate(evaluator_agreement.result.agreement.spearman)}"
     best, apart = contest.other.evaluator, wording.estimate(contest.difference)
     if contest.verdict == "below":
         return f"{figures}, below {best}: the difference is {apart}, an interval below 0."
     return f"{figures}; these texts do not tell it apart from {best} (difference {apart})."
 
 
-def _against_baseline(best: Standing, contest: Contest) -> str:
+def _against_baseline(best: EvaluatorRow, contest: EvaluatorComparison) -> str:
     baseline = f"the baseline {contest.other.evaluator}"
     figures = f"{baseline}, which reaches {wording.estimate(contest.other.agreement.spearman)}"
     apart = wording.estimate(contest.difference)
@@ -200,9 +209,11 @@ def _best_first(rows: Sequence[Result]) -> list[Result]:
     return sorted(rows, key=lambda row: -(row.agreement.spearman.value or 0.0))
 
 
-def _difference(row: Result, other: Result, scores: Mapping[str, FloatArray], texts: Sequence[Judged]) -> Estimate:
+def _difference(
+    row: Result, other: Result, scores: Mapping[str, FloatArray], texts: Sequence[JudgedText]
+) -> IntervalEstimate:
     if _key(other.evaluator) not in scores:
-        return Estimate(None, None, None)
+        return IntervalEstimate(None, None, None)
     found = difference(
         scores[row.evaluator],
         scores[_key(other.evaluator)],
@@ -226,7 +237,7 @@ def _is_baseline(version: Version) -> bool:
     return len(parts) == 1 and parts[0].method in BASELINE_NAMES
 
 
-def _seen(version: Version, texts: Sequence[Judged]) -> int:
+def _seen(version: Version, texts: Sequence[JudgedText]) -> int:
     if all(part.method in UNTAUGHT for part in version.rubric.parts):
         return 0
     groups = frozenset(version.provenance.groups)

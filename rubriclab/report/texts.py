@@ -15,7 +15,7 @@ MOST_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedText:
     """A text with its label and the rubric's."""
 
     example: Example
@@ -30,7 +30,7 @@ class Placed:
     Equal scores count half, so that a text among equals stands in their middle.
     """
 
-    judged: Judged
+    judged: JudgedText
     human: float
     rubric: float
 
@@ -40,7 +40,7 @@ class Placed:
         return self.rubric - self.human
 
 
-def judged_texts(examples: Sequence[Example], scores: Sequence[Score], ref: str, aspect: str) -> list[Judged]:
+def judged_texts(examples: Sequence[Example], scores: Sequence[Score], ref: str, aspect: str) -> list[JudgedText]:
     """Return the examples with a label for `aspect`, each with its score by the rubric `ref`.
 
     `scores` belong to all examples or to those with a label, in their order.
@@ -57,26 +57,26 @@ def judged_texts(examples: Sequence[Example], scores: Sequence[Score], ref: str,
             "another order"
         )
     pairs = zip(texts, scores, strict=True)
-    return [Judged(text, text.scores[aspect], score) for text, score in pairs if aspect in text.scores]
+    return [JudgedText(text, text.scores[aspect], score) for text, score in pairs if aspect in text.scores]
 
 
-def human_scores(texts: Sequence[Judged]) -> FloatArray:
+def human_scores(texts: Sequence[JudgedText]) -> FloatArray:
     """Return what people said, shape (texts,)."""
     return np.array([text.human for text in texts], dtype=float)
 
 
-def rubric_scores(texts: Sequence[Judged]) -> FloatArray:
+def rubric_scores(texts: Sequence[JudgedText]) -> FloatArray:
     """Return what the rubric said, shape (texts,), NaN where it gave no score."""
     return np.array([np.nan if text.score.score is None else text.score.score for text in texts], dtype=float)
 
 
-def criterion_scores(texts: Sequence[Judged], criterion: str) -> FloatArray:
+def criterion_scores(texts: Sequence[JudgedText], criterion: str) -> FloatArray:
     """Return what one criterion said, shape (texts,), NaN where it gave no score."""
     found = ({part.id: part.score for part in text.score.criteria}.get(criterion) for text in texts)
     return np.array([np.nan if score is None else score for score in found], dtype=float)
 
 
-def furthest_apart(texts: Sequence[Judged], most: int = MOST_SHOWN) -> tuple[list[Placed], list[Placed]]:
+def furthest_apart(texts: Sequence[JudgedText], most: int = MOST_SHOWN) -> tuple[list[Placed], list[Placed]]:
     """Return the texts that the rubric places furthest above, and furthest below, where people place them.
 
     Places are compared, not scores, so that a rubric that is strict throughout is not taken to be wrong throughout.

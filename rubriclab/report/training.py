@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rubriclab.combination import Term
+from rubriclab.aggregation import Term
 from rubriclab.data.scale import show
 from rubriclab.methods.names import PartName
 from rubriclab.report import describe
 from rubriclab.report.wording import LEVELS, count, counted, estimate, figure
 from rubriclab.rubric import Criterion
-from rubriclab.trust import FrontierPoint, Interval, Raters, Shortcut, Standing, Trust
+from rubriclab.validation import EvaluatorAgreement, FrontierPoint, Interval, Raters, Shortcut, Validation
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
@@ -65,28 +65,30 @@ def weight_interval(version: Version) -> str:
     return f"{share}posterior interval"
 
 
-def by_kind(trust: Trust) -> list[tuple[str, list[Standing]]]:
+def by_kind(validation: Validation) -> list[tuple[str, list[EvaluatorAgreement]]]:
     """Return the evaluators as a table groups them: the rubric, what is asked at a price, and floors; best first."""
     kinds = {"rubric": "", "judged": "at a price:", "floor": "floors:"}
-    grouped = ((title, [each for each in trust.standings if each.kind == kind]) for kind, title in kinds.items())
-    return [(title, standings) for title, standings in grouped if standings]
+    grouped = ((title, [each for each in validation.evaluators if each.kind == kind]) for kind, title in kinds.items())
+    return [(title, evaluators) for title, evaluators in grouped if evaluators]
 
 
-def ladder(trust: Trust) -> list[Standing]:
+def ladder(validation: Validation) -> list[EvaluatorAgreement]:
     """Return the evaluators by their held-out Pearson correlation, best first, those without one last."""
-    return sorted(trust.standings, key=lambda each: math.inf if each.pearson.value is None else -each.pearson.value)
+    return sorted(
+        validation.evaluators, key=lambda each: math.inf if each.pearson.value is None else -each.pearson.value
+    )
 
 
 def shortcuts(version: Version) -> list[Shortcut]:
     """Return what the raters, the rubric and each of its criteria follow; empty where that was not looked into."""
-    trust = version.provenance.trust
+    validation = version.provenance.validation
     known = {RATERS, RUBRIC} | {criterion.id for criterion in version.rubric.criteria}
-    return [shortcut for shortcut in trust.shortcuts if shortcut.name in known] if trust else []
+    return [shortcut for shortcut in validation.shortcuts if shortcut.name in known] if validation else []
 
 
-def name(standing: Standing) -> str:
+def name(evaluator_agreement: EvaluatorAgreement) -> str:
     """Return what an evaluator is called in a table."""
-    return OURS if standing.kind == "rubric" else standing.name
+    return OURS if evaluator_agreement.kind == "rubric" else evaluator_agreement.name
 
 
 def calls(number: float) -> str:
@@ -94,43 +96,46 @@ def calls(number: float) -> str:
     return show(round(number, 1))
 
 
-def basis(trust: Trust) -> str:
+def basis(validation: Validation) -> str:
     """Return what the held-out figures rest on."""
     return (
-        f"{count(trust.n, 'text')} in {count(trust.groups, 'group')}, put into {count(trust.folds, 'part')}: the texts "
+        f"{count(validation.n, 'text')} in {count(validation.groups, 'group')}, put into "
+        f"{count(validation.folds, 'part')}: the texts "
         "of each part are scored by what the labels of the others alone choose and weigh, and averaged over several "
         "divisions into parts. Correlations are "
-        f"taken {LEVELS[trust.level]}; in brackets 95 % bootstrap intervals over groups."
+        f"taken {LEVELS[validation.level]}; in brackets 95 % bootstrap intervals over groups."
     )
 
 
-def optimism(trust: Trust) -> str:
+def optimism(validation: Validation) -> str:
     """Return how the agreement on the labels that the rubric was fitted to compares with the held-out one."""
-    fitted, held_out = trust.training.pearson, ours(trust).pearson
+    fitted, held_out = validation.training.pearson, ours(validation).pearson
     told = (
         f"On the labels that it was fitted to, the rubric reaches Pearson {estimate(fitted)}, on labels that were held "
         f"out {estimate(held_out)}"
     )
-    by_noise = f" Shuffled labels, fitted in the same way, give {figure(trust.noise)}." if trust.noise else ""
+    by_noise = f" Shuffled labels, fitted in the same way, give {figure(validation.noise)}." if validation.noise else ""
     if fitted.value is None or held_out.value is None or fitted.value <= held_out.value:
         return f"{told}.{by_noise}"
     return f"{told}: the first flatters by {figure(fitted.value - held_out.value)}.{by_noise}"
 
 
-def ours(trust: Trust) -> Standing:
+def ours(validation: Validation) -> EvaluatorAgreement:
     """Return the rubric's own held-out agreement."""
-    return next(standing for standing in trust.standings if standing.kind == "rubric")
+    return next(
+        evaluator_agreement for evaluator_agreement in validation.evaluators if evaluator_agreement.kind == "rubric"
+    )
 
 
-def best_floor(trust: Trust) -> Standing | None:
+def best_floor(validation: Validation) -> EvaluatorAgreement | None:
     """Return what agrees best of all that costs nothing; `None` if no floor's correlation is defined."""
-    floors = [each for each in trust.standings if each.kind == "floor" and each.pearson.value is not None]
+    floors = [each for each in validation.evaluators if each.kind == "floor" and each.pearson.value is not None]
     return max(floors, key=lambda floor: floor.pearson.value or 0.0, default=None)
 
 
-def ceiling(trust: Trust) -> float | None:
+def ceiling(validation: Validation) -> float | None:
     """Return the correlation with the labels that a perfect judge could reach; `None` where that is not known."""
-    return trust.raters.ceiling if trust.raters else None
+    return validation.raters.ceiling if validation.raters else None
 
 
 def asked(point: FrontierPoint) -> str:
@@ -144,14 +149,14 @@ def marks(point: FrontierPoint) -> str:
     return ", ".join(filter(None, said))
 
 
-def choice_sentences(trust: Trust) -> Iterator[str]:
+def choice_sentences(validation: Validation) -> Iterator[str]:
     """Yield what was chosen, what the next dearer rubric would add, and what each method added to the others."""
-    chosen = next((point for point in trust.frontier if point.chosen), None)
+    chosen = next((point for point in validation.frontier if point.chosen), None)
     if chosen is None:
         return
     why = "the smallest within one standard error of the best" if chosen.within else "the best on held-out labels"
     yield f"Chosen: {asked(chosen)}, {_for(chosen.calls)}: {why}."
-    dearer = [point for point in trust.frontier if point.calls > chosen.calls]
+    dearer = [point for point in validation.frontier if point.calls > chosen.calls]
     if dearer:
         price = min(point.calls for point in dearer)
         best = max((point for point in dearer if point.calls == price), key=lambda point: point.pearson)
@@ -159,8 +164,8 @@ def choice_sentences(trust: Trust) -> Iterator[str]:
             f"The next dearer one ({best.name}, {_for(best.calls)}) would add {estimate(best.ahead)} in held-out "
             "Pearson."
         )
-    if trust.added:
-        parts = (f"{each.method} {estimate(each.difference)}" for each in trust.added)
+    if validation.added:
+        parts = (f"{each.method} {estimate(each.difference)}" for each in validation.added)
         yield f"Asked beside all others, each method adds in held-out Pearson: {'; '.join(parts)}."
 
 
@@ -173,11 +178,13 @@ def follows(shortcut: Shortcut) -> str:
     return ", ".join(f"{what} {figure(value)}" for what, value in shortcut.follows.items())
 
 
-def forgone(trust: Trust) -> str:
+def forgone(validation: Validation) -> str:
     """Return what leaving out shortcuts cost; empty where that was not asked for."""
-    if trust.forgone is None:
+    if validation.forgone is None:
         return ""
-    change = f"cost {figure(trust.forgone)}" if trust.forgone >= 0 else f"gained {figure(-trust.forgone)}"
+    change = (
+        f"cost {figure(validation.forgone)}" if validation.forgone >= 0 else f"gained {figure(-validation.forgone)}"
+    )
     return (
         f"Criteria that take shortcuts were left out of the choice, which {change} in held-out Pearson over all texts."
     )
@@ -198,7 +205,7 @@ def rater_sentences(raters: Raters) -> Iterator[str]:
 
 def untrusted(version: Version) -> str:
     """Return why nothing is known of how far a version can be trusted."""
-    if version.rubric.combination is None:
+    if version.rubric.aggregation is None:
         return (
             f"Whether {version.ref} deserves trust was not tested: it was learned by one method, and only a rubric of "
             "several methods is held against floors on labels that had no part in it."
@@ -208,7 +215,7 @@ def untrusted(version: Version) -> str:
 
 def unrecorded(version: Version) -> str:
     """Return why there is no record of the texts that a version was learned from."""
-    if version.rubric.combination is None:
+    if version.rubric.aggregation is None:
         return (
             f"{version.ref} was learned by one method: texts and ratings are recorded for rubrics of several methods "
             "only."

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, interval
-from rubriclab.trust import FEWEST_GROUPS, Interval
+from rubriclab.validation import FEWEST_GROUPS, Interval
 
 if TYPE_CHECKING:
     from rubriclab.rubric import Action
-    from rubriclab.transferring.advice import Advice
-    from rubriclab.transferring.figures import Figures
-    from rubriclab.transferring.found import ActionFound, Transfer
+    from rubriclab.transfer.advice import ActionAdvice
+    from rubriclab.transfer.metrics import AgreementMetrics
+    from rubriclab.transfer.results import ActionResult, Transfer
 
 # What to do, as advice begins.
 ADVICE: Mapping[Action, str] = {
@@ -107,7 +107,7 @@ def advice(found: Transfer) -> str:
     return f"{ADVICE[told.action]}: that {gain}{sure}.{best} {rest[told.action]}{_others(told)}"
 
 
-def _others(told: Advice) -> str:
+def _others(told: ActionAdvice) -> str:
     """Return which other actions may be as good."""
     if not told.as_good:
         return ""
@@ -127,7 +127,7 @@ def agreement(found: Transfer) -> str:
     return f"{here}{beside}, after {estimate(home.spearman)} on {count(home.n, 'label')} at home: {_drop(found.drop)}."
 
 
-def action_row(found: ActionFound) -> str:
+def action_row(found: ActionResult) -> str:
     """Return what an action leaves, in brief."""
     what = MEANING[found.action]
     return f"{what}, {counted(found.criteria, 'criterion')}" if found.criteria else what
@@ -189,7 +189,7 @@ def _csv_row(found: Transfer) -> dict[str, Any]:
     return row
 
 
-def _figures(name: str, found: Figures | None) -> dict[str, Any]:
+def _figures(name: str, found: AgreementMetrics | None) -> dict[str, Any]:
     own = _columns(f"{name}_error", found.error if found else None)
     return {**own, **_columns(f"{name}_spearman", found.spearman if found else None)}
 

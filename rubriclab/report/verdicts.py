@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rubriclab.report.wording import count, estimate, interval
-from rubriclab.trust import FEWEST_GROUPS, MATTERS, MOST_LABELS, Interval, Trust, Verdict
+from rubriclab.validation import FEWEST_GROUPS, MATTERS, MOST_LABELS, GateVerdict, Interval, Validation
 
 # What stands in a table under a short name is said in full.
 NAMES: Mapping[str, str] = {"constant": "a constant, which says the same of every text"}
 
 
-def headline(trust: Trust) -> str:
+def headline(validation: Validation) -> str:
     """Return the verdict that decides, with the number of labels that it rests on."""
-    return f"{sentence(trust.verdicts[0])[:-1]}, on {count(trust.n, 'held-out label')}."
+    return f"{sentence(validation.verdicts[0])[:-1]}, on {count(validation.n, 'held-out label')}."
 
 
-def sentence(verdict: Verdict) -> str:
+def sentence(verdict: GateVerdict) -> str:
     """Return a verdict in words; figures are differences in held-out Pearson correlation."""
     other, apart = NAMES.get(verdict.against, verdict.against), estimate(verdict.difference)
     if _undefined(verdict):
@@ -30,12 +30,12 @@ def sentence(verdict: Verdict) -> str:
     return f"Inconclusive against {other}: the difference is {apart}; {_needed(verdict)}."
 
 
-def _undefined(verdict: Verdict) -> bool:
+def _undefined(verdict: GateVerdict) -> bool:
     known = verdict.difference.value is not None
     return not (known and (interval(verdict.difference) or verdict.few_groups is not None))
 
 
-def _needed(verdict: Verdict) -> str:
+def _needed(verdict: GateVerdict) -> str:
     """Return what would decide."""
     if verdict.few_groups is not None:
         return f"too few groups ({verdict.few_groups}) to tell, labels from at least {FEWEST_GROUPS} would"

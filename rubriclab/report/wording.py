@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from rubriclab.characters import one_line, plain
-from rubriclab.rubric import Effort, Floor, RewardPoint
+from rubriclab.rubric import Baseline, Effort, RewardPoint
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -170,7 +170,7 @@ STAGES: Mapping[str, str] = {
     "hypoeval/refine": "hypotheses refined",
     "hypoeval/rate": "ratings by single hypotheses",
     "hypoeval/rate_together": "ratings by hypotheses",
-    "sameness/group": "what repeats in a bank",
+    "deduplication/group": "what repeats in a bank",
     "checkeval/diversify": "questions on other sides",
     "checkeval/elaborate": "finer questions",
     "checkeval/filter": "questions checked",
@@ -191,7 +191,7 @@ STAGES: Mapping[str, str] = {
     "dcr/evaluate": "sentences compared",
     "dcr/convert": "reasons converted",
     "improve/rewrite": "texts rewritten",
-    "jointly/judge": "everything in one call",
+    "single_call/judge": "everything in one call",
 }
 
 
@@ -210,9 +210,9 @@ def cost(usd: float | None) -> str:
     return "less than $0.01" if usd < 0.005 else f"${usd:,.2f}"
 
 
-def floor_measure(floor: Floor) -> str:
+def floor_measure(floor: Baseline) -> str:
     """Return what a floor measures, in words if this version of the catalogue knows it."""
-    from rubriclab.measures import CATALOGUE
+    from rubriclab.text_features import CATALOGUE
 
     titles = {entry.name: entry.title for entry in CATALOGUE}
     title = f"{titles[floor.measure]} ({floor.measure})" if floor.measure in titles else floor.measure

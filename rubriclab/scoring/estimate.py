@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rubriclab.data.example import Example
-from rubriclab.data.row import Fault
+from rubriclab.data.row import RowError
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.jointly import at_most as jointly_at_most
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.methods.single_call import at_most as jointly_at_most
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import assignment_of
 
 
-def scoring_at_most(rubric: Rubric, rows: Iterable[Example | Fault]) -> Estimate:
+def scoring_at_most(rubric: Rubric, rows: Iterable[Example | RowError]) -> CallEstimate:
     """Return the most that scoring `rows` by `rubric` asks of the judge; faulty rows ask nothing."""
-    total = Estimate()
+    total = CallEstimate()
     for row in rows:
         if isinstance(row, Example):
             total += _text_at_most(rubric, row)
     return total
 
 
-def _text_at_most(rubric: Rubric, example: Example) -> Estimate:
+def _text_at_most(rubric: Rubric, example: Example) -> CallEstimate:
     assignment = assignment_of(rubric)
-    if rubric.combination and rubric.combination.ask == "in one call":
+    if rubric.aggregation and rubric.aggregation.ask == "in one call":
         return jointly_at_most(example, rubric.parts, assignment)
-    total = Estimate()
+    total = CallEstimate()
     for part in rubric.parts:
         total += METHODS[part.method].scoring_at_most(example, part, assignment)
     return total

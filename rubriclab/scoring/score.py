@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rubriclab.combination import Ask, Combination, combine
+from rubriclab.aggregation import Aggregation, Ask, combine
 from rubriclab.data.aspect import task_words
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.jointly import judge_all
-from rubriclab.methods.method import Rated, UnitVerdict
+from rubriclab.methods.method import CriterionRating, UnitVerdict
+from rubriclab.methods.single_call import judge_all
 from rubriclab.rubric import DIGITS, Part, Rubric
 
 
@@ -23,7 +23,7 @@ class CriterionScore:
     """A text's score by one criterion, `None` where the judge gave none, and the judge's reason or what went wrong.
 
     Questions score 1 where the answer speaks for the text, else 0; the mean of that over its units, where a text is
-    judged piece by piece. `applies`, `weight` and `units` are as in `Rated`. `contribution` is what the criterion adds
+    judged piece by piece. `applies`, `weight` and `units` are as in `CriterionRating`. `contribution` is what it adds
     to the score of an average text, in points, where the rubric combines criteria by learned weights.
     """
 
@@ -103,8 +103,8 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
     assignment = assignment_of(rubric)
-    if rubric.combination:
-        value, interval, criteria = await _combined(rubric, rubric.combination, example, assignment, judge)
+    if rubric.aggregation:
+        value, interval, criteria = await _combined(rubric, rubric.aggregation, example, assignment, judge)
     else:
         value, interval, criteria = await _mean_of_parts(rubric, example, assignment, judge)
     return Score(
@@ -133,11 +133,11 @@ async def _mean_of_parts(rubric: Rubric, example: Example, assignment: Assignmen
 
 
 async def _combined(
-    rubric: Rubric, combination: Combination, example: Example, assignment: Assignment, judge: Judge
+    rubric: Rubric, aggregation: Aggregation, example: Example, assignment: Assignment, judge: Judge
 ) -> Found:
     """Return the score by learned weights, with its interval and each criterion's share."""
-    ratings = await ratings_of(example, rubric.parts, combination.ask, assignment, judge)
-    found = combine(combination, {r.criterion: r.score for r in ratings if r.applies}, rubric.scale)
+    ratings = await ratings_of(example, rubric.parts, aggregation.ask, assignment, judge)
+    found = combine(aggregation, {r.criterion: r.score for r in ratings if r.applies}, rubric.scale)
     interval = None if found.low is None or found.high is None else (found.low, found.high)
     return (
         found.score,
@@ -148,7 +148,7 @@ async def _combined(
 
 async def ratings_of(
     example: Example, parts: Sequence[Part], ask: Ask, assignment: Assignment, judge: Judge
-) -> tuple[Rated, ...]:
+) -> tuple[CriterionRating, ...]:
     """Return what the criteria of the parts say of a text, part by part, asked about as `ask` says."""
     if ask == "in one call":
         return await judge_all(example, parts, assignment, judge)
@@ -157,12 +157,12 @@ async def ratings_of(
 
 async def _by_part(
     parts: Sequence[Part], example: Example, assignment: Assignment, judge: Judge
-) -> list[tuple[float | None, tuple[Rated, ...]]]:
+) -> list[tuple[float | None, tuple[CriterionRating, ...]]]:
     """Return each part's own score of the text, and its ratings."""
     return await asyncio.gather(*(METHODS[part.method].score(example, part, assignment, judge) for part in parts))
 
 
-def _criterion(rated: Rated, contribution: float | None = None) -> CriterionScore:
+def _criterion(rated: CriterionRating, contribution: float | None = None) -> CriterionScore:
     return CriterionScore(
         rated.criterion, rated.score, rated.reason, rated.applies, rated.weight, rated.units, contribution
     )

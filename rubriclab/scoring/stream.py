@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from rubriclab.data.example import Example
-from rubriclab.data.row import Fault
+from rubriclab.data.row import RowError
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.rubric import Rubric
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def score_stream(
-    rubric: Rubric, rows: Iterable[Example | Fault], judge: Judge, name: str, under_way: int = 16
+    rubric: Rubric, rows: Iterable[Example | RowError], judge: Judge, name: str, under_way: int = 16
 ) -> AsyncGenerator[Score]:
     """Yield one score a row, in order; a faulty row is unscored with the fault as its reason.
 
@@ -60,12 +60,12 @@ async def stream(rows: Iterable[R], work: Callable[[R], Coroutine[Any, Any, T]],
             task.cancel()
 
 
-def fault_id(fault: Fault) -> str:
+def fault_id(fault: RowError) -> str:
     """Return what a result about a faulty row is known by: the row's own id, or else where it stands."""
     return fault.id or f"{fault.where}:{fault.line}"
 
 
-async def _score_row(rubric: Rubric, row: Example | Fault, judge: Judge, name: str) -> Score:
-    if isinstance(row, Fault):
+async def _score_row(rubric: Rubric, row: Example | RowError, judge: Judge, name: str) -> Score:
+    if isinstance(row, RowError):
         return unscored(fault_id(row), str(row), rubric, name, judge)
     return await score_text(rubric, row, judge, name)

@@ -4,9 +4,9 @@ Each measure is a module of its own; whatever can be written as a function of ho
 counts gets its interval from `rubriclab.stats.bootstrap`.
 """
 
-from rubriclab.stats.agreement import Agreement, Difference, agreement, difference
+from rubriclab.stats.agreement import Agreement, AgreementDifference, agreement, difference
 from rubriclab.stats.bootstrap import (
-    Estimate,
+    IntervalEstimate,
     Statistic,
     cluster_bootstrap,
     estimate,
@@ -26,9 +26,9 @@ from rubriclab.stats.levels import ConstantRule, Level, Unit
 
 __all__ = [
     "Agreement",
+    "AgreementDifference",
     "ConstantRule",
-    "Difference",
-    "Estimate",
+    "IntervalEstimate",
     "Level",
     "Statistic",
     "Unit",

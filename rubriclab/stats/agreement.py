@@ -29,13 +29,13 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import BATCH_ELEMENTS, Estimate, Statistic, estimate
+from rubriclab.stats.bootstrap import BATCH_ELEMENTS, IntervalEstimate, Statistic, estimate
 from rubriclab.stats.correlation import PAIR_LIMIT, kendall_rows, pearson_rows, spearman_rows
 from rubriclab.stats.levels import (
     Coefficient,
     ConstantRule,
     Level,
-    Texts,
+    ScoredTexts,
     Unit,
     level_statistic,
     scored_texts,
@@ -63,13 +63,13 @@ class Agreement:
     """What a constant group counts for at group level."""
     resampled: Unit
     """What the bootstrap drew: groups, or texts where there is one group or every text is its own."""
-    spearman: Estimate
-    pearson: Estimate
-    kendall: Estimate
+    spearman: IntervalEstimate
+    pearson: IntervalEstimate
+    kendall: IntervalEstimate
 
 
 @dataclass(frozen=True)
-class Difference:
+class AgreementDifference:
     """Agreement of one evaluator less that of another, on the texts that both have scored."""
 
     level: Level
@@ -77,7 +77,7 @@ class Difference:
     groups: int
     constant: ConstantRule
     resampled: Unit
-    spearman: Estimate
+    spearman: IntervalEstimate
 
 
 def agreement(
@@ -115,7 +115,7 @@ def agreement(
     texts = scored_texts([predicted], human, groups, _needed(systems, level))
     used = used_texts(texts, level, constant)
 
-    def estimated(coefficient: Coefficient, draws: int) -> Estimate:
+    def estimated(coefficient: Coefficient, draws: int) -> IntervalEstimate:
         statistic = level_statistic(used, 0, coefficient, level, constant)
         return _estimate(statistic, used, draws, confidence, seed)
 
@@ -147,7 +147,7 @@ def difference(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> Difference:
+) -> AgreementDifference:
     """Spearman agreement of the first evaluator less that of the second, with a paired bootstrap interval.
 
     Both are held to the texts that both scored and to the same resamples of them, so what makes a group hard
@@ -157,7 +157,7 @@ def difference(
     texts = scored_texts([first, second], human, groups, _needed(systems, level))
     used = used_texts(texts, level, constant)
     ours, theirs = (level_statistic(used, row, spearman_rows, level, constant) for row in (0, 1))
-    return Difference(
+    return AgreementDifference(
         level=level,
         n=len(used.human),
         groups=len(used.sizes),
@@ -167,7 +167,9 @@ def difference(
     )
 
 
-def _estimate(statistic: Statistic, used: Texts, resamples: int, confidence: float, seed: int) -> Estimate:
+def _estimate(
+    statistic: Statistic, used: ScoredTexts, resamples: int, confidence: float, seed: int
+) -> IntervalEstimate:
     n = len(used.human)
     return estimate(
         statistic,

@@ -25,7 +25,7 @@ undefined. With every count 1 it is the statistic of the data itself."""
 
 
 @dataclass(frozen=True)
-class Estimate:
+class IntervalEstimate:
     """A value with its interval; None where undefined, as JSON has no nan."""
 
     value: float | None
@@ -35,7 +35,7 @@ class Estimate:
 
 def estimate(
     statistic: Statistic, clusters: int, *, resamples: int, confidence: float, seed: int, batch: int
-) -> Estimate:
+) -> IntervalEstimate:
     """The statistic of the data, with its percentile interval over `resamples` resamples of the clusters.
 
     Raises:
@@ -47,10 +47,10 @@ def estimate(
         raise ValueError(f"confidence: expected a share between 0 and 1, such as 0.95, got {confidence}")
     value = float(statistic(np.ones((1, clusters)))[0]) if clusters else math.nan
     if math.isnan(value):
-        return Estimate(None, None, None)
+        return IntervalEstimate(None, None, None)
     resampled = cluster_bootstrap(statistic, clusters, resamples=resamples, seed=seed, batch=batch)
     low, high = percentile_interval(resampled, confidence) or (None, None)
-    return Estimate(value, low, high)
+    return IntervalEstimate(value, low, high)
 
 
 def resample_counts(rng: np.random.Generator, resamples: int, clusters: int) -> FloatArray:

@@ -32,7 +32,7 @@ class Coefficient(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Texts:
+class ScoredTexts:
     """Scored texts sorted by group, system and scores, so that the order of the input changes no digit."""
 
     predicted: FloatArray
@@ -77,10 +77,10 @@ class Texts:
         """How many there are to draw."""
         return len(self.sizes) if self.unit == "groups" else len(self.human)
 
-    def take(self, which: IntArray) -> Texts:
+    def take(self, which: IntArray) -> ScoredTexts:
         """These texts only, their groups and systems numbered anew."""
         group, system = (np.unique(codes[which], return_inverse=True)[1] for codes in (self.group, self.system))
-        return Texts(self.predicted[:, which], self.human[which], group, system)
+        return ScoredTexts(self.predicted[:, which], self.human[which], group, system)
 
 
 def scored_texts(
@@ -88,7 +88,7 @@ def scored_texts(
     human: npt.ArrayLike,
     groups: Sequence[str],
     systems: Sequence[str] | None,
-) -> Texts:
+) -> ScoredTexts:
     """The texts that every evaluator scored, in canonical order.
 
     Raises:
@@ -105,10 +105,10 @@ def scored_texts(
     system = np.zeros_like(group) if systems is None else _codes("systems", systems, len(groups))
     order = np.lexsort([*table, labels, system, group])
     unscored = np.isnan(table).sum(axis=0)
-    return Texts(table, labels, group, system).take(order[unscored[order] == 0])
+    return ScoredTexts(table, labels, group, system).take(order[unscored[order] == 0])
 
 
-def used_texts(texts: Texts, level: Level, rule: ConstantRule) -> Texts:
+def used_texts(texts: ScoredTexts, level: Level, rule: ConstantRule) -> ScoredTexts:
     """The texts that the value at this level rests on.
 
     At group level a group of one text is left out under either rule, as it has no correlation.
@@ -124,7 +124,7 @@ def used_texts(texts: Texts, level: Level, rule: ConstantRule) -> Texts:
 
 
 def level_statistic(
-    texts: Texts, evaluator: int, coefficient: Coefficient, level: Level, rule: ConstantRule
+    texts: ScoredTexts, evaluator: int, coefficient: Coefficient, level: Level, rule: ConstantRule
 ) -> Statistic:
     """Agreement of one evaluator (a row of `texts.predicted`) as a function of `texts.cluster` counts."""
     predicted = texts.predicted[evaluator]
@@ -138,19 +138,19 @@ def level_statistic(
     return _over_groups(texts, predicted, ruled)
 
 
-def _over_texts(texts: Texts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
+def _over_texts(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
     cluster, human = texts.cluster, texts.human
     # np.take keeps a resample's weights side by side in memory, which indexing does not: twice as fast.
     return lambda counts: coefficient(predicted, human, np.take(counts, cluster, axis=1))
 
 
-def _over_groups(texts: Texts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
+def _over_groups(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
     """The mean over groups."""
     correlations = group_coefficients(texts, predicted, coefficient)
     return lambda counts: counts @ correlations / counts.sum(axis=1)
 
 
-def group_coefficients(texts: Texts, predicted: FloatArray, coefficient: Coefficient) -> FloatArray:
+def group_coefficients(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> FloatArray:
     """Each group's coefficient, shape (groups,); groups of one size are computed together, as rows of one array."""
     sizes, starts = texts.sizes, texts.starts
     coefficients = np.empty(len(sizes))
@@ -161,7 +161,7 @@ def group_coefficients(texts: Texts, predicted: FloatArray, coefficient: Coeffic
     return coefficients
 
 
-def _over_systems(texts: Texts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
+def _over_systems(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
     """A system that a resample holds no text of takes no part in it.
 
     Sums over clusters and systems are sparse: where each text is of a cluster and a system of its own, a full table

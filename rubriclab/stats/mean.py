@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rubriclab.stats.bootstrap import Estimate, estimate
+from rubriclab.stats.bootstrap import IntervalEstimate, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
 
 RESAMPLES = 1000
@@ -12,7 +12,7 @@ CONFIDENCE = 0.95
 BATCH_ELEMENTS = 2**20
 
 
-def clustered_mean(values: FloatArray, cluster: IntArray, *, seed: int = 0) -> Estimate:
+def clustered_mean(values: FloatArray, cluster: IntArray, *, seed: int = 0) -> IntervalEstimate:
     """Return the mean with its bootstrap interval over clusters; all `None` where there is no value.
 
     Args:

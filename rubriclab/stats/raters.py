@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import BATCH_ELEMENTS, Estimate, estimate
+from rubriclab.stats.bootstrap import BATCH_ELEMENTS, IntervalEstimate, estimate
 from rubriclab.stats.correlation import FloatArray, pearson
 
 
@@ -28,7 +28,7 @@ class RaterStatistics:
     """
 
     n: int
-    severity: Estimate
+    severity: IntervalEstimate
     noise: float | None
     agreement: float | None
 

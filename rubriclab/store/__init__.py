@@ -20,7 +20,7 @@ content has an equal digest on every machine.
 """
 
 from rubriclab.store.answers import AnswerTable
-from rubriclab.store.diff import AgreementChange, Change, CriterionChange, Difference, compare
+from rubriclab.store.diff import AgreementChange, CriterionChange, FieldChange, VersionDiff, compare
 from rubriclab.store.pack import Pack, import_pack, read_pack, write_pack
 from rubriclab.store.store import Store, open_store
 from rubriclab.store.verify import Problem
@@ -29,13 +29,13 @@ from rubriclab.store.version import Version
 __all__ = [
     "AgreementChange",
     "AnswerTable",
-    "Change",
     "CriterionChange",
-    "Difference",
+    "FieldChange",
     "Pack",
     "Problem",
     "Store",
     "Version",
+    "VersionDiff",
     "compare",
     "import_pack",
     "open_store",

@@ -11,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter
 from rubriclab.data.scale import show
 from rubriclab.rubric import Criterion, Demonstration, Provenance, Rubric
 from rubriclab.store.version import Version
-from rubriclab.trust import Interval
+from rubriclab.validation import Interval
 
 # Two criteria of one kind whose wording is at least this alike (0 to 100) are one that changed. Ids tell nothing: every
 # learning run hands them out anew.
@@ -23,7 +23,7 @@ STATISTICS = ("spearman", "pearson", "kendall", "reselected")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FieldChange:
     """One field before and after; `None` where it is absent."""
 
     field: str
@@ -38,7 +38,7 @@ class CriterionChange:
     before: Criterion
     after: Criterion
     similarity: float
-    changes: tuple[Change, ...]
+    changes: tuple[FieldChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class AgreementChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class VersionDiff:
     """Two versions side by side.
 
     Attributes:
@@ -68,7 +68,7 @@ class Difference:
     before: str
     after: str
     same: bool
-    fields: tuple[Change, ...]
+    fields: tuple[FieldChange, ...]
     added: tuple[Criterion, ...]
     removed: tuple[Criterion, ...]
     changed: tuple[CriterionChange, ...]
@@ -80,16 +80,16 @@ class Difference:
 
     def as_json(self) -> dict[str, Any]:
         """Return the difference in JSON types."""
-        plain: dict[str, Any] = TypeAdapter(Difference).dump_python(self, mode="json")
+        plain: dict[str, Any] = TypeAdapter(VersionDiff).dump_python(self, mode="json")
         return plain
 
 
-def compare(a: Version, b: Version) -> Difference:
+def compare(a: Version, b: Version) -> VersionDiff:
     """Return what changed from `a` to `b`."""
     old, new = a.rubric.criteria, b.rubric.criteria
     pairs = _pairs(old, new)
     matched = [_criterion_change(old[i], new[j], similarity) for i, j, similarity in pairs]
-    return Difference(
+    return VersionDiff(
         before=a.ref,
         after=b.ref,
         same=a.digest == b.digest,
@@ -114,7 +114,7 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
         "scores moved to": rubric.scores_on.describe() if rubric.scores_on != rubric.scale else None,
         "judge": provenance.judge,
         "generator": provenance.generator,
-        "snapshots": list(provenance.snapshots),
+        "model_versions": list(provenance.model_versions),
         "prompts": provenance.prompts,
         "data": provenance.data,
         "seed": provenance.seed,
@@ -133,9 +133,9 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
     return fields
 
 
-def _changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> tuple[Change, ...]:
+def _changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> tuple[FieldChange, ...]:
     names = [*before, *(name for name in after if name not in before)]
-    changes = (Change(name, before.get(name), after.get(name)) for name in names)
+    changes = (FieldChange(name, before.get(name), after.get(name)) for name in names)
     return tuple(change for change in changes if change.before != change.after)
 
 

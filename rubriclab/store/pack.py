@@ -8,21 +8,21 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, JsonValue, ValidationError
 
+from rubriclab.base_models import FrozenModel
 from rubriclab.bounds import first_bounds_fault
 from rubriclab.data.fields import describe
 from rubriclab.documents import Unreadable, parse_json
 from rubriclab.errors import PackError, StoreError
-from rubriclab.frozen import Frozen
+from rubriclab.pydantic_errors import faults
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.soundness import first_soundness_fault
 from rubriclab.store.store import Store
 from rubriclab.store.version import Version, check_name
-from rubriclab.validation import faults
 
 FORMAT: Final = "rubriclab-pack/1"
 
 
-class Pack(Frozen):
+class Pack(FrozenModel):
     """The content of a pack file; both digests have been derived again when it was read."""
 
     format: Literal["rubriclab-pack/1"] = FORMAT

@@ -12,11 +12,11 @@ from pydantic import BaseModel, ValidationError
 from rubriclab.bounds import first_bounds_fault
 from rubriclab.digest import canonical, digest, digest_text, encoded
 from rubriclab.errors import StoreError
+from rubriclab.pydantic_errors import first_fault
 from rubriclab.rubric import Effort, Provenance, Rubric
 from rubriclab.store.tables import TrainingRow, VersionRow, now
 from rubriclab.store.version import Version
 from rubriclab.training_record import TrainingRecord
-from rubriclab.validation import first_fault
 
 Model = TypeVar("Model", bound=BaseModel)
 Origin = Literal["learned", "imported"]

@@ -18,9 +18,9 @@ from rubriclab.data.scale import Scale
 from rubriclab.errors import ChecklistError, SettingsError
 from rubriclab.judges.address import check_address
 from rubriclab.methods.names import PartName
+from rubriclab.pydantic_errors import first_fault
 from rubriclab.rubric import Criterion, Part, Provenance, Rubric
 from rubriclab.store.version import names_a_version
-from rubriclab.validation import first_fault
 
 # The kind of criterion that each method scores by, and whether it has just one.
 _KINDS: Mapping[PartName, tuple[str, bool]] = {
@@ -46,7 +46,7 @@ def _faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
     ids = Counter(criterion.id for criterion in rubric.criteria)
     if twice := [name for name, count in ids.items() if count > 1]:
         yield f"rubric: two criteria have the id {describe(twice[0])}; expected each id once"
-    if rubric.combination is None and any(part.method == "surface" for part in rubric.parts):
+    if rubric.aggregation is None and any(part.method == "surface" for part in rubric.parts):
         yield "rubric: surface measures have no score of their own; expected a combination that weighs them"
     for number, part in enumerate(rubric.parts):
         path = f"rubric.parts[{number}]"
@@ -145,6 +145,6 @@ def _criterion_faults(criterion: Criterion, scale: Scale, path: str) -> Iterator
 
 
 def _measures() -> frozenset[str]:
-    from rubriclab.measures import CATALOGUE
+    from rubriclab.text_features import CATALOGUE
 
     return frozenset(entry.name for entry in CATALOGUE)

@@ -32,13 +32,13 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-class Table(SQLModel):
+class StoredTable(SQLModel):
     """Base of the tables. JSON is kept as canonical text: PostgreSQL's JSON types reorder keys and refuse NUL."""
 
     metadata = METADATA
 
 
-class RubricRow(Table, table=True):
+class RubricRow(StoredTable, table=True):
     """A rubric's content under its own digest; several versions may share it."""
 
     __tablename__ = "rubrics"
@@ -47,7 +47,7 @@ class RubricRow(Table, table=True):
     content: str = Field(sa_type=Text)
 
 
-class VersionRow(Table, table=True):
+class VersionRow(StoredTable, table=True):
     """A rubric under a name and a number. `record_digest` covers all the rest and the parent's record.
 
     `origin` is `learned` for what was made in this store and `imported` for what came from a pack; `None`, for a
@@ -83,7 +83,7 @@ class VersionRow(Table, table=True):
         return f"{self.parent_name}@{self.parent_number}" if self.parent_name else None
 
 
-class TrainingRow(Table, table=True):
+class TrainingRow(StoredTable, table=True):
     """What the training run of a version saw and found, texts included: unlike a version, it may be deleted.
 
     `packed` is its canonical JSON, compressed by zlib to a tenth; `digest` is that of the JSON.
@@ -103,7 +103,7 @@ class TrainingRow(Table, table=True):
         return f"{self.name}@{self.number}"
 
 
-class ConfirmationRow(Table, table=True):
+class ConfirmationRow(StoredTable, table=True):
     """The user's confirmation that an imported version may choose the judge; `record_digest` is the version's."""
 
     __tablename__ = "confirmations"
@@ -120,7 +120,7 @@ class ConfirmationRow(Table, table=True):
         return f"{self.name}@{self.number}"
 
 
-class TagRow(Table, table=True):
+class TagRow(StoredTable, table=True):
     """A word that points to one version of a name, and may be moved to another."""
 
     __tablename__ = "tags"
@@ -131,7 +131,7 @@ class TagRow(Table, table=True):
     number: int
 
 
-class AnswerRow(Table, table=True):
+class AnswerRow(StoredTable, table=True):
     """A judge's reply under the digest of the request; `reply_digest` covers both."""
 
     __tablename__ = "answers"
@@ -142,7 +142,7 @@ class AnswerRow(Table, table=True):
     reply_digest: str = Field(max_length=DIGEST)
 
 
-class LeaseRow(Table, table=True):
+class LeaseRow(StoredTable, table=True):
     """A question that a process is asking; `expires` is in seconds since 1970 by the database's clock."""
 
     __tablename__ = "leases"

@@ -22,20 +22,20 @@ from rubriclab.judges.judge import Judge, Reply, Usage
 from rubriclab.learning import joint, train
 from rubriclab.learning.candidates import JOINT_SETTINGS, Plan
 from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.train import Trained
+from rubriclab.learning.single_method import Trained
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.method import Lesson, Method, Progress, chosen_settings, silent
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.methods.method import Method, Progress, TrainingInput, chosen_settings, silent
 from rubriclab.methods.names import PartName
 from rubriclab.prompts import Prompt
+from rubriclab.pydantic_errors import first_fault
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import score_stream
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.studies.cases import Material
 from rubriclab.studies.results import Spent
 from rubriclab.studies.study import Arm
-from rubriclab.validation import first_fault
 
 # With these settings, learning asks the judge what scoring would ask of the same texts, and hardly anything else. It is
 # what can be told of scoring before there is a rubric; for other methods learning as it is asks as much.
@@ -120,7 +120,7 @@ def course(arm: Arm, learned_from: Sequence[Example], assignment: Assignment, te
         ChecklistError: if the arm's method starts from questions, and none ship for this aspect.
         SettingsError: for a setting that is unknown or out of bounds.
     """
-    lesson = Lesson(
+    training_input = TrainingInput(
         tuple(learned_from) if arm.labels else (),
         assignment,
         load_findings(assignment.words.task, assignment.aspect.name, without=tested) if arm.literature else (),
@@ -128,11 +128,11 @@ def course(arm: Arm, learned_from: Sequence[Example], assignment: Assignment, te
     if arm.method != "joint":
         method = METHODS[arm.method]
         settings = settings_of(arm, arm.method)
-        return Course(arm, (Plan(method, _with_questions(lesson, method, settings), settings),))
+        return Course(arm, (Plan(method, _with_questions(training_input, method, settings), settings),))
     methods = [METHODS[name] for name in arm.methods]
     chosen = [(method, settings_of(arm, method.name)) for method in methods]
     plans = [
-        Plan(method, _with_questions(lesson, method, settings), settings)
+        Plan(method, _with_questions(training_input, method, settings), settings)
         for method, settings in chosen
         if _has_questions(method, assignment, settings)
     ]
@@ -170,7 +170,7 @@ def joint_settings(arm: Arm) -> JointSettings:
 
 
 async def learn(
-    given: Course, judge: Judge, *, seed: int, generator: Judge | None = None, say: Progress = silent
+    given: Course, judge: Judge, *, seed: int, generator: Judge | None = None, on_progress: Progress = silent
 ) -> Trained:
     """Return the rubric that an arm learns.
 
@@ -180,20 +180,30 @@ async def learn(
     """
     generator = generator or judge
     if given.joint is not None:
-        return await joint.train(given.plans, given.joint, judge=judge, generator=generator, seed=seed, say=say)
+        return await joint.train(
+            given.plans, given.joint, judge=judge, generator=generator, seed=seed, on_progress=on_progress
+        )
     (plan,) = given.plans
-    return await train(plan.method, plan.lesson, plan.settings, judge=judge, generator=generator, seed=seed, say=say)
+    return await train(
+        plan.method,
+        plan.training_input,
+        plan.settings,
+        judge=judge,
+        generator=generator,
+        seed=seed,
+        on_progress=on_progress,
+    )
 
 
 async def score(
-    rubric: Rubric, texts: Sequence[Example], judge: Judge, *, under_way: int, say: Progress = silent
+    rubric: Rubric, texts: Sequence[Example], judge: Judge, *, under_way: int, on_progress: Progress = silent
 ) -> Scored:
     """Return the rubric's scores of the texts, in order."""
     tally, scores = Tally(judge), []
     async with aclosing(score_stream(rubric, texts, tally, rubric.aspect.name, under_way)) as found:
         async for each in found:
             scores.append(each)
-            say(f"{len(scores)} of {len(texts)} texts", len(scores) / len(texts))
+            on_progress(f"{len(scores)} of {len(texts)} texts", len(scores) / len(texts))
     return Scored(
         np.array([np.nan if each.score is None else each.score for each in scores], dtype=float),
         sum(each.answers for each in scores),
@@ -202,7 +212,9 @@ async def score(
     )
 
 
-async def trial(arm: Arm, texts: Material, judge: Judge, *, seed: int, under_way: int, say: Progress = silent) -> Trial:
+async def trial(
+    arm: Arm, texts: Material, judge: Judge, *, seed: int, under_way: int, on_progress: Progress = silent
+) -> Trial:
     """Return what an arm comes to on a case: learned from its labelled texts, and its test scored.
 
     Raises:
@@ -211,39 +223,43 @@ async def trial(arm: Arm, texts: Material, judge: Judge, *, seed: int, under_way
     """
     tally = Tally(judge)
     given = course(arm, texts.learned_from, texts.home, texts.benchmarks)
-    trained = await learn(given, tally, seed=seed, say=lambda doing, share: say(doing, share / 2))
+    trained = await learn(given, tally, seed=seed, on_progress=lambda doing, share: on_progress(doing, share / 2))
     spent = tally.spent
     scored = await score(
-        trained.rubric, texts.test, judge, under_way=under_way, say=lambda doing, share: say(doing, (1 + share) / 2)
+        trained.rubric,
+        texts.test,
+        judge,
+        under_way=under_way,
+        on_progress=lambda doing, share: on_progress(doing, (1 + share) / 2),
     )
     if np.isnan(scored.values).all():
         raise JudgeError(f"None of the {len(texts.test)} texts could be scored.")
     return Trial(trained, spent, scored)
 
 
-def learning_at_most(given: Course) -> tuple[Estimate, Estimate]:
+def learning_at_most(given: Course) -> tuple[CallEstimate, CallEstimate]:
     """Return the most that learning asks of the judge, and of the generator."""
     if given.joint is not None:
         return joint.at_most(given.plans, given.joint)
     (plan,) = given.plans
-    return plan.method.learning_at_most(plan.lesson, plan.settings)
+    return plan.method.learning_at_most(plan.training_input, plan.settings)
 
 
-def scoring_at_most(given: Course, texts: Sequence[Example]) -> Estimate:
+def scoring_at_most(given: Course, texts: Sequence[Example]) -> CallEstimate:
     """Return the most that scoring the texts asks, before it is known what will be learned."""
-    total = Estimate()
+    total = CallEstimate()
     for plan in given.plans:
         settings = plan.settings.model_copy(update=AS_SCORING.get(plan.method.name, {}))
         # Texts that are shown to the judge beside the one to score are among those learned from.
-        shown = plan.lesson.examples if plan.method.name == "few_shot" else ()
-        total += plan.method.learning_at_most(replace(plan.lesson, examples=(*texts, *shown)), settings)[0]
+        shown = plan.training_input.examples if plan.method.name == "few_shot" else ()
+        total += plan.method.learning_at_most(replace(plan.training_input, examples=(*texts, *shown)), settings)[0]
     return total
 
 
-def _with_questions(lesson: Lesson, method: Method, settings: BaseModel) -> Lesson:
-    task, aspect = lesson.assignment.words.task, lesson.assignment.aspect.name
+def _with_questions(training_input: TrainingInput, method: Method, settings: BaseModel) -> TrainingInput:
+    task, aspect = training_input.assignment.words.task, training_input.assignment.aspect.name
     needed = method.needs_checklist(settings)
-    return replace(lesson, checklist=seed_questions(method.checklists, task, aspect, needed=needed))
+    return replace(training_input, checklist=seed_questions(method.checklists, task, aspect, needed=needed))
 
 
 def _has_questions(method: Method, assignment: Assignment, settings: BaseModel) -> bool:

@@ -26,7 +26,7 @@ class Bench:
     sets: Sets
     judges: tuple[Judge, ...]
     under_way: int = 16
-    say: Progress = silent
+    on_progress: Progress = silent
 
     @property
     def judge(self) -> Judge:

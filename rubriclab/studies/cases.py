@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from rubriclab.base_models import ExtensibleModel
 from rubriclab.data import Assignment, Example
 from rubriclab.errors import DataError
-from rubriclab.frozen import Extended
 from rubriclab.studies.sets import Sets
 from rubriclab.studies.study import Study
 
@@ -18,7 +18,7 @@ from rubriclab.studies.study import Study
 SHARE, LARGEST_SHARE = 1 / 2, 2 / 3
 
 
-class Case(Extended):
+class Case(ExtensibleModel):
     """One run of all arms.
 
     Attributes:

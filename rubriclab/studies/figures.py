@@ -8,15 +8,15 @@ import numpy as np
 
 from rubriclab.data import Example
 from rubriclab.evaluation import Evaluator, Result, evaluate
-from rubriclab.learning.floor import best_measure, measure_values
-from rubriclab.learning.train import interval_of
-from rubriclab.measures import WORD_COUNT
+from rubriclab.learning.baselines import best_measure, measure_values
+from rubriclab.learning.single_method import interval_of
 from rubriclab.stats.agreement import difference
 from rubriclab.stats.levels import Level
 from rubriclab.studies.cases import Material
 from rubriclab.studies.results import Basis, Gap, Row
 from rubriclab.studies.study import FLOORS, Study
-from rubriclab.trust import Interval
+from rubriclab.text_features import WORD_COUNT
+from rubriclab.validation import Interval
 
 COEFFICIENTS = ("spearman", "pearson", "kendall")
 COUNTS = ("n", "groups", "constant_groups")

@@ -11,18 +11,18 @@ from typing import ClassVar, Literal
 from pydantic import Field, ValidationError
 
 from rubriclab import __version__
+from rubriclab.base_models import ExtensibleModel, FrozenModel
 from rubriclab.documents import Unreadable, read_file
 from rubriclab.errors import DataError
-from rubriclab.frozen import Extended, Frozen
+from rubriclab.pydantic_errors import first_fault
 from rubriclab.stats.levels import ConstantRule, Level
 from rubriclab.studies.cases import Case
-from rubriclab.trust import Interval
-from rubriclab.validation import first_fault
+from rubriclab.validation import Interval
 
 Format = Literal["rubriclab-study-results/1"]
 
 
-class Spent(Frozen):
+class Spent(FrozenModel):
     """What an arm took by itself, answers kept earlier counted like new ones; only `seconds` differ from run to run.
 
     Attributes:
@@ -46,14 +46,14 @@ class Spent(Frozen):
         )
 
 
-class Basis(Frozen):
+class Basis(FrozenModel):
     """How a correlation was taken."""
 
     level: Level
     constant: ConstantRule
 
 
-class Row(Extended):
+class Row(ExtensibleModel):
     """What one evaluator came to in one case.
 
     Attributes:
@@ -81,7 +81,7 @@ class Row(Extended):
     missing: str | None = None
 
 
-class Gap(Extended):
+class Gap(ExtensibleModel):
     """How much better one evaluator did than another on the same texts, with a paired bootstrap interval.
 
     Attributes:
@@ -97,7 +97,7 @@ class Gap(Extended):
     variant: str = ""
 
 
-class Outcome(Frozen):
+class Outcome(FrozenModel):
     """A finished case.
 
     Attributes:
@@ -119,7 +119,7 @@ class Outcome(Frozen):
         return any(row.missing or row.counts.get("unscored") for row in self.rows)
 
 
-class Results(Frozen):
+class Results(FrozenModel):
     """What is known of a study so far.
 
     Attributes:
@@ -137,7 +137,7 @@ class Results(Frozen):
     digest: str
     small: bool = False
     judges: tuple[str, ...]
-    snapshots: tuple[str, ...] = ()
+    model_versions: tuple[str, ...] = ()
     data: Mapping[str, str]
     cases: tuple[Outcome, ...] = ()
 
@@ -150,10 +150,10 @@ class Results(Frozen):
         """Return the results without the cases in which something is missing, so that these are run again."""
         return self.model_copy(update={"cases": tuple(outcome for outcome in self.cases if not outcome.failed)})
 
-    def with_case(self, outcome: Outcome, snapshots: Iterable[str]) -> Results:
+    def with_case(self, outcome: Outcome, model_versions: Iterable[str]) -> Results:
         """Return the results with one more case."""
-        known = tuple(sorted({*self.snapshots, *snapshots}))
-        return self.model_copy(update={"cases": (*self.cases, outcome), "snapshots": known})
+        known = tuple(sorted({*self.model_versions, *model_versions}))
+        return self.model_copy(update={"cases": (*self.cases, outcome), "model_versions": known})
 
 
 def write_results(results: Results, path: Path) -> None:
@@ -211,8 +211,12 @@ def merged(parts: Mapping[str, Results]) -> Results:
     for name, part in others:
         _check_same(part, whole, name)
         cases = tuple(outcome for outcome in part.cases if str(outcome.case) not in whole.done)
-        snapshots = tuple(sorted({*whole.snapshots, *part.snapshots}))
-        update = {"cases": (*whole.cases, *cases), "data": {**whole.data, **part.data}, "snapshots": snapshots}
+        model_versions = tuple(sorted({*whole.model_versions, *part.model_versions}))
+        update = {
+            "cases": (*whole.cases, *cases),
+            "data": {**whole.data, **part.data},
+            "model_versions": model_versions,
+        }
         whole = whole.model_copy(update=update)
     return whole
 

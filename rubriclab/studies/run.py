@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.estimate import CallEstimate
 from rubriclab.studies.bench import Bench
 from rubriclab.studies.cases import Case, left_out
 from rubriclab.studies.designs import design_named
@@ -72,11 +72,11 @@ def schedule(study: Study, sets: Sets, judges: int = 1) -> Schedule:
     return Schedule(study, design, sets, cases, notes)
 
 
-def at_most(found: Schedule, bench: Bench, cases: Iterable[Case]) -> tuple[Estimate, ...]:
+def at_most(found: Schedule, bench: Bench, cases: Iterable[Case]) -> tuple[CallEstimate, ...]:
     """Return the most that the cases ask of each judge."""
-    total = [Estimate() for _ in bench.judges]
+    total = [CallEstimate() for _ in bench.judges]
     # Cases that differ in nothing but the seed of the learning ask the same at most.
-    known: dict[tuple[str, frozenset[str], tuple[str, ...]], Sequence[Estimate]] = {}
+    known: dict[tuple[str, frozenset[str], tuple[str, ...]], Sequence[CallEstimate]] = {}
     for case in cases:
         texts = bench.material(case)
         seedless = case.model_copy(update={"seed": 0})
@@ -93,7 +93,7 @@ async def run(
     results: Results,
     *,
     keep: Callable[[Results], None],
-    snapshots: Callable[[], Iterable[str]] = tuple,
+    model_versions: Callable[[], Iterable[str]] = tuple,
 ) -> Results:
     """Return the results with the cases that were left, each handed to `keep` as soon as it is finished.
 
@@ -103,11 +103,11 @@ async def run(
     left = found.left(results.done)
     for number, case in enumerate(left):
 
-        def say(doing: str, share: float, number: int = number) -> None:
-            bench.say(doing, (number + share) / len(left))
+        def on_progress(doing: str, share: float, number: int = number) -> None:
+            bench.on_progress(doing, (number + share) / len(left))
 
-        outcome = await found.design.run(replace(bench, say=say), case)
-        results = results.with_case(outcome, snapshots())
+        outcome = await found.design.run(replace(bench, on_progress=on_progress), case)
+        results = results.with_case(outcome, model_versions())
         keep(results)
     return results
 

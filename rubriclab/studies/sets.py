@@ -10,21 +10,21 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from rubriclab.content import content_path
-from rubriclab.data import Assignment, Example, Fault, find_aspect, parse_scale, read, task_words, training_examples
+from rubriclab.base_models import FrozenModel
+from rubriclab.data import Assignment, Example, RowError, find_aspect, parse_scale, read, task_words, training_examples
 from rubriclab.data.aspect import Words
 from rubriclab.data.formats import lines_of
 from rubriclab.digest import canonical, digest
 from rubriclab.documents import Unreadable, parse_json, read_file, read_toml, text_of
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.frozen import Frozen
-from rubriclab.validation import first_fault
+from rubriclab.pydantic_errors import first_fault
+from rubriclab.shipped_files import content_path
 
 ENDINGS = (".jsonl", ".jsonl.gz")
 TRAIN_IDS = "hypoeval_train_ids.json"
 
 
-class PublicSet(Frozen):
+class PublicSet(FrozenModel):
     """One public set.
 
     Attributes:
@@ -68,7 +68,7 @@ class Sets:
 
     folder: Path
     known: Mapping[str, PublicSet]
-    _rows: dict[str, list[Example | Fault]] = field(default_factory=dict)
+    _rows: dict[str, list[Example | RowError]] = field(default_factory=dict)
     _texts: dict[tuple[str, str], tuple[Example, ...]] = field(default_factory=dict)
 
     def path(self, name: str) -> Path | None:
@@ -140,13 +140,13 @@ class Sets:
             raise DataError(f"{self.folder} has no {file}.jsonl or {file}.jsonl.gz, the texts of {name}.")
         return path
 
-    def _read(self, name: str) -> list[Example | Fault]:
+    def _read(self, name: str) -> list[Example | RowError]:
         if name not in self._rows:
             self._rows[name] = _part(list(read(self._present(name))), self.about(name))
         return self._rows[name]
 
 
-def _part(rows: list[Example | Fault], about: PublicSet) -> list[Example | Fault]:
+def _part(rows: list[Example | RowError], about: PublicSet) -> list[Example | RowError]:
     """Return the rows that belong to a set, where it is a part of what its file holds."""
     groups = {row.group for row in rows if isinstance(row, Example)}
     ordered = sorted(groups, key=lambda group: digest(["half", group]))
@@ -154,7 +154,7 @@ def _part(rows: list[Example | Fault], about: PublicSet) -> list[Example | Fault
     return [
         row
         for row in rows
-        if isinstance(row, Fault) or (row.group in kept and (row.system is None or row.system not in about.without))
+        if isinstance(row, RowError) or (row.group in kept and (row.system is None or row.system not in about.without))
     ]
 
 

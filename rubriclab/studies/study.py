@@ -13,15 +13,15 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from rubriclab.content import content_path
+from rubriclab.base_models import ExtensibleModel, FrozenModel
 from rubriclab.data.aspect import Words
 from rubriclab.digest import digest
 from rubriclab.documents import Unreadable, read_toml
 from rubriclab.errors import SettingsError
-from rubriclab.frozen import Extended, Frozen
 from rubriclab.methods.names import JOINT_METHODS, MethodName
+from rubriclab.pydantic_errors import first_fault
+from rubriclab.shipped_files import content_path
 from rubriclab.stats.levels import ConstantRule, Level
-from rubriclab.validation import first_fault
 
 FILE = "study.toml"
 RESULTS = "results"
@@ -52,7 +52,7 @@ SMALL_SETTINGS: Settings = {
 }
 
 
-class Arm(Extended):
+class Arm(ExtensibleModel):
     """One way to evaluate that takes part in a study.
 
     Attributes:
@@ -105,7 +105,7 @@ def _listed(given: Any) -> Any:
     return (given,) if isinstance(given, str) else given
 
 
-class Published(Extended):
+class Published(ExtensibleModel):
     """Figures that a paper gives.
 
     Attributes:
@@ -145,7 +145,7 @@ class Published(Extended):
         return values[self.measures.index(measure)] if values and measure in self.measures else None
 
 
-class Study(Frozen):
+class Study(FrozenModel):
     """A study as its file describes it.
 
     Attributes:

@@ -13,7 +13,7 @@ from rubriclab.studies.designs import design_named
 from rubriclab.studies.figures import COEFFICIENTS
 from rubriclab.studies.results import Gap, Outcome, Results, Row, Spent
 from rubriclab.studies.study import Study
-from rubriclab.trust import Interval
+from rubriclab.validation import Interval
 
 # A test of significance over fewer pairs cannot come to 0.05.
 FEWEST_PAIRS = 6

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
+from rubriclab.base_models import FrozenModel
 from rubriclab.data import Assignment
 from rubriclab.data.aspect import Words
 from rubriclab.data.scale import show
-from rubriclab.frozen import Frozen
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.prompts import Prompt
 
@@ -22,7 +22,7 @@ def _with_both_ends(text: str) -> str:
     return text
 
 
-class Wording(Frozen):
+class Wording(FrozenModel):
     """Other words for what is judged; what is absent stays as it is.
 
     Attributes:

@@ -9,7 +9,7 @@ from commands import Commands
 
 from rubriclab.rubric import Effort
 from rubriclab.store import open_store
-from rubriclab.trust import Interval, Standing, Trust, Verdict
+from rubriclab.validation import EvaluatorAgreement, GateVerdict, Interval, Validation
 
 DIFFERENCES = {"better": (0.21, 0.05, 0.38), "not better": (-0.1, -0.2, 0.01), "inconclusive": (0.1, -0.1, 0.3)}
 SAID = {
@@ -26,24 +26,26 @@ SAID = {
 CODES = {"better": 0, "not better": 1, "inconclusive": 3}
 
 
-def trust(outcome: Any) -> Trust:
-    def standing(name: str, kind: Any, value: float) -> Standing:
+def validation(outcome: Any) -> Validation:
+    def evaluator_agreement(name: str, kind: Any, value: float) -> EvaluatorAgreement:
         found = Interval(value=value, low=value - 0.2, high=value + 0.2)
-        return Standing(name=name, kind=kind, n=30, spearman=found, pearson=found, calls=3 if kind == "rubric" else 0)
+        return EvaluatorAgreement(
+            name=name, kind=kind, n=30, spearman=found, pearson=found, calls=3 if kind == "rubric" else 0
+        )
 
     value, low, high = DIFFERENCES[outcome]
     more = 90 if outcome == "inconclusive" else None
     difference = Interval(value=value, low=low, high=high)
-    return Trust(
+    return Validation(
         level="dataset",
         n=30,
         groups=21,
         folds=10,
-        training=standing("joint", "rubric", 0.7),
-        standings=(standing("joint", "rubric", 0.5), standing("word count", "floor", 0.29)),
+        training=evaluator_agreement("joint", "rubric", 0.7),
+        evaluators=(evaluator_agreement("joint", "rubric", 0.5), evaluator_agreement("word count", "floor", 0.29)),
         verdicts=(
-            Verdict(against="word count", outcome=outcome, difference=difference, more_labels=more),
-            Verdict(against="direct", outcome="better", difference=Interval(value=0.3, low=0.1, high=0.5)),
+            GateVerdict(against="word count", outcome=outcome, difference=difference, more_labels=more),
+            GateVerdict(against="direct", outcome="better", difference=Interval(value=0.3, low=0.1, high=0.5)),
         ),
     )
 
@@ -54,7 +56,7 @@ def gated(own: Commands) -> Commands:
     with open_store(own.folder / "store.db") as store:
         known = store.load("news@1")
         for outcome in CODES:
-            provenance = known.provenance.model_copy(update={"trust": trust(outcome)})
+            provenance = known.provenance.model_copy(update={"validation": validation(outcome)})
             store.save(outcome.replace(" ", "-"), known.rubric, provenance, Effort())
     return own
 
@@ -81,7 +83,7 @@ def test_the_verdict_is_there_as_json(gated: Commands) -> None:
         "difference": {"value": 0.1, "low": -0.1, "high": 0.3},
         "more_labels": 90,
     }
-    assert [standing["name"] for standing in done.json["standings"]] == ["joint", "word count"]
+    assert [evaluator_agreement["name"] for evaluator_agreement in done.json["evaluators"]] == ["joint", "word count"]
 
 
 def test_a_version_of_one_method_has_no_gate(gated: Commands) -> None:

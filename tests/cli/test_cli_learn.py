@@ -209,9 +209,9 @@ def test_the_most_accurate_rubric_can_be_preferred_to_the_smallest_near_it(rubri
     for prefer in ("smallest", "accuracy"):
         done = rubriclab(*given, *methods, "--prefer", prefer, "--name", prefer)
         assert done.code == 0
-        trust = rubriclab("show", prefer, "--json").json["provenance"]["trust"]
-        kept[prefer] = next(point for point in trust["frontier"] if point["chosen"])
-        assert kept[prefer]["pearson"] <= max(point["pearson"] for point in trust["frontier"])
+        validation = rubriclab("show", prefer, "--json").json["provenance"]["validation"]
+        kept[prefer] = next(point for point in validation["frontier"] if point["chosen"])
+        assert kept[prefer]["pearson"] <= max(point["pearson"] for point in validation["frontier"])
     assert kept["smallest"]["within"]
     assert kept["smallest"]["calls"] <= kept["accuracy"]["calls"]
     assert kept["accuracy"]["pearson"] >= kept["smallest"]["pearson"]

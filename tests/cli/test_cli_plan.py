@@ -14,7 +14,7 @@ from commands import HELDOUT, LABELLED, Commands
 from server import RunningServer
 from starlette.exceptions import HTTPException
 
-from rubriclab.combination import Calibration, Combination, Term
+from rubriclab.aggregation import Aggregation, Calibration, Term
 from rubriclab.data import Example, read
 from rubriclab.judges import JudgeOptions, Ledger, connect
 from rubriclab.rubric import Effort
@@ -41,8 +41,8 @@ def planning(learned: Commands, tmp_path_factory: pytest.TempPathFactory) -> Com
             for each in known.rubric.criteria
         )
         mapped = Calibration(kind="linear", x=(0, 1), y=(3, 4))
-        combination = Combination(terms=terms, calibration=mapped)
-        rubric = known.rubric.model_copy(update={"combination": combination})
+        aggregation = Aggregation(terms=terms, calibration=mapped)
+        rubric = known.rubric.model_copy(update={"aggregation": aggregation})
         store.save("joint", rubric, known.provenance, Effort(), training=record)
         store.save("forgotten", rubric, known.provenance, Effort())
     _write(commands, BARE)

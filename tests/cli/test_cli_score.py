@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from commands import HELDOUT, Commands
 
-from rubriclab.combination import Calibration, Combination, Conformal, Term
+from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term
 from rubriclab.rubric import Effort
 from rubriclab.store import open_store
 
@@ -151,13 +151,13 @@ def weighed(own: Commands) -> Commands:
         ids = [criterion.id for criterion in news.rubric.criteria]
         share = 1 / len(ids)
         terms = tuple(Term(criterion=i, weight=share, center=3, spread=1, low=0, high=1, selected=1) for i in ids)
-        combination = Combination(
+        aggregation = Aggregation(
             terms=terms,
             calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4)),
             conformal=Conformal(errors=(0.5,) * 9, unrest=1),
         )
-        for name, made in (("weighed", combination), ("small", combination.model_copy(update={"conformal": None}))):
-            store.save(name, news.rubric.model_copy(update={"combination": made}), news.provenance, Effort())
+        for name, made in (("weighed", aggregation), ("small", aggregation.model_copy(update={"conformal": None}))):
+            store.save(name, news.rubric.model_copy(update={"aggregation": made}), news.provenance, Effort())
     return own
 
 

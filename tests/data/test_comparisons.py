@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubriclab.data import Comparison, Example, Fault, from_rows, parse_mapping, read
+from rubriclab.data import Comparison, Example, RowError, from_rows, parse_mapping, read
 from rubriclab.data.comparisons import comparisons_of
 
 
@@ -19,7 +19,7 @@ def said(row, typed=True, mapping=None):
 
 def refused(row, typed=True):
     answer = comparisons_of(row, "labels", 3, typed=typed)
-    assert isinstance(answer, Fault), answer
+    assert isinstance(answer, RowError), answer
     return answer
 
 
@@ -109,7 +109,7 @@ def test_readers_keep_comparisons_beside_the_texts_with_their_lines():
         {"preferred": "b", "over": "a", "tie": True},
     ]
     rows = read([json.dumps(line) for line in lines])
-    assert [(rows.line, type(row)) for row in rows] == [(2, Example), (4, Fault), (5, Example)]
+    assert [(rows.line, type(row)) for row in rows] == [(2, Example), (4, RowError), (5, Example)]
     assert [(line, each.better) for line, each in rows.comparisons] == [(1, "a"), (3, "b"), (6, "b")]
 
 
@@ -141,6 +141,6 @@ JSON = st.recursive(
 def test_whatever_stands_in_a_row_there_is_an_answer(row):
     for typed in (True, False):
         answer = comparisons_of(row, "labels", 1, typed=typed)
-        assert answer is None or isinstance(answer, Fault | tuple)
+        assert answer is None or isinstance(answer, RowError | tuple)
         if isinstance(answer, tuple):
             assert all(isinstance(each, Comparison) and each.better != each.worse for each in answer)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from rubriclab.data import Example, Fault, read
+from rubriclab.data import Example, RowError, read
 from rubriclab.data.formats import LONGEST_CELL, csv_rows, json_lines
 from rubriclab.errors import DataError
 
@@ -26,7 +26,7 @@ def answers(*lines, end=b"\n"):
 def fault_of(line):
     before, fault, after = answers(GOOD, line, GOOD)
     assert before == after == Example(id="good", output="A text.", group="good")
-    assert isinstance(fault, Fault), fault
+    assert isinstance(fault, RowError), fault
     assert fault.line == 2
     return fault
 
@@ -116,8 +116,8 @@ def test_what_is_not_lines_of_text_at_all_is_named_at_once(start, name):
 def test_any_bytes_give_one_answer_for_each_line_that_is_not_blank(lines):
     found = answers(GOOD, *lines)[1:]
     assert len(found) == sum(bool(line.strip()) for line in lines)
-    assert all(isinstance(row, Example | Fault) for row in found)
-    assert all(str(row).isprintable() for row in found if isinstance(row, Fault))
+    assert all(isinstance(row, Example | RowError) for row in found)
+    assert all(str(row).isprintable() for row in found if isinstance(row, RowError))
 
 
 @settings(deadline=None, max_examples=100)
@@ -153,7 +153,7 @@ def test_a_gzip_file_that_ends_early_gives_the_rows_before_and_then_a_fault(tmp_
     *rows, fault = read(packed(tmp_path, content[: int(len(content) * cut)]))
     assert rows
     assert [row.id for row in rows] == [row["id"] for row in many[: len(rows)]]
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, RowError)
     assert (fault.line, fault.field) == (len(rows) + 1, None)
     assert "breaks off or is damaged" in fault.came
 
@@ -242,7 +242,7 @@ def test_an_open_quote_is_noticed_before_it_has_swallowed_the_whole_stream():
             yield b"2," + b"x" * 10_000 + b"\n"
 
     rows = csv_rows("t.csv", lines())
-    assert isinstance(next(rows)[1], Fault)
+    assert isinstance(next(rows)[1], RowError)
     assert taken <= LONGEST_CELL / 10_000 + 1
     assert next(rows) == (3, {"id": "2", "output": "x" * 10_000})
 
@@ -285,7 +285,7 @@ def test_any_csv_is_read_to_its_end(parts):
     assert found[0] == (2, {"id": "1", "output": "A"})
     at = [number for number, _ in found]
     assert at == sorted(set(at))
-    broken = [number for number, row in found if isinstance(row, Fault) and "broken" in row.came]
+    broken = [number for number, row in found if isinstance(row, RowError) and "broken" in row.came]
     assert all(lines[number - 1].strip() for number in broken)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubriclab.data import Fault, FieldMap, from_rows, parse_mapping
+from rubriclab.data import FieldMap, RowError, from_rows, parse_mapping
 from rubriclab.data.mapping import ABSENT, FIELDS, look_up
 from rubriclab.errors import SettingsError
 
@@ -46,7 +46,7 @@ def test_a_path_through_null_is_null_and_one_through_a_text_is_absent():
 
 def test_an_absent_mapped_column_is_a_fault_that_names_both():
     fault = only({"output": "A", "coherence": 4}, "scores.coherence=coh")
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, RowError)
     assert fault.field == "scores.coherence"
     assert "'coh'" in fault.expected
     assert "scores.coherence=coh" in fault.expected

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubriclab.characters import is_blank
-from rubriclab.data import Example, Fault, from_rows, parse_mapping, read
+from rubriclab.data import Example, RowError, from_rows, parse_mapping, read
 from rubriclab.data.placeholders import without_placeholder
 from rubriclab.errors import DataError
 
@@ -139,7 +139,7 @@ def test_reading_is_lazy_to_the_row():
     examples = faults = 0
     for row in read(lines()):
         examples += isinstance(row, Example)
-        faults += isinstance(row, Fault)
+        faults += isinstance(row, RowError)
         assert taken == examples + faults
     assert (examples, faults) == (1_980, 20)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rubriclab.data import Example, Fault, read
+from rubriclab.data import Example, RowError, read
 
 
 def first(line):
@@ -19,7 +19,7 @@ def first(line):
 )
 def test_a_name_that_stands_twice_in_a_row_with_scores_is_a_fault(line, name):
     fault = first(line)
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, RowError)
     assert str(fault) == f"stream:1: got the name {name!r} twice in one object, expected each once"
 
 
@@ -33,4 +33,4 @@ def test_one_name_in_several_objects_is_none():
 @pytest.mark.parametrize("cell", ["[" * 1000 + "]" * 1000, "9" * 5000])
 def test_what_only_one_of_two_parsers_can_take_does_not_stop_reading(cell):
     row = first(f'{{"output": "A", "more": {{"x": {cell}}}}}')
-    assert isinstance(row, Example | Fault)
+    assert isinstance(row, Example | RowError)

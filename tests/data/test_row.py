@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubriclab.data import Example, Fault, parse_mapping
+from rubriclab.data import Example, RowError, parse_mapping
 from rubriclab.data.example import named_annotations
 from rubriclab.data.row import example_of
 
@@ -20,7 +20,7 @@ def taken(**fields):
 
 def refused(row, typed=True):
     answer = example_of(row, "texts.jsonl", 12, typed=typed)
-    assert isinstance(answer, Fault), answer
+    assert isinstance(answer, RowError), answer
     assert (answer.where, answer.line) == ("texts.jsonl", 12)
     return answer
 
@@ -227,7 +227,7 @@ COLUMNS = st.sampled_from(["id", "group", "source", "output", "scores", "annotat
 @given(row=st.dictionaries(COLUMNS | st.text(max_size=3), VALUES, max_size=6) | VALUES, typed=st.booleans())
 def test_every_row_is_an_example_of_good_values_or_a_fault_in_one_line(row, typed):
     answer = example_of(row, "rows", 1, typed=typed)
-    if isinstance(answer, Fault):
+    if isinstance(answer, RowError):
         assert len(str(answer).splitlines()) == 1
         str(answer).encode()
     else:

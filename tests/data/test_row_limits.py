@@ -11,7 +11,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from rubriclab.data import Example, Fault, read
+from rubriclab.data import Example, RowError, read
 from rubriclab.errors import DataError
 
 SHORT = 2000
@@ -78,7 +78,7 @@ def test_texts_that_many_rows_share_are_unpacked_a_few_at_a_time(tmp_path: Path)
 @pytest.mark.parametrize("row", ['{"output": "A", "output": "B"}', '{"output": "A", "id": "1", "id": "1"}'])
 def test_a_key_given_twice_at_the_top_of_a_row_is_a_fault(row: str) -> None:
     (found,) = read([row.encode()])
-    assert isinstance(found, Fault)
+    assert isinstance(found, RowError)
     assert "twice in one object" in str(found)
 
 

@@ -89,7 +89,7 @@ async def test_nothing_that_is_kept_holds_the_key(echo: str, tmp_path: Path, fol
         assert opened.answers.count() == 1
     await close_connections()
     assert KEY not in repr(reply)
-    assert ledger.snapshots == {"***"}
+    assert ledger.model_versions == {"***"}
     held = contents(tmp_path)
     assert held.keys() >= {"recorded.jsonl", "store.db"}
     assert not [name for name, content in held.items() if KEY.encode() in content]

@@ -29,7 +29,7 @@ async def test_replies_are_summed_and_snapshots_gathered() -> None:
     stages = {rate().name: 2}
     spent = Effort(asked=2, prompt_tokens=30, completion_tokens=3, cost_usd=0.75, seconds=3.0, stages=stages)
     assert ledger.effort(3.0) == spent
-    assert ledger.snapshots == {"snapshot-1", "snapshot-2"}
+    assert ledger.model_versions == {"snapshot-1", "snapshot-2"}
 
 
 async def test_cost_is_unknown_once_any_price_is() -> None:

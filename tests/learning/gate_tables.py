@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rubriclab.data.scale import Scale
-from rubriclab.learning.floor import SURFACE
-from rubriclab.learning.table import Table
+from rubriclab.learning.baselines import SURFACE
+from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.stats.correlation import FloatArray
 
 
@@ -17,13 +17,13 @@ def follow(rng: np.random.Generator, target: FloatArray, r: float) -> FloatArray
 
 def table(
     seed: int = 0, *, n: int = 40, rivals: int = 2, quality: tuple[float, ...] = (0.6, 0.5, 0.4), **columns: FloatArray
-) -> Table:
+) -> RatingMatrix:
     """Return n texts, `rivals` to a group, with `direct` as the first candidate and hypotheses as the others."""
     rng = np.random.default_rng(seed)
     labels = rng.normal(size=n)
     values = np.column_stack([*(follow(rng, labels, r) for r in quality), *columns.values()])
     m = values.shape[1]
-    return Table(
+    return RatingMatrix(
         values=values,
         labels=labels,
         groups=tuple(f"g{place // rivals:03d}" for place in range(n)),

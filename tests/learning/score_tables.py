@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from rubriclab.data import Scale
-from rubriclab.learning.table import Table
+from rubriclab.learning.rating_matrix import RatingMatrix
 
 SCALE = Scale(low=1, high=5, whole=False)
 
 
 def made_up(
     seed: int = 0, *, texts: int = 30, groups: int = 10, informed: int = 4, idle: int = 4, measures: int = 0
-) -> Table:
+) -> RatingMatrix:
     """Return a table of two bundles: candidates that follow the labels with noise, and some that follow nothing.
 
     Every third judged score in a hundred is missing. Measures follow the labels downwards and cost nothing.
@@ -26,7 +26,7 @@ def made_up(
     )
     values[:, :judged][rng.random((texts, judged)) < 0.03] = np.nan
     methods = tuple("hypoeval" if place % 2 else "direct" for place in range(judged))
-    return Table(
+    return RatingMatrix(
         values=values,
         labels=labels,
         groups=tuple(f"g{number % groups}" for number in range(texts)),

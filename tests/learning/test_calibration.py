@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LinearRegression
 
-from rubriclab.combination import Calibration, Combination, Term, combine, disagreement
+from rubriclab.aggregation import Aggregation, Calibration, Term, combine, disagreement
 from rubriclab.data.scale import Scale
 from rubriclab.learning.calibration import (
     LEAST_KEPT,
@@ -182,7 +182,7 @@ def test_errors_and_scoring_mean_the_same_by_disagreement():
         for name, weight in zip("ab", weights.tolist(), strict=True)
     )
     straight = Calibration(kind="linear", x=(0, 1), y=(3, 4))
-    combined = Combination(terms=terms, calibration=straight, conformal=found)
+    combined = Aggregation(terms=terms, calibration=straight, conformal=found)
     scored = combine(combined, {"a": 3.9, "b": 1.9}, ONE_TO_FIVE)
     assert scored.score == 3.4
     assert (scored.low, scored.high) == pytest.approx((2.4, 4.4), abs=1e-5)

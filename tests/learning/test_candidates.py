@@ -13,7 +13,7 @@ from candidate_plans import TEXTS, Everything, found_by, labels, plan, plans
 from checkeval_scripts import checklist
 from hypoeval_scripts import assignment
 
-from rubriclab.combination import Calibration, Combination, Term
+from rubriclab.aggregation import Aggregation, Calibration, Term
 from rubriclab.digest import digest
 from rubriclab.errors import DataError, JudgeUnavailable, SettingsError
 from rubriclab.judges import FakeJudge
@@ -35,7 +35,9 @@ def everything_found() -> Candidates:
 
 async def alone(name: Any, **chosen: Any) -> Learned:
     given, judge = plan(name, **chosen), FakeJudge(Everything())
-    return await given.method.learn(given.lesson, given.settings, judge=judge, generator=judge, seed=1, say=_nobody)
+    return await given.method.learn(
+        given.training_input, given.settings, judge=judge, generator=judge, seed=1, on_progress=_nobody
+    )
 
 
 def _nobody(_doing: str, _share: float) -> None:
@@ -282,14 +284,14 @@ def test_the_chosen_parts_make_a_rubric(everything_found):
     terms = [
         Term(criterion=name, weight=1 / len(chosen), center=0, spread=1, low=0, high=1, selected=1) for name in chosen
     ]
-    combination = Combination(terms=tuple(terms), calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4)))
+    aggregation = Aggregation(terms=tuple(terms), calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4)))
     told = assignment()
     rubric = Rubric(
         task="summarization",
         aspect=told.aspect,
         scale=told.scale,
         parts=found.parts_with(chosen),
-        combination=combination,
+        aggregation=aggregation,
     )
     assert [criterion.id for criterion in rubric.criteria] == chosen
     assert Rubric.model_validate_json(rubric.model_dump_json()).digest == rubric.digest
@@ -300,7 +302,7 @@ def test_the_chosen_parts_make_a_rubric(everything_found):
 
 async def test_progress_rises_from_method_to_method():
     said: list[tuple[str, float]] = []
-    await found_by(*plans(*EVERY), say=lambda doing, share: said.append((doing, share)))
+    await found_by(*plans(*EVERY), on_progress=lambda doing, share: said.append((doing, share)))
     shares = [share for _, share in said]
     assert shares == sorted(shares)
     assert 0 <= shares[0] < shares[-1] == pytest.approx(1)
@@ -312,7 +314,7 @@ async def test_the_most_that_is_asked_is_the_sum_over_the_methods():
     given = plans(*EVERY)
     judge, generator = FakeJudge(Everything()), FakeJudge(Everything())
     await find_candidates(given, judge=judge, generator=generator, seed=1)
-    most = [plan.method.learning_at_most(plan.lesson, plan.settings) for plan in given]
+    most = [plan.method.learning_at_most(plan.training_input, plan.settings) for plan in given]
     for_judge, for_generator = learning_at_most(given)
     assert for_judge.calls == sum(judged.calls for judged, _ in most) >= len(judge.asked)
     assert for_generator.calls == sum(generated.calls for _, generated in most) >= len(generator.asked)

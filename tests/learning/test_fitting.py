@@ -12,8 +12,8 @@ from score_tables import SCALE, made_up
 
 from rubriclab.errors import SettingsError
 from rubriclab.learning.fitting import fit, held_out
+from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.table import Table
 from rubriclab.stats.folds import grouped_folds
 
 QUICK = JointSettings(calibration="linear", folds=5, repeats=1)
@@ -153,7 +153,7 @@ def test_folds_follow_groups_and_not_the_order_of_texts():
     assert np.array_equal(grouped_folds(groups, 5, 3)[order], grouped_folds([groups[place] for place in order], 5, 3))
 
 
-def small(texts: int, **changed: object) -> Table:
+def small(texts: int, **changed: object) -> RatingMatrix:
     return replace(made_up(0, texts=texts, groups=texts), **changed)
 
 

@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
-from rubriclab.learning.floor import SURFACE
-from rubriclab.learning.gate import gate_level, more_labels, outcome_of, trust
-from rubriclab.learning.table import Table
+from rubriclab.learning.baselines import SURFACE
+from rubriclab.learning.gate import gate_level, more_labels, outcome_of, validation
+from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import grouped_folds
-from rubriclab.trust import Interval, Trust
+from rubriclab.validation import Interval, Validation
 
 
-def gate(found: Table, held_out: FloatArray, surface: FloatArray | None = None, **more: Any) -> Trust:
+def gate(found: RatingMatrix, held_out: FloatArray, surface: FloatArray | None = None, **more: Any) -> Validation:
     n = len(held_out)
-    return trust(
+    return validation(
         found,
         measures(0, n) if surface is None else surface,
         held_out,
@@ -71,7 +71,7 @@ def test_with_floors_below_zero_the_constant_is_the_one_to_beat() -> None:
     surface[:, 0] = -judged.labels * np.random.default_rng(0).uniform(0.2, 1, size=30)
     surface[::2] *= 0
     found = gate(replace(judged, groups=tuple(f"{k}" for k in range(30))), judged.labels, surface)
-    floors = {each.name: each.pearson.value for each in found.standings if each.kind == "floor"}
+    floors = {each.name: each.pearson.value for each in found.evaluators if each.kind == "floor"}
     assert floors["constant"] == 0
     best = max(floors, key=lambda name: (floors[name] or 0, name != "constant"))
     assert found.verdicts[0].against == best
@@ -81,7 +81,7 @@ def test_with_floors_below_zero_the_constant_is_the_one_to_beat() -> None:
 def test_a_rubric_that_tells_no_texts_apart_is_not_better() -> None:
     found = gate(table(), np.full(40, 2.5))
     assert found.outcome == "not better"
-    assert found.standings[0].pearson == Interval(value=0, low=0, high=0)
+    assert found.evaluators[0].pearson == Interval(value=0, low=0, high=0)
 
 
 def test_without_any_score_nothing_can_be_said() -> None:
@@ -98,7 +98,7 @@ def test_standings_are_the_correlations_and_come_best_first() -> None:
     found = gate(judged, own, alone=alone, calls={"hypoeval": 2.0}, fitted=judged.labels)
     assert found.level == "dataset"
     assert (found.n, found.groups, found.folds) == (24, 12, 10)
-    by_name = {each.name: each for each in found.standings}
+    by_name = {each.name: each for each in found.evaluators}
     for name, scores in (("joint", own), ("direct", judged.values[:, 0]), ("hypoeval", alone["hypoeval"])):
         assert by_name[name].pearson.value == pytest.approx(pearsonr(scores, judged.labels)[0], abs=1e-6)
         assert by_name[name].spearman.value == pytest.approx(spearmanr(scores, judged.labels)[0], abs=1e-6)
@@ -111,8 +111,8 @@ def test_standings_are_the_correlations_and_come_best_first() -> None:
         "equal weights": 2,
         "word count": 0,
     }
-    assert found.standings[0].name == "joint"
-    ranked = [each.pearson.value or 0.0 for each in found.standings[1:]]
+    assert found.evaluators[0].name == "joint"
+    ranked = [each.pearson.value or 0.0 for each in found.evaluators[1:]]
     assert ranked == sorted(ranked, reverse=True)
     assert found.training.pearson.value == pytest.approx(1)
     assert [verdict.against for verdict in found.verdicts[1:]] == ["direct", "equal weights", "hypoeval"]
@@ -127,7 +127,7 @@ def test_texts_that_one_of_two_did_not_score_are_left_out_for_both() -> None:
     found = gate(replace(judged, values=direct), own)
     expected = 1 - pearsonr(direct[10:20, 0], judged.labels[10:20])[0]
     assert found.verdicts[1].difference.value == pytest.approx(expected, abs=1e-6)
-    assert (found.n, found.standings[0].n) == (20, 20)
+    assert (found.n, found.evaluators[0].n) == (20, 20)
 
 
 def test_measures_have_no_place_among_equals() -> None:
@@ -135,7 +135,7 @@ def test_measures_have_no_place_among_equals() -> None:
     signed = np.array([False, False, False, True])
     found = gate(replace(judged, signed=signed), judged.labels)
     without = gate(table(n=30), judged.labels)
-    equal = [next(each for each in one.standings if each.name == "equal weights") for one in (found, without)]
+    equal = [next(each for each in one.evaluators if each.name == "equal weights") for one in (found, without)]
     assert equal[0].pearson == equal[1].pearson
 
 
@@ -165,7 +165,7 @@ def test_among_rivals_the_mean_over_groups_counts() -> None:
     found = gate(judged, own)
     within = [pearsonr(own[k : k + 4], judged.labels[k : k + 4])[0] for k in range(0, 48, 4)]
     assert found.level == "group"
-    assert found.standings[0].pearson.value == pytest.approx(np.mean(within), abs=1e-6)
+    assert found.evaluators[0].pearson.value == pytest.approx(np.mean(within), abs=1e-6)
 
 
 @pytest.mark.parametrize("groups", [2, 4])
@@ -221,7 +221,7 @@ def test_as_many_more_labels_as_told_do_decide_if_they_are_like_these() -> None:
     surface = np.full_like(measures(0, 60), np.nan)
     surface[:, SURFACE.index("words")] = follow(rng, judged.labels, 0.4)
 
-    def found(times: int) -> Trust:
+    def found(times: int) -> Validation:
         more = judged.rows(np.tile(np.arange(60), times))
         apart = replace(more, groups=tuple(map(str, range(60 * times))))
         return gate(apart, np.tile(own, times), np.tile(surface, (times, 1)))
@@ -242,5 +242,5 @@ def test_equal_weights_leave_out_what_a_fold_s_labels_had_a_part_in() -> None:
     seen[:, 3] = True
     leaking = gate(replace(judged, values=values, seen=seen), judged.labels)
     clean = gate(table(n=30), judged.labels)
-    equal = [next(each for each in one.standings if each.name == "equal weights") for one in (leaking, clean)]
+    equal = [next(each for each in one.evaluators if each.name == "equal weights") for one in (leaking, clean)]
     assert equal[0].pearson == equal[1].pearson

@@ -16,9 +16,9 @@ from hypoeval_scripts import ASPECT
 from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import joint
+from rubriclab.learning.cross_validation import relearned
 from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.train import Trained
-from rubriclab.learning.unseen import relearned
+from rubriclab.learning.single_method import Trained
 from rubriclab.methods.method import silent
 from rubriclab.scoring import score_text
 from rubriclab.stats.folds import grouped_folds
@@ -42,19 +42,19 @@ def test_scoring_a_training_text_gives_what_learning_fitted_to_it() -> None:
     found = usual()
     record = found.record
     assert record is not None
-    combination = found.rubric.combination
-    assert combination is not None
+    aggregation = found.rubric.aggregation
+    assert aggregation is not None
     for row, text in enumerate(TEXTS):
         score = asyncio.run(score_text(found.rubric, text, FakeJudge(Everything()), "x@1"))
         place = next(i for i, each in enumerate(record.texts) if each.id == text.id)
         names = [candidate.criterion.id for candidate in record.candidates]
-        z = {term.criterion: term for term in combination.terms}
+        z = {term.criterion: term for term in aggregation.terms}
         raw = sum(
             term.weight * (record.matrix[place, names.index(name)] - term.center) / term.spread
             for name, term in z.items()
             if not np.isnan(record.matrix[place, names.index(name)])
         )
-        expected = min(max(combination.calibration(float(raw)), 1.0), 5.0)
+        expected = min(max(aggregation.calibration(float(raw)), 1.0), 5.0)
         assert score.score == pytest.approx(expected, abs=1e-5), row
         assert score.interval is not None
         assert score.interval[0] <= score.score <= score.interval[1]
@@ -74,17 +74,17 @@ def test_every_candidate_is_in_the_record_and_either_kept_or_dropped_with_a_reas
 
 
 def test_the_weights_are_shares_of_the_whole_and_each_lies_in_its_interval() -> None:
-    combination = usual().rubric.combination
-    assert combination is not None
-    assert sum(abs(term.weight) for term in combination.terms) == pytest.approx(1, abs=1e-5)
-    assert all(term.low <= term.weight <= term.high for term in combination.terms)
+    aggregation = usual().rubric.aggregation
+    assert aggregation is not None
+    assert sum(abs(term.weight) for term in aggregation.terms) == pytest.approx(1, abs=1e-5)
+    assert all(term.low <= term.weight <= term.high for term in aggregation.terms)
 
 
 def test_a_bound_on_calls_is_kept_and_measures_are_free() -> None:
     found = learned((*CHEAP, "surface"), calls_per_text=1)
-    trust = found.provenance.trust
-    assert trust is not None
-    assert trust.standings[0].calls <= 1
+    validation = found.provenance.validation
+    assert validation is not None
+    assert validation.evaluators[0].calls <= 1
     assert {part.method for part in found.rubric.parts} in (
         {"checkeval", "surface"},
         {"direct", "surface"},
@@ -104,7 +104,7 @@ def test_no_label_of_a_part_has_a_say_in_the_scores_of_that_part_when_learning_i
     def unseen(examples: Sequence[Example]) -> Any:
         judge = FakeJudge(Everything())
         chosen = plans("hypoeval", "direct", texts=examples)
-        return asyncio.run(relearned(chosen, settings, judge=judge, generator=judge, seed=SEED, say=silent))
+        return asyncio.run(relearned(chosen, settings, judge=judge, generator=judge, seed=SEED, on_progress=silent))
 
     before, after = unseen(texts), unseen(changed)
     assert (before.fold == fold).all()

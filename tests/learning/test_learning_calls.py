@@ -7,32 +7,32 @@ from typing import Any
 import pytest
 from checkeval_scripts import Scripted as CheckEvalScript
 from checkeval_scripts import checklist
+from holistic_scripts import Overall
 from hypoeval_scripts import Scripted as HypoEvalScript
 from hypoeval_scripts import assignment, examples, findings
-from jointly_scripts import sound
-from overall_scripts import Overall
+from single_call_scripts import sound
 
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import joint
 from rubriclab.learning.candidates import JOINT_SETTINGS, Plan
 from rubriclab.learning.settings import JointSettings
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.method import TrainingInput
 from rubriclab.prompts import Prompt
 
 # Four sub-dimensions of two seeds, as the checklists that ship.
-LESSON = Lesson(examples(30), assignment(), findings(), checklist((2, 2, 2, 2)))
+LESSON = TrainingInput(examples(30), assignment(), findings(), checklist((2, 2, 2, 2)))
 NAMES = ("hypoeval", "checkeval", "seeval", "direct")
 MOST = 200
 
 
 def answer() -> Any:
     """Return a script for all methods: hypotheses are all new, ratings miss the labels by lot, nothing repeats."""
-    scripts = {"hypoeval": HypoEvalScript(), "checkeval": CheckEvalScript(), "sameness": CheckEvalScript()}
+    scripts = {"hypoeval": HypoEvalScript(), "checkeval": CheckEvalScript(), "deduplication": CheckEvalScript()}
     overall = Overall()
 
     def script(prompt: Prompt[Any]) -> Any:
-        return {**scripts, "jointly": sound}.get(prompt.name.split("/")[0], overall)(prompt)
+        return {**scripts, "single_call": sound}.get(prompt.name.split("/")[0], overall)(prompt)
 
     return script
 
@@ -50,9 +50,9 @@ def asked(settings: JointSettings) -> Counter[str]:
 def test_learning_from_thirty_texts_takes_at_most_two_hundred_calls() -> None:
     found = asked(JointSettings())
     assert found.total() <= MOST, found
-    assert found["jointly/judge"] == 30
+    assert found["single_call/judge"] == 30
     # Of the union, of the checklist, and each time that wrong examples lead to new hypotheses.
-    assert found["sameness/group"] == 2 + 2
+    assert found["deduplication/group"] == 2 + 2
 
 
 def test_the_most_that_is_told_beforehand_is_two_hundred_calls_too() -> None:
@@ -66,4 +66,4 @@ def test_no_way_of_asking_takes_more_than_told_beforehand(ask: Any) -> None:
     judge, generator = joint.at_most(plans(), settings)
     found = asked(settings)
     assert found.total() <= judge.calls + generator.calls
-    assert (found["checkeval/answer"], found["jointly/judge"]) == ((30, 0) if ask == "by method" else (0, 30))
+    assert (found["checkeval/answer"], found["single_call/judge"]) == ((30, 0) if ask == "by method" else (0, 30))

@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rubriclab.active_learning.optimal_design import CRITERIA, GROUPS, REST, CandidateTexts, picks
 from rubriclab.cli.session import finish
+from rubriclab.learning.contributions import _pearson
 from rubriclab.learning.gate import _defined, gate_level, held_out_pearson
-from rubriclab.learning.ladder import _correlations
+from rubriclab.learning.selection_path import _correlations
 from rubriclab.learning.shortcuts import _compared
-from rubriclab.learning.worth import _pearson
 from rubriclab.methods.hypoeval.bandit import Arm
 from rubriclab.methods.method import MOST_LEFT_OUT, left_out
-from rubriclab.planning.design import CRITERIA, GROUPS, REST, Texts, picks
 from rubriclab.stats import agreement, pearson_rows
-from rubriclab.stats.following import following
+from rubriclab.stats.dependent_correlations import dependent_correlation
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 from rubriclab.training_record import Cell, RecordedText, TrainingRecord
-from rubriclab.transferring.outlying import outlying
-from rubriclab.transferring.side import Side
+from rubriclab.transfer.outliers import outlying
+from rubriclab.transfer.sample import Sample
 
 RNG = np.random.default_rng(5)
 
@@ -70,13 +70,13 @@ def systems_of_their_own(n: int) -> Callable[[], object]:
 
 
 def texts_outside(n: int) -> Callable[[], object]:
-    sides = [Side(RNG.normal(size=(n, 3)), tuple(own_groups(n))) for _ in range(2)]
+    sides = [Sample(RNG.normal(size=(n, 3)), tuple(own_groups(n))) for _ in range(2)]
     return lambda: outlying(*sides, own_groups(n))
 
 
 def texts_planned(n: int) -> Callable[[], object]:
-    pool = Texts(RNG.normal(size=(n, 3)), rival_groups(n))
-    return lambda: picks(pool, Texts(np.empty((0, 3)), []), np.full(3, 1 / 3), 2)
+    pool = CandidateTexts(RNG.normal(size=(n, 3)), rival_groups(n))
+    return lambda: picks(pool, CandidateTexts(np.empty((0, 3)), []), np.full(3, 1 / 3), 2)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_what_the_gate_says_without_each_cluster_is_the_statistic_of_the_others(
 def test_a_plan_is_the_one_of_the_full_covariance(seed: int, pool: int, labelled: int, groups: int) -> None:
     rng = np.random.default_rng(seed)
     sides = [
-        Texts(rng.normal(size=(n, 3)), [f"g{number}" for number in rng.integers(0, groups, n)])
+        CandidateTexts(rng.normal(size=(n, 3)), [f"g{number}" for number in rng.integers(0, groups, n)])
         for n in (pool, labelled)
     ]
     shares = rng.dirichlet(np.ones(3))
@@ -115,7 +115,9 @@ def test_a_plan_is_the_one_of_the_full_covariance(seed: int, pool: int, labelled
         assert pick.after == pytest.approx(after, abs=1e-10)
 
 
-def by_full_covariance(pool: Texts, labelled: Texts, shares: np.ndarray, count: int) -> list[tuple[int, float]]:
+def by_full_covariance(
+    pool: CandidateTexts, labelled: CandidateTexts, shares: np.ndarray, count: int
+) -> list[tuple[int, float]]:
     """Return places and mean variances after each pick, by a matrix over all criteria and groups."""
     every = [*pool.groups, *labelled.groups]
     names = sorted({name for name in every if every.count(name) > 1})
@@ -148,7 +150,7 @@ def test_resampled_correlations_are_those_of_the_rows_written_out() -> None:
     cluster = np.array([0, 0, 1, 1, 1, 2, 3, 3, 4, 5])
     variables, target = RNG.normal(size=(10, 3)), RNG.normal(size=10)
     variables[2, 0] = np.nan
-    found = following(variables, variables[:, 1], target, cluster, resamples=20)
+    found = dependent_correlation(variables, variables[:, 1], target, cluster, resamples=20)
     there = ~np.isnan(variables[:, 0])
     assert found.r[0] == pytest.approx(np.corrcoef(variables[there, 0], target[there])[0, 1])
     assert found.benchmark[0] == pytest.approx(np.corrcoef(variables[there, 1], target[there])[0, 1])
@@ -177,7 +179,9 @@ def test_an_arm_takes_the_same_memory_after_any_number_of_visits() -> None:
 def test_resamples_of_many_groups_are_never_all_in_memory() -> None:
     target = RNG.normal(size=6000)
     all_at_once = 8 * 1000 * 6000
-    assert peak(lambda: following(RNG.normal(size=(6000, 2)), target, target, np.arange(6000))) < all_at_once
+    assert (
+        peak(lambda: dependent_correlation(RNG.normal(size=(6000, 2)), target, target, np.arange(6000))) < all_at_once
+    )
 
 
 def test_the_result_of_a_command_is_never_formatted_on_the_way() -> None:

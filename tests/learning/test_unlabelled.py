@@ -38,10 +38,10 @@ async def test_scores_by_measures_agree_with_people_though_no_label_was_read() -
 
 
 def test_the_weights_are_shares_and_the_sizes_sum_to_one() -> None:
-    combination = measured_rubric(ASSIGNMENT, TEXTS).combination
-    assert combination
-    assert sum(abs(term.weight) for term in combination.terms) == pytest.approx(1, abs=1e-4)
-    assert {np.sign(term.weight) for term in combination.terms} == {-1, 1}
+    aggregation = measured_rubric(ASSIGNMENT, TEXTS).aggregation
+    assert aggregation
+    assert sum(abs(term.weight) for term in aggregation.terms) == pytest.approx(1, abs=1e-4)
+    assert {np.sign(term.weight) for term in aggregation.terms} == {-1, 1}
 
 
 def test_a_judge_is_asked_for_one_score_of_the_whole() -> None:
@@ -49,7 +49,7 @@ def test_a_judge_is_asked_for_one_score_of_the_whole() -> None:
     assert [(part.method, [criterion.kind for criterion in part.criteria]) for part in rubric.parts] == [
         ("direct", ["score"])
     ]
-    assert rubric.combination is None
+    assert rubric.aggregation is None
 
 
 def test_texts_too_few_to_compare_are_refused() -> None:

@@ -9,11 +9,11 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from holistic_scripts import BASELINES, WITHOUT_LABELS
 from hypoeval_scripts import ASPECT, assignment, example, examples, findings
 from hypothesis import given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
-from overall_scripts import BASELINES, WITHOUT_LABELS
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rubriclab.checklist import load_checklist
@@ -21,7 +21,7 @@ from rubriclab.data import find_aspect
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.judge import ANSWERS
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import Lesson, chosen_settings, left_out, silent
+from rubriclab.methods.method import TrainingInput, chosen_settings, left_out, silent
 from rubriclab.methods.names import BASELINE_NAMES, METHOD_NAMES, PartName
 from rubriclab.prompts.render import FOLDER
 
@@ -57,7 +57,7 @@ def test_its_prompts_are_templates_that_the_offline_judge_can_answer(name):
     for prompt in METHODS[name].prompts:
         assert (FOLDER / f"{prompt}.md").is_file()
         # Several methods group what repeats; SEEval's task can be told with the steps of G-Eval's prompt.
-        assert prompt.startswith((f"{name}/", "sameness/")) or (name, prompt) == ("seeval", "geval/steps")
+        assert prompt.startswith((f"{name}/", "deduplication/")) or (name, prompt) == ("seeval", "geval/steps")
         assert prompt in ANSWERS
 
 
@@ -103,8 +103,8 @@ def test_the_methods_that_need_no_labels_are_known():
 
 def test_a_lesson_knows_its_labels_by_id():
     texts = (example(1, 2), replace(example(2, 4.5), scores={ASPECT: 4.5, "fluency": 1}))
-    assert Lesson(texts, assignment()).labels == {"t01": 2, "t02": 4.5}
-    assert Lesson((), assignment()).labels == {}
+    assert TrainingInput(texts, assignment()).labels == {"t01": 2, "t02": 4.5}
+    assert TrainingInput((), assignment()).labels == {}
 
 
 # Settings
@@ -199,10 +199,10 @@ async def test_the_offline_judge_answers_every_prompt_of_every_preset_in_its_for
     aspect = "consistency" if name == "dcr" else ASPECT
     given_ = replace(assignment(), aspect=find_aspect("summarization", aspect))
     pack = load_checklist("summarization", aspect, folder=method.checklists) if method.checklists else None
-    lesson = Lesson(
+    training_input = TrainingInput(
         tuple(replace(text, scores={aspect: text.scores[ASPECT]}) for text in TEXTS), given_, findings(), pack
     )
-    learned = await method.learn(lesson, settings, judge=judge, generator=judge, seed=1, say=silent)
+    learned = await method.learn(training_input, settings, judge=judge, generator=judge, seed=1, on_progress=silent)
     score, _ = await method.score(TEXTS[0], learned.part, given_, judge)
     assert score is not None
     assert not [prompt.name for prompt in judge.asked if prompt.repair]

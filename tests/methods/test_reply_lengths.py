@@ -15,11 +15,11 @@ from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Reply
 from rubriclab.methods.baselines.geval import Steps
 from rubriclab.methods.checkeval.replies import PlainElaboration, PlainVerdicts, WrittenSeeds
-from rubriclab.methods.hypoeval.propose import Material, propose
+from rubriclab.methods.deduplication import Groups
+from rubriclab.methods.hypoeval.propose import ProposalContext, propose
 from rubriclab.methods.hypoeval.replies import AnyProposal
 from rubriclab.methods.replies import LONGEST_REASON
-from rubriclab.methods.sameness import Groups
-from rubriclab.methods.seal.propose import Proposal
+from rubriclab.methods.seal.propose import SubDimensionProposal
 from rubriclab.methods.seeval.explain import Explanation, Refined
 from rubriclab.prompts import Prompt
 
@@ -50,9 +50,17 @@ CASES: list[tuple[type[BaseModel], Any, int]] = [
         lambda words: {"reasoning": "", "sub_dimensions": [SEEDS | {"questions": [words]}]},
         LONGEST_WORDING,
     ),
-    (Proposal, lambda words: {"reasoning": "", "sub_dimensions": [SIDE | {"name": words}]}, LONGEST_NAME),
-    (Proposal, lambda words: {"reasoning": "", "sub_dimensions": [SIDE | {"definition": words}]}, LONGEST_WORDING),
-    (Proposal, lambda words: {"reasoning": "", "sub_dimensions": [SIDE | {"question": words}]}, LONGEST_WORDING),
+    (SubDimensionProposal, lambda words: {"reasoning": "", "sub_dimensions": [SIDE | {"name": words}]}, LONGEST_NAME),
+    (
+        SubDimensionProposal,
+        lambda words: {"reasoning": "", "sub_dimensions": [SIDE | {"definition": words}]},
+        LONGEST_WORDING,
+    ),
+    (
+        SubDimensionProposal,
+        lambda words: {"reasoning": "", "sub_dimensions": [SIDE | {"question": words}]},
+        LONGEST_WORDING,
+    ),
     (Explanation, lambda words: {"explanation": words}, LONGEST_WORDING),
     (Refined, lambda words: {"reasoning": "", "explanation": words}, LONGEST_WORDING),
     (Steps, lambda words: {"steps": [words]}, LONGEST_WORDING - len("1. ")),
@@ -63,7 +71,7 @@ CASES: list[tuple[type[BaseModel], Any, int]] = [
 
 @pytest.mark.parametrize(("form", "reply", "most"), CASES)
 def test_words_that_could_not_be_stored_make_a_reply_unusable(form: type[BaseModel], reply: Any, most: int) -> None:
-    prompt: Prompt[Any] = Prompt("sameness", {}, form, max_tokens=1)
+    prompt: Prompt[Any] = Prompt("deduplication", {}, form, max_tokens=1)
     for length in (most, most + 1):
         value, complaint = read(Reply(json.dumps(reply("x" * length)), "m"), prompt)
         assert (value is None) == (length > most), complaint
@@ -78,7 +86,7 @@ def test_providers_are_sent_no_lengths_of_texts_in_a_schema(form: type[BaseModel
 async def test_a_hypothesis_that_is_too_long_is_asked_for_once_more() -> None:
     long = proposal("x" * (LONGEST_NAME + 1))
     generator = scripted(propose=lambda prompt: proposal("a") if prompt.repair else long)
-    proposed, failure = await propose(1, Material(), assignment(), generator)
+    proposed, failure = await propose(1, ProposalContext(), assignment(), generator)
     assert ([found.trait for found in proposed], failure) == (["a"], None)
 
 

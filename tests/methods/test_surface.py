@@ -12,13 +12,13 @@ from scipy.stats import pearsonr
 from rubriclab.errors import DataError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import train
-from rubriclab.measures import CATALOGUE, measure
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.method import Learned, Lesson
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.methods.method import Learned, TrainingInput
 from rubriclab.methods.names import METHOD_NAMES
 from rubriclab.methods.surface import SURFACE, SurfaceSettings
 from rubriclab.rubric import Rubric
+from rubriclab.text_features import CATALOGUE, measure
 
 SOURCE = "A dog barked at the mill. The miller came out, and the dog ran home to its barn."
 
@@ -41,7 +41,7 @@ def nobody() -> FakeJudge:
 
 async def learned(texts=TEXTS) -> Learned:
     return await SURFACE.learn(
-        Lesson(tuple(texts), assignment()), SurfaceSettings(), judge=nobody(), generator=nobody(), seed=1
+        TrainingInput(tuple(texts), assignment()), SurfaceSettings(), judge=nobody(), generator=nobody(), seed=1
     )
 
 
@@ -123,14 +123,14 @@ async def test_a_measure_that_is_not_known_is_an_error_that_names_it():
 
 async def test_it_asks_nothing():
     part = (await learned()).part
-    lesson = Lesson(TEXTS, assignment())
-    assert SURFACE.learning_at_most(lesson, SurfaceSettings()) == (Estimate(), Estimate())
-    assert SURFACE.scoring_at_most(TEXTS[0], part, assignment()) == Estimate()
+    training_input = TrainingInput(TEXTS, assignment())
+    assert SURFACE.learning_at_most(training_input, SurfaceSettings()) == (CallEstimate(), CallEstimate())
+    assert SURFACE.scoring_at_most(TEXTS[0], part, assignment()) == CallEstimate()
 
 
 async def test_a_rubric_of_measures_survives_its_json():
     made = await train(
-        SURFACE, Lesson(TEXTS, assignment()), SurfaceSettings(), judge=nobody(), generator=nobody(), seed=1
+        SURFACE, TrainingInput(TEXTS, assignment()), SurfaceSettings(), judge=nobody(), generator=nobody(), seed=1
     )
     again = Rubric.model_validate_json(made.rubric.model_dump_json())
     assert again == made.rubric

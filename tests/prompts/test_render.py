@@ -9,27 +9,27 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypoeval_scripts import ASPECT, assignment, criterion, example, examples, findings, lesson, scripted
+from holistic_scripts import OVERALL, overall, part, whole
+from holistic_scripts import learn as learn_overall
+from hypoeval_scripts import ASPECT, assignment, criterion, example, examples, findings, scripted, training_input
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError, meta
-from jointly_scripts import PARTS
-from overall_scripts import OVERALL, overall, part, whole
-from overall_scripts import learn as learn_overall
+from single_call_scripts import PARTS
 
 from rubriclab.checklist import load_checklist, seed_questions
 from rubriclab.data import Assignment, Scale, find_aspect, task_words
-from rubriclab.improving import improve_text
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.learn import learn
-from rubriclab.methods.hypoeval.propose import Material, propose_prompt, refine
+from rubriclab.methods.hypoeval.propose import ProposalContext, propose_prompt, refine
 from rubriclab.methods.hypoeval.rate import rate_prompt, rate_together_prompt
-from rubriclab.methods.jointly.prompt import judge_prompt
-from rubriclab.methods.method import Lesson, chosen_settings, silent
+from rubriclab.methods.method import TrainingInput, chosen_settings, silent
 from rubriclab.methods.seeval.explain import Mistake, refine_prompt
+from rubriclab.methods.single_call.prompt import judge_prompt
 from rubriclab.prompts import Prompt, Repair, prompts_digest, render
+from rubriclab.revision import improve_text
 from rubriclab.rubric import Demonstration, Rubric
 
 # The package's function `render` hides the module of the same name.
@@ -91,7 +91,9 @@ def of_hypoeval() -> list[Prompt]:
     small = {"initial_examples": 3, "initial_hypotheses": 3, "k": 3, "wrong_bank": 3, "bank_size": 6, "selected": 2}
     for chosen in ({"redundancy": "every_pair"}, {"ask": "together"}, {"sources": "prior knowledge"}):
         judge = scripted()
-        run = learn(lesson(TEXTS[:10]), HypoEvalSettings(**small, **chosen), judge=judge, generator=judge, seed=1)
+        run = learn(
+            training_input(TEXTS[:10]), HypoEvalSettings(**small, **chosen), judge=judge, generator=judge, seed=1
+        )
         asyncio.run(run)
         asked += judge.asked
     return asked
@@ -109,10 +111,10 @@ def of_overall_scores() -> list[Prompt]:
 
 def of_checklists() -> list[Prompt]:
     method, judge = METHODS["checkeval"], Watched()
-    given_ = Lesson(tuple(TEXTS), assignment(), findings(), load_checklist("summarization", ASPECT))
+    given_ = TrainingInput(tuple(TEXTS), assignment(), findings(), load_checklist("summarization", ASPECT))
     for chosen in ({}, {"preset": "paper"}, {"preset": "paper", "seeds": "prior knowledge"}):
         settings = chosen_settings(method.settings, method.presets, chosen)
-        asyncio.run(method.learn(given_, settings, judge=judge, generator=judge, seed=1, say=silent))
+        asyncio.run(method.learn(given_, settings, judge=judge, generator=judge, seed=1, on_progress=silent))
     return judge.asked
 
 
@@ -132,8 +134,10 @@ def of_all_in_one_call() -> list[Prompt]:
 async def learned_by(judge, name: str, aspect: str, **chosen) -> Rubric:
     method, about = METHODS[name], replace(assignment(), aspect=find_aspect("summarization", aspect))
     texts = tuple(replace(text, scores={aspect: place % 5 + 1}) for place, text in enumerate(PIECEWISE))
-    given_ = Lesson(texts, about, (), seed_questions(method.checklists, "summarization", aspect))
-    learned = await method.learn(given_, method.settings(**chosen), judge=judge, generator=judge, seed=1, say=silent)
+    given_ = TrainingInput(texts, about, (), seed_questions(method.checklists, "summarization", aspect))
+    learned = await method.learn(
+        given_, method.settings(**chosen), judge=judge, generator=judge, seed=1, on_progress=silent
+    )
     return Rubric(task="summarization", aspect=about.aspect, scale=about.scale, parts=(learned.part,))
 
 
@@ -308,7 +312,7 @@ def test_no_text_leaves_its_fence(attack):
 @pytest.mark.parametrize("attack", ATTACKS)
 async def test_texts_shown_to_a_generator_are_fenced_each_by_itself(attack):
     texts = (replace(example(1, 2), output=attack), replace(example(2, 4), source=attack, context=attack))
-    material, generator = Material(texts, findings()), scripted()
+    material, generator = ProposalContext(texts, findings()), scripted()
     await refine((criterion("a"),), material, assignment(), generator)
     for prompt in (propose_prompt(3, material, assignment()), generator.asked[0]):
         found = [match["text"] for match in FENCE.finditer(user(prompt))]
@@ -317,7 +321,7 @@ async def test_texts_shown_to_a_generator_are_fenced_each_by_itself(attack):
 
 def test_a_text_s_words_never_reach_the_system_turn():
     marked = replace(TEXT, output="xyzzy", source="xyzzy", context="xyzzy")
-    hypoeval = (rate_prompt(marked, THREE, assignment()), propose_prompt(3, Material((marked,)), assignment()))
+    hypoeval = (rate_prompt(marked, THREE, assignment()), propose_prompt(3, ProposalContext((marked,)), assignment()))
     for prompt in (*hypoeval, *scored(marked), refine_prompt("Mine.", [Mistake(marked, 1, 2)], assignment())):
         assert not any("xyzzy" in message["content"] for message in render(prompt)[:-1])
 
@@ -432,7 +436,7 @@ def test_no_prompt_takes_the_scale_to_be_1_to_5(scale):
     prompts = [
         rate_prompt(TEXT, shown, given),
         rate_together_prompt(TEXT, shown * 2, given),
-        propose_prompt(3, Material(texts), given),
+        propose_prompt(3, ProposalContext(texts), given),
     ]
     for prompt in prompts:
         assert scale.describe() in user(prompt)
@@ -457,14 +461,14 @@ def test_criteria_are_shown_with_every_level_and_by_id_only_where_several_are_as
 
 def test_labels_are_shown_to_the_generator_as_a_person_writes_them():
     texts = (replace(TEXT, scores={ASPECT: 4.0}), replace(TEXT, scores={ASPECT: 2 / 3}))
-    content = user(propose_prompt(3, Material(texts), assignment()))
+    content = user(propose_prompt(3, ProposalContext(texts), assignment()))
     assert re.findall(r"score: (\S+)\n", content) == ["4", "0.667"]
 
 
 def test_claims_and_texts_are_shown_to_the_generator_where_there_are_any():
     for texts in ((), (TEXT,)):
         for claims in ((), findings()):
-            content = user(propose_prompt(3, Material(texts, claims), assignment()))
+            content = user(propose_prompt(3, ProposalContext(texts, claims), assignment()))
             assert [match["text"] for match in FENCE.finditer(content)] == [
                 "The source.",
                 "The context.",

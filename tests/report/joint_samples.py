@@ -9,11 +9,20 @@ import numpy as np
 from kinds_samples import LEFT_OUT, question
 from report_samples import criterion, interval, version
 
-from rubriclab.combination import Calibration, Combination, Conformal, Term
+from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term
 from rubriclab.rubric import Criterion, Evidence, Level, Part, Provenance, RewardPoint, Rubric
 from rubriclab.store.version import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
-from rubriclab.trust import FrontierPoint, Interval, Rater, Raters, Shortcut, Standing, Trust, Verdict
+from rubriclab.validation import (
+    EvaluatorAgreement,
+    FrontierPoint,
+    GateVerdict,
+    Interval,
+    Rater,
+    Raters,
+    Shortcut,
+    Validation,
+)
 
 # Four sentences a topic; a text is some of them in some order.
 TOPICS = (
@@ -138,15 +147,15 @@ def joint_rubric() -> Rubric:
         for each in part.criteria
     )
     usual = version().rubric
-    combination = Combination(
+    aggregation = Aggregation(
         terms=terms,
         calibration=Calibration(kind="linear", x=(-1.0, 1.0), y=(2.1, 4.2)),
         conformal=Conformal(errors=tuple(0.1 * step for step in range(30))),
     )
-    return Rubric(task=usual.task, aspect=usual.aspect, scale=usual.scale, parts=parts, combination=combination)
+    return Rubric(task=usual.task, aspect=usual.aspect, scale=usual.scale, parts=parts, aggregation=aggregation)
 
 
-def joint_trust(**fields: Any) -> Trust:
+def joint_trust(**fields: Any) -> Validation:
     """Return what the gate found; `fields` replace its own."""
     own: dict[str, Any] = {
         "level": "dataset",
@@ -154,7 +163,7 @@ def joint_trust(**fields: Any) -> Trust:
         "groups": 10,
         "folds": 10,
         "training": _standing("joint", "rubric", 0.74, 0.78, 4),
-        "standings": (
+        "evaluators": (
             _standing("joint", "rubric", 0.61, 0.66, 4),
             _standing("hypoeval", "judged", 0.58, 0.60, 1),
             _standing("equal weights", "judged", 0.57, 0.59, 4),
@@ -164,12 +173,16 @@ def joint_trust(**fields: Any) -> Trust:
             _standing("all surface measures", "floor", 0.36, 0.38, 0),
             _standing("best surface measure", "floor", 0.29, 0.33, 0),
             _standing("word count", "floor", -0.02, 0.04, 0),
-            Standing(name="constant", kind="floor", n=30, spearman=interval(None), pearson=interval(None), calls=0),
+            EvaluatorAgreement(
+                name="constant", kind="floor", n=30, spearman=interval(None), pearson=interval(None), calls=0
+            ),
         ),
         "verdicts": (
-            Verdict(against="all surface measures", outcome="better", difference=interval(0.28, 0.07, 0.49)),
-            Verdict(against="direct", outcome="inconclusive", difference=interval(0.09, -0.04, 0.2), more_labels=45),
-            Verdict(against="equal weights", outcome="inconclusive", difference=interval(0.07, -0.05, 0.18)),
+            GateVerdict(against="all surface measures", outcome="better", difference=interval(0.28, 0.07, 0.49)),
+            GateVerdict(
+                against="direct", outcome="inconclusive", difference=interval(0.09, -0.04, 0.2), more_labels=45
+            ),
+            GateVerdict(against="equal weights", outcome="inconclusive", difference=interval(0.07, -0.05, 0.18)),
         ),
         "frontier": (
             FrontierPoint(name="few criteria", calls=0, criteria=1, parts=("surface",), pearson=0.33, error=0.12),
@@ -218,11 +231,13 @@ def joint_trust(**fields: Any) -> Trust:
             epsilon=0.15,
         ),
     }
-    return Trust(**(own | fields))
+    return Validation(**(own | fields))
 
 
-def _standing(name: str, kind: Any, spearman: float, pearson: float, calls: float) -> Standing:
-    return Standing(name=name, kind=kind, n=30, spearman=_around(spearman), pearson=_around(pearson), calls=calls)
+def _standing(name: str, kind: Any, spearman: float, pearson: float, calls: float) -> EvaluatorAgreement:
+    return EvaluatorAgreement(
+        name=name, kind=kind, n=30, spearman=_around(spearman), pearson=_around(pearson), calls=calls
+    )
 
 
 def _rater(name: str, strict: float, noise: float, agreement: float) -> Rater:
@@ -305,9 +320,9 @@ def joint_version(**fields: Any) -> Version:
         "examples": tuple(sorted(text.id for text in texts)),
         "groups": tuple(sorted({text.group for text in texts})),
     }
-    usual = version(3, **(own | {key: fields[key] for key in fields if key != "trust"}))
+    usual = version(3, **(own | {key: fields[key] for key in fields if key != "validation"}))
     known = {name: getattr(usual.provenance, name) for name in Provenance.model_fields}
-    made = Provenance(**{**known, "trust": fields.get("trust", joint_trust())})
+    made = Provenance(**{**known, "validation": fields.get("validation", joint_trust())})
     return replace(usual, rubric=rubric, digest=rubric.digest, provenance=made, provenance_digest=made.digest)
 
 
@@ -321,24 +336,24 @@ def hostile_joint(words: str) -> tuple[Version, TrainingRecord]:
 
     rubric = joint_rubric()
     parts = tuple(p.model_copy(update={"criteria": tuple(map(said, p.criteria))}) for p in rubric.parts)
-    assert rubric.combination
-    terms = tuple(t.model_copy(update={"criterion": other[t.criterion]}) for t in rubric.combination.terms)
-    combination = rubric.combination.model_copy(update={"terms": terms})
-    evil = rubric.model_copy(update={"parts": parts, "combination": combination})
-    trust = joint_trust()
-    assert trust.raters
-    people = tuple(r.model_copy(update={"name": f"{words}{n}"}) for n, r in enumerate(trust.raters.raters))
+    assert rubric.aggregation
+    terms = tuple(t.model_copy(update={"criterion": other[t.criterion]}) for t in rubric.aggregation.terms)
+    aggregation = rubric.aggregation.model_copy(update={"terms": terms})
+    evil = rubric.model_copy(update={"parts": parts, "aggregation": aggregation})
+    validation = joint_trust()
+    assert validation.raters
+    people = tuple(r.model_copy(update={"name": f"{words}{n}"}) for n, r in enumerate(validation.raters.raters))
     marks = tuple(
         Shortcut(name=other.get(s.name, s.name), agreement=0.5, left=0.1, follows={words: 0.5}, marked=True)
-        for s in trust.shortcuts
+        for s in validation.shortcuts
     )
-    found = trust.model_copy(
+    found = validation.model_copy(
         update={
-            "standings": tuple(s.model_copy(update={"name": f"{words}{s.name}"}) for s in trust.standings),
-            "verdicts": tuple(v.model_copy(update={"against": words}) for v in trust.verdicts),
-            "frontier": tuple(p.model_copy(update={"parts": (words,)}) for p in trust.frontier),
+            "evaluators": tuple(s.model_copy(update={"name": f"{words}{s.name}"}) for s in validation.evaluators),
+            "verdicts": tuple(v.model_copy(update={"against": words}) for v in validation.verdicts),
+            "frontier": tuple(p.model_copy(update={"parts": (words,)}) for p in validation.frontier),
             "shortcuts": marks,
-            "raters": trust.raters.model_copy(update={"raters": people}),
+            "raters": validation.raters.model_copy(update={"raters": people}),
         }
     )
     texts = tuple(
@@ -349,5 +364,5 @@ def hostile_joint(words: str) -> tuple[Version, TrainingRecord]:
     )
     candidates = tuple(each.model_copy(update={"criterion": said(each.criterion)}) for each in record.candidates)
     cells = tuple(tuple(replace(cell, reason=words) for cell in row) for row in record.cells)
-    made = joint_version(rubric=evil, trust=found, tags=(words,), judge=words, generator=words)
+    made = joint_version(rubric=evil, validation=found, tags=(words,), judge=words, generator=words)
     return made, TrainingRecord(texts=texts, candidates=candidates, cells=cells)

@@ -11,7 +11,7 @@ from rubriclab.data.example import Example
 from rubriclab.rubric import (
     Criterion,
     Demonstration,
-    Dropped,
+    DroppedCriterion,
     Evidence,
     Part,
     Question,
@@ -55,12 +55,14 @@ QUESTIONS = (
     question("s02-e1", "order", statement="Do causes come first?", origin="elaborated", seed="s02"),
 )
 LEFT_OUT = (
-    Dropped(
+    DroppedCriterion(
         criterion=question("s01-d2", statement="Are sentences linked?", origin="diversified", seed="s01"),
         reason="redundant: asks what s01 asks",
     ),
-    Dropped(criterion=question("s03", "order", statement="Is it good?"), reason="vague"),
-    Dropped(criterion=question("s04", statement="Are links shown?"), reason="redundant: asks what s01-d1 asks"),
+    DroppedCriterion(criterion=question("s03", "order", statement="Is it good?"), reason="vague"),
+    DroppedCriterion(
+        criterion=question("s04", statement="Are links shown?"), reason="redundant: asks what s01-d1 asks"
+    ),
 )
 
 
@@ -120,7 +122,7 @@ def hostile_kinds(words: str) -> Version:
     """Return a version that says `words` wherever a checklist, an explanation or a text to show may have them."""
     asked = question(words, words, statement=words, origin="diversified", seed=words)
     left_out = tuple(
-        Dropped(criterion=one, reason=reason)
+        DroppedCriterion(criterion=one, reason=reason)
         for one in (asked, overall(words))
         for reason in (words, f"{words}: {words}")
     )

@@ -17,11 +17,11 @@ from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.evaluation import Evaluator, Result, evaluate, floors
 from rubriclab.rubric import (
+    Baseline,
     Criterion,
-    Dropped,
+    DroppedCriterion,
     Effort,
     Evidence,
-    Floor,
     Level,
     Part,
     Provenance,
@@ -31,7 +31,7 @@ from rubriclab.rubric import (
 )
 from rubriclab.scoring.score import CriterionScore, Score
 from rubriclab.store.version import Version
-from rubriclab.trust import Interval
+from rubriclab.validation import Interval
 
 GROUPS = 6
 RIVALS = 4
@@ -63,7 +63,7 @@ def criterion(name: str = "h01", trait: str = "linked sentences", **fields: Any)
     return Criterion(id=name, trait=trait, **(own | fields))
 
 
-DROPPED = Dropped(
+DROPPED = DroppedCriterion(
     criterion=criterion("h02", "short words", statement="Words are short.", evidence=Evidence(origin="literature")),
     reason="no place in the final bank of 20",
 )
@@ -94,7 +94,7 @@ def version(number: int = 1, **fields: Any) -> Version:
     provenance: dict[str, Any] = {
         "judge": "gpt-4o-mini",
         "generator": "gpt-4o",
-        "snapshots": ("gpt-4o-mini-2024-07-18",),
+        "model_versions": ("gpt-4o-mini-2024-07-18",),
         "settings": {"hypoeval": {"k": 10, "sources": "labels and literature"}},
         "prompts": "sha256:" + "a" * 64,
         "data": "sha256:" + "b" * 64,
@@ -102,7 +102,7 @@ def version(number: int = 1, **fields: Any) -> Version:
         "groups": ("train-a", "train-b"),
         "seed": 114514,
         "agreement": agreement,
-        "floor": Floor(measure="words", sign=-1, pearson=-0.31),
+        "floor": Baseline(measure="words", sign=-1, pearson=-0.31),
         "version": "0.1.0",
     }
     own: dict[str, Any] = {
@@ -193,7 +193,9 @@ def hostile_version(words: str) -> Version:
         levels=(Level(score=1, description=words), Level(score=5, description=words)),
         evidence=Evidence(origin="labels", examples=(words,), findings=(words,), pearson=0.5, judged=9),
     )
-    part = Part(method="hypoeval", settings={}, criteria=(evil,), dropped=(Dropped(criterion=evil, reason=words),))
+    part = Part(
+        method="hypoeval", settings={}, criteria=(evil,), dropped=(DroppedCriterion(criterion=evil, reason=words),)
+    )
     return version(
         name=words,
         tags=(words,),
@@ -203,9 +205,9 @@ def hostile_version(words: str) -> Version:
         parts=(part,),
         judge=words,
         generator=words,
-        snapshots=(words,),
+        model_versions=(words,),
         settings={words: {words: words, "list": [words]}},
-        floor=Floor(measure=words, sign=1, pearson=0.5),
+        floor=Baseline(measure=words, sign=1, pearson=0.5),
         prompts=words,
         data=words,
     )

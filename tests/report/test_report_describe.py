@@ -69,11 +69,11 @@ def test_a_questions_figures_leave_out_what_is_not_known() -> None:
 
 def test_a_criterion_that_was_never_rated_has_no_figure() -> None:
     assert describe.training_pearson(Evidence(origin="literature")) == "not rated on the training texts"
-    assert describe.standing(overall("Why.", evidence=Evidence(origin="definition"))) == ""
+    assert describe.evaluator_agreement(overall("Why.", evidence=Evidence(origin="definition"))) == ""
 
 
 def test_a_held_out_figure_stands_behind_the_one_of_the_training_texts() -> None:
-    assert describe.standing(overall("Why.")) == "Pearson 0.45 on 30 training texts; held out 0.52"
+    assert describe.evaluator_agreement(overall("Why.")) == "Pearson 0.45 on 30 training texts; held out 0.52"
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from drift_samples import HUNDRED, paired, sides, texts, version
 
 from rubriclab.cli.printing import view_text
-from rubriclab.drifting import Limits, check, drift
-from rubriclab.drifting.drift import NAMED
+from rubriclab.drift import Limits, check, drift
+from rubriclab.drift.compare import NAMED
 from rubriclab.report.terminal.drift import drift_view
 
 NAMES = ("a", "b", "c")

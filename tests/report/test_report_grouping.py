@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from kinds_samples import LEFT_OUT, checklist_part, overall, question
 
 from rubriclab.report.grouping import Omission, omissions, sub_dimensions
-from rubriclab.rubric import Dropped, Part
+from rubriclab.rubric import DroppedCriterion, Part
 
 
 def test_questions_stand_with_their_sub_dimension_in_the_order_of_the_rubric() -> None:
@@ -39,7 +39,7 @@ def test_a_part_without_questions_has_no_sub_dimension() -> None:
 )
 def test_a_reason_is_told_apart_from_what_it_adds(reason: str, shared: str, own: str) -> None:
     criterion = question("a")
-    assert omissions([Dropped(criterion=criterion, reason=reason)]) == [Omission(shared, ((criterion, own),))]
+    assert omissions([DroppedCriterion(criterion=criterion, reason=reason)]) == [Omission(shared, ((criterion, own),))]
 
 
 def test_what_was_left_out_for_one_reason_stands_together() -> None:
@@ -53,7 +53,7 @@ def test_what_was_left_out_for_one_reason_stands_together() -> None:
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.text(max_size=12), max_size=12))
 def test_every_criterion_is_left_out_for_one_reason_and_none_is_lost(reasons: list[str]) -> None:
-    dropped = [Dropped(criterion=question(f"q{n}"), reason=reason) for n, reason in enumerate(reasons)]
+    dropped = [DroppedCriterion(criterion=question(f"q{n}"), reason=reason) for n, reason in enumerate(reasons)]
     found = omissions(dropped)
     assert len({omission.reason for omission in found}) == len(found)
     ids = [criterion.id for omission in found for criterion, _ in omission.criteria]

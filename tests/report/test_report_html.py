@@ -19,11 +19,11 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.check import training_examples
 from rubriclab.data.example import Example
 from rubriclab.data.readers import read
-from rubriclab.data.row import Fault
+from rubriclab.data.row import RowError
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning import train
 from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.method import TrainingInput
 from rubriclab.report.html import evaluation_report
 from rubriclab.report.html.page import typeset
 from rubriclab.rubric import Effort
@@ -384,7 +384,7 @@ def test_a_really_learned_rubric_is_reported() -> None:
     trained = asyncio.run(
         train(
             HYPOEVAL,
-            Lesson(training.examples, assignment),
+            TrainingInput(training.examples, assignment),
             HypoEvalSettings(selected=3),
             judge=judge,
             generator=judge,
@@ -429,5 +429,5 @@ def _fields(text: Example) -> dict[str, Any]:
 def _sample(name: str) -> Sequence[Example]:
     path = Path(__file__).parents[2] / "experiments" / "sample" / f"{name}.jsonl"
     rows = list(read(path))
-    assert not [row for row in rows if isinstance(row, Fault)]
+    assert not [row for row in rows if isinstance(row, RowError)]
     return [row for row in rows if isinstance(row, Example)]

@@ -8,23 +8,23 @@ import pytest
 from report_samples import printed
 
 from rubriclab.data.example import Example
-from rubriclab.improving import Change, Gain, Improvement, Round, Summary, TextFault
 from rubriclab.report.terminal import improvement_view, rewriting_view
+from rubriclab.revision import Gain, Improvement, RevisionSummary, Round, TextEdit, TextFault
 from rubriclab.rubric import Effort
 from rubriclab.scoring import Score
-from rubriclab.stats import Estimate
+from rubriclab.stats import IntervalEstimate
 
 HOSTILE = "[red]not markup[/red] \x1b[31mred\x1b]8;;http://x.example\x07 \u202eright\u2066 :smile: \x00"
 RARE = {"no sentence at fault": 2, "unscored": 1, "unscored by the second judge": 3}
-NO_GAIN = Gain("h02 links", 3, 4.0, 4.0, Estimate(0.0, 0.0, 0.0))
+NO_GAIN = Gain("h02 links", 3, 4.0, 4.0, IntervalEstimate(0.0, 0.0, 0.0))
 
 
 def gain(name: str, before: float, after: float) -> Gain:
     rise = after - before
-    return Gain(name, 3, before, after, Estimate(rise, rise - 0.1, rise + 0.1))
+    return Gain(name, 3, before, after, IntervalEstimate(rise, rise - 0.1, rise + 0.1))
 
 
-def found(**fields: Any) -> Summary:
+def found(**fields: Any) -> RevisionSummary:
     """Return what came of four texts, with a second judge unless `fields` say otherwise."""
     outcomes = {"improved": 1, "without fault": 1, "refused by the judge": 0, "refused by the second judge": 1}
     given: dict[str, Any] = {
@@ -40,17 +40,17 @@ def found(**fields: Any) -> Summary:
         "first_rewritings": {"higher": 1, "equal": 0, "lower": 1, "unclear": 0},
         **fields,
     }
-    return Summary(**given)
+    return RevisionSummary(**given)
 
 
-def seen(summary: Summary) -> str:
+def seen(summary: RevisionSummary) -> str:
     return " ".join(printed(improvement_view(summary, Effort(asked=7)), width=140).split())
 
 
 def text(name: str = "t1", words: str = "It is wrong.") -> Improvement:
     """Return a text with a round that was refused and one that was taken."""
     scores = [Score(name, "coherence", value, (), None, "news@1", "embedded") for value in (2.0, 4.5)]
-    change = Change(2, words, "It is right.", words)
+    change = TextEdit(2, words, "It is right.", words)
     faults = (TextFault(words, "asks", "aim", (2,), words), TextFault("order", "asks", "aim", (), words))
     rounds = (
         Round(1, faults, (change,), 2.0, None, None, "refused by the judge", "the judge: 2 to 2"),

@@ -11,7 +11,7 @@ from rubriclab.data.scale import Scale
 from rubriclab.report import plots
 from rubriclab.rubric import RewardPoint
 from rubriclab.training_record import RecordedText
-from rubriclab.trust import FrontierPoint
+from rubriclab.validation import FrontierPoint
 
 FIVE = Scale(low=1, high=5, whole=True)
 

@@ -12,10 +12,10 @@ from report_samples import examples, results_of, scores_of, version
 from rubriclab.data.example import Example
 from rubriclab.evaluation import Evaluator, floors
 from rubriclab.report.criteria import criterion_agreements
-from rubriclab.report.summary import Summary, sentences, summarize
+from rubriclab.report.summary import EvaluationSummary, sentences, summarize
 from rubriclab.report.texts import judged_texts
 from rubriclab.scoring.score import CriterionScore, Score
-from rubriclab.stats import Estimate, agreement
+from rubriclab.stats import IntervalEstimate, agreement
 from rubriclab.store.version import Version
 
 Rate = Callable[[int, Example], float | None]
@@ -43,7 +43,7 @@ def like_the_floor(_: int, text: Example) -> float:
 
 def summary_of(
     rates: Sequence[Rate], texts: Sequence[Example] | None = None, beside: bool = True, **fields: Any
-) -> Summary | None:
+) -> EvaluationSummary | None:
     """Return the summary of rubrics that score by `rates`, with their floors if `beside`."""
     texts = texts or examples()
     versions = [version(number, **fields) for number in range(1, len(rates) + 1)]
@@ -59,7 +59,7 @@ def _floors(versions: Sequence[Version], texts: Sequence[Example]) -> list[Evalu
     return floors(texts, {one.ref: one.provenance.floor for one in versions if one.provenance.floor})
 
 
-def words(found: Summary | None) -> str:
+def words(found: EvaluationSummary | None) -> str:
     """Return the sentences of a summary as one text."""
     assert found
     return " ".join(sentences(found))
@@ -68,8 +68,8 @@ def words(found: Summary | None) -> str:
 def test_a_rubric_above_its_floor_is_said_to_be_so() -> None:
     found = summary_of([like_people])
     assert found
-    assert found.standings[0].floor
-    assert found.standings[0].floor.verdict == "above"
+    assert found.evaluators[0].floor
+    assert found.evaluators[0].floor.verdict == "above"
     assert words(found).startswith(
         "news@1 has a Spearman correlation with the labels of coherence: 1.00 [1.00, 1.00] within groups, on 24 "
         "texts in 6 groups. This is above the best floor, "
@@ -79,28 +79,28 @@ def test_a_rubric_above_its_floor_is_said_to_be_so() -> None:
 def test_a_rubric_below_its_floor_is_said_to_be_so() -> None:
     found = summary_of([against_people])
     assert found
-    assert found.standings[0].floor
-    assert found.standings[0].floor.verdict == "below"
+    assert found.evaluators[0].floor
+    assert found.evaluators[0].floor.verdict == "below"
     assert "The floor, which understands nothing, is better." in words(found)
 
 
 def test_a_rubric_that_is_its_floor_overlaps_it() -> None:
     found = summary_of([like_the_floor])
     assert found
-    assert found.standings[0].floor
-    assert found.standings[0].floor.other.evaluator == "floor: word count"
-    assert found.standings[0].floor.difference == Estimate(0.0, 0.0, 0.0)
-    assert found.standings[0].floor.verdict == "overlaps"
+    assert found.evaluators[0].floor
+    assert found.evaluators[0].floor.other.evaluator == "floor: word count"
+    assert found.evaluators[0].floor.difference == IntervalEstimate(0.0, 0.0, 0.0)
+    assert found.evaluators[0].floor.verdict == "overlaps"
     assert "these texts do not tell the two apart" in words(found)
 
 
 def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
     found = summary_of([at_random, like_people])
     assert found
-    assert [standing.ref for standing in found.standings] == ["news@2", "news@1"]
-    assert found.standings[0].best is None
-    assert found.standings[1].best
-    assert found.standings[1].best.verdict == "below"
+    assert [evaluator_agreement.ref for evaluator_agreement in found.evaluators] == ["news@2", "news@1"]
+    assert found.evaluators[0].best is None
+    assert found.evaluators[1].best
+    assert found.evaluators[1].best.verdict == "below"
     assert words(found).startswith("Of 2 rubrics, news@2 has the highest Spearman correlation")
     assert ", below news@2: the difference is -" in words(found)
     assert "The best of several" in words(found)
@@ -136,8 +136,8 @@ def test_a_floor_is_found_whatever_rubrics_its_remark_names() -> None:
     judged = {one.ref: judged_texts(texts, scored[one.ref], one.ref, "coherence")}
     found = summarize("coherence", [one], both, judged, _floors([one], texts))
     assert found
-    assert found.standings[0].floor
-    assert found.standings[0].floor.verdict == "above"
+    assert found.evaluators[0].floor
+    assert found.evaluators[0].floor.verdict == "above"
 
 
 def test_groups_of_one_text_are_summed_up_over_all_texts() -> None:
@@ -162,7 +162,7 @@ def test_texts_that_were_learned_from_are_counted() -> None:
 TRAINING = ("g0", "g5", "elsewhere")
 
 
-def beside(*rates: tuple[Version, Rate]) -> Summary | None:
+def beside(*rates: tuple[Version, Rate]) -> EvaluationSummary | None:
     """Return the summary of versions of any kind, each scoring by its rate."""
     texts, versions = examples(), [one for one, _ in rates]
     scored = {one.ref: scores_of(one, texts, rate) for one, rate in rates}
@@ -173,7 +173,7 @@ def beside(*rates: tuple[Version, Rate]) -> Summary | None:
 def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> None:
     found = beside((unlabelled(), at_random), (shown(), like_people), (version(), like_people))
     assert found
-    assert [(one.ref, one.baseline) for one in found.standings] == [
+    assert [(one.ref, one.baseline) for one in found.evaluators] == [
         ("news@1", False),
         ("shown@1", True),
         ("plain@1", True),
@@ -214,7 +214,7 @@ def test_a_rubric_of_several_parts_is_no_baseline() -> None:
     again = plain.model_copy(update={"criteria": (score.model_copy(update={"id": "e2"}),)})
     found = beside((unlabelled(parts=(plain, again)), like_people))
     assert found
-    assert not found.standings[0].baseline
+    assert not found.evaluators[0].baseline
 
 
 def test_only_what_saw_labels_has_learned_from_them() -> None:

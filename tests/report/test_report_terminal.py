@@ -37,7 +37,7 @@ from rubriclab.report.terminal import (
     version_view,
 )
 from rubriclab.rubric import Part
-from rubriclab.stats import Agreement, Estimate
+from rubriclab.stats import Agreement, IntervalEstimate
 from rubriclab.store.diff import compare
 from rubriclab.store.verify import Problem
 
@@ -110,7 +110,7 @@ def test_with_evidence_origin_rewards_and_dropped_criteria_are_shown() -> None:
 
 
 def test_a_rubric_without_figures_is_shown_without_them() -> None:
-    bare = version(agreement=None, floor=None, parent=None, snapshots=(), tags=(), parts=_one_part())
+    bare = version(agreement=None, floor=None, parent=None, model_versions=(), tags=(), parts=_one_part())
     shown = words_of(version_view(bare))
     assert "Spearman" not in shown
     assert "Floor" not in shown
@@ -309,7 +309,7 @@ def _one_part(*criteria: Any) -> tuple[Part, ...]:
 
 
 def _result(evaluator: str, found: Found, unscored: int = 0, constant_groups: int = 0) -> Result:
-    statistic = Estimate(*found)
+    statistic = IntervalEstimate(*found)
     return Result(
         evaluator,
         "coherence",

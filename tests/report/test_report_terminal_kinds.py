@@ -25,7 +25,7 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 
 from rubriclab.report.terminal import difference_view, log_view, names_view, version_view
-from rubriclab.rubric import Dropped, Evidence, Part
+from rubriclab.rubric import DroppedCriterion, Evidence, Part
 from rubriclab.store.diff import compare
 
 ACTING = {"Cc", "Cs", "Zl", "Zp"}
@@ -103,7 +103,10 @@ def test_dropped_questions_stand_under_their_reason() -> None:
 def test_a_question_dropped_before_it_was_asked_has_no_figures() -> None:
     never = question("s09", statement="Is it fine?", evidence=Evidence(origin="seed questions"))
     part = Part(
-        method="checkeval", settings={}, criteria=QUESTIONS, dropped=(Dropped(criterion=never, reason="vague"),)
+        method="checkeval",
+        settings={},
+        criteria=QUESTIONS,
+        dropped=(DroppedCriterion(criterion=never, reason="vague"),),
     )
     told = words_of(version_view(checklist(parts=(part,)), evidence=True))
     assert told.endswith("1 dropped: vague s09 Is it fine? links; seed")

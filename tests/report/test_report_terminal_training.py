@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rubriclab.report.html import training_report
 from rubriclab.report.terminal import matrix_view, training_view, version_view
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
-from rubriclab.trust import Interval, Standing, Verdict
+from rubriclab.validation import EvaluatorAgreement, GateVerdict, Interval
 
 HOSTILE = "[red]no markup[/red] \x1b[31mred\x1b]8;;http://x.example\x07 \u202eright\u2066 \x00 \r gone" + "W" * 120
 
@@ -33,10 +33,10 @@ def test_other_verdicts_stand_in_one_table() -> None:
 
 def test_differences_without_an_interval_are_shown_with_the_reason() -> None:
     few = tuple(
-        Verdict(against=each.against, outcome="inconclusive", difference=Interval(value=0.2), few_groups=3)
+        GateVerdict(against=each.against, outcome="inconclusive", difference=Interval(value=0.2), few_groups=3)
         for each in joint_trust().verdicts
     )
-    words = words_of(training_view(joint_version(trust=joint_trust(verdicts=few))), 120)
+    words = words_of(training_view(joint_version(validation=joint_trust(verdicts=few))), 120)
     assert (
         "difference is 0.20; too few groups (3) to tell, labels from at least 5 would, on 30 held-out labels." in words
     )
@@ -44,9 +44,9 @@ def test_differences_without_an_interval_are_shown_with_the_reason() -> None:
 
 
 def test_an_unknown_error_of_a_price_is_said_to_be_so() -> None:
-    trust = joint_trust()
-    unknown = tuple(point.model_copy(update={"error": None}) for point in trust.frontier)
-    found = joint_version(trust=trust.model_copy(update={"frontier": unknown}))
+    validation = joint_trust()
+    unknown = tuple(point.model_copy(update={"error": None}) for point in validation.frontier)
+    found = joint_version(validation=validation.model_copy(update={"frontier": unknown}))
     assert "0.58 ± undefined" in words_of(training_view(found), 120)
     assert "0.58 ± undefined" in Page(training_report(found, None)).reading
 
@@ -60,20 +60,20 @@ def test_every_evaluator_has_both_figures_and_its_price_and_floors_stand_apart()
 
 
 def test_floors_stay_below_the_rest_where_they_agree_better() -> None:
-    trust = joint_trust()
-    rubric, *others = trust.standings
-    mixed = trust.model_copy(update={"standings": (rubric, *reversed(others))})
-    view = printed(training_view(joint_version(trust=mixed)))
+    validation = joint_trust()
+    rubric, *others = validation.evaluators
+    mixed = validation.model_copy(update={"evaluators": (rubric, *reversed(others))})
+    view = printed(training_view(joint_version(validation=mixed)))
     assert view.count("floors:") == 1
     assert view.index("\nhypoeval") < view.index("floors:") < view.index("\nword count")
 
 
 def test_wide_figures_stand_above_their_intervals_and_fit() -> None:
-    trust = joint_trust()
-    negative = trust.standings[0].spearman.model_copy(update={"value": -0.5, "low": -0.7, "high": -0.2})
-    worse = trust.standings[0].model_copy(update={"spearman": negative})
-    found = trust.model_copy(update={"standings": (worse, *trust.standings[1:])})
-    view = printed(training_view(joint_version(trust=found)))
+    validation = joint_trust()
+    negative = validation.evaluators[0].spearman.model_copy(update={"value": -0.5, "low": -0.7, "high": -0.2})
+    worse = validation.evaluators[0].model_copy(update={"spearman": negative})
+    found = validation.model_copy(update={"evaluators": (worse, *validation.evaluators[1:])})
+    view = printed(training_view(joint_version(validation=found)))
     assert re.search(r"this rubric +-0\.50 +0\.66 +4 *\n +\[-0\.70, -0\.20\]", view)
 
 
@@ -84,8 +84,8 @@ def test_optimism_is_told_beside_the_held_out_figure() -> None:
 
 
 def test_a_rubric_that_fits_its_labels_no_better_is_not_said_to_flatter() -> None:
-    trust = joint_trust(training=joint_trust().standings[0])
-    assert "flatters" not in words_of(training_view(joint_version(trust=trust)))
+    validation = joint_trust(training=joint_trust().evaluators[0])
+    assert "flatters" not in words_of(training_view(joint_version(validation=validation)))
 
 
 def test_criteria_stand_by_weight_with_interval_and_how_often_they_were_chosen() -> None:
@@ -114,7 +114,7 @@ def test_a_shortcut_is_marked_by_what_goes_furthest_beyond_the_raters() -> None:
 
 def test_what_leaving_out_shortcuts_cost_is_said_where_it_was_asked_for() -> None:
     assert "which cost 0.03 in held-out Pearson over all texts" in words_of(
-        training_view(joint_version(trust=joint_trust(forgone=0.03)))
+        training_view(joint_version(validation=joint_trust(forgone=0.03)))
     )
 
 
@@ -132,7 +132,7 @@ def test_raters_are_told_with_severity_and_whether_one_could_be_replaced() -> No
 
 def test_what_is_not_known_is_left_out() -> None:
     bare = joint_trust(raters=None, shortcuts=(), frontier=())
-    view = printed(training_view(joint_version(trust=bare)))
+    view = printed(training_view(joint_version(validation=bare)))
     for word in ("ceiling", "Raters", "Shortcuts", "Accuracy at a price", "! "):
         assert word not in view
     assert "Scoring takes 4 calls per text." in view
@@ -194,10 +194,14 @@ def test_a_matrix_of_one_text_without_prediction_is_shown() -> None:
 
 
 def test_an_undefined_rubric_is_told_as_such() -> None:
-    trust = joint_trust()
-    ours = trust.standings[0].model_copy(
-        update={"pearson": trust.standings[0].pearson.model_copy(update={"value": None, "low": None, "high": None})}
+    validation = joint_trust()
+    ours = validation.evaluators[0].model_copy(
+        update={
+            "pearson": validation.evaluators[0].pearson.model_copy(update={"value": None, "low": None, "high": None})
+        }
     )
-    found = trust.model_copy(update={"standings": (Standing.model_validate(ours), *trust.standings[1:])})
-    words = words_of(training_view(joint_version(trust=found)))
+    found = validation.model_copy(
+        update={"evaluators": (EvaluatorAgreement.model_validate(ours), *validation.evaluators[1:])}
+    )
+    words = words_of(training_view(joint_version(validation=found)))
     assert "on labels that were held out undefined." in words

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from report_samples import examples, scores_of, version
 
 from rubriclab.report.texts import (
-    Judged,
+    JudgedText,
     criterion_scores,
     furthest_apart,
     human_scores,
@@ -19,7 +19,7 @@ from rubriclab.report.texts import (
 NUMBERS = st.lists(st.integers(-3, 3).map(float), min_size=2, max_size=30)
 
 
-def judged(values: list[float | None]) -> list[Judged]:
+def judged(values: list[float | None]) -> list[JudgedText]:
     """Return the sample's first texts, scored by the rubric with `values`; people gave them 1, 2, 3, 4, 1, 2 …"""
     texts = examples()[: len(values)]
     news = version()

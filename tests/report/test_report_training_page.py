@@ -52,12 +52,14 @@ def test_the_ladder_holds_everybody_and_the_ceiling(usual: Page) -> None:
 
 
 def test_a_floor_that_agrees_better_stands_above_the_rubric_on_the_ladder() -> None:
-    trust = joint_trust()
-    better = trust.standings[-2].model_copy(
-        update={"pearson": trust.standings[-2].pearson.model_copy(update={"value": 0.9})}
+    validation = joint_trust()
+    better = validation.evaluators[-2].model_copy(
+        update={"pearson": validation.evaluators[-2].pearson.model_copy(update={"value": 0.9})}
     )
-    found = trust.model_copy(update={"standings": (*trust.standings[:-2], better, trust.standings[-1])})
-    page = Page(training_report(joint_version(trust=found), None))
+    found = validation.model_copy(
+        update={"evaluators": (*validation.evaluators[:-2], better, validation.evaluators[-1])}
+    )
+    page = Page(training_report(joint_version(validation=found), None))
     ladder = page.reading[page.reading.index("Ladder.") :]
     assert ladder.index(f"{better.name} 0.90") < ladder.index("this rubric 0.66")
 
@@ -65,16 +67,16 @@ def test_a_floor_that_agrees_better_stands_above_the_rubric_on_the_ladder() -> N
 def test_many_hypotheses_have_their_paths_folded_away() -> None:
     few, rubric = joint_version(), joint_version().rubric
     hypotheses = rubric.parts[0]
-    assert rubric.combination
+    assert rubric.aggregation
     many = [hypotheses.criteria[0].model_copy(update={"id": f"x{number}"}) for number in range(10)]
-    term = rubric.combination.terms[0]
+    term = rubric.aggregation.terms[0]
     terms = [term.model_copy(update={"criterion": each.id, "weight": 1 / len(many)}) for each in many]
     grown = Rubric(
         task=rubric.task,
         aspect=rubric.aspect,
         scale=rubric.scale,
         parts=(hypotheses.model_copy(update={"criteria": tuple(many)}),),
-        combination=rubric.combination.model_copy(update={"terms": tuple(terms)}),
+        aggregation=rubric.aggregation.model_copy(update={"terms": tuple(terms)}),
     )
     assert "The other" not in Page(training_report(few, None)).reading
     page = Page(training_report(joint_version(rubric=grown), None))
@@ -179,7 +181,7 @@ def test_a_version_of_one_method_shows_what_is_known_of_it(one: Version) -> None
 
 def test_what_is_not_known_is_left_out() -> None:
     bare = joint_trust(raters=None, shortcuts=(), frontier=())
-    page = Page(training_report(joint_version(trust=bare), joint_record()))
+    page = Page(training_report(joint_version(validation=bare), joint_record()))
     for word in ("ceiling", "The raters", "Shortcuts", "Accuracy at a price"):
         assert word not in page.reading
 

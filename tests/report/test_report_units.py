@@ -14,9 +14,9 @@ from rubriclab.report.html import evaluation_report
 from rubriclab.report.terminal import difference_view, version_view
 from rubriclab.rubric import Part
 from rubriclab.scoring.score import CriterionScore, Score
+from rubriclab.segmentation import Units
 from rubriclab.store.diff import compare
 from rubriclab.store.version import Version
-from rubriclab.units import Units
 
 FACTS = Units(kind="fact", beside=("source",))
 EVIL = "<script>alert(1)</script>"

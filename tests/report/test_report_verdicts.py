@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from rubriclab.report.verdicts import headline, sentence
-from rubriclab.trust import Interval, Standing, Trust, Verdict
+from rubriclab.validation import EvaluatorAgreement, GateVerdict, Interval, Validation
 
 
-def verdict(outcome: Any, value: float, low: float, high: float, against: str = "direct", **more: Any) -> Verdict:
+def verdict(outcome: Any, value: float, low: float, high: float, against: str = "direct", **more: Any) -> GateVerdict:
     difference = Interval(value=value, low=low, high=high)
-    return Verdict(against=against, outcome=outcome, difference=difference, **more)
+    return GateVerdict(against=against, outcome=outcome, difference=difference, **more)
 
 
 @pytest.mark.parametrize(
@@ -48,35 +48,37 @@ def verdict(outcome: Any, value: float, low: float, high: float, against: str = 
             "Inconclusive against direct: the difference is 0.02 [-0.10, 0.10]; about 60 more labels would decide.",
         ),
         (
-            Verdict(against="direct", outcome="inconclusive", difference=Interval(value=0.4), few_groups=3),
+            GateVerdict(against="direct", outcome="inconclusive", difference=Interval(value=0.4), few_groups=3),
             "Inconclusive against direct: the difference is 0.40; too few groups (3) to tell, labels from at least 5 "
             "would.",
         ),
         (
-            Verdict(against="direct", outcome="inconclusive", difference=Interval(value=None)),
+            GateVerdict(against="direct", outcome="inconclusive", difference=Interval(value=None)),
             "Cannot be compared with direct: on these labels no correlation of both is defined.",
         ),
     ],
 )
-def test_a_verdict_says_what_it_rests_on(found: Verdict, said: str) -> None:
+def test_a_verdict_says_what_it_rests_on(found: GateVerdict, said: str) -> None:
     assert sentence(found) == said
 
 
 def test_what_decides_nothing_has_a_difference_and_no_outcome() -> None:
-    shown = Verdict(against="direct", outcome=None, difference=Interval(value=0.1, low=0.02, high=0.2))
+    shown = GateVerdict(against="direct", outcome=None, difference=Interval(value=0.1, low=0.02, high=0.2))
     assert sentence(shown) == "Ahead of direct by 0.10 [0.02, 0.20]."
 
 
 def test_the_headline_tells_the_number_of_labels() -> None:
     nothing = Interval(value=None)
-    standing = Standing(name="joint", kind="rubric", n=30, spearman=nothing, pearson=nothing, calls=1)
-    found = Trust(
+    evaluator_agreement = EvaluatorAgreement(
+        name="joint", kind="rubric", n=30, spearman=nothing, pearson=nothing, calls=1
+    )
+    found = Validation(
         level="dataset",
         n=30,
         groups=20,
         folds=10,
-        training=standing,
-        standings=(standing,),
+        training=evaluator_agreement,
+        evaluators=(evaluator_agreement,),
         verdicts=(verdict("better", 0.21, 0.05, 0.38, "word count"),),
     )
     assert headline(found) == "Better than word count by 0.21 [0.05, 0.38], on 30 held-out labels."

@@ -11,7 +11,7 @@ from report_samples import examples, interval, results_of, scores_of, version
 
 from rubriclab.evaluation import WORD_COUNT_FLOOR, floors
 from rubriclab.report import wording
-from rubriclab.rubric import Effort, Floor
+from rubriclab.rubric import Baseline, Effort
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_rising_path_rises() -> None:
 
 
 def test_every_floor_of_an_evaluation_is_known_as_one() -> None:
-    found = floors(examples(), {"news@1": Floor(measure="words", sign=-1, pearson=-0.3)})
+    found = floors(examples(), {"news@1": Baseline(measure="words", sign=-1, pearson=-0.3)})
     assert len(found) == 2
     assert all(wording.is_floor(floor.name) for floor in found)
     assert not wording.is_floor("news@1")
@@ -113,9 +113,9 @@ def test_effort_says_what_failed() -> None:
 
 
 def test_a_floor_is_shown_in_words_if_known_and_by_name_if_not() -> None:
-    known = wording.floor_measure(Floor(measure="words", sign=-1, pearson=-0.3))
+    known = wording.floor_measure(Baseline(measure="words", sign=-1, pearson=-0.3))
     assert known == "the less number of words (words), the better"
-    assert wording.floor_measure(Floor(measure="of-the-future", sign=1, pearson=0.3)) == "of-the-future"
+    assert wording.floor_measure(Baseline(measure="of-the-future", sign=1, pearson=0.3)) == "of-the-future"
 
 
 def test_an_excerpt_is_cut_between_words() -> None:

@@ -6,7 +6,7 @@ from dataclasses import fields
 import pytest
 from hypoeval_scripts import assignment, criterion, example, rating, scripted
 
-from rubriclab.combination import Calibration, Combination, Conformal, Term
+from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, ReplayMiss
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.hypoeval import HypoEvalSettings
@@ -123,8 +123,8 @@ def combined(ask="by method", conformal=None, **weights: float) -> Rubric:
         for name, weight in weights.items()
     )
     straight = Calibration(kind="linear", x=(0, 1), y=(3, 4))
-    combination = Combination(ask=ask, terms=terms, calibration=straight, conformal=conformal)
-    return rubric(*((name,) for name in weights)).model_copy(update={"combination": combination})
+    aggregation = Aggregation(ask=ask, terms=terms, calibration=straight, conformal=conformal)
+    return rubric(*((name,) for name in weights)).model_copy(update={"aggregation": aggregation})
 
 
 HALF_A_POINT = Conformal(errors=(0.5,) * 9)
@@ -165,7 +165,7 @@ async def test_too_little_of_the_weight_means_no_score_no_interval_and_no_contri
 async def test_everything_can_be_asked_in_one_call():
     fake = FakeJudge(lambda _: {"ratings": [rated("a", 4), rated("b", 1)]})
     score = await score_text(combined(ask="in one call", a=0.75, b=0.25), TEXT, fake, REF)
-    assert [prompt.name for prompt in fake.asked] == ["jointly/judge"]
+    assert [prompt.name for prompt in fake.asked] == ["single_call/judge"]
     assert [(c.id, c.score, c.contribution) for c in score.criteria] == [("a", 4, 0.75), ("b", 1, -0.5)]
     assert score.score == 3.25
 
@@ -175,7 +175,7 @@ async def test_measures_are_counted_here_and_never_asked_about(ask):
     words = criterion("words").model_copy(update={"kind": "measure", "levels": ()})
     both = combined(ask=ask, a=0.5, words=0.5)
     parts = (both.parts[0], Part(method="surface", settings={}, criteria=(words,)))
-    fake = FakeJudge(lambda prompt: {"ratings": [rated("a", 4)]} if "jointly" in prompt.name else rating(4))
+    fake = FakeJudge(lambda prompt: {"ratings": [rated("a", 4)]} if "single_call" in prompt.name else rating(4))
     score = await score_text(both.model_copy(update={"parts": parts}), TEXT, fake, REF)
     assert [[each["id"] for each in prompt.fields["criteria"]] for prompt in fake.asked] == [["a"]]
     # TEXT has three words, as many as the center says.

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypoeval_scripts import assignment, criterion, example, rating
 
-from rubriclab.data import Fault
+from rubriclab.data import RowError
 from rubriclab.errors import BudgetReached, DataError, JudgeRefused, SettingsError
 from rubriclab.judges import Reply
 from rubriclab.methods.hypoeval import HypoEvalSettings
@@ -79,8 +79,8 @@ async def test_as_many_texts_as_allowed_are_under_way_and_no_more(under_way):
 
 
 async def test_a_faulty_row_is_unscored_in_its_place_with_the_fault_as_reason():
-    fault = Fault("texts.jsonl", 2, "output", "nothing", "a non-empty text", "the id")
-    nameless = Fault("texts.jsonl", 4, None, "a list", "an object")
+    fault = RowError("texts.jsonl", 2, "output", "nothing", "a non-empty text", "the id")
+    nameless = RowError("texts.jsonl", 4, None, "a list", "an object")
     rows = [*texts(1), fault, example(2, 3), nameless]
     found = await scores_of(rows, SlowJudge())
     assert [s.id for s in found] == ["t00", "the id", "t02", "texts.jsonl:4"]

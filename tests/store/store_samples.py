@@ -14,7 +14,7 @@ from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
 from rubriclab.rubric import Criterion, Effort, Evidence, Level, Part, Provenance, Rubric, TrainingAgreement
 from rubriclab.store import open_store
-from rubriclab.trust import Interval
+from rubriclab.validation import Interval
 
 EFFORT = Effort(asked=12, cached=3, prompt_tokens=900, completion_tokens=80, cost_usd=None, seconds=1.5)
 

@@ -13,8 +13,8 @@ from store_samples import EFFORT, criterion, provenance, rubric
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
 from rubriclab.rubric import Criterion, Demonstration, Level, Part, Question, Rubric, TrainingAgreement
-from rubriclab.store import Change, Version, compare
-from rubriclab.trust import Interval
+from rubriclab.store import FieldChange, Version, compare
+from rubriclab.validation import Interval
 
 LINKS = "Each sentence of the summary follows from the one before it, so that the reader is led along."
 FACTS = "Names, places and figures in the summary are those of the article, with none made up."
@@ -73,9 +73,9 @@ def test_changed_wording_and_weight_are_told_field_by_field() -> None:
     after = levelled(LINKS.replace("led", "taken"), "The sentences are loose.", "They are tight.", weight=0.5)
     (change,) = compare(version(rubric(before)), version(rubric(after))).changed
     assert change.changes == (
-        Change("statement", LINKS, LINKS.replace("led", "taken")),
-        Change("weight", 1.0, 0.5),
-        Change("level 2", "The sentences are tight.", "They are tight."),
+        FieldChange("statement", LINKS, LINKS.replace("led", "taken")),
+        FieldChange("weight", 1.0, 0.5),
+        FieldChange("level 2", "The sentences are tight.", "They are tight."),
     )
     assert 75 <= change.similarity < 100
 
@@ -83,7 +83,7 @@ def test_changed_wording_and_weight_are_told_field_by_field() -> None:
 def test_a_level_that_is_gone_or_new_has_no_other_side() -> None:
     before, after = levelled(LINKS, "loose", "middling", "tight"), levelled(LINKS, "loose", "middling")
     (change,) = compare(version(rubric(before)), version(rubric(after))).changed
-    assert change.changes == (Change("level 3", "tight", None),)
+    assert change.changes == (FieldChange("level 3", "tight", None),)
 
 
 def test_the_closest_wording_wins() -> None:
@@ -127,7 +127,7 @@ def test_agreement_is_set_side_by_side() -> None:
     difference = compare(version(rubric()), version(rubric(), agreement=agreement))
     told = {change.statistic: (change.before, change.after) for change in difference.agreement}
     assert told["spearman"] == (Interval(value=0.4, low=0.1, high=0.7), better)
-    assert difference.fields == (Change("training texts", 30, 20),)
+    assert difference.fields == (FieldChange("training texts", 30, 20),)
     assert difference.optimistic
     unknown = compare(version(rubric(), agreement=None), version(rubric(), agreement=None))
     assert unknown.agreement == ()
@@ -159,9 +159,9 @@ def test_a_questions_polarity_and_descent_are_part_of_its_wording() -> None:
     after = asked("Is every pronoun clear?", better="no", origin="elaborated", seed="s02")
     (change,) = compare(version(rubric(before)), version(rubric(after))).changed
     assert change.changes == (
-        Change("better answer", "yes", "no"),
-        Change("origin", "seed", "elaborated"),
-        Change("seed", None, "s02"),
+        FieldChange("better answer", "yes", "no"),
+        FieldChange("origin", "seed", "elaborated"),
+        FieldChange("seed", None, "s02"),
     )
 
 
@@ -174,10 +174,10 @@ def test_texts_that_are_shown_are_part_of_the_wording() -> None:
     before, after = overall(LINKS, demonstrations=(one,)), overall(LINKS, demonstrations=(scored, other))
     (change,) = compare(version(rubric(before)), version(rubric(after))).changed
     assert change.changes == (
-        Change("demonstration a, score", 2.0, 3.0),
-        Change("demonstration b, output", None, "Text b."),
-        Change("demonstration b, source", None, "An article."),
-        Change("demonstration b, score", None, 4.0),
+        FieldChange("demonstration a, score", 2.0, 3.0),
+        FieldChange("demonstration b, output", None, "Text b."),
+        FieldChange("demonstration b, source", None, "An article."),
+        FieldChange("demonstration b, score", None, 4.0),
     )
 
 
@@ -187,8 +187,8 @@ def test_what_sub_dimensions_mean_is_compared() -> None:
         for meaning in ({"links": "Joined.", "order": "In order."}, {"links": "Well joined."})
     )
     assert compare(version(before), version(after)).fields == (
-        Change("sub-dimension links", "Joined.", "Well joined."),
-        Change("sub-dimension order", "In order.", None),
+        FieldChange("sub-dimension links", "Joined.", "Well joined."),
+        FieldChange("sub-dimension order", "In order.", None),
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from store_samples import EFFORT, numbered, provenance, tamper
 
-from rubriclab.cli.session import Choice, generator_of, judge_of
+from rubriclab.cli.session import JudgeChoice, generator_of, judge_of
 from rubriclab.errors import NotConfirmed, NotInStore
 from rubriclab.rubric import Provenance
 from rubriclab.store import Store, Version, import_pack, open_store, read_pack, write_pack
@@ -141,11 +141,11 @@ def test_a_generator_that_came_with_a_pack_is_not_asked_by_what_was_made_from_it
     told = '"openai/proposer" at "http://theirs/v1", as news@1 was imported and is not confirmed'
     assert told in capsys.readouterr().err
     store.confirm(imported.ref)
-    assert generator_of(carried, store) == Choice("openai/proposer", "http://theirs/v1", imported.ref)
+    assert generator_of(carried, store) == JudgeChoice("openai/proposer", "http://theirs/v1", imported.ref)
     store.revoke(imported.ref)
     mine = MINE.model_copy(update={"generator": "openai/other"})
     relearned = store.save("news", numbered(3), mine, EFFORT, parent=imported.ref)
-    assert generator_of(relearned, store) == Choice("openai/other", None)
+    assert generator_of(relearned, store) == JudgeChoice("openai/other", None)
 
 
 def test_a_judge_that_came_with_a_pack_is_not_asked_by_what_was_made_with_it(store: Store) -> None:
@@ -155,16 +155,16 @@ def test_a_judge_that_came_with_a_pack_is_not_asked_by_what_was_made_with_it(sto
     with pytest.raises(NotConfirmed, match=r"^ours@1 was made with the judge of news@1: news@1 was imported, and "):
         judge_of(ours, None, store)
     store.confirm(imported.ref)
-    assert judge_of(ours, None, store) == Choice("openai/judge", "http://theirs/v1", imported.ref)
+    assert judge_of(ours, None, store) == JudgeChoice("openai/judge", "http://theirs/v1", imported.ref)
     store.revoke(imported.ref)
-    assert judge_of(ours, "openai/mine", store) == Choice("openai/mine")
+    assert judge_of(ours, "openai/mine", store) == JudgeChoice("openai/mine")
 
 
 def test_what_is_learned_with_a_judge_that_the_user_named_does_not_pass_for_one_with_the_pack_s(store: Store) -> None:
     imported = bring(store, THEIRS)
     made = THEIRS.model_copy(update={"judge_from": imported.ref})
     store.save("ours", numbered(2), made, EFFORT)
-    assert store.save("ours", numbered(2), made.model_copy(update={"snapshots": ("x",)}), EFFORT).ref == "ours@1"
+    assert store.save("ours", numbered(2), made.model_copy(update={"model_versions": ("x",)}), EFFORT).ref == "ours@1"
     learned = store.save("ours", numbered(2), MINE, EFFORT)
     assert (learned.ref, learned.provenance.judge_from) == ("ours@2", None)
     assert store.save("ours", numbered(2), made, EFFORT).ref == "ours@2"

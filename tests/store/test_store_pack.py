@@ -100,7 +100,7 @@ def test_a_number_may_be_written_in_any_way_that_means_the_same() -> None:
         (lambda raw: raw["rubric"]["aspect"].update(definition="Else."), "digest: the rubric was changed"),
         (lambda raw: raw["provenance"].update(seed=7), "provenance_digest: the provenance was changed"),
         (lambda raw: raw.update(digest="sha256:" + "0" * 64), "digest: the rubric was changed"),
-        (lambda raw: raw["provenance"].pop("snapshots"), "provenance.snapshots: not as rubriclab writes it"),
+        (lambda raw: raw["provenance"].pop("model_versions"), "provenance.model_versions: not as rubriclab writes it"),
         (lambda raw: raw["provenance"].update(seed="42"), "provenance.seed: not as rubriclab writes it"),
     ],
 )

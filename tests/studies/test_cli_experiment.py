@@ -33,7 +33,7 @@ def test_a_study_is_run_kept_and_shown_again(experiment, mini, data, tmp_path) -
     assert done.code == 0, done.err
     results = read_results(tmp_path / "mini-embedded.json")
     assert len(results.cases) == 2
-    assert results.snapshots == ("embedded",)
+    assert results.model_versions == ("embedded",)
     assert f"kept in mini-embedded.json; to see it again: rubriclab experiment show {mini} mini-embed" in done.err
     assert "Does it go on?" in done.out
     assert "direct - geval" in done.out

@@ -9,14 +9,14 @@ import pytest
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.learning.floor import measure_values
-from rubriclab.measures import WORD_COUNT
+from rubriclab.learning.baselines import measure_values
 from rubriclab.stats.agreement import agreement, difference
 from rubriclab.studies.bench import Bench
 from rubriclab.studies.designs.bands import BANDS, bands
 from rubriclab.studies.figures import human_scores
 from rubriclab.studies.run import schedule
 from rubriclab.studies.study import FLOORS, Study, parse_study
+from rubriclab.text_features import WORD_COUNT
 
 ARMS = [{"name": "direct", "method": "direct", "labels": False}, {"name": "geval", "method": "geval", "labels": False}]
 WORDS = FLOORS[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from overall_scripts import Overall, by_lot
+from holistic_scripts import Overall, by_lot
 from sklearn.metrics import precision_recall_fscore_support
 
 from rubriclab.errors import SettingsError

@@ -61,10 +61,10 @@ def test_an_arm_without_labels_or_literature_sees_none(sets) -> None:
     (bare,) = course(
         Arm(name="a", method="checkeval", labels=False, literature=False), texts.learned_from, texts.home
     ).plans
-    assert plain.lesson.examples == texts.learned_from
-    assert plain.lesson.findings
-    assert (bare.lesson.examples, bare.lesson.findings) == ((), ())
-    assert bare.lesson.checklist == plain.lesson.checklist
+    assert plain.training_input.examples == texts.learned_from
+    assert plain.training_input.findings
+    assert (bare.training_input.examples, bare.training_input.findings) == ((), ())
+    assert bare.training_input.checklist == plain.training_input.checklist
 
 
 def test_a_method_without_its_questions_stops_an_arm_of_its_own_and_leaves_a_joint_one(sets) -> None:
@@ -156,7 +156,7 @@ def test_a_provider_that_is_down_ends_the_study() -> None:
 def test_findings_about_the_raters_of_the_tested_set_are_left_out(sets, name, aspect, source) -> None:
     texts = texts_of(sets, name, aspect)
     given = course(Arm(name="a", method="hypoeval"), texts.learned_from, texts.home, texts.benchmarks)
-    kept = {finding.source for finding in given.plans[0].lesson.findings}
+    kept = {finding.source for finding in given.plans[0].training_input.findings}
     every = {finding.source for finding in load_findings(texts.home.words.task, aspect)}
     assert source in every
     assert source not in kept

@@ -8,7 +8,7 @@ import pytest
 from rubriclab.errors import DataError
 from rubriclab.studies.cases import Case
 from rubriclab.studies.results import Outcome, Results, Row, Spent, begun, merged, read_results, write_results
-from rubriclab.trust import Interval
+from rubriclab.validation import Interval
 
 BASE = Results(study="some", digest="sha256:1", judges=("embedded",), data={"hanna": "sha256:a"})
 
@@ -24,7 +24,7 @@ def test_results_read_back_as_they_were_written(tmp_path) -> None:
     some = BASE.with_case(outcome(1), ["model-b"]).with_case(outcome(2, learning=Spent(calls=3)), ["model-a"])
     write_results(some, path)
     assert read_results(path) == some
-    assert some.snapshots == ("model-a", "model-b")
+    assert some.model_versions == ("model-a", "model-b")
     assert len(path.read_text().split('"case"')) == 3
     write_results(BASE, path)
     assert read_results(path) == BASE
@@ -89,7 +89,7 @@ def test_several_files_make_one_study_with_each_case_once() -> None:
     whole = merged({"one.json": one, "other.json": other})
     assert [each.case.seed for each in whole.cases] == [1, 2, 3]
     assert whole.cases[1] == outcome(2)
-    assert whole.snapshots == ("a", "b")
+    assert whole.model_versions == ("a", "b")
     with pytest.raises(DataError, match=r"other.json holds results of something else: the judge"):
         merged({"one.json": one, "other.json": other.model_copy(update={"judges": ("gpt",)})})
 

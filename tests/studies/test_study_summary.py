@@ -11,7 +11,7 @@ from rubriclab.studies.cases import Case
 from rubriclab.studies.results import Gap, Outcome, Results, Row, Spent
 from rubriclab.studies.study import Study, parse_study
 from rubriclab.studies.summary import FEWEST_PAIRS, Contrast, summarise
-from rubriclab.trust import Interval
+from rubriclab.validation import Interval
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 OTHERS = ("empathy", "surprise", "engagement")

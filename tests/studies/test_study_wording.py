@@ -14,8 +14,8 @@ from rubriclab.judges import FakeJudge
 from rubriclab.judges.ask import ask
 from rubriclab.methods.baselines.baseline import whole_aspect
 from rubriclab.methods.baselines.direct import DIRECT
+from rubriclab.methods.holistic import ScoreFormat, overall_prompt
 from rubriclab.methods.hypoeval.rate import rate_prompt
-from rubriclab.methods.overall import Form, overall_prompt
 from rubriclab.prompts import Prompt, render
 from rubriclab.rubric import Criterion, Evidence, Level
 from rubriclab.studies.study import load_study
@@ -43,7 +43,11 @@ words = st.one_of(st.none(), st.text("abc ", min_size=1).filter(str.strip))
 def prompts(assignment: Assignment) -> list[Prompt[Any]]:
     """Return the prompts that score a text by a hypothesis, and directly."""
     direct = overall_prompt(
-        TEXT, whole_aspect(assignment, "go by it"), assignment, Form("direct/rate", lambda _: {}), DIRECT.settings()
+        TEXT,
+        whole_aspect(assignment, "go by it"),
+        assignment,
+        ScoreFormat("direct/rate", lambda _: {}),
+        DIRECT.settings(),
     )
     return [rate_prompt(TEXT, [CRITERION], assignment), direct]
 

@@ -17,7 +17,7 @@ import orjson
 from rubriclab.data.fields import Fields, Wrong, describe
 from rubriclab.data.formats import Numbered, csv_rows, json_lines, lines_of
 from rubriclab.data.mapping import ABSENT, NATIVE
-from rubriclab.data.row import Fault
+from rubriclab.data.row import RowError
 
 Annotations = dict[str, tuple[float, ...]]
 
@@ -31,7 +31,7 @@ class Records(Iterator[Fields]):
 
     def __next__(self) -> Fields:
         self.line, row = next(self._rows)
-        if isinstance(row, Fault):
+        if isinstance(row, RowError):
             raise Wrong(row.field or "", row.came, row.expected)
         if not isinstance(row, Mapping):
             raise Wrong("", describe(row), "an object")
@@ -63,7 +63,10 @@ def _tab_separated(path: Path) -> Numbered:
     header = next(lines, [])
     for number, cells in enumerate(lines, start=2):
         if len(cells) != len(header):
-            yield number, Fault(str(path), number, None, f"{len(cells)} cells", f"{len(header)}, as in the first line")
+            yield (
+                number,
+                RowError(str(path), number, None, f"{len(cells)} cells", f"{len(header)}, as in the first line"),
+            )
         else:
             yield number, dict(zip(header, cells, strict=True))
 

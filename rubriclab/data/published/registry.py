@@ -19,7 +19,7 @@ from rubriclab.data.published.records import (
     json_line_records,
     tsv_records,
 )
-from rubriclab.data.row import Fault
+from rubriclab.data.row import RowError
 from rubriclab.errors import DataError, SettingsError
 
 
@@ -154,7 +154,7 @@ def read_published(name: str, path: str | Path) -> tuple[Example, ...]:
     try:
         examples = tuple(published.reader(records))
     except Wrong as wrong:
-        fault = Fault(str(path), max(records.line, 1), wrong.field or None, wrong.came, wrong.expected)
+        fault = RowError(str(path), max(records.line, 1), wrong.field or None, wrong.came, wrong.expected)
         raise DataError(f"{fault}.", hint, faults=[str(fault)]) from None
     except DataError as error:
         raise DataError(str(error), hint) from None

@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rubriclab.measures.lexicon import FUNCTION_WORDS
-from rubriclab.measures.text import Text, split_words, stem, unify
+from rubriclab.text_features.lexicon import FUNCTION_WORDS
+from rubriclab.text_features.text import Text, split_words, stem, unify
 
 # Sentences of the other text that one sentence may be put together from.
 MOST_SENTENCES = 3

@@ -9,7 +9,7 @@ import re
 from itertools import pairwise
 
 from rubriclab.judges.embedded.backing import roots
-from rubriclab.measures.lexicon import ARTICLES, AUXILIARIES, DEMONSTRATIVES, POSSESSIVES, THIRD_PERSON
+from rubriclab.text_features.lexicon import ARTICLES, AUXILIARIES, DEMONSTRATIVES, POSSESSIVES, THIRD_PERSON
 
 # A shorter run tells nothing by itself, and stays with what stands before it.
 FEWEST_WORDS = 3

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from rubriclab.judges.embedded.backing import Backing, backing, roots
-from rubriclab.measures.lexicon import FIRST_PERSON, SECOND_PERSON
-from rubriclab.measures.text import split_words, unify
 from rubriclab.sentences import split_sentences
+from rubriclab.text_features.lexicon import FIRST_PERSON, SECOND_PERSON
+from rubriclab.text_features.text import split_words, unify
 
 # Words of a sentence that a reason lists, at most.
 LISTED = 6

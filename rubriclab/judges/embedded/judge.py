@@ -32,7 +32,7 @@ ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "checkeval/diversify": questions.diversify,
     "checkeval/elaborate": questions.elaborate,
     "checkeval/filter": questions.judge_questions,
-    "sameness/group": grouping.group,
+    "deduplication/group": grouping.group,
     "checkeval/answer": questions.answer,
     "seeval/explain": overall.explain,
     "seeval/refine": overall.refine,
@@ -51,7 +51,7 @@ ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "geval/steps": overall.steps,
     "geval/rate": overall.rate_by_steps,
     "analyze_rate/rate": overall.analyse,
-    "jointly/judge": joint.judge,
+    "single_call/judge": joint.judge,
 }
 
 # The logarithm of a probability that vanishes beside any other.

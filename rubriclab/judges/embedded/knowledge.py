@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rubriclab.judges.embedded.traits import is_share, spoken_of
-from rubriclab.measures import Measure, usual_directions
+from rubriclab.text_features import Measure, usual_directions
 
 # Orders of magnitude of counts in a summary of some sixty words, where one is far from typical.
 TYPICAL: Mapping[str, float] = {

@@ -12,8 +12,8 @@ import numpy as np
 from rubriclab.judges.embedded.knowledge import directions, published
 from rubriclab.judges.embedded.rating import measured
 from rubriclab.judges.embedded.traits import AMOUNTS, BY_NAME, Reading, fallback_text, level_text, readings
-from rubriclab.measures import CATALOGUE, Measure
 from rubriclab.stats.correlation import FloatArray, pearson_rows
+from rubriclab.text_features import CATALOGUE, Measure
 
 # What is held of a measure before any label is seen: a modest correlation in its usual direction, as much as so many
 # labels would teach. Each finding that speaks of it makes that somewhat stronger.

@@ -16,7 +16,7 @@ from typing import Any
 from rubriclab.judges.embedded.knowledge import directions, usual_share
 from rubriclab.judges.embedded.rating import measured, measures_meant
 from rubriclab.judges.embedded.traits import BY_NAME, spoken_of
-from rubriclab.measures import CATALOGUE
+from rubriclab.text_features import CATALOGUE
 
 # Points of a measure's usual range, in percent, at which finer questions cut.
 POINTS = (20, 35, 50, 65, 80)

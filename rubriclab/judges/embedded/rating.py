@@ -9,7 +9,7 @@ from typing import Any
 from rubriclab.data.scale import show
 from rubriclab.judges.embedded.knowledge import directions, is_number, usual_share
 from rubriclab.judges.embedded.traits import BY_NAME, Reading, readings, spoken_of
-from rubriclab.measures import measure
+from rubriclab.text_features import measure
 
 # Measures that a criterion without numbers is taken to speak of, at most: those with the most keywords in it.
 MOST_MEASURES = 4

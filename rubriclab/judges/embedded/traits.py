@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rubriclab.measures import CATALOGUE, Measure
+from rubriclab.text_features import CATALOGUE, Measure
 
 BY_NAME: Mapping[str, Measure] = {entry.name: entry for entry in CATALOGUE}
 _BY_TITLE = {entry.title: entry for entry in CATALOGUE}

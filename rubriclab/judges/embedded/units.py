@@ -17,9 +17,9 @@ from rubriclab.judges.embedded.knowledge import directions
 from rubriclab.judges.embedded.questions import answered, asks_for_fault, is_own, meant
 from rubriclab.judges.embedded.rating import measured, on_scale, rating
 from rubriclab.judges.embedded.traits import BY_NAME
-from rubriclab.measures.lexicon import ARTICLES, DEMONSTRATIVES, POSSESSIVES
-from rubriclab.measures.text import split_words, unify
 from rubriclab.sentences import split_sentences
+from rubriclab.text_features.lexicon import ARTICLES, DEMONSTRATIVES, POSSESSIVES
+from rubriclab.text_features.text import split_words, unify
 
 # Facts that are named for one claim, at most.
 NAMED = 3

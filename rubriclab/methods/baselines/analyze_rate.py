@@ -8,7 +8,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from rubriclab.methods.baselines.baseline import by_definition
-from rubriclab.methods.overall import Form
+from rubriclab.methods.holistic import ScoreFormat
 from rubriclab.methods.replies import OnScale
 
 
@@ -25,6 +25,6 @@ class Analysis(BaseModel):
 
 
 # The score hangs on the analysis before it, so a weighted one is the mean over several analyses.
-FORM = Form("analyze_rate/rate", lambda _: {}, reasoned=Analysis, alone=Analysis, max_tokens=1024)
+FORM = ScoreFormat("analyze_rate/rate", lambda _: {}, reasoned=Analysis, alone=Analysis, max_tokens=1024)
 
 ANALYZE_RATE = by_definition("analyze_rate", FORM)

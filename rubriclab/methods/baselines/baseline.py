@@ -8,10 +8,10 @@ from pydantic import ConfigDict
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.method import Learned, Lesson, Method, Progress
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.methods.holistic import OverallSettings, ScoreFormat, learn_single, part_at_most, scorer, texts_at_most
+from rubriclab.methods.method import Learned, Method, Progress, TrainingInput
 from rubriclab.methods.names import BaselineName
-from rubriclab.methods.overall import Form, OverallSettings, learn_single, part_at_most, scorer, texts_at_most
 from rubriclab.rubric import Criterion, Demonstration, Evidence
 
 
@@ -21,19 +21,28 @@ class BaselineSettings(OverallSettings):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def by_definition(name: BaselineName, form: Form) -> Method:
+def by_definition(name: BaselineName, form: ScoreFormat) -> Method:
     """Return the baseline that goes by the aspect's definition alone."""
 
     async def learn(
-        lesson: Lesson, settings: BaselineSettings, *, judge: Judge, say: Progress, **_unused: Any
+        training_input: TrainingInput,
+        settings: BaselineSettings,
+        *,
+        judge: Judge,
+        on_progress: Progress,
+        **_unused: Any,
     ) -> Learned:
         """Return the part with the definition as its criterion, measured on the labelled texts."""
-        criterion = whole_aspect(lesson.assignment, lesson.assignment.aspect.definition)
-        return await learn_single(name, lesson, criterion, judge, form=form, settings=settings, say=say)
+        criterion = whole_aspect(training_input.assignment, training_input.assignment.aspect.definition)
+        return await learn_single(
+            name, training_input, criterion, judge, form=form, settings=settings, on_progress=on_progress
+        )
 
-    def learning_at_most(lesson: Lesson, settings: BaselineSettings) -> tuple[Estimate, Estimate]:
-        criterion = whole_aspect(lesson.assignment, lesson.assignment.aspect.definition)
-        return texts_at_most(lesson, criterion, form, settings), Estimate()
+    def learning_at_most(
+        training_input: TrainingInput, settings: BaselineSettings
+    ) -> tuple[CallEstimate, CallEstimate]:
+        criterion = whole_aspect(training_input.assignment, training_input.assignment.aspect.definition)
+        return texts_at_most(training_input, criterion, form, settings), CallEstimate()
 
     return Method(
         name=name,

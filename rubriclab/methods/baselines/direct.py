@@ -6,6 +6,6 @@ HypoEval's baseline (section 3), but without evaluation steps (its appendix B.2)
 from __future__ import annotations
 
 from rubriclab.methods.baselines.baseline import by_definition
-from rubriclab.methods.overall import Form
+from rubriclab.methods.holistic import ScoreFormat
 
-DIRECT = by_definition("direct", Form("direct/rate", lambda _: {}))
+DIRECT = by_definition("direct", ScoreFormat("direct/rate", lambda _: {}))

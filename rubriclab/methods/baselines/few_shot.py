@@ -17,12 +17,12 @@ from rubriclab.data.example import Example
 from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.baselines.baseline import BaselineSettings, whole_aspect
-from rubriclab.methods.estimate import Estimate, longest
-from rubriclab.methods.method import Learned, Lesson, Method, Progress
-from rubriclab.methods.overall import Form, learn_single, part_at_most, scorer, texts_at_most
+from rubriclab.methods.estimate import CallEstimate, longest
+from rubriclab.methods.holistic import ScoreFormat, learn_single, part_at_most, scorer, texts_at_most
+from rubriclab.methods.method import Learned, Method, Progress, TrainingInput
 from rubriclab.rubric import Criterion, Demonstration, Evidence
 
-FORM = Form(
+FORM = ScoreFormat(
     "few_shot/rate",
     lambda criterion: {"demonstrations": [each.model_dump(exclude={"example"}) for each in criterion.demonstrations]},
 )
@@ -36,7 +36,13 @@ class FewShotSettings(BaselineSettings):
 
 
 async def learn(
-    lesson: Lesson, settings: FewShotSettings, *, judge: Judge, seed: int, say: Progress, **_unused: Any
+    training_input: TrainingInput,
+    settings: FewShotSettings,
+    *,
+    judge: Judge,
+    seed: int,
+    on_progress: Progress,
+    **_unused: Any,
 ) -> Learned:
     """Return the part with `k` demonstrations, measured on the labelled texts that are not among them.
 
@@ -44,12 +50,14 @@ async def learn(
         DataError: if there are no labelled texts to show.
         JudgeError: if there are others, and none of them could be scored.
     """
-    if not lesson.examples:
+    if not training_input.examples:
         raise DataError("few_shot learns from labelled texts, and there are none.")
-    criterion = _criterion(lesson, settings, seed)
+    criterion = _criterion(training_input, settings, seed)
     shown = {each.example for each in criterion.demonstrations}
-    others = replace(lesson, examples=tuple(each for each in lesson.examples if each.id not in shown))
-    learned = await learn_single("few_shot", others, criterion, judge, form=FORM, settings=settings, say=say)
+    others = replace(training_input, examples=tuple(each for each in training_input.examples if each.id not in shown))
+    learned = await learn_single(
+        "few_shot", others, criterion, judge, form=FORM, settings=settings, on_progress=on_progress
+    )
     if others.examples:
         return learned
     return replace(learned, notes=(f"all {len(shown)} labelled texts are shown, so that none is left to measure on",))
@@ -75,17 +83,17 @@ def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: i
     )
 
 
-def learning_at_most(lesson: Lesson, settings: FewShotSettings) -> tuple[Estimate, Estimate]:
+def learning_at_most(training_input: TrainingInput, settings: FewShotSettings) -> tuple[CallEstimate, CallEstimate]:
     """Return the most that learning asks of the judge, and of the generator."""
-    largest = _criterion(replace(lesson, examples=longest(lesson.examples, settings.k)), settings, 0)
-    return texts_at_most(lesson, largest, FORM, settings), Estimate()
+    largest = _criterion(replace(training_input, examples=longest(training_input.examples, settings.k)), settings, 0)
+    return texts_at_most(training_input, largest, FORM, settings), CallEstimate()
 
 
-def _criterion(lesson: Lesson, settings: FewShotSettings, seed: int) -> Criterion:
-    aspect = lesson.assignment.aspect
-    shown = demonstrations(lesson.examples, aspect.name, settings.k, seed)
+def _criterion(training_input: TrainingInput, settings: FewShotSettings, seed: int) -> Criterion:
+    aspect = training_input.assignment.aspect
+    shown = demonstrations(training_input.examples, aspect.name, settings.k, seed)
     evidence = Evidence(origin="labels", examples=tuple(each.example for each in shown))
-    return whole_aspect(lesson.assignment, aspect.definition, evidence, shown)
+    return whole_aspect(training_input.assignment, aspect.definition, evidence, shown)
 
 
 FEW_SHOT = Method(

@@ -17,13 +17,21 @@ from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.baselines.baseline import BaselineSettings, whole_aspect
-from rubriclab.methods.estimate import Estimate, estimate_prompt
-from rubriclab.methods.method import Learned, Lesson, Method, Presets, Progress
-from rubriclab.methods.overall import Form, OverallSettings, asked, learn_single, part_at_most, scorer, texts_at_most
+from rubriclab.methods.estimate import CallEstimate, estimate_prompt
+from rubriclab.methods.holistic import (
+    OverallSettings,
+    ScoreFormat,
+    asked,
+    learn_single,
+    part_at_most,
+    scorer,
+    texts_at_most,
+)
+from rubriclab.methods.method import Learned, Method, Presets, Progress, TrainingInput
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Evidence
 
-FORM = Form("geval/rate", lambda criterion: {"steps": criterion.statement})
+FORM = ScoreFormat("geval/rate", lambda criterion: {"steps": criterion.statement})
 LONGEST = 1024
 
 
@@ -70,16 +78,24 @@ class Steps(BaseModel):
 
 
 async def learn(
-    lesson: Lesson, settings: GEvalSettings, *, judge: Judge, generator: Judge, say: Progress, **_unused: Any
+    training_input: TrainingInput,
+    settings: GEvalSettings,
+    *,
+    judge: Judge,
+    generator: Judge,
+    on_progress: Progress,
+    **_unused: Any,
 ) -> Learned:
     """Return the part with the steps that `generator` writes, measured on the labelled texts.
 
     Raises:
         JudgeError: if no steps could be had, or no labelled text could be scored.
     """
-    steps = await written_steps(lesson.assignment, settings, generator)
-    criterion = whole_aspect(lesson.assignment, steps, Evidence(origin="prior knowledge"))
-    return await learn_single("geval", lesson, criterion, judge, form=FORM, settings=settings, say=say)
+    steps = await written_steps(training_input.assignment, settings, generator)
+    criterion = whole_aspect(training_input.assignment, steps, Evidence(origin="prior knowledge"))
+    return await learn_single(
+        "geval", training_input, criterion, judge, form=FORM, settings=settings, on_progress=on_progress
+    )
 
 
 async def written_steps(assignment: Assignment, settings: OverallSettings, generator: Judge) -> str:
@@ -99,11 +115,11 @@ def steps_prompt(assignment: Assignment, settings: OverallSettings) -> Prompt[St
     return Prompt("geval/steps", asked(assignment, settings).fields(), Steps, max_tokens=LONGEST)
 
 
-def learning_at_most(lesson: Lesson, settings: GEvalSettings) -> tuple[Estimate, Estimate]:
+def learning_at_most(training_input: TrainingInput, settings: GEvalSettings) -> tuple[CallEstimate, CallEstimate]:
     """Return the most that learning asks of the judge, and of the generator."""
-    typical = whole_aspect(lesson.assignment, "word " * LONGEST)
-    steps = estimate_prompt(steps_prompt(lesson.assignment, settings))
-    return texts_at_most(lesson, typical, FORM, settings), steps
+    typical = whole_aspect(training_input.assignment, "word " * LONGEST)
+    steps = estimate_prompt(steps_prompt(training_input.assignment, settings))
+    return texts_at_most(training_input, typical, FORM, settings), steps
 
 
 GEVAL = Method(

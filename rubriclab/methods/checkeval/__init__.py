@@ -15,7 +15,7 @@ CHECKEVAL = Method(
         "checkeval/diversify",
         "checkeval/elaborate",
         "checkeval/filter",
-        "sameness/group",
+        "deduplication/group",
         "checkeval/answer",
     ),
     learn=learn,

@@ -15,8 +15,14 @@ from rubriclab.judges.ask import ask, read
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.parts import parts
 from rubriclab.methods.checkeval.questions import payload
-from rubriclab.methods.checkeval.replies import Answers, BareAnswers, SoundAnswers, SoundBareAnswers, asked_ids
-from rubriclab.methods.checkeval.settings import AnswerForm, Ask, ScoringSettings
+from rubriclab.methods.checkeval.replies import (
+    BareAnswers,
+    ChecklistAnswers,
+    SoundBareAnswers,
+    SoundChecklistAnswers,
+    asked_ids,
+)
+from rubriclab.methods.checkeval.settings import AnswerForm, Ask, CheckEvalScoringSettings
 from rubriclab.methods.questions import by_trait
 from rubriclab.methods.yes_no import YesNo
 from rubriclab.prompts import Prompt
@@ -26,7 +32,7 @@ TOKENS_PER_ANSWER = 96
 
 # The form of a reply, and the form that keeps what is sound of one that failed twice.
 FORMS: Mapping[AnswerForm, tuple[type[BaseModel], type[BaseModel]]] = {
-    "with reasons": (Answers, SoundAnswers),
+    "with reasons": (ChecklistAnswers, SoundChecklistAnswers),
     "yes or no": (BareAnswers, SoundBareAnswers),
 }
 
@@ -46,7 +52,7 @@ async def answers(
     assignment: Assignment,
     judge: Judge,
     *,
-    settings: ScoringSettings,
+    settings: CheckEvalScoringSettings,
 ) -> dict[str, tuple[Answered, ...]]:
     """Return the answers to each question, by its id: one for each part of the text, in order."""
     prompts = answer_prompts(example, questions, dimensions, assignment, settings)
@@ -62,7 +68,7 @@ def answer_prompts(
     questions: Sequence[Criterion],
     dimensions: Mapping[str, str],
     assignment: Assignment,
-    settings: ScoringSettings,
+    settings: CheckEvalScoringSettings,
 ) -> list[Prompt[Any]]:
     """Return the prompts that ask all questions about a text, one part of it after the other.
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from rubriclab.checklist import Checklist, SeedQuestion, SubDimension
 from rubriclab.data.assignment import Assignment
 from rubriclab.errors import JudgeError
-from rubriclab.judges.ask import Answer, ask
+from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.questions import make_question
 from rubriclab.methods.checkeval.replies import (
@@ -43,7 +43,7 @@ TOKENS_PER_QUESTION = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class QuestionPool:
     """Questions, sub-dimension by sub-dimension: seeds, other sides, finer points. `failures` are requests in vain."""
 
     questions: tuple[Criterion, ...]
@@ -52,7 +52,7 @@ class Pool:
 
 async def augmented(
     checklist: Checklist, assignment: Assignment, generator: Judge, settings: CheckEvalSettings
-) -> Pool:
+) -> QuestionPool:
     """Return the checklist's questions with those made from them.
 
     Raises:
@@ -71,7 +71,7 @@ async def augmented(
             "Try another --generator, or keep to the seeds with diversified=0 and elaborated_most=0.",
         )
     author: Author = "written by hand" if settings.seeds == "checklist" else "prior knowledge"
-    return Pool(_identified(subs, sides, dict(zip(_ids(subs), points, strict=True)), author), failures)
+    return QuestionPool(_identified(subs, sides, dict(zip(_ids(subs), points, strict=True)), author), failures)
 
 
 def diversify_prompt(sub: SubDimension, assignment: Assignment, settings: CheckEvalSettings) -> Prompt[Any]:
@@ -133,7 +133,7 @@ async def _elaborated(
     return [(seed.id, new) for new in answer.value.questions[: settings.elaborated_most]]
 
 
-async def _first_usable(prompt: Prompt[Any], generator: Judge, salvage: type[BaseModel]) -> Answer[Any]:
+async def _first_usable(prompt: Prompt[Any], generator: Judge, salvage: type[BaseModel]) -> JudgeAnswer[Any]:
     for sample in range(SAMPLES):
         answer = await ask(generator, replace(prompt, sample=sample), salvage=salvage)
         if answer.value is not None or not answer.replied:

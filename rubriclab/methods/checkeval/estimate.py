@@ -13,11 +13,11 @@ from rubriclab.methods.checkeval.augment import diversify_prompt, elaborate_prom
 from rubriclab.methods.checkeval.filtering import filter_prompt, other_aspects, preferred
 from rubriclab.methods.checkeval.questions import make_question
 from rubriclab.methods.checkeval.seeds import planned_questions, seeds_prompt
-from rubriclab.methods.checkeval.settings import CheckEvalSettings, ScoringSettings
-from rubriclab.methods.estimate import Estimate, estimate_prompt
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings, CheckEvalSettings
+from rubriclab.methods.deduplication import MOST_SHOWN, blocks, group_prompt
+from rubriclab.methods.estimate import CallEstimate, estimate_prompt
+from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.questions import about
-from rubriclab.methods.sameness import MOST_SHOWN, blocks, group_prompt
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part
 
@@ -25,13 +25,13 @@ from rubriclab.rubric import Criterion, Part
 WORDS = 25
 
 
-def learning_at_most(lesson: Lesson, settings: CheckEvalSettings) -> tuple[Estimate, Estimate]:
+def learning_at_most(training_input: TrainingInput, settings: CheckEvalSettings) -> tuple[CallEstimate, CallEstimate]:
     """Return the most that learning asks of the judge, and of the generator.
 
     Raises:
         ChecklistError: if there are no seed questions.
     """
-    assignment, checklist = lesson.assignment, planned_questions(lesson, settings)
+    assignment, checklist = training_input.assignment, planned_questions(training_input, settings)
     pool = [question for sub in checklist.sub_dimensions for question in _typical(sub, settings)]
     writing = [seeds_prompt(assignment)] if settings.seeds == "prior knowledge" else []
     generator = _total([*writing, *_augmenting(checklist, assignment, settings)])
@@ -39,15 +39,15 @@ def learning_at_most(lesson: Lesson, settings: CheckEvalSettings) -> tuple[Estim
         generator += _filtering(checklist, pool, assignment, settings)
     kept = preferred(pool)[: settings.most_questions]
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
-    judge = Estimate()
-    for example in lesson.examples:
+    judge = CallEstimate()
+    for example in training_input.examples:
         judge += _total(answer_prompts(example, kept, dimensions, assignment, settings=settings))
     return judge, generator
 
 
-def scoring_at_most(example: Example, part: Part, assignment: Assignment) -> Estimate:
+def scoring_at_most(example: Example, part: Part, assignment: Assignment) -> CallEstimate:
     """Return the most that scoring one text asks of the judge."""
-    settings = ScoringSettings.model_validate(part.settings)
+    settings = CheckEvalScoringSettings.model_validate(part.settings)
     return _total(answer_prompts(example, part.criteria, part.dimensions or {}, assignment, settings=settings))
 
 
@@ -63,7 +63,7 @@ def _augmenting(checklist: Checklist, assignment: Assignment, settings: CheckEva
 
 def _filtering(
     checklist: Checklist, pool: Sequence[Criterion], assignment: Assignment, settings: CheckEvalSettings
-) -> Estimate:
+) -> CallEstimate:
     """Return one call per sub-dimension for verdicts, and one about the whole pool for what repeats."""
     others = other_aspects(checklist, assignment)
     groups = ((sub, [each for each in pool if each.trait == sub.name]) for sub in checklist.sub_dimensions)
@@ -88,8 +88,8 @@ def _stated(question: Criterion) -> Criterion:
     return question.model_copy(update={"question": stated})
 
 
-def _total(prompts: Sequence[Prompt[Any]]) -> Estimate:
-    total = Estimate()
+def _total(prompts: Sequence[Prompt[Any]]) -> CallEstimate:
+    total = CallEstimate()
     for prompt in prompts:
         total += estimate_prompt(prompt)
     return total

@@ -22,16 +22,16 @@ from rubriclab.methods.checkeval.replies import (
     ELSEWHERE,
     PlainVerdict,
     PlainVerdicts,
+    QuestionVerdicts,
     SoundPlainVerdicts,
-    SoundVerdicts,
-    Verdicts,
+    SoundQuestionVerdicts,
     fault,
 )
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.deduplication import redundant
 from rubriclab.methods.questions import about, is_handwritten, is_seed
-from rubriclab.methods.sameness import redundant
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion, Dropped
+from rubriclab.rubric import Criterion, DroppedCriterion
 
 # The shipped aspect that all the others of its task are sides of: nothing tells them apart.
 WHOLE = "overall"
@@ -51,7 +51,7 @@ class Filtered:
     """
 
     kept: tuple[Criterion, ...]
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[DroppedCriterion, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -85,7 +85,7 @@ async def filtered(
         reasons[question.id] = f"no place among the {settings.most_questions} questions allowed"
     return Filtered(
         kept=tuple(question for question in left if question.id not in reasons),
-        dropped=tuple(Dropped(criterion=c, reason=reasons[c.id]) for c in left if c.id in reasons),
+        dropped=tuple(DroppedCriterion(criterion=c, reason=reasons[c.id]) for c in left if c.id in reasons),
         notes=tuple(notes),
     )
 
@@ -141,7 +141,7 @@ def filter_prompt(
         "others": [other.model_dump() for other in others],
         "self_contained": settings.self_contained,
     }
-    form = Verdicts if settings.self_contained else PlainVerdicts
+    form = QuestionVerdicts if settings.self_contained else PlainVerdicts
     return Prompt("checkeval/filter", fields, form, max_tokens=256 + 128 * len(questions))
 
 
@@ -176,7 +176,7 @@ async def _judged(
 
 
 async def _verdicts(prompt: Prompt[Any], generator: Judge) -> list[tuple[str, PlainVerdict]]:
-    salvage = SoundVerdicts if prompt.reply is Verdicts else SoundPlainVerdicts
+    salvage = SoundQuestionVerdicts if prompt.reply is QuestionVerdicts else SoundPlainVerdicts
     answer = await ask(generator, prompt, salvage=salvage)
     return [(verdict.question, verdict) for verdict in answer.value.verdicts] if answer.value else []
 

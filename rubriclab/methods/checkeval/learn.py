@@ -24,42 +24,42 @@ from rubriclab.methods.checkeval.filtering import Filtered, filtered
 from rubriclab.methods.checkeval.score import rated, text_score
 from rubriclab.methods.checkeval.seeds import starting_questions
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.choose import BoolArray, Chosen, Sheet, choose
-from rubriclab.methods.method import Learned, Lesson, Progress, Rated, left_out, scores_of, silent
-from rubriclab.methods.tracking import correlations
-from rubriclab.rubric import Criterion, Dropped, Part, rounded
+from rubriclab.methods.item_selection import BoolArray, Chosen, Sheet, choose
+from rubriclab.methods.label_correlation import correlations
+from rubriclab.methods.method import CriterionRating, Learned, Progress, TrainingInput, left_out, scores_of, silent
+from rubriclab.rubric import Criterion, DroppedCriterion, Part, rounded
 from rubriclab.stats.correlation import FloatArray
 
 AUGMENTED, FILTERED = 0.2, 0.4
 
 
 async def learn(
-    lesson: Lesson,
+    training_input: TrainingInput,
     settings: CheckEvalSettings,
     *,
     judge: Judge,
     generator: Judge,
-    say: Progress = silent,
+    on_progress: Progress = silent,
     **_unused: Any,
 ) -> Learned:
     """Return the questions that CheckEval keeps, with what was made of the others.
 
     The same lesson with the same replies gives the same result, in whatever order its examples come; nothing is drawn
-    by lot. `say` is told of progress; the result's notes tell what went wrong or was overruled.
+    by lot. `on_progress` is told of progress; the result's notes tell what went wrong or was overruled.
 
     Raises:
         ChecklistError: if there are no seed questions.
         SettingsError: if a setting needs labelled texts, and there are none.
         JudgeError: if no question could be made, or none was answered for any labelled text.
     """
-    _check(lesson, settings)
-    checklist = await starting_questions(lesson, settings, generator)
-    pool = await augmented(checklist, lesson.assignment, generator, settings)
-    say(f"{len(pool.questions)} questions", AUGMENTED)
-    found = await filtered(pool.questions, checklist, lesson.assignment, generator, settings)
-    say(f"{len(found.kept)} questions to ask", FILTERED)
+    _check(training_input, settings)
+    checklist = await starting_questions(training_input, settings, generator)
+    pool = await augmented(checklist, training_input.assignment, generator, settings)
+    on_progress(f"{len(pool.questions)} questions", AUGMENTED)
+    found = await filtered(pool.questions, checklist, training_input.assignment, generator, settings)
+    on_progress(f"{len(found.kept)} questions to ask", FILTERED)
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
-    learned = await _Study(lesson, settings, found, dimensions, judge, say).run()
+    learned = await _Study(training_input, settings, found, dimensions, judge, on_progress).run()
     return replace(learned, notes=(*pool.failures, *found.notes, *learned.notes))
 
 
@@ -67,16 +67,16 @@ async def learn(
 class _Study:
     """The questions before the labelled texts."""
 
-    lesson: Lesson
+    training_input: TrainingInput
     settings: CheckEvalSettings
     filtered: Filtered
     dimensions: Mapping[str, str]
     judge: Judge
-    say: Progress
+    on_progress: Progress
 
     def __post_init__(self) -> None:
-        self.texts = tuple(sorted(self.lesson.examples, key=lambda example: example.id))
-        labels = self.lesson.labels
+        self.texts = tuple(sorted(self.training_input.examples, key=lambda example: example.id))
+        labels = self.training_input.labels
         self.labels = np.array([labels[text.id] for text in self.texts], dtype=float)
 
     async def run(self) -> Learned:
@@ -87,7 +87,7 @@ class _Study:
         if self.texts:
             questions = tuple(_with_evidence(each, given, ratings, self.labels) for each in questions)
         chosen = choose(questions, sheet, settings)
-        self.say(f"{len(chosen.questions)} questions kept", 1.0)
+        self.on_progress(f"{len(chosen.questions)} questions kept", 1.0)
         part = Part(
             method="checkeval",
             settings=settings.model_dump(mode="json"),
@@ -110,7 +110,9 @@ class _Study:
             nonlocal done
             found = await self._ask(text)
             done += 1
-            self.say(f"{done} of {len(self.texts)} texts answered", FILTERED + (1 - FILTERED) * done / len(self.texts))
+            self.on_progress(
+                f"{done} of {len(self.texts)} texts answered", FILTERED + (1 - FILTERED) * done / len(self.texts)
+            )
             return found
 
         found = await asyncio.gather(*(one(text) for text in self.texts))
@@ -121,17 +123,17 @@ class _Study:
         return found
 
     async def _ask(self, text: Example) -> dict[str, tuple[Answered, ...]]:
-        assignment = self.lesson.assignment
+        assignment = self.training_input.assignment
         return await answers(text, self.filtered.kept, self.dimensions, assignment, self.judge, settings=self.settings)
 
-    def _scores(self, chosen: Chosen, ratings: Sequence[Mapping[str, Rated]]) -> FloatArray:
+    def _scores(self, chosen: Chosen, ratings: Sequence[Mapping[str, CriterionRating]]) -> FloatArray:
         """Return what scoring gives texts with these ratings; NaN where it gives none."""
-        scale, weights = self.lesson.assignment.scale, self.settings.weights
+        scale, weights = self.training_input.assignment.scale, self.settings.weights
         scores = [text_score(chosen.questions, each, weights, scale) for each in ratings]
         return np.array([np.nan if score is None else score for score in scores], dtype=float)
 
     def _reselected(
-        self, questions: Sequence[Criterion], sheet: Sheet, ratings: Sequence[Mapping[str, Rated]]
+        self, questions: Sequence[Criterion], sheet: Sheet, ratings: Sequence[Mapping[str, CriterionRating]]
     ) -> FloatArray:
         """Return each text's score by what the other groups' labels keep and weigh."""
 
@@ -142,13 +144,13 @@ class _Study:
         return left_out([text.group for text in self.texts], predict)
 
 
-def _check(lesson: Lesson, settings: CheckEvalSettings) -> None:
-    if lesson.checklist is None and settings.seeds == "checklist":
+def _check(training_input: TrainingInput, settings: CheckEvalSettings) -> None:
+    if training_input.checklist is None and settings.seeds == "checklist":
         raise ChecklistError(
             "CheckEval starts from seed questions, and there are none.",
             "Give a checklist with --checklist FILE, or have it written: --set 'checkeval.seeds=prior knowledge'.",
         )
-    if settings.needs_labels and not lesson.examples:
+    if settings.needs_labels and not training_input.examples:
         raise SettingsError(
             f"The setting {settings.needs_labels} needs labelled texts, and there are none.",
             "Give labelled texts, or leave the setting at its default.",
@@ -160,21 +162,25 @@ def _by_labels(settings: CheckEvalSettings) -> bool:
     return settings.asks_labels or settings.weights == "regression" or settings.selected > 0
 
 
-def _arrays(questions: Sequence[Criterion], ratings: Sequence[Mapping[str, Rated]]) -> tuple[FloatArray, BoolArray]:
+def _arrays(
+    questions: Sequence[Criterion], ratings: Sequence[Mapping[str, CriterionRating]]
+) -> tuple[FloatArray, BoolArray]:
     """Return scores, NaN where there is none, and whether each question applies; shape (texts, questions)."""
     rows = _rows(questions, ratings)
     applies = np.array([[r.applies for r in row] for row in rows], dtype=bool)
     return scores_of(rows, len(questions)), applies.reshape(len(rows), len(questions))
 
 
-def _rows(questions: Sequence[Criterion], ratings: Sequence[Mapping[str, Rated]]) -> tuple[tuple[Rated, ...], ...]:
+def _rows(
+    questions: Sequence[Criterion], ratings: Sequence[Mapping[str, CriterionRating]]
+) -> tuple[tuple[CriterionRating, ...], ...]:
     return tuple(tuple(each[question.id] for question in questions) for each in ratings)
 
 
 def _with_evidence(
     question: Criterion,
     given: Sequence[Mapping[str, Sequence[Answered]]],
-    ratings: Sequence[Mapping[str, Rated]],
+    ratings: Sequence[Mapping[str, CriterionRating]],
     labels: FloatArray,
 ) -> Criterion:
     """Return the question with what the training texts say of it; answers are counted part by part."""
@@ -190,5 +196,7 @@ def _with_evidence(
     return question.model_copy(update={"evidence": question.evidence.model_copy(update=update)})
 
 
-def _left(questions: Sequence[Criterion], chosen: Chosen) -> list[Dropped]:
-    return [Dropped(criterion=each, reason=chosen.left[each.id]) for each in questions if each.id in chosen.left]
+def _left(questions: Sequence[Criterion], chosen: Chosen) -> list[DroppedCriterion]:
+    return [
+        DroppedCriterion(criterion=each, reason=chosen.left[each.id]) for each in questions if each.id in chosen.left
+    ]

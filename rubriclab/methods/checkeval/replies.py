@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from rubriclab.methods.replies import NewName, Reason, Wording, bare_id, sound_entries
-from rubriclab.methods.standing_alone import leaning
+from rubriclab.methods.self_contained import leaning
 from rubriclab.methods.yes_no import YesNo, YesOrNo, read_answer
 
 # What a question is about that belongs to none of the aspects named.
@@ -195,7 +195,7 @@ class PlainVerdict(BaseModel):
         return str(found[0])
 
 
-class Verdict(PlainVerdict):
+class QuestionVerdict(PlainVerdict):
     """A verdict that also says what the question presupposes."""
 
     absent: Readable
@@ -226,21 +226,21 @@ class SoundPlainVerdicts(PlainVerdicts):
         return self
 
 
-class Verdicts(PlainVerdicts):
+class QuestionVerdicts(PlainVerdicts):
     """One verdict on each question with what it presupposes, no more and no fewer."""
 
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[QuestionVerdict]
 
 
-class SoundVerdicts(SoundPlainVerdicts):
+class SoundQuestionVerdicts(SoundPlainVerdicts):
     """The verdicts that can be used, with what the questions presuppose."""
 
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[QuestionVerdict]
 
     @field_validator("verdicts", mode="before")
     @classmethod
     def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[PlainVerdict]:
-        return list(_sound(items, Verdict, info))
+        return list(_sound(items, QuestionVerdict, info))
 
 
 class NamedAnswer(BaseModel):
@@ -251,7 +251,7 @@ class NamedAnswer(BaseModel):
     answer: Readable
 
 
-class Answers(BaseModel):
+class ChecklistAnswers(BaseModel):
     """One answer to each question, no more and no fewer."""
 
     answers: list[NamedAnswer]
@@ -262,7 +262,7 @@ class Answers(BaseModel):
         return self
 
 
-class SoundAnswers(Answers):
+class SoundChecklistAnswers(ChecklistAnswers):
     """The answers that can be used: readable, to a question that was asked, and not contradicted by another one."""
 
     @field_validator("answers", mode="before")
@@ -333,7 +333,7 @@ class WrittenSeeds(BaseModel):
         return self
 
 
-S = TypeVar("S", PlainVerdict, Verdict, NamedAnswer, BareAnswer)
+S = TypeVar("S", PlainVerdict, QuestionVerdict, NamedAnswer, BareAnswer)
 
 
 def fault(text: str, broken: YesNo | None, better: str = "yes") -> str | None:

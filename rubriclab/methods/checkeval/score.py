@@ -10,36 +10,36 @@ from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.answer import Answered, answers
-from rubriclab.methods.checkeval.settings import Combine, ScoringSettings
-from rubriclab.methods.choose import Weighing
-from rubriclab.methods.method import MISSING, Rated
+from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings, Combine
+from rubriclab.methods.item_selection import Weighing
+from rubriclab.methods.method import MISSING, CriterionRating
 from rubriclab.methods.questions import about, by_trait
 from rubriclab.rubric import DIGITS, Criterion, Part
 
 
 async def score(
     example: Example, part: Part, assignment: Assignment, judge: Judge
-) -> tuple[float | None, tuple[Rated, ...]]:
+) -> tuple[float | None, tuple[CriterionRating, ...]]:
     """Return the text's score on the assignment's scale, and each question's rating with its reason.
 
     It is `None` where questions with half of the weight or more have no answer, of those that can be asked of this
     text, or where none can.
     """
-    settings = ScoringSettings.model_validate(part.settings)
+    settings = CheckEvalScoringSettings.model_validate(part.settings)
     found = await answers(example, part.criteria, part.dimensions or {}, assignment, judge, settings=settings)
     ratings = {each.id: rated(each, found[each.id], settings.combine) for each in part.criteria}
     return text_score(part.criteria, ratings, settings.weights, assignment.scale), tuple(ratings.values())
 
 
 def text_score(
-    questions: Sequence[Criterion], ratings: Mapping[str, Rated], weights: Weighing, scale: Scale
+    questions: Sequence[Criterion], ratings: Mapping[str, CriterionRating], weights: Weighing, scale: Scale
 ) -> float | None:
     """Return the share of good answers, from [0, 1] to `scale`; rounded, so that equal shares stay equal."""
     found = share(questions, ratings, weights)
     return None if found is None else round(scale.low + found * scale.width, DIGITS)
 
 
-def share(questions: Sequence[Criterion], ratings: Mapping[str, Rated], weights: Weighing) -> float | None:
+def share(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRating], weights: Weighing) -> float | None:
     """Return the weighted share of good answers among those given, in [0, 1]; `None` where too few are.
 
     With `weights` by sub-dimension it is the mean of the shares of those sub-dimensions that have an answer.
@@ -53,14 +53,14 @@ def share(questions: Sequence[Criterion], ratings: Mapping[str, Rated], weights:
     return math.fsum(_mean(group, ratings) for group in groups) / len(groups)
 
 
-def rated(question: Criterion, answered: Sequence[Answered], combine: Combine) -> Rated:
+def rated(question: Criterion, answered: Sequence[Answered], combine: Combine) -> CriterionRating:
     """Return the rating that the answers about a text's parts come to: 1 for the better answer, 0 for the other."""
     reason = answered[0].reason if len(answered) == 1 else _reasons(answered)
     applicable = [each.answer for each in answered if each.answer != "n/a"]
     if not applicable:
-        return Rated(question.id, None, reason, applies=False)
+        return CriterionRating(question.id, None, reason, applies=False)
     good = [float(answer == about(question).better) for answer in applicable if answer is not None]
-    return Rated(question.id, _combined(good, len(applicable), combine), reason)
+    return CriterionRating(question.id, _combined(good, len(applicable), combine), reason)
 
 
 def _combined(good: Sequence[float], asked: int, combine: Combine) -> float | None:
@@ -73,7 +73,7 @@ def _combined(good: Sequence[float], asked: int, combine: Combine) -> float | No
     return 1.0 - decisive if len(good) == asked else None
 
 
-def _mean(questions: Sequence[Criterion], ratings: Mapping[str, Rated]) -> float:
+def _mean(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRating]) -> float:
     good = math.fsum(question.weight * (ratings[question.id].score or 0.0) for question in questions)
     return good / math.fsum(question.weight for question in questions)
 

@@ -15,7 +15,7 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.replies import WrittenSeeds
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.method import TrainingInput
 from rubriclab.prompts import Prompt
 
 # Sub-dimensions asked for, as many as the paper's checklists have, and questions in each.
@@ -26,7 +26,7 @@ QUESTIONS_EACH = 2
 LONGEST = 1500
 
 
-async def starting_questions(lesson: Lesson, settings: CheckEvalSettings, generator: Judge) -> Checklist:
+async def starting_questions(training_input: TrainingInput, settings: CheckEvalSettings, generator: Judge) -> Checklist:
     """Return the sub-dimensions and seed questions to start from.
 
     Raises:
@@ -34,11 +34,11 @@ async def starting_questions(lesson: Lesson, settings: CheckEvalSettings, genera
         JudgeError: if the generator was to write them and did not.
     """
     if settings.seeds == "checklist":
-        return _shortened(lesson, settings)
-    answer = await ask(generator, seeds_prompt(lesson.assignment))
+        return _shortened(training_input, settings)
+    answer = await ask(generator, seeds_prompt(training_input.assignment))
     if answer.value is None:
         raise JudgeError(f"No seed questions could be written: {answer.missing}", "Try another --generator.")
-    return _as_checklist(answer.value, lesson.assignment)
+    return _as_checklist(answer.value, training_input.assignment)
 
 
 def seeds_prompt(assignment: Assignment) -> Prompt[WrittenSeeds]:
@@ -47,33 +47,33 @@ def seeds_prompt(assignment: Assignment) -> Prompt[WrittenSeeds]:
     return Prompt("checkeval/seeds", fields, WrittenSeeds, max_tokens=LONGEST)
 
 
-def planned_questions(lesson: Lesson, settings: CheckEvalSettings) -> Checklist:
+def planned_questions(training_input: TrainingInput, settings: CheckEvalSettings) -> Checklist:
     """Return the questions to start from as far as they are known, or as many as the generator may write.
 
     Raises:
         ChecklistError: if they are to come from a checklist, and there is none.
     """
     if settings.seeds == "checklist":
-        return _shortened(lesson, settings)
+        return _shortened(training_input, settings)
     words = "word " * 25
     sub = {"definition": words, "questions": [words] * QUESTIONS_EACH}
     subs = [{"name": f"sub-dimension {number}", **sub} for number in range(MOST)]
     written = WrittenSeeds.model_validate({"reasoning": "", "sub_dimensions": subs})
-    return _as_checklist(written, lesson.assignment)
+    return _as_checklist(written, training_input.assignment)
 
 
-def _shortened(lesson: Lesson, settings: CheckEvalSettings) -> Checklist:
+def _shortened(training_input: TrainingInput, settings: CheckEvalSettings) -> Checklist:
     """Return the lesson's checklist with at most so many seeds of each sub-dimension as the settings say."""
-    if lesson.checklist is None:
+    if training_input.checklist is None:
         raise ChecklistError("CheckEval starts from seed questions, and there are none.")
     most = settings.seeds_per_sub_dimension
     if not most:
-        return lesson.checklist
+        return training_input.checklist
     subs = tuple(
         sub.model_copy(update={"questions": _first(sub.questions, most, settings)})
-        for sub in lesson.checklist.sub_dimensions
+        for sub in training_input.checklist.sub_dimensions
     )
-    return lesson.checklist.model_copy(update={"sub_dimensions": subs})
+    return training_input.checklist.model_copy(update={"sub_dimensions": subs})
 
 
 def _first(seeds: tuple[SeedQuestion, ...], most: int, settings: CheckEvalSettings) -> tuple[SeedQuestion, ...]:

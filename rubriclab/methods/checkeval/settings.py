@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from rubriclab.methods.choose import ChoosingSettings, Weighing
+from rubriclab.methods.item_selection import ChoosingSettings, Weighing
 from rubriclab.methods.method import Presets
 from rubriclab.methods.replies import Number, Whole
 
@@ -42,7 +42,7 @@ Combine = Literal["share", "all", "any"]
 AnswerForm = Literal["with reasons", "yes or no"]
 
 
-class ScoringSettings(BaseModel):
+class CheckEvalScoringSettings(BaseModel):
     """The settings that scoring needs of those a rubric was learned with; others may have come or gone since."""
 
     model_config = ConfigDict(frozen=True)
@@ -67,7 +67,7 @@ class ScoringSettings(BaseModel):
     `all` parts, or if `any` part, has it."""
 
 
-class CheckEvalSettings(ScoringSettings, ChoosingSettings):
+class CheckEvalSettings(CheckEvalScoringSettings, ChoosingSettings):
     """Everything tunable in CheckEval; hashed into the version it produced."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,6 +1,6 @@
 """DCR: each sentence is held against a reference, with a reason; reasons become marks, and marks the score.
 
-Its evaluator (DCE) and its converter of reasons into marks (AMC); its improver is `rubriclab.improving`.
+Its evaluator (DCE) and its converter of reasons into marks (AMC); its improver is `rubriclab.revision`.
 """
 
 from rubriclab.methods.dcr.estimate import learning_at_most, scoring_at_most

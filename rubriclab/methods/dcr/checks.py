@@ -6,7 +6,7 @@ from rubriclab.checklist import Checklist, SeedQuestion
 from rubriclab.data.assignment import Assignment
 from rubriclab.errors import ChecklistError
 from rubriclab.rubric import Criterion, Evidence
-from rubriclab.units import Material, Units
+from rubriclab.segmentation import Material, Units
 
 _CHECK = "- "
 _EXPECTED = (

@@ -9,12 +9,19 @@ from typing import Any
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.dcr.replies import Reason, Reasons, SoundReasons, SoundVerdicts, Verdicts, ask_each
-from rubriclab.methods.dcr.settings import ScoringSettings
-from rubriclab.methods.portions import portions
+from rubriclab.methods.chunking import chunks
+from rubriclab.methods.dcr.replies import (
+    Reason,
+    Reasons,
+    SentenceVerdicts,
+    SoundReasons,
+    SoundSentenceVerdicts,
+    ask_each,
+)
+from rubriclab.methods.dcr.settings import DCRScoringSettings
 from rubriclab.prompts import Prompt
+from rubriclab.segmentation import Material
 from rubriclab.sentences import split_sentences
-from rubriclab.units import Material
 
 # In tokens. A reason about a whole text takes more than one about a sentence, which the first number leaves room for.
 LONGEST = 512
@@ -22,7 +29,7 @@ PER_REASON = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ReferenceComparison:
     """A text in pieces and what each is held against, with what prompts call both.
 
     Attributes:
@@ -40,8 +47,8 @@ class Comparison:
 
 
 def comparisons(
-    example: Example, material: Material, assignment: Assignment, settings: ScoringSettings
-) -> tuple[Comparison, ...] | str:
+    example: Example, material: Material, assignment: Assignment, settings: DCRScoringSettings
+) -> tuple[ReferenceComparison, ...] | str:
     """Return what is held against what, the text's own sentences first; or in words why nothing can be."""
     words, label = assignment.words, assignment.words.called(material)
     output, reference = example.output, getattr(example, material) or ""
@@ -50,14 +57,16 @@ def comparisons(
     if not _holds_words(output):
         return f"there is no sentence in the {words.output}"
     whole = settings.level == "paragraph"
-    forward = Comparison(output, words.output, reference, label, _pieces(output, whole), whole)
+    forward = ReferenceComparison(output, words.output, reference, label, _pieces(output, whole), whole)
     if settings.direction == "candidate":
         return (forward,)
-    return forward, Comparison(reference, label, output, words.output, _pieces(reference, whole), whole, turned=True)
+    return forward, ReferenceComparison(
+        reference, label, output, words.output, _pieces(reference, whole), whole, turned=True
+    )
 
 
 def evaluate_prompts(
-    comparison: Comparison, checks: Sequence[str], assignment: Assignment, settings: ScoringSettings
+    comparison: ReferenceComparison, checks: Sequence[str], assignment: Assignment, settings: DCRScoringSettings
 ) -> list[Prompt[Any]]:
     """Return the prompts that ask about all sentences, portion by portion; these are numbered from 1."""
     told = assignment.fields()
@@ -72,12 +81,12 @@ def evaluate_prompts(
         "verdict": settings.verdict == "with the reason",
     }
     sentences = [{"id": number, "text": text} for number, text in enumerate(comparison.pieces, 1)]
-    return [_prompt({**fields, "sentences": list(some)}) for some in portions(sentences, settings.portion)]
+    return [_prompt({**fields, "sentences": list(some)}) for some in chunks(sentences, settings.portion)]
 
 
 async def evaluated(prompt: Prompt[Any], judge: Judge) -> dict[int, Reason | str]:
     """Return each sentence's reason, with a verdict where the prompt asks for one; or why there is none."""
-    salvage = SoundVerdicts if prompt.fields["verdict"] else SoundReasons
+    salvage = SoundSentenceVerdicts if prompt.fields["verdict"] else SoundReasons
     return await ask_each(judge, prompt, salvage, lambda reply: reply.sentences)
 
 
@@ -90,5 +99,5 @@ def _pieces(text: str, whole: bool) -> tuple[str, ...]:
 
 
 def _prompt(fields: dict[str, Any]) -> Prompt[Any]:
-    form = Verdicts if fields["verdict"] else Reasons
+    form = SentenceVerdicts if fields["verdict"] else Reasons
     return Prompt("dcr/evaluate", fields, form, max_tokens=LONGEST + PER_REASON * len(fields["sentences"]))

@@ -16,14 +16,19 @@ from rubriclab.methods.dcr.checks import compared, make_criterion
 from rubriclab.methods.dcr.evaluate import comparisons
 from rubriclab.methods.dcr.score import rate
 from rubriclab.methods.dcr.settings import DCRSettings
-from rubriclab.methods.method import Learned, Lesson, Progress, Rated, silent
-from rubriclab.methods.overall import learned_single, require_some
+from rubriclab.methods.holistic import learned_single, require_some
+from rubriclab.methods.method import CriterionRating, Learned, Progress, TrainingInput, silent
 from rubriclab.rubric import Criterion
-from rubriclab.units import Material, Units
+from rubriclab.segmentation import Material, Units
 
 
 async def learn(
-    lesson: Lesson, settings: DCRSettings, *, judge: Judge, say: Progress = silent, **_unused: Any
+    training_input: TrainingInput,
+    settings: DCRSettings,
+    *,
+    judge: Judge,
+    on_progress: Progress = silent,
+    **_unused: Any,
 ) -> Learned:
     """Return the part with the checklist's checks as its criterion, measured on the labelled texts.
 
@@ -32,43 +37,45 @@ async def learn(
         DataError: if there are labelled texts, and none that can be held against anything; nothing is asked then.
         JudgeError: if none of them could be scored.
     """
-    criterion, material = planned(lesson, settings)
+    criterion, material = planned(training_input, settings)
     done = 0
 
-    async def one(example: Example) -> Rated:
+    async def one(example: Example) -> CriterionRating:
         nonlocal done
-        found = await rate(example, criterion, material, lesson.assignment, judge, settings=settings)
+        found = await rate(example, criterion, material, training_input.assignment, judge, settings=settings)
         done += 1
-        say(f"{done} of {len(lesson.examples)} texts scored", done / len(lesson.examples))
+        on_progress(f"{done} of {len(training_input.examples)} texts scored", done / len(training_input.examples))
         return found
 
-    found = await asyncio.gather(*(one(example) for example in lesson.examples))
-    rated = dict(zip((example.id for example in lesson.examples), found, strict=True))
-    require_some([rated[example.id] for example in _comparable(lesson, material, settings)])
+    found = await asyncio.gather(*(one(example) for example in training_input.examples))
+    rated = dict(zip((example.id for example in training_input.examples), found, strict=True))
+    require_some([rated[example.id] for example in _comparable(training_input, material, settings)])
     units = Units(kind="sentence", beside=(material,))
-    return learned_single("dcr", lesson, criterion, rated, settings=settings, units=units)
+    return learned_single("dcr", training_input, criterion, rated, settings=settings, units=units)
 
 
-def planned(lesson: Lesson, settings: DCRSettings) -> tuple[Criterion, Material]:
+def planned(training_input: TrainingInput, settings: DCRSettings) -> tuple[Criterion, Material]:
     """Return what texts will be scored by, and what they will be held against.
 
     Raises:
         ChecklistError, DataError: as `learn` does.
     """
-    checklist = lesson.checklist
+    checklist = training_input.checklist
     if checklist is None:
         raise ChecklistError("DCR goes by the checks of a checklist, and there is none.", "Give one: --checklist FILE.")
     material = compared(checklist.units)
-    if lesson.examples and not _comparable(lesson, material, settings):
-        label, first = lesson.assignment.words.called(material), lesson.examples[0]
-        reason = f"{first.id}: {comparisons(first, material, lesson.assignment, settings)}"
+    if training_input.examples and not _comparable(training_input, material, settings):
+        label, first = training_input.assignment.words.called(material), training_input.examples[0]
+        reason = f"{first.id}: {comparisons(first, material, training_input.assignment, settings)}"
         raise DataError(
-            f"None of the {len(lesson.examples)} labelled texts can be held against its {label}; of {reason}.",
+            f"None of the {len(training_input.examples)} labelled texts can be held against its {label}; of {reason}.",
             f"Give rows with the field {material!r} (--map names another), or a checklist beside something else.",
         )
-    return make_criterion(checklist, material, lesson.assignment), material
+    return make_criterion(checklist, material, training_input.assignment), material
 
 
-def _comparable(lesson: Lesson, material: Material, settings: DCRSettings) -> Sequence[Example]:
-    given = ((text, comparisons(text, material, lesson.assignment, settings)) for text in lesson.examples)
+def _comparable(training_input: TrainingInput, material: Material, settings: DCRSettings) -> Sequence[Example]:
+    given = (
+        (text, comparisons(text, material, training_input.assignment, settings)) for text in training_input.examples
+    )
     return [text for text, compare in given if not isinstance(compare, str)]

@@ -60,7 +60,7 @@ def _sign(value: Any) -> Sign:
 Numbered = Annotated[int, BeforeValidator(_number)]
 
 
-class Entry(BaseModel):
+class SentenceEntry(BaseModel):
     """What a reply says of one thing. `names` is the field with its number; in `words` two entries may differ."""
 
     names: ClassVar[str] = "sentence"
@@ -73,14 +73,14 @@ class Entry(BaseModel):
         return number
 
 
-class Reason(Entry):
+class Reason(SentenceEntry):
     """Why a sentence is or is not consistent."""
 
     sentence: Numbered
     reason: Annotated[Words, AfterValidator(_worded)]
 
 
-class Verdict(Reason):
+class SentenceVerdict(Reason):
     """Whether a sentence is consistent, after the reason."""
 
     words = ("reason",)
@@ -88,7 +88,7 @@ class Verdict(Reason):
     consistent: YesOrNo
 
 
-class Mark(Entry):
+class Mark(SentenceEntry):
     """What a reason comes to."""
 
     names = "reason"
@@ -99,7 +99,7 @@ class Mark(Entry):
     mark: Annotated[Sign, BeforeValidator(_sign)]
 
 
-E = TypeVar("E", bound=Entry)
+E = TypeVar("E", bound=SentenceEntry)
 R = TypeVar("R", bound=BaseModel)
 
 
@@ -136,16 +136,16 @@ class SoundReasons(Reasons):
     sentences: Annotated[list[Reason], BeforeValidator(_sound(Reason))]
 
 
-class Verdicts(BaseModel):
+class SentenceVerdicts(BaseModel):
     """A reason and a verdict for each sentence."""
 
-    sentences: Annotated[list[Verdict], AfterValidator(_one_each)]
+    sentences: Annotated[list[SentenceVerdict], AfterValidator(_one_each)]
 
 
-class SoundVerdicts(Verdicts):
+class SoundSentenceVerdicts(SentenceVerdicts):
     """The verdicts that can be used."""
 
-    sentences: Annotated[list[Verdict], BeforeValidator(_sound(Verdict))]
+    sentences: Annotated[list[SentenceVerdict], BeforeValidator(_sound(SentenceVerdict))]
 
 
 class Marks(BaseModel):

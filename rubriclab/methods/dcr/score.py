@@ -13,19 +13,19 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.dcr.aggregate import consistency
 from rubriclab.methods.dcr.checks import checks, compared
 from rubriclab.methods.dcr.convert import converted
-from rubriclab.methods.dcr.evaluate import Comparison, comparisons, evaluate_prompts, evaluated
-from rubriclab.methods.dcr.replies import Mark, Reason, Verdict
-from rubriclab.methods.dcr.settings import ScoringSettings
-from rubriclab.methods.dcr.verdicts import Compared, Judged
-from rubriclab.methods.method import Rated
+from rubriclab.methods.dcr.evaluate import ReferenceComparison, comparisons, evaluate_prompts, evaluated
+from rubriclab.methods.dcr.replies import Mark, Reason, SentenceVerdict
+from rubriclab.methods.dcr.settings import DCRScoringSettings
+from rubriclab.methods.dcr.verdicts import ComparedText, JudgedSentence
+from rubriclab.methods.method import CriterionRating
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import DIGITS, Criterion, Part
-from rubriclab.units import Material
+from rubriclab.segmentation import Material
 
 
 async def score(
     example: Example, part: Part, assignment: Assignment, judge: Judge
-) -> tuple[float | None, tuple[Rated, ...]]:
+) -> tuple[float | None, tuple[CriterionRating, ...]]:
     """Return the text's score on the assignment's scale, and the rating it is, with a verdict on each sentence.
 
     It is `None` where the text or what it is held against has no sentence, where half of the marks or more are missing,
@@ -34,7 +34,7 @@ async def score(
     Raises:
         ChecklistError: if the part does not say what the sentences are held against.
     """
-    settings = ScoringSettings.model_validate(part.settings)
+    settings = DCRScoringSettings.model_validate(part.settings)
     found = await rate(example, part.criteria[0], compared(part.units), assignment, judge, settings=settings)
     return found.score, (found,)
 
@@ -46,23 +46,23 @@ async def rate(
     assignment: Assignment,
     judge: Judge,
     *,
-    settings: ScoringSettings,
-) -> Rated:
+    settings: DCRScoringSettings,
+) -> CriterionRating:
     """Return the text's rating by the checks of `criterion`, held against its `material`."""
     given = comparisons(example, material, assignment, settings)
     if isinstance(given, str):
-        return Rated(criterion.id, None, given)
+        return CriterionRating(criterion.id, None, given)
     shown = checks(criterion)
     found = await asyncio.gather(*(_compared(each, shown, assignment, judge, settings) for each in given))
     units = tuple(chain.from_iterable(each.verdicts for each in found))
     share, reason = _share(found, settings)
     if share is None:
-        return Rated(criterion.id, None, reason, units=units)
+        return CriterionRating(criterion.id, None, reason, units=units)
     scale = assignment.scale
-    return Rated(criterion.id, round(scale.low + share * scale.width, DIGITS), reason, units=units)
+    return CriterionRating(criterion.id, round(scale.low + share * scale.width, DIGITS), reason, units=units)
 
 
-def _share(found: Sequence[Compared], settings: ScoringSettings) -> tuple[float | None, str]:
+def _share(found: Sequence[ComparedText], settings: DCRScoringSettings) -> tuple[float | None, str]:
     """Return the mean score of the comparisons, in [0, 1], with its reason; or why there is none."""
     shares = []
     for each in found:
@@ -76,14 +76,18 @@ def _share(found: Sequence[Compared], settings: ScoringSettings) -> tuple[float 
 
 
 async def _compared(
-    comparison: Comparison, shown: Sequence[str], assignment: Assignment, judge: Judge, settings: ScoringSettings
-) -> Compared:
+    comparison: ReferenceComparison,
+    shown: Sequence[str],
+    assignment: Assignment,
+    judge: Judge,
+    settings: DCRScoringSettings,
+) -> ComparedText:
     prompts = evaluate_prompts(comparison, shown, assignment, settings)
     portions = await asyncio.gather(*(_portion(prompt, judge) for prompt in prompts))
-    return Compared(comparison, tuple(chain.from_iterable(portions)))
+    return ComparedText(comparison, tuple(chain.from_iterable(portions)))
 
 
-async def _portion(prompt: Prompt[Any], judge: Judge) -> list[Judged]:
+async def _portion(prompt: Prompt[Any], judge: Judge) -> list[JudgedSentence]:
     """Return what was found of each of the sentences that `prompt` asks about, in their order."""
     found = await evaluated(prompt, judge)
     marks: Mapping[int, Mark | str] = {}
@@ -93,11 +97,11 @@ async def _portion(prompt: Prompt[Any], judge: Judge) -> list[Judged]:
     return [_judged(each, marks.get(number)) for number, each in found.items()]
 
 
-def _judged(found: Reason | str, mark: Mark | str | None) -> Judged:
+def _judged(found: Reason | str, mark: Mark | str | None) -> JudgedSentence:
     if isinstance(found, str):
-        return Judged(None, found)
-    if isinstance(found, Verdict):
-        return Judged(1 if found.consistent == "yes" else -1, found.reason)
+        return JudgedSentence(None, found)
+    if isinstance(found, SentenceVerdict):
+        return JudgedSentence(1 if found.consistent == "yes" else -1, found.reason)
     if isinstance(mark, Mark):
-        return Judged(mark.mark, found.reason)
-    return Judged(None, f"{found.reason} (This reason has no mark: {mark})")
+        return JudgedSentence(mark.mark, found.reason)
+    return JudgedSentence(None, f"{found.reason} (This reason has no mark: {mark})")

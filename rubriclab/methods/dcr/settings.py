@@ -24,7 +24,7 @@ PRESETS: Presets = {
 }
 
 
-class ScoringSettings(BaseModel):
+class DCRScoringSettings(BaseModel):
     """The settings that scoring needs of those a rubric was learned with; others may have come or gone since."""
 
     model_config = ConfigDict(frozen=True)
@@ -62,7 +62,7 @@ class ScoringSettings(BaseModel):
         return 1 if self.ask == "one by one" else self.most_per_call
 
 
-class DCRSettings(ScoringSettings):
+class DCRSettings(DCRScoringSettings):
     """Everything tunable in DCR; hashed into the version it produced."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

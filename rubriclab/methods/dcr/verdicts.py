@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rubriclab.methods.dcr.aggregate import known
-from rubriclab.methods.dcr.evaluate import Comparison
+from rubriclab.methods.dcr.evaluate import ReferenceComparison
 from rubriclab.methods.dcr.replies import Sign
 from rubriclab.methods.method import UnitVerdict
 
@@ -14,7 +14,7 @@ REPEATED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedSentence:
     """The mark of one sentence, or of a whole text, with its reason; without a mark the reason says what went wrong."""
 
     mark: Sign | None
@@ -22,11 +22,11 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedText:
     """A comparison, and what came of each of its pieces, in their order."""
 
-    comparison: Comparison
-    judged: tuple[Judged, ...]
+    comparison: ReferenceComparison
+    judged: tuple[JudgedSentence, ...]
 
     @property
     def marks(self) -> tuple[Sign, ...]:

@@ -13,7 +13,7 @@ HYPOEVAL = Method(
     prompts=(
         "hypoeval/propose",
         "hypoeval/refine",
-        "sameness/group",
+        "deduplication/group",
         "hypoeval/rate",
         "hypoeval/rate_together",
     ),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from rubriclab.methods.hypoeval.bandit import Arm, ranked, reward
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
-from rubriclab.rubric import Criterion, Dropped, RewardPoint
+from rubriclab.rubric import Criterion, DroppedCriterion, RewardPoint
 
 # A hypothesis has a reward for each text that it was visited with: as evidence, so many of them show the way.
 MOST_REWARDS = 100
@@ -92,10 +92,10 @@ class Bank:
         """Return the ids of all hypotheses ever taken in."""
         return tuple(self._known)
 
-    def dropped(self) -> tuple[Dropped, ...]:
+    def dropped(self) -> tuple[DroppedCriterion, ...]:
         """Return the hypotheses that left, in the order of arrival, with the reasons."""
         return tuple(
-            Dropped(criterion=self._known[name], reason=self._reasons[name])
+            DroppedCriterion(criterion=self._known[name], reason=self._reasons[name])
             for name in self._known
             if name in self._reasons
         )

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.price import estimated_tokens
-from rubriclab.methods.estimate import Estimate, estimate_prompt
-from rubriclab.methods.hypoeval.propose import TOKENS_PER_HYPOTHESIS, Material, propose_prompt
+from rubriclab.methods.deduplication import MOST_SHOWN, blocks, group_prompt
+from rubriclab.methods.estimate import CallEstimate, estimate_prompt
+from rubriclab.methods.hypoeval.propose import TOKENS_PER_HYPOTHESIS, ProposalContext, propose_prompt
 from rubriclab.methods.hypoeval.rate import rate_prompt, rate_together_prompt
-from rubriclab.methods.hypoeval.settings import HypoEvalSettings, ScoringSettings
-from rubriclab.methods.method import Lesson
-from rubriclab.methods.sameness import MOST_SHOWN, blocks, group_prompt
+from rubriclab.methods.hypoeval.settings import HypoEvalScoringSettings, HypoEvalSettings
+from rubriclab.methods.method import TrainingInput
 from rubriclab.prompts import render
 from rubriclab.rubric import Criterion, Evidence, Level, Part
 
@@ -20,9 +20,9 @@ from rubriclab.rubric import Criterion, Evidence, Level, Part
 WORDS_PER_LEVEL = 30
 
 
-def learning_at_most(lesson: Lesson, settings: HypoEvalSettings) -> tuple[Estimate, Estimate]:
+def learning_at_most(training_input: TrainingInput, settings: HypoEvalSettings) -> tuple[CallEstimate, CallEstimate]:
     """Return the most that learning asks of the judge, and of the generator."""
-    examples, assignment, findings = lesson.examples, lesson.assignment, lesson.findings
+    examples, assignment, findings = training_input.examples, training_input.assignment, training_input.findings
     n, used = len(examples), findings if settings.sources in ("labels and literature", "literature") else ()
     refills = max(0, n - settings.initial_examples) // settings.wrong_bank if "labels" in settings.sources else 0
     from_literature = settings.from_literature
@@ -35,26 +35,28 @@ def learning_at_most(lesson: Lesson, settings: HypoEvalSettings) -> tuple[Estima
         judge += _concatenated(examples, assignment, settings.selected)
     lengths = [estimated_tokens(render(rate_prompt(e, [_typical(assignment)], assignment))) for e in examples]
     shown = sum(lengths) // max(n, 1)
-    generator, known = Estimate(), (_typical(assignment),) * settings.bank_size
+    generator, known = CallEstimate(), (_typical(assignment),) * settings.bank_size
     for count, texts, times in (
         (first, settings.initial_examples, 1 if first else 0),
         (settings.new_hypotheses, settings.wrong_bank, refills * (1 + settings.refine_rounds)),
         (from_literature, 0, 1 if used else 0),
     ):
-        base = estimated_tokens(render(propose_prompt(count, Material(findings=tuple(used), known=known), assignment)))
+        base = estimated_tokens(
+            render(propose_prompt(count, ProposalContext(findings=tuple(used), known=known), assignment))
+        )
         written = TOKENS_PER_HYPOTHESIS * count
-        generator += Estimate(1, base + texts * shown + written, 1000 + written) * times
+        generator += CallEstimate(1, base + texts * shown + written, 1000 + written) * times
     return judge, generator
 
 
-def scoring_at_most(example: Example, part: Part, assignment: Assignment) -> Estimate:
+def scoring_at_most(example: Example, part: Part, assignment: Assignment) -> CallEstimate:
     """Return the most that scoring one text asks of the judge."""
-    criteria, ask = part.criteria, ScoringSettings.model_validate(part.settings).ask
+    criteria, ask = part.criteria, HypoEvalScoringSettings.model_validate(part.settings).ask
     if ask == "together" and len(criteria) > 1:
         return estimate_prompt(rate_together_prompt(example, criteria, assignment))
     if ask == "concatenated":
         return estimate_prompt(rate_prompt(example, criteria, assignment))
-    total = Estimate()
+    total = CallEstimate()
     for criterion in criteria:
         total += estimate_prompt(rate_prompt(example, [criterion], assignment))
     return total
@@ -66,38 +68,38 @@ def _ratings(n: int, refills: int, hypotheses: int, settings: HypoEvalSettings) 
     return hypotheses * n
 
 
-def _concatenated(examples: Sequence[Example], assignment: Assignment, selected: int) -> Estimate:
+def _concatenated(examples: Sequence[Example], assignment: Assignment, selected: int) -> CallEstimate:
     """Return one overall rating of each text, by which the result is measured."""
-    total = Estimate()
+    total = CallEstimate()
     for example in examples:
         total += estimate_prompt(rate_prompt(example, [_typical(assignment)] * selected, assignment))
     return total
 
 
-def _on_arrival(refills: int, assignment: Assignment, settings: HypoEvalSettings) -> Estimate:
+def _on_arrival(refills: int, assignment: Assignment, settings: HypoEvalSettings) -> CallEstimate:
     """Return the calls that compare new hypotheses with the bank each time they arrive."""
     if settings.redundancy != "grouped":
-        return Estimate()
+        return CallEstimate()
     return _redundancy(settings.bank_size + settings.new_hypotheses, assignment, settings) * refills
 
 
-def _redundancy(hypotheses: int, assignment: Assignment, settings: HypoEvalSettings) -> Estimate:
+def _redundancy(hypotheses: int, assignment: Assignment, settings: HypoEvalSettings) -> CallEstimate:
     """Return one call about the whole bank, or one for each pair."""
     if settings.redundancy == "off" or settings.sources == "prior knowledge":
-        return Estimate()
+        return CallEstimate()
     bank = [_typical(assignment).model_copy(update={"id": f"h{place:02d}"}) for place in range(hypotheses)]
     if settings.redundancy == "every_pair":
         pairs = hypotheses * (hypotheses - 1) // 2
         return estimate_prompt(group_prompt(bank[:2], "hypothesis", assignment)) * pairs
-    total = Estimate()
+    total = CallEstimate()
     for block in blocks(bank, MOST_SHOWN):
         total += estimate_prompt(group_prompt(block, "hypothesis", assignment))
     return total
 
 
-def _average(examples: Sequence[Example], assignment: Assignment, ask: str, most: int) -> Estimate:
+def _average(examples: Sequence[Example], assignment: Assignment, ask: str, most: int) -> CallEstimate:
     typical = _typical(assignment)
-    total = Estimate()
+    total = CallEstimate()
     for example in examples:
         if ask == "together":
             numbered = [typical.model_copy(update={"id": f"h{place:02d}"}) for place in range(most)]
@@ -105,7 +107,7 @@ def _average(examples: Sequence[Example], assignment: Assignment, ask: str, most
         else:
             total += estimate_prompt(rate_prompt(example, [typical], assignment))
     n = max(len(examples), 1)
-    return Estimate(1, -(-total.prompt_tokens // n), -(-total.completion_tokens // n))
+    return CallEstimate(1, -(-total.prompt_tokens // n), -(-total.completion_tokens // n))
 
 
 def _typical(assignment: Assignment) -> Criterion:

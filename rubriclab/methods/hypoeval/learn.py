@@ -23,18 +23,18 @@ from rubriclab.data.example import Example
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
+from rubriclab.methods.deduplication import MOST_SHOWN, redundant
 from rubriclab.methods.hypoeval.bandit import is_wrong, tolerance, utility, wrong_needed
 from rubriclab.methods.hypoeval.bank import Bank
-from rubriclab.methods.hypoeval.propose import Material, Prediction, propose, refine
+from rubriclab.methods.hypoeval.propose import Prediction, ProposalContext, propose, refine
 from rubriclab.methods.hypoeval.rate import rate
 from rubriclab.methods.hypoeval.ratings import RatingTable
 from rubriclab.methods.hypoeval.selection import hopeless, predictions, reselected, select
+from rubriclab.methods.hypoeval.selection_union import final_bank
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.hypoeval.soundness import faults
-from rubriclab.methods.hypoeval.union import final_bank
-from rubriclab.methods.method import Learned, Lesson, Progress, silent
-from rubriclab.methods.sameness import MOST_SHOWN, redundant
-from rubriclab.methods.tracking import correlations
+from rubriclab.methods.label_correlation import correlations
+from rubriclab.methods.method import Learned, Progress, TrainingInput, silent
 from rubriclab.rubric import Criterion, Part, by_id, rounded
 from rubriclab.stats.correlation import FloatArray
 
@@ -43,30 +43,32 @@ ROUNDS = (0.25, 0.5, 1.0)
 
 
 async def learn(
-    lesson: Lesson,
+    training_input: TrainingInput,
     settings: HypoEvalSettings,
     *,
     judge: Judge,
     generator: Judge,
     seed: int,
-    say: Progress = silent,
+    on_progress: Progress = silent,
 ) -> Learned:
     """Return what HypoEval learns from the lesson's labelled texts and findings.
 
     The same examples in another order, with the same seed and replies, give the same result. Without any example, the
-    first hypotheses in the generator's order are kept. `say` is told of progress.
+    first hypotheses in the generator's order are kept. `on_progress` is told of progress.
 
     Raises:
         DataError: if hypotheses are to come from labels, and there are none.
         SettingsError: if they are to come from literature alone, and there are no findings.
         JudgeError: if no hypothesis, or no hypothesis with ratings of half of the texts, could be obtained.
     """
-    examples, assignment, findings = lesson.examples, lesson.assignment, lesson.findings
-    _check(lesson, settings)
+    examples, assignment, findings = training_input.examples, training_input.assignment, training_input.findings
+    _check(training_input, settings)
     order = sorted(examples, key=lambda example: example.id)
     random.Random(seed).shuffle(order)
     used = tuple(findings) if settings.sources in ("labels and literature", "literature") else ()
-    study = _Study(tuple(order), assignment, judge, generator, used, settings, random.Random(f"union {seed}"), say)
+    study = _Study(
+        tuple(order), assignment, judge, generator, used, settings, random.Random(f"union {seed}"), on_progress
+    )
     await study.propose_all()
     await study.remove_redundant()
     if study.order:
@@ -74,15 +76,16 @@ async def learn(
     return await study.conclude()
 
 
-def _check(lesson: Lesson, settings: HypoEvalSettings) -> None:
-    if "labels" in settings.sources and not lesson.examples:
+def _check(training_input: TrainingInput, settings: HypoEvalSettings) -> None:
+    if "labels" in settings.sources and not training_input.examples:
         raise DataError(
             "hypoeval learns from labelled texts, and there are none.",
             "Without any, set its sources to 'literature' or 'prior knowledge'.",
         )
-    if settings.sources == "literature" and not lesson.findings:
+    if settings.sources == "literature" and not training_input.findings:
         raise SettingsError(
-            f"Hypotheses from literature alone need findings, and there are none for {lesson.assignment.words.task!r}.",
+            "Hypotheses from literature alone need findings, and there are none for "
+            f"{training_input.assignment.words.task!r}.",
             "Give your own with --literature PATH.",
         )
 
@@ -98,7 +101,7 @@ class _Study:
     findings: tuple[Finding, ...]
     settings: HypoEvalSettings
     random: random.Random
-    say: Progress
+    on_progress: Progress
 
     def __post_init__(self) -> None:
         self.bank = Bank(self.settings)
@@ -111,7 +114,7 @@ class _Study:
         """Fill the bank from the sources that the settings name."""
         settings = self.settings
         if settings.sources == "prior knowledge":
-            await self._propose(settings.selected, Material())
+            await self._propose(settings.selected, ProposalContext())
         if "labels" in settings.sources:
             await self._run_bandit()
         if self.findings:
@@ -126,7 +129,7 @@ class _Study:
             for bank in self._banks():
                 await self._drop_redundant(bank, 2 if self.settings.redundancy == "every_pair" else MOST_SHOWN)
         self._cut_union()
-        self.say(f"{len(self.bank.alive)} hypotheses without redundant ones", 0.5)
+        self.on_progress(f"{len(self.bank.alive)} hypotheses without redundant ones", 0.5)
 
     async def _drop_redundant(self, tiers: Sequence[Sequence[Criterion]], most_shown: int = MOST_SHOWN) -> None:
         out = await redundant(tiers, "hypothesis", self.assignment, self.judge, most_shown=most_shown)
@@ -153,7 +156,7 @@ class _Study:
             if self.settings.drop_hopeless and rounds_left:
                 self._drop_hopeless(end, rounds_left)
             doing = f"{end} of {len(self.order)} texts rated by {len(self.bank.alive)} hypotheses"
-            self.say(doing, 0.5 + 0.5 * share)
+            self.on_progress(doing, 0.5 + 0.5 * share)
 
     async def conclude(self) -> Learned:
         """Select, and write down the evidence."""
@@ -204,7 +207,7 @@ class _Study:
     async def _run_bandit(self) -> None:
         settings, total = self.settings, len(self.order)
         first = self.order[: settings.initial_examples]
-        await self._propose(settings.initial_hypotheses, Material(first, self.findings), visit=first)
+        await self._propose(settings.initial_hypotheses, ProposalContext(first, self.findings), visit=first)
         self.bank.trim(settings.bank_size, len(first))
         wrong: dict[str, tuple[Example, tuple[Prediction, ...]]] = {}
         for step in range(len(first) + 1, total + 1):
@@ -218,12 +221,14 @@ class _Study:
             if len(wrong) >= settings.wrong_bank:
                 await self._propose_from_wrong(wrong, top, step)
                 wrong = {}
-            self.say(f"{step} of {total} labelled texts seen, {len(self.bank.alive)} hypotheses", 0.5 * step / total)
+            self.on_progress(
+                f"{step} of {total} labelled texts seen, {len(self.bank.alive)} hypotheses", 0.5 * step / total
+            )
 
-    async def _propose(self, count: int, material: Material, visit: Sequence[Example] = ()) -> None:
+    async def _propose(self, count: int, material: ProposalContext, visit: Sequence[Example] = ()) -> None:
         await self._visit(self._taken_in(await self._proposed(count, material)), visit, len(visit))
 
-    async def _proposed(self, count: int, material: Material) -> tuple[Criterion, ...]:
+    async def _proposed(self, count: int, material: ProposalContext) -> tuple[Criterion, ...]:
         strict = self.settings.self_contained
         new, failure = await propose(count, material, self.assignment, self.generator, self_contained=strict)
         if failure:
@@ -250,11 +255,11 @@ class _Study:
         known = self.bank.alive if settings.redundancy == "grouped" else ()
         texts = tuple(text for text, _ in wrong.values())
         predictions = {name: predicted for name, (_, predicted) in wrong.items()}
-        material = Material(texts, (), known, predictions, tolerance(settings.theta, self.assignment.scale))
+        material = ProposalContext(texts, (), known, predictions, tolerance(settings.theta, self.assignment.scale))
         new = await self._proposed(settings.new_hypotheses, material)
         if not new:
             return
-        turns = (material, Material(findings=self.findings, known=known))
+        turns = (material, ProposalContext(findings=self.findings, known=known))
         new = await self._refined(new, turns if settings.refine_first == "labels" else turns[::-1])
         added = await self._without_repetitions(self._taken_in(new))
         await self._visit(added, texts, step)
@@ -274,7 +279,7 @@ class _Study:
         left = {criterion.id for criterion in self.bank.alive}
         return tuple(criterion for criterion in added if criterion.id in left)
 
-    async def _refined(self, new: tuple[Criterion, ...], materials: Sequence[Material]) -> tuple[Criterion, ...]:
+    async def _refined(self, new: tuple[Criterion, ...], materials: Sequence[ProposalContext]) -> tuple[Criterion, ...]:
         unchanged = 0
         for number in range(self.settings.refine_rounds):
             material, before = materials[number % len(materials)], new
@@ -287,7 +292,9 @@ class _Study:
         return new
 
     async def _add_from_literature(self) -> None:
-        await self._propose(self.settings.from_literature, Material(findings=self.findings, known=self.bank.alive))
+        await self._propose(
+            self.settings.from_literature, ProposalContext(findings=self.findings, known=self.bank.alive)
+        )
 
     async def _visit(self, criteria: Sequence[Criterion], examples: Sequence[Example], step: int) -> None:
         await self.ratings.fill(criteria, examples)

@@ -11,7 +11,7 @@ from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
-from rubriclab.methods.hypoeval.replies import AnyProposal, Hypothesis, Proposal
+from rubriclab.methods.hypoeval.replies import AnyProposal, Hypothesis, HypothesisProposal
 from rubriclab.methods.labelled_texts import by_source, shown_once
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence
@@ -31,7 +31,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class ProposalContext:
     """What a generator is shown: labelled texts, findings, both or neither.
 
     Attributes:
@@ -62,7 +62,7 @@ class Material:
 
 
 async def propose(
-    count: int, material: Material, assignment: Assignment, generator: Judge, *, self_contained: bool = True
+    count: int, material: ProposalContext, assignment: Assignment, generator: Judge, *, self_contained: bool = True
 ) -> tuple[tuple[Criterion, ...], str | None]:
     """Return up to `count` hypotheses without ids, and `None`; or none and the reason why there are none.
 
@@ -83,17 +83,17 @@ async def propose(
 
 
 def propose_prompt(
-    count: int, material: Material, assignment: Assignment, *, self_contained: bool = True
+    count: int, material: ProposalContext, assignment: Assignment, *, self_contained: bool = True
 ) -> Prompt[Any]:
     """Return the prompt for `count` hypotheses from `material`."""
     fields = {**_fields(material, assignment), "count": count}
-    form = Proposal if self_contained else AnyProposal
+    form = HypothesisProposal if self_contained else AnyProposal
     return Prompt("hypoeval/propose", fields, form, max_tokens=_longest(count))
 
 
 async def refine(
     hypotheses: tuple[Criterion, ...],
-    material: Material,
+    material: ProposalContext,
     assignment: Assignment,
     generator: Judge,
     *,
@@ -106,7 +106,7 @@ async def refine(
     """
     payload = [_payload(hypothesis) for hypothesis in hypotheses]
     fields = {**_fields(material, assignment), "hypotheses": payload}
-    form = Proposal if self_contained else AnyProposal
+    form = HypothesisProposal if self_contained else AnyProposal
     prompt: Prompt[Any] = Prompt("hypoeval/refine", fields, form, max_tokens=_longest(len(hypotheses)))
     answer = await ask(generator, prompt, salvage=AnyProposal)
     if (
@@ -142,7 +142,7 @@ def _payload(criterion: Criterion) -> dict[str, Any]:
     return {"trait": criterion.trait, "statement": criterion.statement, "levels": levels}
 
 
-def _fields(material: Material, assignment: Assignment) -> dict[str, Any]:
+def _fields(material: ProposalContext, assignment: Assignment) -> dict[str, Any]:
     observations = [
         {
             **assignment.text_fields(example),

@@ -10,9 +10,9 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.hypoeval.replies import Ratings
+from rubriclab.methods.hypoeval.replies import HypothesisRatings
 from rubriclab.methods.hypoeval.settings import Ask
-from rubriclab.methods.method import Rated
+from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.replies import Rating
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, by_id, criterion_payload
@@ -23,7 +23,7 @@ OVERALL = "overall"
 
 async def rate(
     example: Example, criteria: Sequence[Criterion], assignment: Assignment, judge: Judge, ask_how: Ask
-) -> tuple[Rated, ...]:
+) -> tuple[CriterionRating, ...]:
     """Return one rating for each criterion, in order; for `concatenated` a single one with the id `overall`."""
     if ask_how == "together" and len(criteria) > 1:
         return await _together(example, criteria, assignment, judge)
@@ -38,30 +38,32 @@ def rate_prompt(example: Example, criteria: Sequence[Criterion], assignment: Ass
     return Prompt("hypoeval/rate", _fields(example, criteria, assignment), Rating, max_tokens=512)
 
 
-def rate_together_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[Ratings]:
+def rate_together_prompt(
+    example: Example, criteria: Sequence[Criterion], assignment: Assignment
+) -> Prompt[HypothesisRatings]:
     """Return the prompt for one rating by each of `criteria` in a single call; it lists them in the order of ids."""
     longest = 256 + 128 * len(criteria)
     fields = _fields(example, by_id(criteria), assignment)
-    return Prompt("hypoeval/rate_together", fields, Ratings, max_tokens=longest)
+    return Prompt("hypoeval/rate_together", fields, HypothesisRatings, max_tokens=longest)
 
 
 async def _once(
     example: Example, criteria: Sequence[Criterion], name: str, assignment: Assignment, judge: Judge
-) -> Rated:
+) -> CriterionRating:
     answer = await ask(judge, rate_prompt(example, criteria, assignment))
     if answer.value is None:
-        return Rated(name, None, answer.missing or "")
-    return Rated(name, answer.value.score, answer.value.reasoning)
+        return CriterionRating(name, None, answer.missing or "")
+    return CriterionRating(name, answer.value.score, answer.value.reasoning)
 
 
 async def _together(
     example: Example, criteria: Sequence[Criterion], assignment: Assignment, judge: Judge
-) -> tuple[Rated, ...]:
+) -> tuple[CriterionRating, ...]:
     answer = await ask(judge, rate_together_prompt(example, criteria, assignment))
     if answer.value is None:
-        return tuple(Rated(criterion.id, None, answer.missing or "") for criterion in criteria)
+        return tuple(CriterionRating(criterion.id, None, answer.missing or "") for criterion in criteria)
     given = {rating.criterion: rating for rating in answer.value.ratings}
-    return tuple(Rated(c.id, given[c.id].score, given[c.id].reasoning) for c in criteria)
+    return tuple(CriterionRating(c.id, given[c.id].score, given[c.id].reasoning) for c in criteria)
 
 
 def _fields(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.hypoeval.rate import rate
 from rubriclab.methods.hypoeval.settings import Ask
-from rubriclab.methods.method import Rated, scores_of
+from rubriclab.methods.method import CriterionRating, scores_of
 from rubriclab.rubric import Criterion
 from rubriclab.stats.correlation import FloatArray
 
@@ -29,7 +29,7 @@ class RatingTable:
         # One overall rating cannot tell hypotheses apart, so learning asks for each one even where scoring will not.
         self._ask_how: Ask = "separately" if ask_how == "concatenated" else ask_how
         # By criterion, then by example.
-        self._held: dict[str, dict[str, Rated]] = {}
+        self._held: dict[str, dict[str, CriterionRating]] = {}
 
     async def fill(self, criteria: Sequence[Criterion], examples: Sequence[Example]) -> None:
         """Ask for the ratings of all `examples` by all `criteria` that are not held yet."""
@@ -41,7 +41,7 @@ class RatingTable:
             for rated in await rate(example, new, self._assignment, self._judge, self._ask_how):
                 self._held.setdefault(rated.criterion, {})[example.id] = rated
 
-    def get(self, criterion: str, example: str) -> Rated:
+    def get(self, criterion: str, example: str) -> CriterionRating:
         """Return a rating held, which has no score where it failed.
 
         Raises:
@@ -49,7 +49,7 @@ class RatingTable:
         """
         return self._held[criterion][example]
 
-    def rows(self, criteria: Sequence[str], examples: Sequence[str]) -> tuple[tuple[Rated, ...], ...]:
+    def rows(self, criteria: Sequence[str], examples: Sequence[str]) -> tuple[tuple[CriterionRating, ...], ...]:
         """Return a row for each example with a rating for each criterion; those never asked for have no score."""
         return tuple(tuple(self._rating(criterion, example) for criterion in criteria) for example in examples)
 
@@ -57,9 +57,9 @@ class RatingTable:
         """Return scores, shape (examples, criteria); NaN where missing or not asked."""
         return scores_of(self.rows(criteria, examples), len(criteria))
 
-    def of(self, criterion: str) -> Mapping[str, Rated]:
+    def of(self, criterion: str) -> Mapping[str, CriterionRating]:
         """Return the ratings of `criterion` that are held, by example."""
         return self._held.get(criterion, {})
 
-    def _rating(self, criterion: str, example: str) -> Rated:
-        return self.of(criterion).get(example) or Rated(criterion, None, NEVER_ASKED)
+    def _rating(self, criterion: str, example: str) -> CriterionRating:
+        return self.of(criterion).get(example) or CriterionRating(criterion, None, NEVER_ASKED)

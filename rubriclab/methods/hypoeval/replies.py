@@ -69,7 +69,7 @@ class AnyProposal(BaseModel):
         return self
 
 
-class Proposal(AnyProposal):
+class HypothesisProposal(AnyProposal):
     """Hypotheses, each self-contained, after the reasoning that led to them."""
 
     @model_validator(mode="after")
@@ -81,7 +81,7 @@ class Proposal(AnyProposal):
         return self
 
 
-class NamedRating(BaseModel):
+class HypothesisRating(BaseModel):
     """A score with its reason, for one of several criteria."""
 
     criterion: str
@@ -89,10 +89,10 @@ class NamedRating(BaseModel):
     score: OnScale
 
 
-class Ratings(BaseModel):
+class HypothesisRatings(BaseModel):
     """One rating for each criterion asked about, no more and no fewer."""
 
-    ratings: list[NamedRating]
+    ratings: list[HypothesisRating]
 
     @model_validator(mode="after")
     def _every_criterion(self, info: ValidationInfo) -> Self:

@@ -6,8 +6,8 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.hypoeval.rate import OVERALL, rate
-from rubriclab.methods.hypoeval.settings import ScoringSettings
-from rubriclab.methods.method import Rated
+from rubriclab.methods.hypoeval.settings import HypoEvalScoringSettings
+from rubriclab.methods.method import CriterionRating
 from rubriclab.rubric import DIGITS, Part
 
 # A mean over less than half of the weight would be a score by another rubric.
@@ -16,13 +16,13 @@ LEAST_WEIGHT = 0.5
 
 async def score(
     example: Example, part: Part, assignment: Assignment, judge: Judge
-) -> tuple[float | None, tuple[Rated, ...]]:
+) -> tuple[float | None, tuple[CriterionRating, ...]]:
     """Return the weighted mean over the part's hypotheses, and each rating with its reason.
 
     The mean is rounded, so that equal means stay equal whatever the order of the sum. It is `None` if hypotheses with
     less than half of the weight could be rated.
     """
-    settings = ScoringSettings.model_validate(part.settings)
+    settings = HypoEvalScoringSettings.model_validate(part.settings)
     ratings = await rate(example, part.criteria, assignment, judge, settings.ask)
     weights = {criterion.id: criterion.weight for criterion in part.criteria} | {OVERALL: 1.0}
     rated = [(weights[r.criterion], r.score) for r in ratings if r.score is not None]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.label_correlation import correlations
 from rubriclab.methods.method import left_out
-from rubriclab.methods.tracking import correlations
 from rubriclab.rubric import DIGITS
 from rubriclab.stats.correlation import FloatArray
 

@@ -44,7 +44,7 @@ PRESETS: Presets = {"paper": PAPER, "published": {**PAPER, **CODE}}
 Ask = Literal["separately", "together", "concatenated"]
 
 
-class ScoringSettings(BaseModel):
+class HypoEvalScoringSettings(BaseModel):
     """The settings that scoring needs of those a rubric was learned with; others may have come or gone since."""
 
     model_config = ConfigDict(frozen=True)

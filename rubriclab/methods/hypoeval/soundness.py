@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from rubriclab.methods.hypoeval.thresholds import Described, level_fault, threshold_conflict
-from rubriclab.methods.standing_alone import leaning
+from rubriclab.methods.self_contained import leaning
 
 
 class ScoredLevel(Described, Protocol):

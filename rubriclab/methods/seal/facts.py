@@ -16,13 +16,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, TypeAdapter, ValidationError, ValidationInfo, field_validator
 
 from rubriclab.data.aspect import TaskWords, Words
-from rubriclab.judges.ask import Answer, ask, read
+from rubriclab.judges.ask import JudgeAnswer, ask, read
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.portions import portions
+from rubriclab.methods.chunking import chunks
 from rubriclab.methods.replies import Whole, shifted, sound_entries
 from rubriclab.prompts import Prompt
+from rubriclab.segmentation import Material
 from rubriclab.sentences import split_sentences
-from rubriclab.units import Material
 
 # Sentences asked about in one call, and those shown before them for the sake of pronouns.
 PORTION = 20
@@ -112,7 +112,7 @@ def fact_prompts(text: str, what: Literal["output"] | Material, words: TaskWords
     """Return the prompts that ask for the facts of a text, some of its sentences after the other."""
     sentences = split_sentences(text)
     prompts = []
-    for places in portions(range(len(sentences)), PORTION):
+    for places in chunks(range(len(sentences)), PORTION):
         fields = {
             "words": words.model_dump(),
             "what": what,
@@ -156,7 +156,7 @@ def _number(item: Any) -> int | None:
         return None
 
 
-def _why_lost(prompt: Prompt[FactList], answer: Answer[Any]) -> str:
+def _why_lost(prompt: Prompt[FactList], answer: JudgeAnswer[Any]) -> str:
     if answer.value is None or answer.reply is None:
         return answer.missing or ""
     return f"no usable facts, also after one repair: {read(answer.reply, prompt)[1]}"

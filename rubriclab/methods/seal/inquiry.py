@@ -8,14 +8,14 @@ from typing import Any
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
-from rubriclab.methods.portions import portions
+from rubriclab.methods.chunking import chunks
 from rubriclab.methods.questions import about, by_trait
 from rubriclab.methods.seal.replies import FORMS, asked_questions
-from rubriclab.methods.seal.settings import ScoringSettings, judge_weighs
+from rubriclab.methods.seal.settings import SealScoringSettings, judge_weighs
 from rubriclab.methods.seal.units import Kind, Unit
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
-from rubriclab.units import Material, Units
+from rubriclab.segmentation import Material, Units
 
 MATERIALS: tuple[Material, ...] = ("source", "context", "reference")
 
@@ -38,7 +38,7 @@ class Examination:
     dimensions: Mapping[str, str]
     units: Units
     assignment: Assignment
-    settings: ScoringSettings
+    settings: SealScoringSettings
 
     def materials(self, example: Example) -> dict[Material, str]:
         """Return what a text is held against: what the units name or a question needs, where the example has it."""
@@ -115,8 +115,8 @@ def _prompts(inquiry: Inquiry) -> Iterator[Prompt[Any]]:
     most = 1 if settings.ask == "one by one" else settings.most_per_call
     for (template, material), alike in _by_template(inquiry).items():
         for group in [alike] if settings.ask == "together" else by_trait(alike).values():
-            for some in portions(group, most):
-                for units in portions(inquiry.units, max(1, most // len(some))):
+            for some in chunks(group, most):
+                for units in chunks(inquiry.units, max(1, most // len(some))):
                     yield _prompt(template, inquiry, some, units, material)
 
 

@@ -21,50 +21,50 @@ from rubriclab.checklist import Checklist
 from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.choose import BoolArray, Chosen, Sheet, chance_below, choose
-from rubriclab.methods.method import Learned, Lesson, Progress, left_out, scores_of, silent
+from rubriclab.methods.item_selection import BoolArray, Chosen, Sheet, chance_below, choose
+from rubriclab.methods.label_correlation import correlations
+from rubriclab.methods.method import Learned, Progress, TrainingInput, left_out, scores_of, silent
 from rubriclab.methods.questions import about
 from rubriclab.methods.seal.inquiry import Examination
 from rubriclab.methods.seal.propose import propose
 from rubriclab.methods.seal.score import rated, scored
 from rubriclab.methods.seal.settings import SealSettings, units_of
-from rubriclab.methods.seal.verify import Judged, judge_text
-from rubriclab.methods.tracking import correlations
-from rubriclab.rubric import Criterion, Dropped, Evidence, Part, Question, rounded
+from rubriclab.methods.seal.verify import JudgedUnit, judge_text
+from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part, Question, rounded
 from rubriclab.stats.correlation import FloatArray
 
 PROPOSED = 0.2
 
 
 async def learn(
-    lesson: Lesson,
+    training_input: TrainingInput,
     settings: SealSettings,
     *,
     judge: Judge,
     generator: Judge,
-    say: Progress = silent,
+    on_progress: Progress = silent,
     **_unused: Any,
 ) -> Learned:
     """Return the questions that SEAL keeps, with what was made of the others.
 
     The same lesson with the same replies gives the same result, in whatever order its examples come; nothing is drawn
-    by lot. `say` is told of progress; the result's notes tell what went wrong or was overruled.
+    by lot. `on_progress` is told of progress; the result's notes tell what went wrong or was overruled.
 
     Raises:
         ChecklistError: if there is neither a pack of questions nor anything to be proposed.
         SettingsError: if a setting needs labelled texts, and there are none.
         JudgeError: if there is no pack and nothing could be proposed, or if no labelled text has a usable verdict.
     """
-    _check(lesson, settings)
-    packed, dimensions = pack_questions(lesson.checklist)
-    proposed, meant, failure = await propose(lesson, settings, generator)
+    _check(training_input, settings)
+    packed, dimensions = pack_questions(training_input.checklist)
+    proposed, meant, failure = await propose(training_input, settings, generator)
     if not packed and not proposed:
         raise JudgeError(f"There are no questions to ask: {failure}", "Try another --generator.")
     questions = (*packed, *proposed)
-    say(f"{len(questions)} questions to ask", PROPOSED)
-    units = units_of(lesson.checklist.units if lesson.checklist else None, settings.units)
-    exam = Examination(questions, {**dimensions, **meant}, units, lesson.assignment, settings)
-    learned = await _Study(lesson, settings, exam, judge, say).run()
+    on_progress(f"{len(questions)} questions to ask", PROPOSED)
+    units = units_of(training_input.checklist.units if training_input.checklist else None, settings.units)
+    exam = Examination(questions, {**dimensions, **meant}, units, training_input.assignment, settings)
+    learned = await _Study(training_input, settings, exam, judge, on_progress).run()
     return replace(learned, notes=(*filter(None, [failure]), *learned.notes))
 
 
@@ -90,15 +90,15 @@ def pack_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, ...], 
 class _Study:
     """The questions before the labelled texts."""
 
-    lesson: Lesson
+    training_input: TrainingInput
     settings: SealSettings
     exam: Examination
     judge: Judge
-    say: Progress
+    on_progress: Progress
 
     def __post_init__(self) -> None:
-        self.texts = tuple(sorted(self.lesson.examples, key=lambda example: example.id))
-        labels = self.lesson.labels
+        self.texts = tuple(sorted(self.training_input.examples, key=lambda example: example.id))
+        labels = self.training_input.labels
         self.labels = np.array([labels[text.id] for text in self.texts], dtype=float)
 
     async def run(self) -> Learned:
@@ -110,12 +110,14 @@ class _Study:
             columns = zip(questions, good.T, strict=True)
             questions = tuple(_with_evidence(each, judged, column, self.labels) for each, column in columns)
         chosen = chosen_by_labels(questions, sheet, self.settings)
-        self.say(f"{len(chosen.questions)} questions kept", 1.0)
+        self.on_progress(f"{len(chosen.questions)} questions kept", 1.0)
         part = Part(
             method="seal",
             settings=self.settings.model_dump(mode="json"),
             criteria=chosen.questions,
-            dropped=tuple(Dropped(criterion=q, reason=chosen.left[q.id]) for q in questions if q.id in chosen.left),
+            dropped=tuple(
+                DroppedCriterion(criterion=q, reason=chosen.left[q.id]) for q in questions if q.id in chosen.left
+            ),
             dimensions=self.exam.dimensions,
             units=self.exam.units,
         )
@@ -132,7 +134,7 @@ class _Study:
             notes=chosen.notes,
         )
 
-    async def _judged(self) -> list[Judged]:
+    async def _judged(self) -> list[JudgedUnit]:
         """Return the verdicts on each text.
 
         Raises:
@@ -140,11 +142,13 @@ class _Study:
         """
         done = 0
 
-        async def one(text: Example) -> Judged:
+        async def one(text: Example) -> JudgedUnit:
             nonlocal done
             found = await judge_text(text, self.exam, self.judge)
             done += 1
-            self.say(f"{done} of {len(self.texts)} texts judged", PROPOSED + (1 - PROPOSED) * (done / len(self.texts)))
+            self.on_progress(
+                f"{done} of {len(self.texts)} texts judged", PROPOSED + (1 - PROPOSED) * (done / len(self.texts))
+            )
             return found
 
         found = await asyncio.gather(*(one(text) for text in self.texts))
@@ -160,12 +164,12 @@ class _Study:
         proposed = any(question.evidence.examples for question in self.exam.questions)
         return self.settings.asks_labels or self.settings.selected > 0 or weighed or proposed
 
-    def _scores(self, chosen: Chosen, judged: Sequence[Judged]) -> FloatArray:
+    def _scores(self, chosen: Chosen, judged: Sequence[JudgedUnit]) -> FloatArray:
         """Return what texts with these verdicts score, NaN where they do not; the judge's weights keep their ratio."""
-        scores = [scored(each, chosen.questions, self.lesson.assignment.scale)[0] for each in judged]
+        scores = [scored(each, chosen.questions, self.training_input.assignment.scale)[0] for each in judged]
         return np.array([np.nan if score is None else score for score in scores], dtype=float)
 
-    def _reselected(self, questions: Sequence[Criterion], sheet: Sheet, judged: Sequence[Judged]) -> FloatArray:
+    def _reselected(self, questions: Sequence[Criterion], sheet: Sheet, judged: Sequence[JudgedUnit]) -> FloatArray:
         """Return each text's score by what the other groups' labels keep and weigh."""
 
         def predict(others: BoolArray, inside: BoolArray) -> FloatArray:
@@ -205,20 +209,22 @@ def _not_tracking(questions: Sequence[Criterion], sheet: Sheet, settings: SealSe
     return found
 
 
-def _check(lesson: Lesson, settings: SealSettings) -> None:
-    if lesson.checklist is None and not settings.proposed:
+def _check(training_input: TrainingInput, settings: SealSettings) -> None:
+    if training_input.checklist is None and not settings.proposed:
         raise ChecklistError(
             "SEAL asks questions, and there are none: no pack of them and nothing to be proposed (proposed=0).",
             "Give a pack with --checklist FILE, or have some proposed.",
         )
-    if settings.needs_labels and not lesson.examples:
+    if settings.needs_labels and not training_input.examples:
         raise SettingsError(
             f"The setting {settings.needs_labels} needs labelled texts, and there are none.",
             "Give labelled texts, or leave the setting at its default.",
         )
 
 
-def _with_evidence(question: Criterion, judged: Sequence[Judged], column: FloatArray, labels: FloatArray) -> Criterion:
+def _with_evidence(
+    question: Criterion, judged: Sequence[JudgedUnit], column: FloatArray, labels: FloatArray
+) -> Criterion:
     """Return the question with what the training texts say of it; answers are counted unit by unit."""
     has = ~np.isnan(column)
     update: Mapping[str, Any] = {
@@ -230,7 +236,7 @@ def _with_evidence(question: Criterion, judged: Sequence[Judged], column: FloatA
     return question.model_copy(update={"evidence": question.evidence.model_copy(update=update)})
 
 
-def _answers(question: Criterion, judged: Sequence[Judged]) -> dict[str, int]:
+def _answers(question: Criterion, judged: Sequence[JudgedUnit]) -> dict[str, int]:
     """Return how often the question was answered yes and no; ratings are neither."""
     verified = (each for each in judged if not each.rated)
     counts = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)

@@ -16,7 +16,7 @@ from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.labelled_texts import shown_once
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.replies import NewName, Wording
 from rubriclab.methods.seal.settings import SealSettings, units_of
 from rubriclab.prompts import Prompt
@@ -35,7 +35,7 @@ class NewSubDimension(BaseModel):
     question: Wording
 
 
-class Proposal(BaseModel):
+class SubDimensionProposal(BaseModel):
     """Sides of an aspect that are not checked yet."""
 
     reasoning: str
@@ -59,13 +59,13 @@ class Proposal(BaseModel):
 
 
 async def propose(
-    lesson: Lesson, settings: SealSettings, generator: Judge
+    training_input: TrainingInput, settings: SealSettings, generator: Judge
 ) -> tuple[tuple[Criterion, ...], Mapping[str, str], str | None]:
     """Return new questions, the definitions of their sub-dimensions, and what went wrong if there are none."""
     if not settings.proposed:
         return (), {}, None
-    texts = shown(lesson, settings.shown)
-    prompt = propose_prompt(lesson, texts, settings)
+    texts = shown(training_input, settings.shown)
+    prompt = propose_prompt(training_input, texts, settings)
     for sample in range(SAMPLES):
         answer = await ask(generator, replace(prompt, sample=sample))
         if answer.value is not None or not answer.replied:
@@ -73,7 +73,7 @@ async def propose(
     if answer.value is None:
         return (), {}, f"no sub-dimensions could be proposed: {answer.missing}"
     made = answer.value.sub_dimensions[: settings.proposed]
-    ids = _free_ids(lesson.checklist)
+    ids = _free_ids(training_input.checklist)
     evidence = Evidence(
         origin="labels" if texts else "definition", examples=tuple(sorted(example.id for example in texts))
     )
@@ -81,11 +81,13 @@ async def propose(
     return questions, {each.name: each.definition for each in made}, None
 
 
-def propose_prompt(lesson: Lesson, texts: Sequence[Example], settings: SealSettings) -> Prompt[Proposal]:
+def propose_prompt(
+    training_input: TrainingInput, texts: Sequence[Example], settings: SealSettings
+) -> Prompt[SubDimensionProposal]:
     """Return the prompt for new sub-dimensions, with labelled texts to make them from."""
-    assignment, aspect = lesson.assignment, lesson.assignment.aspect.name
-    units = units_of(lesson.checklist.units if lesson.checklist else None, settings.units)
-    subs = lesson.checklist.sub_dimensions if lesson.checklist else ()
+    assignment, aspect = training_input.assignment, training_input.assignment.aspect.name
+    units = units_of(training_input.checklist.units if training_input.checklist else None, settings.units)
+    subs = training_input.checklist.sub_dimensions if training_input.checklist else ()
     fields: dict[str, Any] = {
         **assignment.fields(),
         "kind": units.kind if settings.decompose else "whole",
@@ -104,13 +106,13 @@ def propose_prompt(lesson: Lesson, texts: Sequence[Example], settings: SealSetti
         ),
     }
     longest = 1000 + TOKENS_PER_PROPOSAL * settings.proposed
-    return Prompt("seal/propose", fields, Proposal, max_tokens=longest)
+    return Prompt("seal/propose", fields, SubDimensionProposal, max_tokens=longest)
 
 
-def shown(lesson: Lesson, number: int) -> tuple[Example, ...]:
+def shown(training_input: TrainingInput, number: int) -> tuple[Example, ...]:
     """Return `number` labelled texts from the lowest score to the highest, at even distances in their ranking."""
-    labels = lesson.labels
-    ranked = sorted(lesson.examples, key=lambda example: (labels[example.id], example.id))
+    labels = training_input.labels
+    ranked = sorted(training_input.examples, key=lambda example: (labels[example.id], example.id))
     places = np.linspace(0, len(ranked) - 1, min(number, len(ranked))).round().astype(int) if ranked else ()
     return tuple(ranked[place] for place in dict.fromkeys(places))
 

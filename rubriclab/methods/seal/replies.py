@@ -68,7 +68,7 @@ def _as_fact(value: Any) -> Any:
     return match[1].lower() if match else value
 
 
-class Entry(BaseModel):
+class UnitEntry(BaseModel):
     """What was found of one question about one unit."""
 
     unit: Annotated[str, BeforeValidator(_as_unit)]
@@ -76,13 +76,13 @@ class Entry(BaseModel):
     reason: str
 
 
-class NamedVerdict(Entry):
+class NamedVerdict(UnitEntry):
     """A question's answer for a unit."""
 
     answer: YesOrNo
 
 
-class LooseSupport(Entry):
+class LooseSupport(UnitEntry):
     """The facts that bear a unit out, whether or not they exist."""
 
     facts: list[Annotated[str, BeforeValidator(_as_fact)]]
@@ -100,7 +100,7 @@ class NamedSupport(LooseSupport):
         return facts
 
 
-class NamedRating(Entry):
+class UnitRating(UnitEntry):
     """A unit's score by a question."""
 
     score: OnScale
@@ -113,7 +113,7 @@ class NamedWeight(BaseModel):
     weight: Annotated[Number, Field(ge=0, allow_inf_nan=False)]
 
 
-E = TypeVar("E", bound=Entry)
+E = TypeVar("E", bound=UnitEntry)
 
 
 def _covering(entries: list[E], info: ValidationInfo) -> list[E]:
@@ -131,7 +131,7 @@ def _covering(entries: list[E], info: ValidationInfo) -> list[E]:
     return entries
 
 
-class Verdicts(BaseModel):
+class UnitVerdicts(BaseModel):
     """One answer to each question about each unit, no more and no fewer."""
 
     verdicts: Annotated[list[NamedVerdict], AfterValidator(_covering)]
@@ -143,10 +143,10 @@ class Supports(BaseModel):
     supports: Annotated[list[NamedSupport], AfterValidator(_covering)]
 
 
-class Ratings(BaseModel):
+class UnitRatings(BaseModel):
     """One score by each question for each unit, no more and no fewer."""
 
-    ratings: Annotated[list[NamedRating], AfterValidator(_covering)]
+    ratings: Annotated[list[UnitRating], AfterValidator(_covering)]
 
 
 class Weights(BaseModel):
@@ -165,7 +165,7 @@ class Weights(BaseModel):
 
 
 # Fields come in the order of the bases from the last one on: verdicts, then weights.
-class WeighedVerdicts(Weights, Verdicts):
+class WeighedVerdicts(Weights, UnitVerdicts):
     """Answers, and what each question counts for."""
 
 
@@ -173,7 +173,7 @@ class WeighedSupports(Weights, Supports):
     """Supporting facts, and what each question counts for."""
 
 
-class WeighedRatings(Weights, Ratings):
+class WeighedRatings(Weights, UnitRatings):
     """Scores, and what each question counts for."""
 
 
@@ -195,7 +195,7 @@ def _sound(form: type[E]) -> Callable[[Any, ValidationInfo], list[E]]:
     return keep
 
 
-class SoundVerdicts(BaseModel):
+class SoundUnitVerdicts(BaseModel):
     """The answers that can be used."""
 
     verdicts: Annotated[list[NamedVerdict], BeforeValidator(_sound(NamedVerdict))]
@@ -207,14 +207,14 @@ class SoundSupports(BaseModel):
     supports: Annotated[list[LooseSupport], BeforeValidator(_sound(LooseSupport))]
 
 
-class SoundRatings(BaseModel):
+class SoundUnitRatings(BaseModel):
     """The scores that can be used."""
 
-    ratings: Annotated[list[NamedRating], BeforeValidator(_sound(NamedRating))]
+    ratings: Annotated[list[UnitRating], BeforeValidator(_sound(UnitRating))]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ReplyFormat:
     """How a template is answered: plainly, with weights, and by what is sound of a reply that failed."""
 
     plain: type[BaseModel]
@@ -222,21 +222,21 @@ class Form:
     sound: type[BaseModel]
 
 
-FORMS: Mapping[str, Form] = {
-    "seal/verify": Form(Verdicts, WeighedVerdicts, SoundVerdicts),
-    "seal/support": Form(Supports, WeighedSupports, SoundSupports),
-    "seal/rate": Form(Ratings, WeighedRatings, SoundRatings),
+FORMS: Mapping[str, ReplyFormat] = {
+    "seal/verify": ReplyFormat(UnitVerdicts, WeighedVerdicts, SoundUnitVerdicts),
+    "seal/support": ReplyFormat(Supports, WeighedSupports, SoundSupports),
+    "seal/rate": ReplyFormat(UnitRatings, WeighedRatings, SoundUnitRatings),
 }
 
 
-def entries_of(reply: BaseModel) -> Sequence[Entry]:
+def entries_of(reply: BaseModel) -> Sequence[UnitEntry]:
     """Return what a reply says of questions and units."""
     match reply:
-        case Verdicts() | SoundVerdicts():
+        case UnitVerdicts() | SoundUnitVerdicts():
             return reply.verdicts
         case Supports() | SoundSupports():
             return reply.supports
-        case Ratings() | SoundRatings():
+        case UnitRatings() | SoundUnitRatings():
             return reply.ratings
     raise TypeError(f"expected verdicts, supports or ratings, got {type(reply).__name__}")
 

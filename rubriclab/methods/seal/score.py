@@ -11,11 +11,11 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.method import Rated, UnitVerdict
+from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.methods.seal.aggregate import dimension_score, normalised, on_scale, question_share
 from rubriclab.methods.seal.inquiry import Examination
-from rubriclab.methods.seal.settings import UNPACKED, ScoringSettings
-from rubriclab.methods.seal.verify import Judged, judge_text
+from rubriclab.methods.seal.settings import UNPACKED, SealScoringSettings
+from rubriclab.methods.seal.verify import JudgedUnit, judge_text
 from rubriclab.rubric import DIGITS, Criterion, Part
 from rubriclab.stats.correlation import FloatArray
 
@@ -26,18 +26,20 @@ EXCERPT = 80
 
 async def score(
     example: Example, part: Part, assignment: Assignment, judge: Judge
-) -> tuple[float | None, tuple[Rated, ...]]:
+) -> tuple[float | None, tuple[CriterionRating, ...]]:
     """Return the text's score on the assignment's scale, and each question's rating with its verdicts and reason.
 
     It is `None` where the text is empty, where half of its units or more have no usable verdicts, or where the judge
     was to weigh the questions and gave no usable weights. The reason then stands in the ratings.
     """
-    settings = ScoringSettings.model_validate(part.settings)
+    settings = SealScoringSettings.model_validate(part.settings)
     exam = Examination(part.criteria, part.dimensions or {}, part.units or UNPACKED, assignment, settings)
     return scored(await judge_text(example, exam, judge), part.criteria, assignment.scale)
 
 
-def scored(found: Judged, questions: Sequence[Criterion], scale: Scale) -> tuple[float | None, tuple[Rated, ...]]:
+def scored(
+    found: JudgedUnit, questions: Sequence[Criterion], scale: Scale
+) -> tuple[float | None, tuple[CriterionRating, ...]]:
     """Return what the verdicts on these questions come to: the text's score on `scale`, and each question's rating."""
     weights = [(found.weights or {}).get(question.id, question.weight) for question in questions]
     fault = found.fault or (None if any(weights) else "the judge gives none of these questions any weight")
@@ -51,14 +53,14 @@ def scored(found: Judged, questions: Sequence[Criterion], scale: Scale) -> tuple
     return None, _unscored(ratings, fault)
 
 
-def rated(found: Judged, questions: Sequence[Criterion]) -> tuple[Rated, ...]:
+def rated(found: JudgedUnit, questions: Sequence[Criterion]) -> tuple[CriterionRating, ...]:
     """Return each question's rating by itself, whether or not the text has a score."""
     if not found.units:
-        return tuple(Rated(question.id, None, found.fault or "") for question in questions)
+        return tuple(CriterionRating(question.id, None, found.fault or "") for question in questions)
     return tuple(_rated(question, found) for question in questions)
 
 
-def values(found: Judged, questions: Sequence[Criterion]) -> FloatArray:
+def values(found: JudgedUnit, questions: Sequence[Criterion]) -> FloatArray:
     """Return the verdicts as numbers, NaN where there is none; shape (units, questions)."""
     rows = [[found.verdicts[unit.id, question.id].value for question in questions] for unit in found.units]
     return np.array([[np.nan if v is None else v for v in row] for row in rows], dtype=float).reshape(
@@ -66,19 +68,19 @@ def values(found: Judged, questions: Sequence[Criterion]) -> FloatArray:
     )
 
 
-def share(found: Judged, question: Criterion) -> float | None:
+def share(found: JudgedUnit, question: Criterion) -> float | None:
     """Return the mean of a question's verdicts over the text's units; `None` where half of them or more are missing."""
     return question_share(values(found, [question])[:, 0])
 
 
-def _rated(question: Criterion, found: Judged) -> Rated:
+def _rated(question: Criterion, found: JudgedUnit) -> CriterionRating:
     """Return a question's rating: the share of units that pass, or what they were rated on average."""
     verdicts = [found.verdicts[unit.id, question.id] for unit in found.units]
     units = tuple(
         UnitVerdict(unit.words, unit.sentences, verdict.value, verdict.reason, verdict.support)
         for unit, verdict in zip(found.units, verdicts, strict=True)
     )
-    return Rated(question.id, share(found, question), _reason(units, rated=found.rated), units=units)
+    return CriterionRating(question.id, share(found, question), _reason(units, rated=found.rated), units=units)
 
 
 def _reason(units: Sequence[UnitVerdict], *, rated: bool) -> str:
@@ -102,7 +104,7 @@ def _excerpt(words: str) -> str:
     return f"“{plain}”" if len(plain) <= EXCERPT else f"“{plain[:EXCERPT]}…”"
 
 
-def _unscored(ratings: tuple[Rated, ...], fault: str | None) -> tuple[Rated, ...]:
+def _unscored(ratings: tuple[CriterionRating, ...], fault: str | None) -> tuple[CriterionRating, ...]:
     """Return the ratings of a text without a score, in which the reason stands: the fault, or what is missing."""
     if fault is None and any(rating.score is None for rating in ratings):
         return ratings

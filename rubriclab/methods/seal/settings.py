@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rubriclab.methods.choose import ChoosingSettings, Weighing
+from rubriclab.methods.item_selection import ChoosingSettings, Weighing
 from rubriclab.methods.method import Presets
 from rubriclab.methods.replies import Number, Whole
-from rubriclab.units import UnitKind, Units
+from rubriclab.segmentation import UnitKind, Units
 
 # Sections 3.3 to 3.5 and 4, table 19 and appendix D: sub-dimensions written by hand, no labels, the model splits texts
 # into sentences, one call holds all verdicts. (The paper's prompts ask for no reasons; here every verdict has one.)
@@ -37,7 +37,7 @@ Ask = Literal["together", "by sub-dimension", "one by one"]
 UNPACKED = Units(kind="response", beside=("source", "context"))
 
 
-class ScoringSettings(BaseModel):
+class SealScoringSettings(BaseModel):
     """The settings that scoring needs of those a rubric was learned with; others may have come or gone since."""
 
     model_config = ConfigDict(frozen=True)
@@ -77,7 +77,7 @@ class ScoringSettings(BaseModel):
     """Most facts taken from one sentence."""
 
 
-class SealSettings(ScoringSettings, ChoosingSettings):
+class SealSettings(SealScoringSettings, ChoosingSettings):
     """Everything tunable in SEAL; hashed into the version it produced."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -122,6 +122,6 @@ def units_of(packed: Units | None, kind: UnitKind | Literal["as packed"]) -> Uni
     return units if kind == "as packed" else units.model_copy(update={"kind": kind})
 
 
-def judge_weighs(units: Units, settings: ScoringSettings) -> bool:
+def judge_weighs(units: Units, settings: SealScoringSettings) -> bool:
     """Return whether the judge weighs the questions for each text anew."""
     return settings.weights == "judge" or (settings.weights == "as packed" and units.weights == "judge")

@@ -10,10 +10,10 @@ from typing import Literal
 from rubriclab.data.aspect import TaskWords
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.seal.facts import Facts, facts_of
-from rubriclab.methods.seal.settings import ScoringSettings
+from rubriclab.methods.seal.settings import SealScoringSettings
 from rubriclab.methods.seal.split import Sentence, sentences_by_judge
+from rubriclab.segmentation import UnitKind
 from rubriclab.sentences import split_sentences
-from rubriclab.units import UnitKind
 
 # What a text is asked about as: by the units that were meant, or whole, being too short for them.
 Kind = UnitKind | Literal["whole"]
@@ -51,7 +51,7 @@ class Taken:
     units: tuple[Unit, ...]
 
 
-async def take_apart(text: str, kind: UnitKind, words: TaskWords, judge: Judge, settings: ScoringSettings) -> Taken:
+async def take_apart(text: str, kind: UnitKind, words: TaskWords, judge: Judge, settings: SealScoringSettings) -> Taken:
     """Return the text's units of a kind; the whole text as one where it has too few of them.
 
     Only facts are asked of the judge, and sentences where the settings say so. A sentence whose facts could not be had
@@ -67,12 +67,12 @@ async def take_apart(text: str, kind: UnitKind, words: TaskWords, judge: Judge, 
     return _cut(text, kind, sentences, settings)
 
 
-def split_by_judge(kind: UnitKind, settings: ScoringSettings) -> bool:
+def split_by_judge(kind: UnitKind, settings: SealScoringSettings) -> bool:
     """Return whether the judge splits the text into sentences."""
     return kind in ("sentence", "sentence pair") and settings.decompose and settings.sentences == "judge"
 
 
-def cut(text: str, kind: UnitKind, settings: ScoringSettings) -> Taken:
+def cut(text: str, kind: UnitKind, settings: SealScoringSettings) -> Taken:
     """Return the text's units of a kind that takes no judge, or the whole text."""
     if kind in ("response", "triple"):
         return Taken(kind, (Unit("u1", text),))
@@ -82,7 +82,7 @@ def cut(text: str, kind: UnitKind, settings: ScoringSettings) -> Taken:
     return _cut(text, kind, sentences, settings)
 
 
-def _cut(text: str, kind: UnitKind, sentences: Sequence[Sentence], settings: ScoringSettings) -> Taken:
+def _cut(text: str, kind: UnitKind, sentences: Sequence[Sentence], settings: SealScoringSettings) -> Taken:
     """Return sentences, or pairs of them, as units; the whole text, where they are too few."""
     if len(sentences) < settings.whole_below_sentences:
         return whole(text)
@@ -96,7 +96,7 @@ def _both(first: Sentence, second: Sentence) -> tuple[int, ...]:
     return tuple(sorted({*first.places, *second.places}))
 
 
-def fact_units(text: str, facts: Facts, settings: ScoringSettings) -> Taken:
+def fact_units(text: str, facts: Facts, settings: SealScoringSettings) -> Taken:
     """Return a text's facts as units; the whole text, where all of them are known and are too few."""
     if not facts.lost and len(facts.found) < settings.whole_below_facts:
         return whole(text)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rubriclab.data.example import Example
-from rubriclab.judges.ask import Answer, ask, read
+from rubriclab.judges.ask import JudgeAnswer, ask, read
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.questions import about
 from rubriclab.methods.seal.aggregate import of_scale
@@ -17,10 +17,10 @@ from rubriclab.methods.seal.facts import Facts, facts_of
 from rubriclab.methods.seal.inquiry import Examination, Inquiry, numbered, verdict_prompts
 from rubriclab.methods.seal.replies import (
     FORMS,
-    Entry,
     LooseSupport,
-    NamedRating,
     NamedVerdict,
+    UnitEntry,
+    UnitRating,
     Weights,
     asked_questions,
     asked_units,
@@ -30,14 +30,14 @@ from rubriclab.methods.seal.replies import (
 from rubriclab.methods.seal.units import Taken, Unit, take_apart, whole
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
-from rubriclab.units import Material
+from rubriclab.segmentation import Material
 
 # A unit's id and a question's.
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class VerifiedUnit:
     """What was found of one question about one unit: v in equation 4.
 
     Attributes:
@@ -51,7 +51,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedUnit:
     """What a judge found of one text.
 
     Attributes:
@@ -62,20 +62,20 @@ class Judged:
     """
 
     units: tuple[Unit, ...] = ()
-    verdicts: Mapping[Pair, Verdict] = field(default_factory=dict)
+    verdicts: Mapping[Pair, VerifiedUnit] = field(default_factory=dict)
     rated: bool = False
     weights: Mapping[str, float] | None = None
     fault: str | None = None
 
 
-async def judge_text(example: Example, exam: Examination, judge: Judge) -> Judged:
+async def judge_text(example: Example, exam: Examination, judge: Judge) -> JudgedUnit:
     """Return the verdicts on a text, and the weights where the judge is to weigh.
 
     Nothing is asked about an empty text, nor where every question needs facts of what the text comes without.
     """
     words = exam.assignment.words
     if not any(map(str.isalnum, example.output)):
-        return Judged(fault=f"there is no sentence in the {words.output}")
+        return JudgedUnit(fault=f"there is no sentence in the {words.output}")
     texts = exam.materials(example)
     lacking = exam.lacking(texts)
     if len(lacking) == len(exam.questions):
@@ -108,49 +108,49 @@ async def _with_facts(inquiry: Inquiry, judge: Judge) -> Inquiry:
     )
 
 
-async def _judged(inquiry: Inquiry, taken: Taken, judge: Judge) -> Judged:
+async def _judged(inquiry: Inquiry, taken: Taken, judge: Judge) -> JudgedUnit:
     """Return what the judge answers to the inquiry, for all units of the text."""
     prompts = verdict_prompts(inquiry)
     answers = await asyncio.gather(*(ask(judge, prompt, salvage=FORMS[prompt.name].sound) for prompt in prompts))
-    found: dict[Pair, Verdict] = {}
+    found: dict[Pair, VerifiedUnit] = {}
     for prompt, answer in zip(prompts, answers, strict=True):
         found |= dict(_verdicts(prompt, answer, inquiry))
     judged = replace(_put_together(taken, inquiry.exam, inquiry.lacking, found), rated=inquiry.rated)
     return _weighed(judged, prompts[0], answers[0]) if prompts and prompts[0].fields["weigh"] else judged
 
 
-def _verdicts(prompt: Prompt[Any], answer: Answer[Any], inquiry: Inquiry) -> Iterator[tuple[Pair, Verdict]]:
+def _verdicts(prompt: Prompt[Any], answer: JudgeAnswer[Any], inquiry: Inquiry) -> Iterator[tuple[Pair, VerifiedUnit]]:
     """Yield a verdict on every pair that the prompt asks about, missing where there is no usable one."""
     entries = entries_of(answer.value) if answer.value is not None else ()
     found = {(entry.unit, entry.question): entry for entry in entries}
     questions = {question.id: question for question in inquiry.exam.questions}
     pairs = list(itertools.product(asked_units(prompt.fields), asked_questions(prompt.fields)))
-    missing = Verdict(None, _why_missing(prompt, answer) if len(found) < len(pairs) else "")
+    missing = VerifiedUnit(None, _why_missing(prompt, answer) if len(found) < len(pairs) else "")
     for pair in pairs:
         entry = found.get(pair)
         yield pair, _verdict(entry, questions[pair[1]], prompt, inquiry) if entry else missing
 
 
-def _verdict(entry: Entry, question: Criterion, prompt: Prompt[Any], inquiry: Inquiry) -> Verdict:
+def _verdict(entry: UnitEntry, question: Criterion, prompt: Prompt[Any], inquiry: Inquiry) -> VerifiedUnit:
     reason = entry.reason.strip()
     match entry:
         case NamedVerdict():
-            return Verdict(_value(question, holds=entry.answer == "yes"), reason)
-        case NamedRating():
-            return Verdict(of_scale(entry.score, inquiry.exam.assignment.scale), reason)
+            return VerifiedUnit(_value(question, holds=entry.answer == "yes"), reason)
+        case UnitRating():
+            return VerifiedUnit(of_scale(entry.score, inquiry.exam.assignment.scale), reason)
         case LooseSupport():
             return _supported(entry, question, shown_facts(prompt.fields))
     raise TypeError(f"expected a verdict, a rating or support, got {type(entry).__name__}")
 
 
-def _supported(entry: LooseSupport, question: Criterion, shown: Mapping[str, str]) -> Verdict:
+def _supported(entry: LooseSupport, question: Criterion, shown: Mapping[str, str]) -> VerifiedUnit:
     """Return whether a fact that exists bears the unit out."""
     named = list(dict.fromkeys(entry.facts))
     support = tuple(shown[name] for name in named if name in shown)
     if support:
-        return Verdict(_value(question, holds=True), entry.reason.strip(), support)
+        return VerifiedUnit(_value(question, holds=True), entry.reason.strip(), support)
     unknown = f"the fact named does not exist: {', '.join(named)}" if named else ""
-    return Verdict(_value(question, holds=False), "; ".join(filter(None, (unknown, entry.reason.strip()))))
+    return VerifiedUnit(_value(question, holds=False), "; ".join(filter(None, (unknown, entry.reason.strip()))))
 
 
 def _value(question: Criterion, *, holds: bool) -> float:
@@ -162,24 +162,26 @@ def _unnamed(material: Material, facts: Facts, inquiry: Inquiry) -> str:
     return f"the facts of the {inquiry.exam.assignment.words.called(material)} could not all be had: {why}"
 
 
-def _put_together(taken: Taken, exam: Examination, lacking: Mapping[str, str], found: Mapping[Pair, Verdict]) -> Judged:
+def _put_together(
+    taken: Taken, exam: Examination, lacking: Mapping[str, str], found: Mapping[Pair, VerifiedUnit]
+) -> JudgedUnit:
     """Return a verdict on every question about every unit, those that nothing was asked about among them."""
     verdicts = {}
     for unit in taken.units:
         for question in exam.questions:
             why = lacking.get(question.id) or unit.lost
-            verdicts[unit.id, question.id] = Verdict(None, why) if why else found[unit.id, question.id]
-    return Judged(taken.units, verdicts)
+            verdicts[unit.id, question.id] = VerifiedUnit(None, why) if why else found[unit.id, question.id]
+    return JudgedUnit(taken.units, verdicts)
 
 
-def _why_missing(prompt: Prompt[Any], answer: Answer[Any]) -> str:
+def _why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any]) -> str:
     if answer.value is None or answer.reply is None:
         return answer.missing or ""
     _, complaint = read(answer.reply, prompt)
     return f"no usable verdict, also after one repair: {complaint}"
 
 
-def _weighed(judged: Judged, prompt: Prompt[Any], answer: Answer[Any]) -> Judged:
+def _weighed(judged: JudgedUnit, prompt: Prompt[Any], answer: JudgeAnswer[Any]) -> JudgedUnit:
     """Return the verdicts with the judge's weights, which can be sound where the verdicts beside them are not."""
     found, complaint = None, answer.missing
     if isinstance(answer.value, Weights):

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from rubriclab.methods.baselines.geval import LONGEST as LONGEST_STEPS
 from rubriclab.methods.baselines.geval import steps_prompt
-from rubriclab.methods.estimate import Estimate, estimate_prompt, longest
-from rubriclab.methods.method import Lesson
-from rubriclab.methods.overall import texts_at_most
+from rubriclab.methods.estimate import CallEstimate, estimate_prompt, longest
+from rubriclab.methods.holistic import texts_at_most
+from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.seeval.explain import LONGEST, LONGEST_REFINED, Mistake, explain_prompt, refine_prompt
 from rubriclab.methods.seeval.score import FORM
 from rubriclab.methods.seeval.settings import SEEvalSettings
@@ -19,27 +19,27 @@ from rubriclab.rubric import Criterion, Evidence
 _TOKEN = "word "
 
 
-def learning_at_most(lesson: Lesson, settings: SEEvalSettings) -> tuple[Estimate, Estimate]:
+def learning_at_most(training_input: TrainingInput, settings: SEEvalSettings) -> tuple[CallEstimate, CallEstimate]:
     """Return the most that learning asks of the judge, and of the generator."""
-    elicited = settings.explanations if lesson.examples else 1
+    elicited = settings.explanations if training_input.examples else 1
     steps = _TOKEN * LONGEST_STEPS if settings.elicitation == "open" else ""
-    generator = estimate_prompt(steps_prompt(lesson.assignment, settings)) if steps else Estimate()
-    judge = estimate_prompt(explain_prompt(0, lesson.assignment, settings, steps)) * elicited
-    judge += texts_at_most(lesson, _explanation(LONGEST, steps), FORM, settings)
-    tried = min(settings.tried, len(lesson.examples)) or len(lesson.examples)
-    longer = replace(lesson, examples=longest(lesson.examples, _most_tried(lesson, tried)))
+    generator = estimate_prompt(steps_prompt(training_input.assignment, settings)) if steps else CallEstimate()
+    judge = estimate_prompt(explain_prompt(0, training_input.assignment, settings, steps)) * elicited
+    judge += texts_at_most(training_input, _explanation(LONGEST, steps), FORM, settings)
+    tried = min(settings.tried, len(training_input.examples)) or len(training_input.examples)
+    longer = replace(training_input, examples=longest(training_input.examples, _most_tried(training_input, tried)))
     judge += texts_at_most(longer, _explanation(LONGEST, steps), FORM, settings) * (elicited - 1)
-    if not (settings.refine and lesson.examples):
+    if not (settings.refine and training_input.examples):
         return judge, generator
     # Each half is scored by the rewriting that has not seen it, and all texts by the last one.
-    judge += texts_at_most(lesson, _explanation(LONGEST_REFINED, steps), FORM, settings) * 2
-    return judge, generator + _rewriting(lesson, settings) * 3
+    judge += texts_at_most(training_input, _explanation(LONGEST_REFINED, steps), FORM, settings) * 2
+    return judge, generator + _rewriting(training_input, settings) * 3
 
 
-def _most_tried(lesson: Lesson, tried: int) -> int:
+def _most_tried(training_input: TrainingInput, tried: int) -> int:
     """Return the most texts of a trial, which ends with a whole group."""
-    sizes = Counter(example.group for example in lesson.examples)
-    return min(len(lesson.examples), tried - 1 + max(sizes.values(), default=1))
+    sizes = Counter(example.group for example in training_input.examples)
+    return min(len(training_input.examples), tried - 1 + max(sizes.values(), default=1))
 
 
 def _explanation(tokens: int, steps: str) -> Criterion:
@@ -48,7 +48,7 @@ def _explanation(tokens: int, steps: str) -> Criterion:
     return Criterion(id="e", kind="score", trait="t", statement=_TOKEN * tokens, evidence=evidence, steps=steps)
 
 
-def _rewriting(lesson: Lesson, settings: SEEvalSettings) -> Estimate:
+def _rewriting(training_input: TrainingInput, settings: SEEvalSettings) -> CallEstimate:
     """Return one rewriting that is shown the longest texts."""
-    mistakes = [Mistake(example, 1.0, 1.0) for example in longest(lesson.examples, settings.shown)]
-    return estimate_prompt(refine_prompt(_TOKEN * LONGEST, mistakes, lesson.assignment))
+    mistakes = [Mistake(example, 1.0, 1.0) for example in longest(training_input.examples, settings.shown)]
+    return estimate_prompt(refine_prompt(_TOKEN * LONGEST, mistakes, training_input.assignment))

@@ -16,8 +16,8 @@ from rubriclab.data.example import Example
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
+from rubriclab.methods.holistic import STRIDE, asked
 from rubriclab.methods.labelled_texts import shown_once
-from rubriclab.methods.overall import STRIDE, asked
 from rubriclab.methods.replies import at_most
 from rubriclab.methods.seeval.settings import SEEvalSettings
 from rubriclab.prompts import Prompt

@@ -20,13 +20,13 @@ import numpy as np
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.baselines.geval import written_steps
-from rubriclab.methods.choose import BoolArray
-from rubriclab.methods.method import Learned, Lesson, Progress, Rated, left_out, scores_of, silent
-from rubriclab.methods.overall import require_some, score_all, values, with_evidence
+from rubriclab.methods.holistic import require_some, score_all, values, with_evidence
+from rubriclab.methods.item_selection import BoolArray
+from rubriclab.methods.method import CriterionRating, Learned, Progress, TrainingInput, left_out, scores_of, silent
 from rubriclab.methods.seeval.explain import Mistake, elicit, refine
 from rubriclab.methods.seeval.score import FORM
 from rubriclab.methods.seeval.settings import SEEvalSettings
-from rubriclab.rubric import DIGITS, Criterion, Dropped, Evidence, Part, rounded
+from rubriclab.rubric import DIGITS, Criterion, DroppedCriterion, Evidence, Part, rounded
 from rubriclab.stats.correlation import FloatArray, pearson
 
 OUTDONE = "not asked: another explanation tracked the labels of the texts tried first better"
@@ -36,7 +36,7 @@ FEWEST_IN_HALF = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Rewriting:
+class PromptRewrite:
     """What rewriting was found to be worth.
 
     Attributes:
@@ -53,14 +53,20 @@ class Rewriting:
 
 
 async def learn(
-    lesson: Lesson, settings: SEEvalSettings, *, judge: Judge, generator: Judge, seed: int, say: Progress = silent
+    training_input: TrainingInput,
+    settings: SEEvalSettings,
+    *,
+    judge: Judge,
+    generator: Judge,
+    seed: int,
+    on_progress: Progress = silent,
 ) -> Learned:
     """Return the explanation that SEEval keeps, with what it was compared with.
 
     Raises:
         JudgeError: if the judge gives no explanation, or no usable score for any labelled text.
     """
-    study = _Study(lesson, settings, judge, generator, seed, say)
+    study = _Study(training_input, settings, judge, generator, seed, on_progress)
     return await study.run()
 
 
@@ -69,14 +75,14 @@ class _Table:
     """Explanations and the ratings that the texts have by them, one row for each text."""
 
     criteria: tuple[Criterion, ...]
-    ratings: tuple[tuple[Rated, ...], ...]
+    ratings: tuple[tuple[CriterionRating, ...], ...]
 
     @property
     def matrix(self) -> FloatArray:
         """The scores, shape (texts, explanations)."""
         return scores_of(self.ratings, len(self.criteria))
 
-    def beside(self, criterion: Criterion, rated: Mapping[str, Rated], ids: Sequence[str]) -> _Table:
+    def beside(self, criterion: Criterion, rated: Mapping[str, CriterionRating], ids: Sequence[str]) -> _Table:
         """Return the table with one more explanation."""
         rows = tuple((*row, rated[name]) for row, name in zip(self.ratings, ids, strict=True))
         return _Table((*self.criteria, criterion), rows)
@@ -86,18 +92,18 @@ class _Table:
 class _Study:
     """One run of learning."""
 
-    lesson: Lesson
+    training_input: TrainingInput
     settings: SEEvalSettings
     judge: Judge
     generator: Judge
     seed: int
-    say: Progress
+    on_progress: Progress
 
     def __post_init__(self) -> None:
         self.steps = ""
-        self.order = tuple(sorted(self.lesson.examples, key=lambda example: example.id))
+        self.order = tuple(sorted(self.training_input.examples, key=lambda example: example.id))
         self.ids = tuple(example.id for example in self.order)
-        labels = self.lesson.labels
+        labels = self.training_input.labels
         self.labels = np.array([labels[name] for name in self.ids], dtype=float)
 
     async def run(self) -> Learned:
@@ -109,14 +115,14 @@ class _Study:
             return self._learned(base, dropped, table, self._reselected(table.matrix))
         change = f"rewriting changed the correlation on unseen texts by {trial.gain:+.2f}"
         half = f"a trial rewriting, from one half of the texts; {change}"
-        dropped += tuple(Dropped(criterion=criterion, reason=half) for criterion in trial.criteria)
+        dropped += tuple(DroppedCriterion(criterion=criterion, reason=half) for criterion in trial.criteria)
         final = await self._rewritten("r", base, given, self.order) if trial.gain > 0 else None
         rated = await self._rated(final, self.order) if final else {}
         scores = values(rated, self.ids)
         if final is None or np.isnan(_correlation(scores, self.labels)):
             return self._learned(base, dropped, table, self._reselected(table.matrix))
         kept = _heldout(with_evidence(final, scores, self.labels), trial.heldout)
-        dropped += (Dropped(criterion=base, reason=change),)
+        dropped += (DroppedCriterion(criterion=base, reason=change),)
         return self._learned(kept, dropped, table.beside(kept, rated, self.ids), trial.scores)
 
     async def _elicited(self) -> tuple[_Table, int]:
@@ -125,12 +131,12 @@ class _Study:
         All of them score the texts of the trial, the best one the others too.
         """
         count = self.settings.explanations if self.order else 1
-        assignment, settings = self.lesson.assignment, self.settings
+        assignment, settings = self.training_input.assignment, self.settings
         if settings.elicitation == "open":
             self.steps = await written_steps(assignment, settings, self.generator)
         elicited = await elicit(count, assignment, self.judge, settings, self.steps)
         criteria = tuple(self._criterion(f"e{place}", text) for place, text in enumerate(elicited, 1))
-        self.say(f"{len(criteria)} explanations elicited", 0.1)
+        self.on_progress(f"{len(criteria)} explanations elicited", 0.1)
         self.trial = self._trial(len(criteria))
         tried = [example for example, inside in zip(self.order, self.trial, strict=True) if inside]
         rated = [await self._rated(criterion, tried) for criterion in criteria]
@@ -140,7 +146,7 @@ class _Study:
         rated[best] |= await self._rated(criteria[best], rest) if rest else {}
         return self._table(criteria, rated), best
 
-    def _table(self, criteria: Sequence[Criterion], rated: Sequence[Mapping[str, Rated]]) -> _Table:
+    def _table(self, criteria: Sequence[Criterion], rated: Sequence[Mapping[str, CriterionRating]]) -> _Table:
         found = []
         for criterion, scores in zip(criteria, rated, strict=True):
             asked = np.array([name in scores for name in self.ids], dtype=bool)
@@ -148,7 +154,7 @@ class _Study:
             found.append(with_evidence(criterion, column, self.labels[asked]))
         rows = (
             tuple(
-                scores.get(name, Rated(criterion.id, None, OUTDONE))
+                scores.get(name, CriterionRating(criterion.id, None, OUTDONE))
                 for criterion, scores in zip(criteria, rated, strict=True)
             )
             for name in self.ids
@@ -176,16 +182,16 @@ class _Study:
         return Criterion(
             id=name,
             kind="score",
-            trait=self.lesson.assignment.aspect.name,
+            trait=self.training_input.assignment.aspect.name,
             statement=explanation,
             evidence=evidence or Evidence(origin="prior knowledge"),
             steps=self.steps,
         )
 
-    async def _rated(self, criterion: Criterion, examples: Sequence[Example]) -> dict[str, Rated]:
-        part = replace(self.lesson, examples=tuple(examples))
+    async def _rated(self, criterion: Criterion, examples: Sequence[Example]) -> dict[str, CriterionRating]:
+        part = replace(self.training_input, examples=tuple(examples))
         rated = await score_all(part, criterion, self.judge, FORM, self.settings)
-        self.say(f"{len(examples)} texts scored by explanation {criterion.id}", 0.5)
+        self.on_progress(f"{len(examples)} texts scored by explanation {criterion.id}", 0.5)
         return rated
 
     def _reselected(self, matrix: FloatArray) -> FloatArray:
@@ -195,7 +201,7 @@ class _Study:
 
         return left_out([example.group for example in self.order], predict)
 
-    async def _try_rewriting(self, base: Criterion, given: FloatArray) -> Rewriting | None:
+    async def _try_rewriting(self, base: Criterion, given: FloatArray) -> PromptRewrite | None:
         """Return what a rewriting from one half is worth on the other; `None` if that cannot be told."""
         halves = self._halves()
         if not self.settings.refine or halves is None:
@@ -214,7 +220,7 @@ class _Study:
             figures.append(after)
             criteria.append(_heldout(with_evidence(rewritten, found[unseen], self.labels[unseen])))
         gain = float(np.mean(gains))
-        return None if np.isnan(gain) else Rewriting(gain, float(np.mean(figures)), scores, tuple(criteria))
+        return None if np.isnan(gain) else PromptRewrite(gain, float(np.mean(figures)), scores, tuple(criteria))
 
     def _halves(self) -> tuple[list[int], list[int]] | None:
         """Return the texts' places in two halves that share no group; `None` if they would be too small."""
@@ -235,7 +241,7 @@ class _Study:
         mistakes = self._mistakes(given, {example.id for example in seen})
         if not mistakes:
             return None
-        text = await refine(base.statement, mistakes, self.lesson.assignment, self.generator)
+        text = await refine(base.statement, mistakes, self.training_input.assignment, self.generator)
         ids = tuple(mistake.example.id for mistake in mistakes)
         return self._criterion(name, text, Evidence(origin="labels", examples=ids, refined=1)) if text else None
 
@@ -259,12 +265,14 @@ class _Study:
         shown = sorted((*above, *below), key=ranked.index)
         return [Mistake(self.order[places[i]], float(y[i]), float(x[i])) for i in shown]
 
-    def _outdone(self, criteria: Sequence[Criterion], best: int) -> tuple[Dropped, ...]:
+    def _outdone(self, criteria: Sequence[Criterion], best: int) -> tuple[DroppedCriterion, ...]:
         reason = f"{criteria[best].id} tracks the labels better"
-        return tuple(Dropped(criterion=each, reason=reason) for i, each in enumerate(criteria) if i != best)
+        return tuple(DroppedCriterion(criterion=each, reason=reason) for i, each in enumerate(criteria) if i != best)
 
-    def _learned(self, kept: Criterion, dropped: tuple[Dropped, ...], table: _Table, reselected: FloatArray) -> Learned:
-        self.say("explanation chosen", 1.0)
+    def _learned(
+        self, kept: Criterion, dropped: tuple[DroppedCriterion, ...], table: _Table, reselected: FloatArray
+    ) -> Learned:
+        self.on_progress("explanation chosen", 1.0)
         settings = self.settings.model_dump(mode="json")
         part = Part(method="seeval", settings=settings, criteria=(kept,), dropped=dropped)
         names = tuple(criterion.id for criterion in table.criteria)

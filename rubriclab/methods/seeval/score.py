@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rubriclab.methods.overall import Form, part_at_most, scorer
+from rubriclab.methods.holistic import ScoreFormat, part_at_most, scorer
 
-FORM = Form("seeval/rate", lambda criterion: {"explanation": criterion.statement, "steps": criterion.steps})
+FORM = ScoreFormat("seeval/rate", lambda criterion: {"explanation": criterion.statement, "steps": criterion.steps})
 
 score = scorer(FORM)
 scoring_at_most = part_at_most(FORM)

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from rubriclab.methods.holistic import OverallSettings
 from rubriclab.methods.method import Presets
-from rubriclab.methods.overall import OverallSettings
 
 # One explanation, elicited at temperature 0 from G-Eval's prompt with its steps, as it comes; a form for scores only,
 # filled in once at temperature 0 (with `scoring=weighted`: 20 times at temperature 1, the model having no

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from rubriclab.data.example import Example, labelled
 from rubriclab.evaluation import Evaluator, Result
 from rubriclab.evaluation import floors as measured_floors
-from rubriclab.measures import CATALOGUE
 from rubriclab.report import wording
-from rubriclab.report.criteria import CriterionAgreement, criterion_agreements
+from rubriclab.report.criteria import CriterionRow, criterion_agreements
 from rubriclab.report.html.page import render
-from rubriclab.report.summary import Summary, sentences, summarize
-from rubriclab.report.texts import Judged, furthest_apart, judged_texts
+from rubriclab.report.summary import EvaluationSummary, sentences, summarize
+from rubriclab.report.texts import JudgedText, furthest_apart, judged_texts
 from rubriclab.rubric import Criterion
 from rubriclab.scoring.score import Score
-from rubriclab.stats import Estimate
+from rubriclab.stats import IntervalEstimate
+from rubriclab.text_features import CATALOGUE
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
@@ -31,7 +31,7 @@ class AspectPart:
     """What the report says of one aspect: in words, and result by result."""
 
     name: str
-    summary: Summary | None
+    summary: EvaluationSummary | None
     sentences: tuple[str, ...]
     blocks: Sequence[tuple[str, str, Sequence[Result]]]
 
@@ -41,9 +41,9 @@ class RubricPart:
     """What the report says of one rubric."""
 
     version: Version
-    texts: Sequence[Judged]
+    texts: Sequence[JudgedText]
     level: str
-    agreements: Sequence[CriterionAgreement]
+    agreements: Sequence[CriterionRow]
     result: Result | None
 
     @property
@@ -57,9 +57,9 @@ class RubricPart:
         return {criterion.id: criterion for criterion in self.version.rubric.criteria}
 
     @property
-    def charted(self) -> list[tuple[str, list[CriterionAgreement]]]:
+    def charted(self) -> list[tuple[str, list[CriterionRow]]]:
         """Its criteria's agreement, the questions of one sub-dimension together."""
-        found: dict[str, list[CriterionAgreement]] = {}
+        found: dict[str, list[CriterionRow]] = {}
         for one in self.agreements:
             found.setdefault(one.sub_dimension, []).append(one)
         return list(found.items())
@@ -70,7 +70,7 @@ class RubricPart:
         return len(self.agreements) > MOST_ROWS
 
     @property
-    def shown(self) -> list[Estimate]:
+    def shown(self) -> list[IntervalEstimate]:
         """The correlations of its criteria and its own, which share an axis."""
         return [found.spearman for found in self.agreements] + ([self.result.agreement.spearman] if self.result else [])
 
@@ -118,7 +118,7 @@ def _explained(versions: Sequence[Version]) -> dict[str, bool]:
     }
 
 
-def _texts(version: Version, scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]) -> list[Judged]:
+def _texts(version: Version, scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]) -> list[JudgedText]:
     if version.ref not in scored:
         known = ", ".join(scored) or "none"
         raise ValueError(f"scored: expected the scores of {version.ref!r} too, got those of {known}")
@@ -133,7 +133,7 @@ def _aspect_part(
     name: str,
     versions: Sequence[Version],
     results: Sequence[Result],
-    texts: Mapping[str, Sequence[Judged]],
+    texts: Mapping[str, Sequence[JudgedText]],
     examples: Sequence[Example],
 ) -> AspectPart:
     chosen = [version for version in versions if version.rubric.aspect.name == name]
@@ -153,11 +153,11 @@ def _floors(versions: Sequence[Version], examples: Sequence[Example]) -> list[Ev
     return measured_floors(examples, {ref: floor for ref, floor in chosen.items() if floor and floor.measure in known})
 
 
-def _rubric_part(version: Version, texts: Sequence[Judged], aspects: Mapping[str, AspectPart]) -> RubricPart:
+def _rubric_part(version: Version, texts: Sequence[JudgedText], aspects: Mapping[str, AspectPart]) -> RubricPart:
     summary = aspects[version.rubric.aspect.name].summary
     if summary is None:
         return RubricPart(version, texts, "", (), None)
-    result = next((row.result for row in summary.standings if row.ref == version.ref), None)
-    constant = summary.standings[0].result.agreement.constant
+    result = next((row.result for row in summary.evaluators if row.ref == version.ref), None)
+    constant = summary.evaluators[0].result.agreement.constant
     agreements = criterion_agreements(version.rubric, texts, summary.level, constant)
     return RubricPart(version, texts, summary.level, agreements, result)

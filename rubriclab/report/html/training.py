@@ -28,7 +28,7 @@ def training_report(version: Version, record: TrainingRecord | None) -> str:
     return render(
         "training.html",
         version=version,
-        trust=version.provenance.trust,
+        validation=version.provenance.validation,
         record=record,
         rows=rows,
         weights=charts.weight_axis(row.percent for row in rows),

@@ -9,7 +9,7 @@ from rubriclab.report import charts, transfer
 from rubriclab.report.html.page import render
 
 if TYPE_CHECKING:
-    from rubriclab.transferring.found import Transfer
+    from rubriclab.transfer.results import Transfer
 
 
 def transfer_report(cells: Sequence[Transfer]) -> str:

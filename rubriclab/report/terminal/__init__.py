@@ -4,9 +4,9 @@ They read well at 80 columns, and as plain text where no terminal is. Whatever c
 `text`, never through rich's markup, and no control character of it reaches the terminal.
 """
 
-from rubriclab.report.terminal.concordance import concordance_view
 from rubriclab.report.terminal.difference import difference_view
 from rubriclab.report.terminal.improvement import improvement_view, rewriting_view
+from rubriclab.report.terminal.interrater import concordance_view
 from rubriclab.report.terminal.lists import log_view, names_view, problems_view
 from rubriclab.report.terminal.matrix import matrix_view
 from rubriclab.report.terminal.results import results_view

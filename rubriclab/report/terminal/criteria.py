@@ -8,12 +8,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rubriclab.combination import Term
+from rubriclab.aggregation import Term
 from rubriclab.data.scale import show
 from rubriclab.report import describe, wording
 from rubriclab.report.grouping import Omission, omissions, sub_dimensions
 from rubriclab.report.terminal.parts import QUIET, heading, indented, pairs, prose, text
-from rubriclab.rubric import Criterion, Demonstration, Dropped, Evidence, Part
+from rubriclab.rubric import Criterion, Demonstration, DroppedCriterion, Evidence, Part
 
 ID = "cyan"
 EXCERPT = 200
@@ -32,7 +32,7 @@ def criteria_view(
     yield from _checklist(part, terms, evidence=evidence)
 
 
-def dropped_view(dropped: Sequence[Dropped]) -> Iterator[RenderableType]:
+def dropped_view(dropped: Sequence[DroppedCriterion]) -> Iterator[RenderableType]:
     """Yield what was considered and left out, by reason."""
     yield heading(f"Dropped: {describe.tally([entry.criterion for entry in dropped])}")
     for omission in omissions(dropped):
@@ -55,8 +55,8 @@ def levels(criterion: Criterion) -> RenderableType:
 
 def _criterion(criterion: Criterion, definition: str, term: Term | None, *, evidence: bool) -> Iterator[RenderableType]:
     yield _name(criterion)
-    if standing := describe.standing(criterion, term):
-        yield indented(text(standing, QUIET))
+    if evaluator_agreement := describe.evaluator_agreement(criterion, term):
+        yield indented(text(evaluator_agreement, QUIET))
     known = criterion.kind == "score" and criterion.statement == definition
     yield indented(text("The judge goes by the definition above.") if known else statement(criterion))
     if criterion.levels:

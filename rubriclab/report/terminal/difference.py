@@ -15,10 +15,10 @@ from rubriclab.report import describe, wording
 from rubriclab.report.terminal.criteria import levels, statement
 from rubriclab.report.terminal.parts import QUIET, columns, heading, indented, text
 from rubriclab.rubric import Criterion
-from rubriclab.trust import Interval
+from rubriclab.validation import Interval
 
 if TYPE_CHECKING:
-    from rubriclab.store.diff import Change, CriterionChange, Difference
+    from rubriclab.store.diff import CriterionChange, FieldChange, VersionDiff
 
 STATISTICS = {
     "spearman": "Spearman",
@@ -34,7 +34,7 @@ AROUND = 1
 EXCERPT = 300
 
 
-def difference_view(difference: Difference) -> RenderableType:
+def difference_view(difference: VersionDiff) -> RenderableType:
     """Return what changed: fields, training agreement, criteria (added, removed, reworded) and training texts."""
     return Group(
         text(f"{difference.before} to {difference.after}", "bold"),
@@ -46,7 +46,7 @@ def difference_view(difference: Difference) -> RenderableType:
     )
 
 
-def _fields(fields: Sequence[Change]) -> Iterator[RenderableType]:
+def _fields(fields: Sequence[FieldChange]) -> Iterator[RenderableType]:
     if not fields:
         return
     yield heading("How it was learned")
@@ -56,7 +56,7 @@ def _fields(fields: Sequence[Change]) -> Iterator[RenderableType]:
     yield table
 
 
-def _agreement(difference: Difference) -> Iterator[RenderableType]:
+def _agreement(difference: VersionDiff) -> Iterator[RenderableType]:
     changed = [change for change in difference.agreement if change.before != change.after]
     if not changed:
         return
@@ -68,7 +68,7 @@ def _agreement(difference: Difference) -> Iterator[RenderableType]:
     yield table
 
 
-def _criteria(difference: Difference) -> Iterator[RenderableType]:
+def _criteria(difference: VersionDiff) -> Iterator[RenderableType]:
     yield heading(
         "Criteria",
         f"{difference.unchanged} unchanged, {len(difference.changed)} changed, "
@@ -103,7 +103,7 @@ def _reworded(change: CriterionChange) -> Iterator[RenderableType]:
         yield indented(indented(Group(*_sides(field))))
 
 
-def _sides(change: Change) -> Iterator[RenderableType]:
+def _sides(change: FieldChange) -> Iterator[RenderableType]:
     before, after = change.before, change.after
     if isinstance(before, str) and isinstance(after, str) and "\n" in before + after:
         yield from _lines(before, after)
@@ -133,7 +133,7 @@ def _lines(before: str, after: str) -> Iterator[RenderableType]:
             yield indented(text(words, QUIET))
 
 
-def _examples(difference: Difference) -> Iterator[RenderableType]:
+def _examples(difference: VersionDiff) -> Iterator[RenderableType]:
     changed = (("+", difference.examples_added), ("-", difference.examples_removed))
     if not any(ids for _, ids in changed):
         return

@@ -12,9 +12,9 @@ from rubriclab.report import wording
 from rubriclab.report.terminal.parts import QUIET, columns, heading, pairs, text
 
 if TYPE_CHECKING:
-    from rubriclab.drifting.criteria import State
-    from rubriclab.drifting.found import Cause, CriterionDrift, Drift, Scores
-    from rubriclab.drifting.limits import Check, Outcome
+    from rubriclab.drift.criteria import State
+    from rubriclab.drift.limits import Check, Outcome
+    from rubriclab.drift.results import Cause, CriterionDrift, Drift, Scores
 
 # Criteria that are shown, those that moved scores most.
 CRITERIA = 12

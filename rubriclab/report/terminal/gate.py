@@ -9,48 +9,53 @@ from rich.console import Group, RenderableType
 from rubriclab.report import training, wording
 from rubriclab.report.terminal.parts import QUIET, columns, figured, heading, text
 from rubriclab.report.verdicts import headline
-from rubriclab.trust import Trust
+from rubriclab.validation import Validation
 
 # Two figures of this width, and the calls, leave enough of 80 columns for a name.
 ONE_LINE = len("-0.12 [-0.41, 0.53]")
 
 
-def gate_view(ref: str, trust: Trust) -> RenderableType:
+def gate_view(ref: str, validation: Validation) -> RenderableType:
     """Return the verdict on the version `ref`, and below it what everybody reached on the same labels."""
-    return Group(*_lines(ref, trust))
+    return Group(*_lines(ref, validation))
 
 
-def _lines(ref: str, trust: Trust) -> Iterator[RenderableType]:
-    yield text(f"{ref}: {headline(trust)}", "bold")
-    if trust.verdicts[1:]:
+def _lines(ref: str, validation: Validation) -> Iterator[RenderableType]:
+    yield text(f"{ref}: {headline(validation)}", "bold")
+    if validation.verdicts[1:]:
         yield heading("Beside others", "differences in held-out Pearson; the verdict above decides alone")
-        yield _beside(trust)
+        yield _beside(validation)
     yield heading("Agreement with people", "held out")
-    yield _table(trust)
+    yield _table(validation)
     yield ""
-    yield text(training.basis(trust), QUIET)
-    yield text(training.optimism(trust))
+    yield text(training.basis(validation), QUIET)
+    yield text(training.optimism(validation))
 
 
-def _beside(trust: Trust) -> RenderableType:
+def _beside(validation: Validation) -> RenderableType:
     table = columns("", "difference", numeric=("difference",))
-    for verdict in trust.verdicts[1:]:
+    for verdict in validation.verdicts[1:]:
         table.add_row(*map(text, (verdict.against, wording.estimate(verdict.difference))))
     return table
 
 
-def _table(trust: Trust) -> RenderableType:
-    found = [figure for each in trust.standings for figure in (each.spearman, each.pearson)]
+def _table(validation: Validation) -> RenderableType:
+    found = [figure for each in validation.evaluators for figure in (each.spearman, each.pearson)]
     narrow = any(len(wording.estimate(figure)) > ONE_LINE for figure in found)
     table = columns("", "Spearman", "Pearson", "calls/text", numeric=("Spearman", "Pearson", "calls/text"))
-    for title, standings in training.by_kind(trust):
+    for title, evaluators in training.by_kind(validation):
         if title:
             table.add_section()
             table.add_row(text(title), style=QUIET)
-        for standing in standings:
-            cells = (figured(wording.estimate(each), stacked=narrow) for each in (standing.spearman, standing.pearson))
-            table.add_row(text(training.name(standing)), *cells, text(training.calls(standing.calls)))
-    if (ceiling := training.ceiling(trust)) is not None:
+        for evaluator_agreement in evaluators:
+            cells = (
+                figured(wording.estimate(each), stacked=narrow)
+                for each in (evaluator_agreement.spearman, evaluator_agreement.pearson)
+            )
+            table.add_row(
+                text(training.name(evaluator_agreement)), *cells, text(training.calls(evaluator_agreement.calls))
+            )
+    if (ceiling := training.ceiling(validation)) is not None:
         table.add_section()
         table.add_row(text("ceiling, as raters differ"), "", wording.figure(ceiling), "")
     return table

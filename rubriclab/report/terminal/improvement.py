@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from rubriclab.data.scale import show
-from rubriclab.improving.record import Refusal
 from rubriclab.report import wording
 from rubriclab.report.terminal.parts import QUIET, columns, heading, indented, pairs, text
+from rubriclab.revision.record import Refusal
 
 if TYPE_CHECKING:
-    from rubriclab.improving import Change, Gain, Improvement, Round, Summary
+    from rubriclab.revision import Gain, Improvement, RevisionSummary, Round, TextEdit
     from rubriclab.rubric import Effort
 
 TAKEN_OUT, PUT_IN = r"\[-.*?-\]", r"\{\+.*?\+\}"
@@ -23,7 +23,7 @@ LABELS = {"no sentence at fault": "at fault as a whole only, so left"}
 REFUSALS: tuple[Refusal, ...] = get_args(Refusal)
 
 
-def improvement_view(found: Summary, effort: Effort) -> RenderableType:
+def improvement_view(found: RevisionSummary, effort: Effort) -> RenderableType:
     """Return how many texts were improved, what was gained by each judge and criterion, and what to make of it."""
     return Group(
         text(f"{found.rubric}: {wording.count(found.texts, 'text')}", "bold"),
@@ -47,7 +47,7 @@ def rewriting_view(done: Improvement) -> RenderableType:
     )
 
 
-def _roles(found: Summary) -> tuple[tuple[str, Gain | None], ...]:
+def _roles(found: RevisionSummary) -> tuple[tuple[str, Gain | None], ...]:
     return (
         ("second judge, before its veto", found.second_judge_before_veto),
         ("second judge, after its veto (selected)", found.second_judge_after_veto),
@@ -55,7 +55,7 @@ def _roles(found: Summary) -> tuple[tuple[str, Gain | None], ...]:
     )
 
 
-def _outcomes(found: Summary) -> Iterator[tuple[str, RenderableType]]:
+def _outcomes(found: RevisionSummary) -> Iterator[tuple[str, RenderableType]]:
     counts = found.outcomes
     refused = [f"{counts[why]:,} {why}" for why in REFUSALS if counts[why]]
     yield "already without fault", f"{counts['without fault']:,}"
@@ -67,7 +67,7 @@ def _outcomes(found: Summary) -> Iterator[tuple[str, RenderableType]]:
     yield "sentences changed", f"{found.changed:,} of {found.sentences:,}"
 
 
-def _criteria(found: Summary) -> Iterator[RenderableType]:
+def _criteria(found: RevisionSummary) -> Iterator[RenderableType]:
     """Yield what was gained or lost by single criteria; one alone is the score itself."""
     moved = [gain for gain in found.criteria if gain.before != gain.after]
     if len(found.criteria) < 2 or not moved:
@@ -85,7 +85,7 @@ def _gains(rows: Sequence[tuple[str, Gain]]) -> Table:
     return table
 
 
-def _caution(found: Summary) -> Iterator[str]:
+def _caution(found: RevisionSummary) -> Iterator[str]:
     yield (
         "The judge's own gain flatters: the rewritings were made from its reasons, and taken only where its score rose."
     )
@@ -126,14 +126,14 @@ def _round(each: Round) -> Iterator[RenderableType]:
             yield indented(indented(indented(text(line, QUIET))))
 
 
-def _changed(change: Change) -> Text:
+def _changed(change: TextEdit) -> Text:
     shown = text(f"{change.sentence}. {change.diff}")
     shown.highlight_regex(TAKEN_OUT, "red")
     shown.highlight_regex(PUT_IN, "green")
     return shown
 
 
-def _why(change: Change, each: Round) -> Iterator[str]:
+def _why(change: TextEdit, each: Round) -> Iterator[str]:
     for fault in each.faults:
         if change.sentence in fault.sentences:
             yield f"{fault.criterion}: {fault.reason}"

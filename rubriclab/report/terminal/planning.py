@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from rubriclab.active_learning import LabelPlan, Planned
 from rubriclab.characters import one_line
-from rubriclab.planning import LabelPlan, Planned
 from rubriclab.report import planning, wording
 from rubriclab.report.terminal.parts import QUIET, columns, heading, text
 

@@ -13,8 +13,8 @@ from rubriclab.report import wording
 from rubriclab.report.terminal.parts import QUIET, columns, heading, indented, pairs, text
 
 if TYPE_CHECKING:
-    from rubriclab.transferring.movement import Movement
-    from rubriclab.transferring.shift import Comparison, Finding, Shift
+    from rubriclab.transfer.distribution_shift import Finding, SampleComparison, Shift
+    from rubriclab.transfer.feature_shift import FeatureShift
 
 # What of each kind is shown; the rest is in the JSON.
 MOVEMENTS = 8
@@ -59,7 +59,7 @@ def _basis(found: Shift) -> str:
     )
 
 
-def _comparison(title: str, found: Comparison | None) -> Iterator[RenderableType]:
+def _comparison(title: str, found: SampleComparison | None) -> Iterator[RenderableType]:
     if found is None:
         return
     sure = sum(each.more_than_chance for each in found.movements)
@@ -74,7 +74,7 @@ def _comparison(title: str, found: Comparison | None) -> Iterator[RenderableType
             yield text(f"and {more} more that moved less; --json gives all", QUIET)
 
 
-def _summary(found: Comparison) -> Iterator[tuple[str, RenderableType]]:
+def _summary(found: SampleComparison) -> Iterator[tuple[str, RenderableType]]:
     yield "told apart", f"{wording.estimate(found.apart)} (0.50 is a guess, 1.00 always)"
     if found.outlying:
         yield "texts outside", f"{wording.estimate(found.outlying.share)} ({found.outlying.usual:.2f} would be usual)"
@@ -83,7 +83,7 @@ def _summary(found: Comparison) -> Iterator[tuple[str, RenderableType]]:
             yield "of these", ", ".join(found.outlying.ids[:IDS]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _movements(found: tuple[Movement, ...]) -> Table:
+def _movements(found: tuple[FeatureShift, ...]) -> Table:
     """Return a table of the movements, without the columns that take home values one by one where none are known."""
     known = any(each.chance is not None for each in found)
     figures = NUMERIC if known else NUMERIC[:3]
@@ -97,5 +97,5 @@ def _movements(found: tuple[Movement, ...]) -> Table:
     return table
 
 
-def _chance(found: Movement) -> str:
+def _chance(found: FeatureShift) -> str:
     return "no" if found.more_than_chance else "may be"

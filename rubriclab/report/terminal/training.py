@@ -12,7 +12,7 @@ from rubriclab.report import describe, training, wording
 from rubriclab.report.terminal.gate import gate_view
 from rubriclab.report.terminal.parts import QUIET, columns, heading, indented, text
 from rubriclab.report.training import Weighed
-from rubriclab.trust import FrontierPoint, Raters, Shortcut, Trust
+from rubriclab.validation import FrontierPoint, Raters, Shortcut, Validation
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
@@ -26,26 +26,26 @@ def training_view(version: Version) -> RenderableType:
     Raises:
         ValueError: nothing is known of how far the version can be trusted.
     """
-    trust = version.provenance.trust
-    if trust is None:
+    validation = version.provenance.validation
+    if validation is None:
         raise ValueError(f"expected a version that was tested while it was trained, got {version.ref}, which was not")
     return Group(
-        gate_view(version.ref, trust),
-        *_choice(trust),
+        gate_view(version.ref, validation),
+        *_choice(validation),
         *_criteria(version),
-        *_frontier(trust.frontier),
-        *_shortcuts(version, trust),
-        *(_raters(trust.raters) if trust.raters else ()),
-        *_cost(version, trust),
+        *_frontier(validation.frontier),
+        *_shortcuts(version, validation),
+        *(_raters(validation.raters) if validation.raters else ()),
+        *_cost(version, validation),
     )
 
 
 def _criteria(version: Version) -> Iterator[RenderableType]:
     rows = training.weighed(version)
-    combination = version.rubric.combination
-    if combination is None:
+    aggregation = version.rubric.aggregation
+    if aggregation is None:
         return
-    yield heading("Criteria", f"asked {combination.ask}, scores calibrated: {combination.calibration.kind}")
+    yield heading("Criteria", f"asked {aggregation.ask}, scores calibrated: {aggregation.calibration.kind}")
     table = columns("", "weight", "chosen", "alone", numeric=("weight", "chosen", "alone"))
     for row in rows:
         alone = wording.figure(row.criterion.evidence.pearson)
@@ -95,14 +95,14 @@ def _frontier(points: Sequence[FrontierPoint]) -> Iterator[RenderableType]:
     yield table
 
 
-def _choice(trust: Trust) -> Iterator[RenderableType]:
-    sentences = list(training.choice_sentences(trust))
+def _choice(validation: Validation) -> Iterator[RenderableType]:
+    sentences = list(training.choice_sentences(validation))
     if sentences:
         yield ""
         yield text(" ".join(sentences))
 
 
-def _shortcuts(version: Version, trust: Trust) -> Iterator[RenderableType]:
+def _shortcuts(version: Version, validation: Validation) -> Iterator[RenderableType]:
     shown = [s for s in training.shortcuts(version) if s.marked or s.name in (training.RATERS, training.RUBRIC)]
     if not shown:
         return
@@ -121,7 +121,7 @@ def _shortcuts(version: Version, trust: Trust) -> Iterator[RenderableType]:
         else "No criterion follows any of them more than the raters do.",
         QUIET,
     )
-    if forgone := training.forgone(trust):
+    if forgone := training.forgone(validation):
         yield text(forgone)
 
 
@@ -143,9 +143,9 @@ def _raters(raters: Raters) -> Iterator[RenderableType]:
     yield text(" ".join(training.rater_sentences(raters)))
 
 
-def _cost(version: Version, trust: Trust) -> Iterator[RenderableType]:
+def _cost(version: Version, validation: Validation) -> Iterator[RenderableType]:
     yield heading("Cost")
-    yield text(f"Scoring takes {training.calls(training.ours(trust).calls)} calls per text.")
+    yield text(f"Scoring takes {training.calls(training.ours(validation).calls)} calls per text.")
     yield text(f"Learning took {wording.effort(version.effort)}.")
     if by_stage := wording.stages(version.effort):
         yield text(f"Replies by stage: {by_stage}.")

@@ -12,8 +12,8 @@ from rubriclab.report.terminal.parts import QUIET, columns, figured, heading, in
 from rubriclab.report.terminal.shift import shift_view
 
 if TYPE_CHECKING:
-    from rubriclab.transferring.figures import Figures
-    from rubriclab.transferring.found import Transfer
+    from rubriclab.transfer.metrics import AgreementMetrics
+    from rubriclab.transfer.results import Transfer
 
 
 def transfer_view(found: Transfer) -> RenderableType:
@@ -48,7 +48,7 @@ def _actions(found: Transfer, which: str, title: str, beside: str) -> Iterator[R
     numeric = ("error", "Spearman", "Pearson")
     table = columns("", *numeric, numeric=numeric)
     for action in found.actions:
-        figures: Figures | None = getattr(action, which)
+        figures: AgreementMetrics | None = getattr(action, which)
         advised = found.advice is not None and found.advice.action == action.action
         name = text(f"{action.action}{', as advised' if advised else ''}", "bold" if advised else "")
         label = Group(name, indented(text(action.missing or transfer.action_row(action), QUIET)))

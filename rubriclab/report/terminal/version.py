@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rubriclab.report import describe, training, verdicts, wording
 from rubriclab.report.terminal.criteria import criteria_view, dropped_view
 from rubriclab.report.terminal.parts import QUIET, heading, indented, pairs, text
-from rubriclab.rubric import Dropped, Provenance, TrainingAgreement
-from rubriclab.trust import Trust
+from rubriclab.rubric import DroppedCriterion, Provenance, TrainingAgreement
+from rubriclab.validation import Validation
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
@@ -27,7 +27,7 @@ def version_view(version: Version, *, evidence: bool = False) -> RenderableType:
     return Group(
         *_title(version),
         pairs(_facts(version)),
-        *(_trust(version.provenance.trust) if version.provenance.trust else _untested(version)),
+        *(_trust(version.provenance.validation) if version.provenance.validation else _untested(version)),
         *_criteria(version, evidence=evidence),
         *(dropped_view(dropped) if evidence and dropped else [text(_how_many(dropped), QUIET)]),
     )
@@ -51,8 +51,8 @@ def _facts(version: Version) -> Iterator[tuple[str, RenderableType]]:
     yield "generator", wording.asked_at(made.generator, made.generator_address)
     if version.imported:
         yield "origin", describe.version_origin(version)
-    if made.snapshots:
-        yield "reported as", ", ".join(made.snapshots)
+    if made.model_versions:
+        yield "reported as", ", ".join(made.model_versions)
     yield describe.labels_title(made), f"{describe.labels(made)}, with seed {made.seed}"
     yield "created", f"{wording.moment(version.created)}, by rubriclab {made.version}"
     if version.parent:
@@ -66,17 +66,17 @@ def _facts(version: Version) -> Iterator[tuple[str, RenderableType]]:
     yield f"digest, {algorithm}", digits
 
 
-def _trust(trust: Trust) -> Iterator[RenderableType]:
+def _trust(validation: Validation) -> Iterator[RenderableType]:
     """Yield in brief what `training_view` says in full."""
     yield heading("Agreement with people", "held out")
-    yield indented(text(verdicts.headline(trust)))
-    yield indented(pairs(_held_out(trust)))
+    yield indented(text(verdicts.headline(validation)))
+    yield indented(pairs(_held_out(validation)))
 
 
-def _held_out(trust: Trust) -> Iterator[tuple[str, RenderableType]]:
-    ours, floor, ceiling = training.ours(trust), training.best_floor(trust), training.ceiling(trust)
+def _held_out(validation: Validation) -> Iterator[tuple[str, RenderableType]]:
+    ours, floor, ceiling = training.ours(validation), training.best_floor(validation), training.ceiling(validation)
     yield "Spearman", wording.estimate(ours.spearman)
-    fitted = wording.figure(trust.training.pearson.value)
+    fitted = wording.figure(validation.training.pearson.value)
     yield "Pearson", f"{wording.estimate(ours.pearson)}; {fitted} with the labels it was fitted to"
     if floor:
         yield "best floor", f"{floor.name}, Pearson {wording.estimate(floor.pearson)}"
@@ -129,7 +129,7 @@ def _criteria(version: Version, *, evidence: bool) -> Iterator[RenderableType]:
     yield ""
 
 
-def _how_many(dropped: Sequence[Dropped]) -> str:
+def _how_many(dropped: Sequence[DroppedCriterion]) -> str:
     if not dropped:
         return "No other criterion was considered."
     more = describe.tally([entry.criterion for entry in dropped], "more ")

@@ -8,11 +8,11 @@ from rubriclab.errors import SettingsError
 from rubriclab.studies.designs.agreement import AGREEMENT
 from rubriclab.studies.designs.bands import BANDS
 from rubriclab.studies.designs.carrying import CARRYING
-from rubriclab.studies.designs.concordance import CONCORDANCE
 from rubriclab.studies.designs.crossed import CROSSED
 from rubriclab.studies.designs.decisions import DECISIONS
 from rubriclab.studies.designs.design import Design
 from rubriclab.studies.designs.discrimination import DISCRIMINATION
+from rubriclab.studies.designs.interrater import CONCORDANCE
 from rubriclab.studies.designs.repeats import REPEATS
 from rubriclab.studies.designs.rephrased import REPHRASED
 from rubriclab.studies.designs.rounds import ROUNDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from rubriclab.errors import ChecklistError
-from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress
 from rubriclab.studies.arms import Trial, course, learning_at_most, scoring_at_most, trial
 from rubriclab.studies.bench import Bench
@@ -20,15 +20,15 @@ async def run(bench: Bench, case: Case) -> Outcome:
     """Return the agreement of every arm and floor, and the differences that the study names."""
     texts = bench.material(case)
 
-    async def attempt(arm: Arm, say: Progress) -> Trial:
-        return await trial(arm, texts, bench.judge, seed=case.seed, under_way=bench.under_way, say=say)
+    async def attempt(arm: Arm, on_progress: Progress) -> Trial:
+        return await trial(arm, texts, bench.judge, seed=case.seed, under_way=bench.under_way, on_progress=on_progress)
 
     return await outcome_of(bench, case, texts, attempt)
 
 
-def at_most(bench: Bench, case: Case) -> tuple[Estimate]:
+def at_most(bench: Bench, case: Case) -> tuple[CallEstimate]:
     """Return the most that all arms ask; those without the questions that they start from ask nothing."""
-    texts, total = bench.material(case), Estimate()
+    texts, total = bench.material(case), CallEstimate()
     for arm in bench.study.arms:
         try:
             given = course(arm, texts.learned_from, texts.home, texts.benchmarks)

@@ -9,7 +9,7 @@ from rubriclab.data import Assignment
 from rubriclab.errors import ChecklistError, RubriclabError
 from rubriclab.evaluation import Evaluator
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.train import Trained
+from rubriclab.learning.single_method import Trained
 from rubriclab.methods.method import Progress
 from rubriclab.studies.arms import Course, Tally, Trial, course, learn, score
 from rubriclab.studies.bench import Bench, no_figure
@@ -42,7 +42,7 @@ def startable(arm: Arm, texts: Material, told: Assignment | None = None) -> Cour
         return None
 
 
-async def taught(given: Course, judge: Judge, seed: int, say: Progress) -> Taught:
+async def taught(given: Course, judge: Judge, seed: int, on_progress: Progress) -> Taught:
     """Return what an arm learns from `judge`; it is told of as the first half of the arm.
 
     Raises:
@@ -50,22 +50,26 @@ async def taught(given: Course, judge: Judge, seed: int, say: Progress) -> Taugh
         JudgeError: if nothing could be learned.
     """
     tally = Tally(judge)
-    trained = await learn(given, tally, seed=seed, say=lambda doing, share: say(doing, share / 2))
+    trained = await learn(given, tally, seed=seed, on_progress=lambda doing, share: on_progress(doing, share / 2))
     return Taught(trained, tally.spent)
 
 
-async def tested(lesson: Taught, texts: Material, judge: Judge, under_way: int, say: Progress) -> Trial:
+async def tested(training_input: Taught, texts: Material, judge: Judge, under_way: int, on_progress: Progress) -> Trial:
     """Return the scores that `judge` gives the texts tested by what was learned, wherever that was.
 
     The rubric is asked in the words of their task and with the definition of their aspect.
     """
     assignment = texts.assignment
     update = {"task": assignment.words.task, "aspect": assignment.aspect}
-    rubric = lesson.trained.rubric.model_copy(update=update)
+    rubric = training_input.trained.rubric.model_copy(update=update)
     scored = await score(
-        rubric, texts.test, judge, under_way=under_way, say=lambda doing, share: say(doing, (1 + share) / 2)
+        rubric,
+        texts.test,
+        judge,
+        under_way=under_way,
+        on_progress=lambda doing, share: on_progress(doing, (1 + share) / 2),
     )
-    return Trial(lesson.trained, lesson.spent, scored)
+    return Trial(training_input.trained, training_input.spent, scored)
 
 
 async def outcome_of(bench: Bench, case: Case, texts: Material, attempt: Attempt) -> Outcome:
@@ -106,7 +110,7 @@ def evaluator_of(name: str, done: Trial) -> Evaluator:
 def telling(bench: Bench, case: Case, arm: Arm, place: int) -> Progress:
     """Return what tells how far an arm is as a share of all arms; `place` is its own among them."""
 
-    def say(doing: str, share: float) -> None:
-        bench.say(f"{case}: {arm.name}: {doing}", (place + share) / len(bench.study.arms))
+    def on_progress(doing: str, share: float) -> None:
+        bench.on_progress(f"{case}: {arm.name}: {doing}", (place + share) / len(bench.study.arms))
 
-    return say
+    return on_progress

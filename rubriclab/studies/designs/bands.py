@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from rubriclab.base_models import FrozenModel
 from rubriclab.errors import RubriclabError
 from rubriclab.evaluation import Evaluator
-from rubriclab.frozen import Frozen
 from rubriclab.studies.arms import trial
 from rubriclab.studies.bench import Bench, no_figure
 from rubriclab.studies.cases import Case, Material, every_case
@@ -32,7 +32,7 @@ from rubriclab.studies.study import Study
 ALL, LOW, HIGH = "all texts", "low", "high"
 
 
-class BandsOptions(Frozen):
+class BandsOptions(FrozenModel):
     """Where the texts are parted.
 
     Attributes:
@@ -91,9 +91,11 @@ async def _all_texts(bench: Bench, case: Case, texts: Material) -> tuple[list[Ro
         rows.append(agreement_row(study, texts, evaluator).model_copy(update={"variant": ALL, **about}))
 
     for place, arm in enumerate(study.arms):
-        say = telling(bench, case, arm, place)
+        on_progress = telling(bench, case, arm, place)
         try:
-            done = await trial(arm, texts, bench.judge, seed=case.seed, under_way=bench.under_way, say=say)
+            done = await trial(
+                arm, texts, bench.judge, seed=case.seed, under_way=bench.under_way, on_progress=on_progress
+            )
         except RubriclabError as error:
             rows.append(Row(arm=arm.name, variant=ALL, missing=no_figure(error)))
             continue

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from pydantic import Field
 
 from rubriclab.data.example import Example
-from rubriclab.learning.train import Trained
-from rubriclab.methods.estimate import Estimate
+from rubriclab.learning.single_method import Trained
+from rubriclab.methods.estimate import CallEstimate
 from rubriclab.studies.arms import course, learn, learning_at_most, scoring_at_most
 from rubriclab.studies.bench import Bench
 from rubriclab.studies.cases import Case
@@ -26,10 +26,10 @@ from rubriclab.studies.designs.pairs import Pairs, cases_away
 from rubriclab.studies.results import Gap, Outcome, Row
 from rubriclab.studies.sets import Sets
 from rubriclab.studies.study import Study
-from rubriclab.transferring.advice import CONFIDENCE
-from rubriclab.transferring.found import ActionFound, Transfer
-from rubriclab.transferring.transfer import Home, Target, transfer
-from rubriclab.trust import Interval
+from rubriclab.transfer.advice import CONFIDENCE
+from rubriclab.transfer.results import ActionResult, Transfer
+from rubriclab.transfer.run import Source, Target, transfer
+from rubriclab.validation import Interval
 
 ADVISED = "advised"
 # What is as good as the best: a twentieth of the labels' variance.
@@ -61,7 +61,7 @@ async def run(bench: Bench, case: Case) -> Outcome:
     async def relearn(examples: Sequence[Example]) -> Trained:
         return await learn(course(arm, examples, texts.assignment, texts.benchmarks), bench.judge, seed=case.seed)
 
-    home = Home(f"{' '.join(case.home or ())}", at_home.rubric, at_home.provenance, at_home.record)
+    home = Source(f"{' '.join(case.home or ())}", at_home.rubric, at_home.provenance, at_home.record)
     there, own = _there(bench, case), texts.assignment
     labels = min(_options(bench.study).used, len(there) // 2)
     target = Target(case.set, there, there, own.aspect, own.scale, labels)
@@ -72,17 +72,17 @@ async def run(bench: Bench, case: Case) -> Outcome:
         relearn=relearn,
         seed=case.seed,
         under_way=bench.under_way,
-        say=lambda doing, share: bench.say(f"{case}: {doing}", share),
+        on_progress=lambda doing, share: bench.on_progress(f"{case}: {doing}", share),
     )
     return Outcome(case=case, split=texts.split, rows=tuple(_rows(carried.found)), gaps=tuple(_gaps(carried.found)))
 
 
-def at_most(bench: Bench, case: Case) -> tuple[Estimate]:
+def at_most(bench: Bench, case: Case) -> tuple[CallEstimate]:
     """Return the most that learning at home, every action and checking them asks."""
     texts, arm, there = bench.material(case), bench.study.arms[0], _there(bench, case)
     at_home = course(arm, texts.learned_from, texts.home, texts.benchmarks)
     again = course(arm, there[: _options(bench.study).used], texts.assignment, texts.benchmarks)
-    total = sum((*learning_at_most(at_home), *learning_at_most(again)), Estimate())
+    total = sum((*learning_at_most(at_home), *learning_at_most(again)), CallEstimate())
     # Scored by the rubric, by all criteria that were considered, and by what was reselected and relearned.
     return (total + scoring_at_most(at_home, there) * 4,)
 
@@ -111,7 +111,7 @@ def _rows(found: Transfer) -> Iterator[Row]:
         yield row.model_copy(update={"figures": figures, "note": found.advice.action})
 
 
-def _row(name: str, found: ActionFound) -> Row:
+def _row(name: str, found: ActionResult) -> Row:
     if found.held_out is None or found.checked is None:
         return Row(arm=name, missing=found.missing or "there was nothing to check it on")
     figures = {
@@ -152,7 +152,7 @@ def _unbeaten(found: Transfer) -> bool:
     return not any(each.behind and each.behind.high is not None and each.behind.high < 0 for each in found.actions)
 
 
-def _near(found: Transfer, own: ActionFound) -> bool:
+def _near(found: Transfer, own: ActionResult) -> bool:
     errors = [each.checked.error.value for each in found.actions if each.checked]
     best = min((error for error in errors if error is not None), default=math.nan)
     reached = own.checked.error.value if own.checked else None

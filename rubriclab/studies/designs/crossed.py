@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from rubriclab.base_models import FrozenModel
 from rubriclab.errors import SettingsError
-from rubriclab.frozen import Frozen
-from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress
 from rubriclab.studies.arms import Trial, course, learning_at_most, scoring_at_most
 from rubriclab.studies.bench import Bench
@@ -25,7 +25,7 @@ from rubriclab.studies.study import Arm, Study
 Place = Literal[1, 2]
 
 
-class CrossedOptions(Frozen):
+class CrossedOptions(FrozenModel):
     """Who learns and who scores.
 
     Attributes:
@@ -54,30 +54,32 @@ async def run(bench: Bench, case: Case) -> Outcome:
     """
     _check_identities(bench)
     texts, judges = bench.material(case), _options(bench.study).judges
-    lessons: dict[str, Taught] = {}
+    training_inputs: dict[str, Taught] = {}
 
-    async def attempt(arm: Arm, say: Progress) -> Trial:
+    async def attempt(arm: Arm, on_progress: Progress) -> Trial:
         learner, scorer = judges[arm.name]
-        lesson = _lesson(arm, learner)
-        if lesson not in lessons:
+        training_input = _lesson(arm, learner)
+        if training_input not in training_inputs:
             given = course(arm, texts.learned_from, texts.home, texts.benchmarks)
-            lessons[lesson] = await taught(given, bench.judges[learner - 1], case.seed, say)
-        return await tested(lessons[lesson], texts, bench.judges[scorer - 1], bench.under_way, say)
+            training_inputs[training_input] = await taught(given, bench.judges[learner - 1], case.seed, on_progress)
+        return await tested(
+            training_inputs[training_input], texts, bench.judges[scorer - 1], bench.under_way, on_progress
+        )
 
     return await outcome_of(bench, case, texts, attempt)
 
 
-def at_most(bench: Bench, case: Case) -> tuple[Estimate, Estimate]:
+def at_most(bench: Bench, case: Case) -> tuple[CallEstimate, CallEstimate]:
     """Return the most that all arms ask of the first judge, and of the second."""
     texts, judges = bench.material(case), _options(bench.study).judges
-    totals, lessons = {1: Estimate(), 2: Estimate()}, set[str]()
+    totals, training_inputs = {1: CallEstimate(), 2: CallEstimate()}, set[str]()
     for arm in bench.study.arms:
         (learner, scorer), given = judges[arm.name], startable(arm, texts)
         if given is None:
             continue
-        if _lesson(arm, learner) not in lessons:
+        if _lesson(arm, learner) not in training_inputs:
             totals[learner] = sum(learning_at_most(given), totals[learner])
-            lessons.add(_lesson(arm, learner))
+            training_inputs.add(_lesson(arm, learner))
         totals[scorer] += scoring_at_most(given, texts.test)
     return totals[1], totals[2]
 

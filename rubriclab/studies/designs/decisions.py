@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from rubriclab.base_models import FrozenModel
 from rubriclab.errors import RubriclabError
 from rubriclab.evaluation import Evaluator
-from rubriclab.frozen import Frozen
 from rubriclab.studies.arms import trial
 from rubriclab.studies.bench import Bench, no_figure
 from rubriclab.studies.cases import Case, Material, every_case
@@ -36,7 +36,7 @@ LETS_ALL = "floor: lets all through"
 BoolArray = npt.NDArray[np.bool_]
 
 
-class DecisionsOptions(Frozen):
+class DecisionsOptions(FrozenModel):
     """When a score lets a text through.
 
     Attributes:
@@ -51,9 +51,11 @@ async def run(bench: Bench, case: Case) -> Outcome:
     texts, study = bench.material(case), bench.study
     rows, evaluators = list[Row](), dict[str, Evaluator]()
     for place, arm in enumerate(study.arms):
-        say = telling(bench, case, arm, place)
+        on_progress = telling(bench, case, arm, place)
         try:
-            done = await trial(arm, texts, bench.judge, seed=case.seed, under_way=bench.under_way, say=say)
+            done = await trial(
+                arm, texts, bench.judge, seed=case.seed, under_way=bench.under_way, on_progress=on_progress
+            )
         except RubriclabError as error:
             rows.append(Row(arm=arm.name, missing=no_figure(error)))
             continue

@@ -8,18 +8,18 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
+from rubriclab.base_models import FrozenModel
 from rubriclab.errors import SettingsError
-from rubriclab.frozen import Frozen
-from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.pydantic_errors import first_fault
 from rubriclab.studies.bench import Bench
 from rubriclab.studies.cases import Case
 from rubriclab.studies.results import Outcome
 from rubriclab.studies.sets import Sets
 from rubriclab.studies.study import Study
-from rubriclab.validation import first_fault
 
 
-class NoOptions(Frozen):
+class NoOptions(FrozenModel):
     """The options of a design that has none."""
 
 
@@ -45,10 +45,10 @@ class Design:
 
     name: str
     cases: Callable[[Study, Sets], Iterable[Case]]
-    at_most: Callable[[Bench, Case], Sequence[Estimate]]
+    at_most: Callable[[Bench, Case], Sequence[CallEstimate]]
     run: RunCase
     measures: tuple[str, ...]
-    options: type[Frozen] = NoOptions
+    options: type[FrozenModel] = NoOptions
     fewest_judges: int = 1
     most_judges: int = 1
 

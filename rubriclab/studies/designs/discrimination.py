@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
+from rubriclab.base_models import FrozenModel
 from rubriclab.errors import RubriclabError
 from rubriclab.evaluation import Evaluator
-from rubriclab.frozen import Frozen
-from rubriclab.learning.train import interval_of
+from rubriclab.learning.single_method import interval_of
 from rubriclab.stats.discrimination import auroc
 from rubriclab.studies.arms import trial
 from rubriclab.studies.bench import Bench, no_figure
@@ -24,7 +24,7 @@ from rubriclab.studies.figures import floor_evaluators, human_scores
 from rubriclab.studies.results import Outcome, Row
 
 
-class DiscriminationOptions(Frozen):
+class DiscriminationOptions(FrozenModel):
     """Which texts count as positive.
 
     Attributes:
@@ -39,9 +39,11 @@ async def run(bench: Bench, case: Case) -> Outcome:
     texts, rows = bench.material(case), list[Row]()
     border = options_of(bench.study, DiscriminationOptions).border
     for place, arm in enumerate(bench.study.arms):
-        say = telling(bench, case, arm, place)
+        on_progress = telling(bench, case, arm, place)
         try:
-            done = await trial(arm, texts, bench.judge, seed=case.seed, under_way=bench.under_way, say=say)
+            done = await trial(
+                arm, texts, bench.judge, seed=case.seed, under_way=bench.under_way, on_progress=on_progress
+            )
         except RubriclabError as error:
             rows.append(Row(arm=arm.name, missing=no_figure(error)))
             continue

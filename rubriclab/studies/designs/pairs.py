@@ -8,8 +8,8 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from rubriclab.base_models import FrozenModel
 from rubriclab.errors import SettingsError
-from rubriclab.frozen import Frozen
 from rubriclab.studies.cases import Case, every_case, most_labels
 from rubriclab.studies.sets import Sets
 from rubriclab.studies.study import Study
@@ -24,7 +24,7 @@ def _place(text: str) -> str:
 Place = Annotated[str, AfterValidator(_place)]
 
 
-class Pairs(Frozen):
+class Pairs(FrozenModel):
     """Which set and aspect is learned for which.
 
     Attributes:

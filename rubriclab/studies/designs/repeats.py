@@ -15,11 +15,11 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from rubriclab.base_models import FrozenModel
 from rubriclab.errors import RubriclabError
 from rubriclab.evaluation import Evaluator
-from rubriclab.frozen import Frozen
 from rubriclab.judges.judge import Judge, Reply
-from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import rounded
@@ -33,7 +33,7 @@ from rubriclab.studies.figures import COEFFICIENTS, agreement_row, bases, floor_
 from rubriclab.studies.results import Outcome, Row, Spent
 from rubriclab.studies.sets import Sets
 from rubriclab.studies.study import Arm, Study
-from rubriclab.trust import Interval
+from rubriclab.validation import Interval
 
 # No method numbers its samples as high.
 STRIDE = 10_000
@@ -42,7 +42,7 @@ CONFIDENCE = 0.95
 Temperature = Annotated[float, Field(ge=0, le=2)]
 
 
-class RepeatsOptions(Frozen):
+class RepeatsOptions(FrozenModel):
     """What is repeated.
 
     Attributes:
@@ -103,7 +103,7 @@ async def run(bench: Bench, case: Case) -> Outcome:
     return Outcome(case=case, split=texts.split, basis=bases(study, texts), rows=tuple(rows))
 
 
-def at_most(bench: Bench, case: Case) -> tuple[Estimate]:
+def at_most(bench: Bench, case: Case) -> tuple[CallEstimate]:
     """Return the most that all arms ask in all runs."""
     (once,) = AGREEMENT.at_most(bench, case)
     return (once * _options(bench.study).runs,)
@@ -127,15 +127,15 @@ def spread(values: Sequence[float | None]) -> Interval:
     return Interval(value=rounded(found), low=rounded(low), high=rounded(high))
 
 
-async def _trials(bench: Bench, case: Case, arm: Arm, texts: Material, say: Progress) -> list[Trial]:
+async def _trials(bench: Bench, case: Case, arm: Arm, texts: Material, on_progress: Progress) -> list[Trial]:
     runs, found = _options(bench.study).runs, list[Trial]()
     for number in range(runs):
 
         def further(doing: str, share: float, number: int = number) -> None:
-            say(f"run {number + 1}: {doing}", (number + share) / runs)
+            on_progress(f"run {number + 1}: {doing}", (number + share) / runs)
 
         judge = Again(bench.judge, number, _by_name(bench.study)[case.variant])
-        found.append(await trial(arm, texts, judge, seed=case.seed, under_way=bench.under_way, say=further))
+        found.append(await trial(arm, texts, judge, seed=case.seed, under_way=bench.under_way, on_progress=further))
     return found
 
 

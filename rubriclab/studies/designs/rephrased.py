@@ -14,10 +14,10 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from rubriclab.base_models import FrozenModel
 from rubriclab.errors import RubriclabError, SettingsError
-from rubriclab.frozen import Frozen
-from rubriclab.learning.train import interval_of
-from rubriclab.methods.estimate import Estimate
+from rubriclab.learning.single_method import interval_of
+from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress
 from rubriclab.rubric import rounded
 from rubriclab.stats.bootstrap import FloatArray, Statistic, estimate
@@ -31,7 +31,7 @@ from rubriclab.studies.results import Gap, Outcome, Row, Spent
 from rubriclab.studies.sets import Sets
 from rubriclab.studies.study import Study
 from rubriclab.studies.wording import Reworded, Wording, told_as
-from rubriclab.trust import Interval
+from rubriclab.validation import Interval
 
 MEASURES = ("spearman", "pearson")
 RESAMPLES, CONFIDENCE = 1000, 0.95
@@ -39,7 +39,7 @@ RESAMPLES, CONFIDENCE = 1000, 0.95
 Basis = Literal["figures", "ours"]
 
 
-class RephrasedOptions(Frozen):
+class RephrasedOptions(FrozenModel):
     """The wordings.
 
     Attributes:
@@ -103,16 +103,16 @@ async def run(bench: Bench, case: Case) -> Outcome:
     texts, study, wordings = bench.material(case), bench.study, wordings_of(bench.study, case)
     rows, spreads = list[Row](), dict[str, Spread]()
     for place, arm in enumerate(study.arms):
-        say = telling(bench, case, arm, place)
+        on_progress = telling(bench, case, arm, place)
         try:
             given = course(arm, texts.learned_from, texts.home, texts.benchmarks)
-            lesson = await taught(given, bench.judge, case.seed, say)
-            trials = await _asked(wordings, lesson, texts, bench, say)
+            training_input = await taught(given, bench.judge, case.seed, on_progress)
+            trials = await _asked(wordings, training_input, texts, bench, on_progress)
         except RubriclabError as error:
             rows.append(Row(arm=arm.name, missing=no_figure(error)))
             continue
         spreads[arm.name] = Spread([_row(study, texts, arm.name, each) for each in trials])
-        rows.append(spreads[arm.name].row().model_copy(update={"learning": lesson.spent}))
+        rows.append(spreads[arm.name].row().model_copy(update={"learning": training_input.spent}))
     for floor, note in floor_evaluators(texts):
         # It reads no instruction: every wording finds it where it was.
         spreads[floor.name] = Spread([agreement_row(study, texts, floor)] * len(wordings))
@@ -127,9 +127,9 @@ async def run(bench: Bench, case: Case) -> Outcome:
     )
 
 
-def at_most(bench: Bench, case: Case) -> tuple[Estimate]:
+def at_most(bench: Bench, case: Case) -> tuple[CallEstimate]:
     """Return the most that all arms ask: learning once, and scoring in every wording."""
-    texts, total = bench.material(case), Estimate()
+    texts, total = bench.material(case), CallEstimate()
     for arm in bench.study.arms:
         if usual := startable(arm, texts):
             total = sum(learning_at_most(usual), total)
@@ -154,7 +154,7 @@ def spread(values: FloatArray) -> Interval:
 
 
 async def _asked(
-    wordings: Sequence[Wording], lesson: Taught, texts: Material, bench: Bench, say: Progress
+    wordings: Sequence[Wording], training_input: Taught, texts: Material, bench: Bench, on_progress: Progress
 ) -> list[Trial]:
     """Return what comes of asking in each of the wordings."""
     trials = []
@@ -162,9 +162,9 @@ async def _asked(
 
         def further(doing: str, share: float, number: int = number) -> None:
             # A test tells of itself as the second half of an arm; this is one of several tests in that half.
-            say(f"wording {number + 1}: {doing}", (1 + (number + 2 * share - 1) / len(wordings)) / 2)
+            on_progress(f"wording {number + 1}: {doing}", (1 + (number + 2 * share - 1) / len(wordings)) / 2)
 
-        trials.append(await tested(lesson, texts, Reworded(bench.judge, wording), bench.under_way, further))
+        trials.append(await tested(training_input, texts, Reworded(bench.judge, wording), bench.under_way, further))
     return trials
 
 

@@ -3,7 +3,7 @@
 DCR (section 4.2, table 4; appendix C.3, figure 4) has texts rewritten on the grounds of its reasons and judges them
 again by itself, which flatters: what was written to please a judge is shown to nobody else. A second judge, where one
 is named, sees the texts as they were and as they are in the end, and has no say in between. The paper takes every
-rewriting, `rubriclab.improving` those that score higher.
+rewriting, `rubriclab.revision` those that score higher.
 
 Beside the arms that judge sentences stands what costs no rewriting at all: those that fail are struck out.
 """
@@ -18,16 +18,17 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from rubriclab.base_models import FrozenModel
 from rubriclab.data import Assignment, Example
 from rubriclab.errors import RubriclabError, SettingsError
-from rubriclab.frozen import Frozen
-from rubriclab.improving import Improvement, ImproveSettings, improve_stream, rewriting_at_most
 from rubriclab.methods.dcr import DCRSettings
 from rubriclab.methods.dcr.learn import planned
-from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress
+from rubriclab.revision import Improvement, ImproveSettings, improve_stream, rewriting_at_most
 from rubriclab.rubric import Part, Rubric
 from rubriclab.scoring.estimate import scoring_at_most
+from rubriclab.segmentation import Units
 from rubriclab.studies.arms import Tally, course, score
 from rubriclab.studies.bench import Bench, no_figure
 from rubriclab.studies.cases import Case, Material, every_case
@@ -37,7 +38,6 @@ from rubriclab.studies.designs.shares import Share, share
 from rubriclab.studies.results import Outcome, Row
 from rubriclab.studies.sets import Sets
 from rubriclab.studies.study import Arm, Study
-from rubriclab.units import Units
 
 # Scores are rounded when they are written down.
 TOLERANCE = 1e-6
@@ -45,7 +45,7 @@ TOLERANCE = 1e-6
 BEFORE = "before"
 
 
-class RoundsOptions(Frozen):
+class RoundsOptions(FrozenModel):
     """How texts are rewritten.
 
     Attributes:
@@ -94,14 +94,14 @@ async def run(bench: Bench, case: Case) -> Outcome:
     return Outcome(case=case, split=texts.split, rows=tuple(rows))
 
 
-def at_most(bench: Bench, case: Case) -> tuple[Estimate, ...]:
+def at_most(bench: Bench, case: Case) -> tuple[CallEstimate, ...]:
     """Return the most that is asked of the judge, who also rewrites, and of the second one if there is any."""
     texts, rounds = bench.material(case), _options(bench.study).rounds
-    first, second = Estimate(), Estimate()
+    first, second = CallEstimate(), CallEstimate()
     for arm in bench.study.arms:
         rubric = rubric_of(arm, texts.home)
         scoring = scoring_at_most(rubric, texts.test)
-        rewriting = sum((rewriting_at_most(rubric, text) for text in texts.test), Estimate())
+        rewriting = sum((rewriting_at_most(rubric, text) for text in texts.test), CallEstimate())
         first += scoring * (1 + rounds) + rewriting * rounds
         second += scoring * 2
     return (first, second)[: len(bench.judges)]
@@ -115,7 +115,7 @@ def rubric_of(arm: Arm, home: Assignment) -> Rubric:
     """
     (plan,) = course(arm, (), home).plans
     settings = DCRSettings.model_validate(plan.settings.model_dump())
-    criterion, material = planned(plan.lesson, settings)
+    criterion, material = planned(plan.training_input, settings)
     part = Part(
         method="dcr",
         settings=settings.model_dump(mode="json"),
@@ -125,7 +125,7 @@ def rubric_of(arm: Arm, home: Assignment) -> Rubric:
     return Rubric(task=home.words.task, aspect=home.aspect, scale=home.scale, parts=(part,))
 
 
-async def _arm(bench: Bench, arm: Arm, texts: Material, say: Progress) -> list[Row]:
+async def _arm(bench: Bench, arm: Arm, texts: Material, on_progress: Progress) -> list[Row]:
     """Return an arm's rows: as texts came, after each round, and by the second judge."""
     options, rubric, tally = _options(bench.study), rubric_of(arm, texts.home), Tally(bench.judge)
     settings = ImproveSettings(rounds=options.rounds, good_from=options.good_from, take=options.take)
@@ -134,7 +134,7 @@ async def _arm(bench: Bench, arm: Arm, texts: Material, say: Progress) -> list[R
     async with aclosing(found) as improved:
         async for each in improved:
             done.append(each)
-            say(f"{len(done)} of {len(texts.test)} texts", len(done) / len(texts.test))
+            on_progress(f"{len(done)} of {len(texts.test)} texts", len(done) / len(texts.test))
     paths = [path_of(each, rubric, options.rounds) for each in done]
     rows = _rows(arm.name, paths, options)
     rows[-1] = rows[-1].model_copy(update={"scoring": tally.spent})

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.learning.train import interval_of
+from rubriclab.learning.single_method import interval_of
 from rubriclab.stats.bootstrap import FloatArray, Statistic, estimate
-from rubriclab.trust import Interval
+from rubriclab.validation import Interval
 
 RESAMPLES, CONFIDENCE = 1000, 0.95
 BATCH_ELEMENTS = 2**20

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pydantic import Field
 
 from rubriclab.errors import SettingsError
-from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress
 from rubriclab.studies.arms import Trial, course, learning_at_most, scoring_at_most
 from rubriclab.studies.bench import Bench
@@ -50,18 +50,20 @@ async def run(bench: Bench, case: Case) -> Outcome:
     here, away = materials(bench, case)
     elsewhere = _options(bench.study).elsewhere
 
-    async def attempt(arm: Arm, say: Progress) -> Trial:
+    async def attempt(arm: Arm, on_progress: Progress) -> Trial:
         home = away if arm.name in elsewhere else here
-        lesson = await taught(course(arm, home.learned_from, home.home, home.benchmarks), bench.judge, case.seed, say)
-        return await tested(lesson, here, bench.judge, bench.under_way, say)
+        training_input = await taught(
+            course(arm, home.learned_from, home.home, home.benchmarks), bench.judge, case.seed, on_progress
+        )
+        return await tested(training_input, here, bench.judge, bench.under_way, on_progress)
 
     return await outcome_of(bench, case, here, attempt)
 
 
-def at_most(bench: Bench, case: Case) -> tuple[Estimate]:
+def at_most(bench: Bench, case: Case) -> tuple[CallEstimate]:
     """Return the most that all arms ask."""
     here, away = materials(bench, case)
-    elsewhere, total = _options(bench.study).elsewhere, Estimate()
+    elsewhere, total = _options(bench.study).elsewhere, CallEstimate()
     for arm in bench.study.arms:
         learned, tested_like = startable(arm, away if arm.name in elsewhere else here), startable(arm, here)
         if learned and tested_like:

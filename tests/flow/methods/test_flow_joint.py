@@ -98,19 +98,19 @@ def test_nothing_is_asked_twice_and_never_more_than_a_dry_run_says(
 
 
 def test_the_gate_holds_the_rubric_against_every_method_alone_and_against_what_is_free(joint: Joint) -> None:
-    trust = joint.result["trust"]
-    names = {standing["name"] for standing in trust["standings"]}
+    validation = joint.result["validation"]
+    names = {evaluator_agreement["name"] for evaluator_agreement in validation["evaluators"]}
     methods = {"hypoeval", "checkeval", "seeval", "direct", "equal weights"}
     assert {"joint", *methods, "constant", "word count", "best surface measure", "all surface measures"} == names
-    assert {verdict["against"] for verdict in trust["verdicts"][1:]} == methods
-    assert trust["training"]["pearson"]["value"] >= trust["standings"][0]["pearson"]["value"]
+    assert {verdict["against"] for verdict in validation["verdicts"][1:]} == methods
+    assert validation["training"]["pearson"]["value"] >= validation["evaluators"][0]["pearson"]["value"]
 
 
 def test_scores_have_an_interval_and_the_share_of_every_criterion_in_them(joint: Joint) -> None:
     rubric = json.loads(joint.pack)["rubric"]
     kept = [criterion["id"] for part in rubric["parts"] for criterion in part["criteria"]]
     assert joint.scoring <= MOST_CALLS * SCORED
-    assert joint.scoring == joint.result["trust"]["standings"][0]["calls"] * SCORED
+    assert joint.scoring == joint.result["validation"]["evaluators"][0]["calls"] * SCORED
     assert len({row["score"] for row in joint.scores}) > 1
     for row in joint.scores:
         low, high = row["interval"]
@@ -138,7 +138,7 @@ def test_killed_at_several_moments_it_repeats_no_answered_request_and_ends_the_s
     server.brain = reply
     done = asking(*command).json
     assert done["digest"] == joint.result["digest"]
-    assert done["trust"] == joint.result["trust"]
+    assert done["validation"] == joint.result["validation"]
     assert server.repeated == 0
     assert server.answered.total() == joint.learning
     assert asking("show", "news", "--matrix", "--json").json == joint.record
@@ -151,7 +151,7 @@ def test_texts_in_another_order_ask_nothing_and_make_no_new_version(
     file = learned.folder / str(command[1])
     file.write_bytes(b"".join(reversed(file.read_bytes().splitlines(keepends=True))))
     again = learned(*command).json
-    assert (again["rubric"], again["new"], again["trust"]) == ("news@1", False, joint.result["trust"])
+    assert (again["rubric"], again["new"], again["validation"]) == ("news@1", False, joint.result["validation"])
     assert server.requests.total() == 0
 
 
@@ -161,7 +161,7 @@ def test_a_recording_replays_learning_and_scoring_bit_for_bit_without_server_and
     shutil.copy(joint.folder / RECORDING, rubriclab.folder)
     replay = ("--judge", f"recorded:{RECORDING}")
     done = rubriclab(*learning(rubriclab, *replay)).json
-    assert (done["digest"], done["trust"]) == (joint.result["digest"], joint.result["trust"])
+    assert (done["digest"], done["validation"]) == (joint.result["digest"], joint.result["validation"])
     scored = rubriclab("score", "-", "--rubric", "news", *replay, stdin=some_texts()).rows
     assert scored == [{**row, "judge": f"recorded:{RECORDING}"} for row in joint.scores]
     assert rubriclab("show", "news", "--matrix", "--json").json == joint.record
@@ -181,7 +181,7 @@ def test_an_exported_rubric_scores_alike_where_it_is_imported_and_takes_no_text_
 def test_the_gate_says_in_its_exit_code_what_learning_found_and_so_does_learning_when_asked(
     joint: Joint, learned: Commands
 ) -> None:
-    code = {"better": 0, "not better": 1, "inconclusive": 3}[joint.result["trust"]["verdicts"][0]["outcome"]]
+    code = {"better": 0, "not better": 1, "inconclusive": 3}[joint.result["validation"]["verdicts"][0]["outcome"]]
     assert learned("gate", "news").code == code
     assert learned(*learning(learned, "--gate")).code == code
     assert learned("tag", "news", "production").code == (1 if code else 0)

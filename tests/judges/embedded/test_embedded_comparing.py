@@ -13,8 +13,8 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.comparing import LISTED
 from rubriclab.methods.dcr.convert import convert_prompt
 from rubriclab.methods.dcr.evaluate import comparisons, evaluate_prompts
-from rubriclab.methods.dcr.settings import ScoringSettings
-from rubriclab.units import Material
+from rubriclab.methods.dcr.settings import DCRScoringSettings
+from rubriclab.segmentation import Material
 
 JUDGE = EmbeddedJudge()
 SOURCE = "The council will close the Harrow bridge on 3 November. Repairs would cost 1.4 million crowns."
@@ -29,7 +29,7 @@ async def compared(output: str, other: str = SOURCE, given: Assignment | None = 
     """Return what the offline judge says of each sentence, held against the source or the background facts."""
     material: Material = "source" if given is None else "context"
     text = Example(id="t", output=output, group="g", source=other, context=other)
-    settings, own = ScoringSettings(**chosen), given or assignment()
+    settings, own = DCRScoringSettings(**chosen), given or assignment()
     found = comparisons(text, material, own, settings)
     assert not isinstance(found, str)
     answers = [await ask(JUDGE, p) for each in found for p in evaluate_prompts(each, ["Is it so?"], own, settings)]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from checkeval_scripts import question
 from commands import LABELLED
-from jointly_scripts import part_of
-from overall_scripts import part as overall_part
-from overall_scripts import whole
+from holistic_scripts import part as overall_part
+from holistic_scripts import whole
+from single_call_scripts import part_of
 
 from rubriclab.checklist import load_checklist
 from rubriclab.data import Assignment, Example, Scale, find_aspect, read, task_words
@@ -17,9 +17,9 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.questions import own_question
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.questions import make_question
-from rubriclab.methods.jointly import judge_all
-from rubriclab.methods.method import Lesson, silent
+from rubriclab.methods.method import TrainingInput, silent
 from rubriclab.methods.seeval.explain import elicit
+from rubriclab.methods.single_call import judge_all
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence, Level, Part
 
@@ -80,7 +80,12 @@ async def whole_scores(assignment: Assignment) -> tuple[Part, ...]:
     (explanation,) = await elicit(1, assignment, judge, seeval)  # type: ignore[arg-type]
     geval = METHODS["geval"]
     learned = await geval.learn(
-        Lesson((), assignment), geval.settings(scoring="once"), judge=judge, generator=judge, seed=1, say=silent
+        TrainingInput((), assignment),
+        geval.settings(scoring="once"),
+        judge=judge,
+        generator=judge,
+        seed=1,
+        on_progress=silent,
     )
     steps = learned.part.criteria[0].model_copy(update={"id": "steps"})
     return (
@@ -100,7 +105,7 @@ async def test_one_reply_says_what_the_separate_replies_say(scale: Scale):
     for text in texts:
         judge = Counting()
         together = await judge_all(text, parts, assignment, judge)
-        assert judge.asked == ["jointly/judge"]
+        assert judge.asked == ["single_call/judge"]
         apart = [await METHODS[part.method].score(text, part, assignment, EmbeddedJudge()) for part in parts]
         assert together == tuple(rated for _, ratings in apart for rated in ratings)
         found.append({rated.criterion: rated.score for rated in together})

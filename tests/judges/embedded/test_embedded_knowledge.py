@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rubriclab.data import Assignment, find_aspect, task_words
 from rubriclab.judges.embedded.knowledge import TYPICAL, directions, is_number, published, usual_share
 from rubriclab.judges.embedded.traits import BY_NAME, is_share
-from rubriclab.measures import CATALOGUE
+from rubriclab.text_features import CATALOGUE
 
 
 def fields(task: str, aspect: str) -> dict:

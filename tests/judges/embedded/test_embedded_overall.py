@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from holistic_scripts import OVERALL, learn, part, whole
 from hypoeval_scripts import ASPECT
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from overall_scripts import OVERALL, learn, part, whole
 
 from rubriclab.data import Aspect, Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.judges import Reply, score_distribution
@@ -27,7 +27,7 @@ from rubriclab.methods.baselines.few_shot import FORM as FEW_SHOT
 from rubriclab.methods.baselines.geval import FORM as GEVAL
 from rubriclab.methods.baselines.geval import GEvalSettings, steps_prompt
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.overall import Form, OverallSettings, overall_prompt
+from rubriclab.methods.holistic import OverallSettings, ScoreFormat, overall_prompt
 from rubriclab.methods.seeval import SEEvalSettings
 from rubriclab.methods.seeval.explain import Mistake, explain_prompt, refine_prompt
 from rubriclab.methods.seeval.score import FORM as SEEVAL
@@ -35,7 +35,7 @@ from rubriclab.prompts import Prompt
 from rubriclab.rubric import Demonstration
 from rubriclab.stats.correlation import pearson
 
-DIRECT = Form("direct/rate", lambda _: {})
+DIRECT = ScoreFormat("direct/rate", lambda _: {})
 ONCE = OverallSettings()
 WEIGHTED = OverallSettings(scoring="weighted", samples=2)
 SCALES = [
@@ -79,7 +79,7 @@ def answered(prompt: Prompt[Any]) -> Any:
     return value
 
 
-def exact(example: Example, form: Form, criterion=None, scale: Scale = SCALES[0]) -> float:
+def exact(example: Example, form: ScoreFormat, criterion=None, scale: Scale = SCALES[0]) -> float:
     """Return the judge's score before it is put into the form of a reply."""
     prompt = overall_prompt(example, criterion or whole(), assignment(scale), form, WEIGHTED)
     return ANSWERS[prompt.name]({**prompt.fields, "sample": 0, "exact": True})["score"]

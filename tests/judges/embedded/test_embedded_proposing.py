@@ -17,12 +17,12 @@ from rubriclab.judges.embedded.knowledge import directions
 from rubriclab.judges.embedded.proposing import PRIOR_LABELS, PRIOR_R, beliefs_about
 from rubriclab.judges.embedded.traits import AMOUNTS, BY_NAME, readings
 from rubriclab.literature import load_findings
-from rubriclab.measures import CATALOGUE, measure
-from rubriclab.methods.hypoeval.propose import Material, propose, propose_prompt, refine
-from rubriclab.methods.sameness import redundant
+from rubriclab.methods.deduplication import redundant
+from rubriclab.methods.hypoeval.propose import ProposalContext, propose, propose_prompt, refine
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Level
 from rubriclab.stats.correlation import pearson
+from rubriclab.text_features import CATALOGUE, measure
 
 SAMPLE = Path(__file__).resolve().parents[3] / "experiments" / "sample" / "labelled.jsonl"
 SCALES = [
@@ -100,10 +100,10 @@ def test_proposals_fit_every_task_and_scale(scale, task, aspect, sample):
         for place, text in enumerate(sample[:12])
     )
     for material in (
-        Material(texts, load_findings(task, aspect)),
-        Material(texts),
-        Material(findings=load_findings(task, aspect)),
-        Material(),
+        ProposalContext(texts, load_findings(task, aspect)),
+        ProposalContext(texts),
+        ProposalContext(findings=load_findings(task, aspect)),
+        ProposalContext(),
     ):
         told = answered(propose_prompt(4, material, given(scale, task, aspect)))
         assert 1 <= len(told.hypotheses) <= 4
@@ -113,14 +113,14 @@ def test_proposals_fit_every_task_and_scale(scale, task, aspect, sample):
 
 @pytest.mark.parametrize("count", [1, 2, 5, 10, 20])
 def test_as_many_hypotheses_as_asked_for_and_no_two_alike(count, sample):
-    for material in (Material(tuple(sample)), Material()):
+    for material in (ProposalContext(tuple(sample)), ProposalContext()):
         told = answered(propose_prompt(count, material, given()))
         assert len(told.hypotheses) == count
         assert len({hypothesis.trait for hypothesis in told.hypotheses}) == count
 
 
 def test_the_same_question_has_the_same_answer(sample):
-    prompt = propose_prompt(5, Material(tuple(sample), findings()), given())
+    prompt = propose_prompt(5, ProposalContext(tuple(sample), findings()), given())
     replies = [asyncio.run(EmbeddedJudge().reply(prompt)).text for _ in range(3)]
     assert len(set(replies)) == 1
 
@@ -128,7 +128,7 @@ def test_the_same_question_has_the_same_answer(sample):
 def test_the_order_of_the_texts_does_not_change_what_is_proposed(sample):
     shuffled = list(sample)
     random.Random(0).shuffle(shuffled)
-    first, again = (answered(propose_prompt(5, Material(tuple(texts)), given())) for texts in (sample, shuffled))
+    first, again = (answered(propose_prompt(5, ProposalContext(tuple(texts)), given())) for texts in (sample, shuffled))
     assert [h.trait for h in first.hypotheses] == [h.trait for h in again.hypotheses]
 
 
@@ -145,15 +145,15 @@ def test_hostile_and_all_but_empty_texts_are_answered(scale, source):
         texts[:3],
         [replace(texts[8], id=f"u{i}", scores=texts[i].scores) for i in range(6)],
     ):
-        told = answered(propose_prompt(5, Material(tuple(some), findings()), given(scale)))
+        told = answered(propose_prompt(5, ProposalContext(tuple(some), findings()), given(scale)))
         assert told.hypotheses
 
 
 def test_texts_that_are_all_the_same_leave_what_is_usual():
     whole = {"source": "The cat sat here. It then went home again.", "context": "The cat sat."}
     texts = [example(i, "The cat sat on the mat today. The cat then went home.", 1 + i % 5, **whole) for i in range(8)]
-    told = answered(propose_prompt(5, Material(tuple(texts)), given()))
-    usual = answered(propose_prompt(5, Material(), given()))
+    told = answered(propose_prompt(5, ProposalContext(tuple(texts)), given()))
+    usual = answered(propose_prompt(5, ProposalContext(), given()))
     assert [h.trait for h in told.hypotheses] == [h.trait for h in usual.hypotheses]
     assert "usual" in told.hypotheses[0].levels[0].description
 
@@ -161,7 +161,7 @@ def test_texts_that_are_all_the_same_leave_what_is_usual():
 def test_equal_labels_leave_what_is_usual_and_fit_the_texts(sample):
     # Measures of a context count for relevance, but these texts have none.
     texts = tuple(replace(text, scores={"relevance": 5.0}) for text in sample[:6])
-    told = answered(propose_prompt(5, Material(texts), given(aspect="relevance")))
+    told = answered(propose_prompt(5, ProposalContext(texts), given(aspect="relevance")))
     for hypothesis in told.hypotheses:
         found = readings(hypothesis.model_dump())
         assert found, hypothesis
@@ -170,7 +170,7 @@ def test_equal_labels_leave_what_is_usual_and_fit_the_texts(sample):
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_a_handful_of_texts_is_answered(size, sample):
-    assert answered(propose_prompt(5, Material(tuple(sample[:size])), given())).hypotheses
+    assert answered(propose_prompt(5, ProposalContext(tuple(sample[:size])), given())).hypotheses
 
 
 # Hypotheses follow the labels
@@ -179,7 +179,7 @@ def test_a_handful_of_texts_is_answered(size, sample):
 def test_each_measure_s_correlation_is_drawn_towards_what_is_usual_of_it_alone(sample):
     # The first text's source is missing, so what needs one cannot be correlated and stays as usual.
     texts = (replace(sample[0], source=None), *sample[1:9])
-    fields = propose_prompt(5, Material(texts), given()).fields
+    fields = propose_prompt(5, ProposalContext(texts), given()).fields
     observations = fields["observations"]
     labels = [item["score"] for item in observations]
     rows = [measure(item["output"], item.get("source"), item.get("context")) for item in observations]
@@ -217,7 +217,7 @@ def test_the_first_hypothesis_names_what_the_labels_follow_and_in_which_directio
         example(i, counted(length), 3 + sign * 2 * (i - 5.5) / 5.5, "grammaticality")
         for i, length in enumerate(lengths)
     ]
-    told = answered(propose_prompt(3, Material(tuple(texts)), given(SCALES[1], "story", "grammaticality")))
+    told = answered(propose_prompt(3, ProposalContext(tuple(texts)), given(SCALES[1], "story", "grammaticality")))
     first = told.hypotheses[0]
     named = [name for name in measures_of(first) if name in LENGTHS]
     assert named
@@ -228,7 +228,7 @@ def test_the_first_hypothesis_names_what_the_labels_follow_and_in_which_directio
 def test_without_labels_hypotheses_follow_what_is_usual_of_the_aspect(task, aspect):
     assigned = given(task=task, aspect=aspect)
     usual = directions(assigned.fields())
-    told = answered(propose_prompt(5, Material(), assigned))
+    told = answered(propose_prompt(5, ProposalContext(), assigned))
     found = [(name, rises(h, name)) for h in told.hypotheses for name in measures_of(h)]
     assert found
     for name, rising in found:
@@ -241,7 +241,7 @@ def test_findings_bring_forward_what_they_speak_of():
         [
             name
             for h in answered(
-                propose_prompt(30, Material(findings=told), given(task="dialogue", aspect="engagingness"))
+                propose_prompt(30, ProposalContext(findings=told), given(task="dialogue", aspect="engagingness"))
             ).hypotheses
             for name in measures_of(h)
         ]
@@ -260,7 +260,7 @@ def test_every_hypothesis_is_read_back_to_the_measures_it_names(scale, narrow, s
     for aspect in ("consistency", "fluency"):
         labels = [scale.high - (5 - text.scores[aspect]) / 4 * scale.width * narrow for text in sample]
         texts = tuple(replace(t, scores={aspect: label}) for t, label in zip(sample, labels, strict=True))
-        told = answered(propose_prompt(6, Material(texts), given(scale, aspect=aspect)))
+        told = answered(propose_prompt(6, ProposalContext(texts), given(scale, aspect=aspect)))
         for hypothesis in told.hypotheses:
             found = readings(hypothesis.model_dump())
             assert len(found) == hypothesis.levels[0].description.count(";") + 1, hypothesis
@@ -271,14 +271,14 @@ def test_every_hypothesis_is_read_back_to_the_measures_it_names(scale, narrow, s
 
 
 async def proposed(sample, count: int = 4) -> tuple[Criterion, ...]:
-    found, failure = await propose(count, Material(tuple(sample)), given(), EmbeddedJudge())
+    found, failure = await propose(count, ProposalContext(tuple(sample)), given(), EmbeddedJudge())
     assert failure is None
     return tuple(c.model_copy(update={"id": f"h{i:02d}"}) for i, c in enumerate(found, start=1))
 
 
 async def test_refinement_by_texts_fits_the_thresholds_anew_and_keeps_the_measures(sample):
     before = await proposed(sample[:8])
-    after = await refine(before, Material(tuple(sample[20:30])), given(), EmbeddedJudge())
+    after = await refine(before, ProposalContext(tuple(sample[20:30])), given(), EmbeddedJudge())
     assert len(after) == len(before)
     assert [c.levels for c in after] != [c.levels for c in before]
     for old, new in zip(before, after, strict=True):
@@ -288,8 +288,8 @@ async def test_refinement_by_texts_fits_the_thresholds_anew_and_keeps_the_measur
 
 async def test_refinement_by_the_same_texts_changes_nothing(sample):
     before = await proposed(sample)
-    once = await refine(before, Material(tuple(sample)), given(), EmbeddedJudge())
-    assert await refine(once, Material(tuple(sample)), given(), EmbeddedJudge()) is once
+    once = await refine(before, ProposalContext(tuple(sample)), given(), EmbeddedJudge())
+    assert await refine(once, ProposalContext(tuple(sample)), given(), EmbeddedJudge()) is once
 
 
 def worded(name: str, amounts: list[str]) -> Criterion:
@@ -299,7 +299,7 @@ def worded(name: str, amounts: list[str]) -> Criterion:
 
 
 async def test_refinement_by_literature_takes_out_what_runs_against_what_is_usual_and_keeps_at_least_one():
-    material, judge = Material(findings=load_findings("summarization", "coherence")), EmbeddedJudge()
+    material, judge = ProposalContext(findings=load_findings("summarization", "coherence")), EmbeddedJudge()
     usual, against = worded("neighbour_overlap", [*AMOUNTS]), worded("repeated_sentences", [*AMOUNTS])
     assert [c.trait for c in await refine((against, usual), material, given(), judge)] == ["neighbour_overlap"]
     assert [c.trait for c in await refine((against,), material, given(), judge)] == ["repeated_sentences"]
@@ -307,16 +307,16 @@ async def test_refinement_by_literature_takes_out_what_runs_against_what_is_usua
     assert [c.trait for c in await refine((upside_down, against), material, given(), judge)] == ["neighbour_overlap"]
 
 
-@pytest.mark.parametrize("material", [Material(findings=findings()), "texts"])
+@pytest.mark.parametrize("material", [ProposalContext(findings=findings()), "texts"])
 async def test_a_person_s_hypothesis_is_left_alone(material, sample):
     by_hand = (criterion("a"), criterion("b"))
-    material = Material(tuple(sample)) if material == "texts" else material
+    material = ProposalContext(tuple(sample)) if material == "texts" else material
     assert await refine(by_hand, material, given(), EmbeddedJudge()) is by_hand
 
 
 async def test_what_is_read_off_the_same_measures_is_redundant_and_nothing_else(sample):
     own = await proposed(sample, 3)
-    copy = (await refine(own, Material(tuple(sample[:15])), given(), EmbeddedJudge()))[1]
+    copy = (await refine(own, ProposalContext(tuple(sample[:15])), given(), EmbeddedJudge()))[1]
     copy = copy.model_copy(update={"id": "copy"})
     bank = [[each] for each in (*own, copy, criterion("by hand"))]
     out = await redundant(bank, "hypothesis", given(), EmbeddedJudge())

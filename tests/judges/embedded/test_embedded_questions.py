@@ -17,8 +17,8 @@ from rubriclab.judges.embedded.questions import POINTS, asks_for_fault
 from rubriclab.methods.checkeval.answer import answer_prompts
 from rubriclab.methods.checkeval.augment import diversify_prompt, elaborate_prompt
 from rubriclab.methods.checkeval.questions import make_question
-from rubriclab.methods.checkeval.settings import CheckEvalSettings, ScoringSettings
-from rubriclab.methods.sameness import group_prompt
+from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings, CheckEvalSettings
+from rubriclab.methods.deduplication import group_prompt
 
 SAMPLE = Path(__file__).resolve().parents[3] / "experiments" / "sample" / "heldout.jsonl"
 JUDGE = EmbeddedJudge()
@@ -37,7 +37,7 @@ async def answered(output: str, *texts: str, source: str | None = None) -> list[
     """Return the offline judge's answers to questions about a text."""
     made = [make_question(f"q{place}", text, SUB) for place, text in enumerate(texts)]
     text = Example(id="t", output=output, group="g", source=source)
-    (prompt,) = answer_prompts(text, made, {SUB.name: SUB.definition}, assignment(), ScoringSettings())
+    (prompt,) = answer_prompts(text, made, {SUB.name: SUB.definition}, assignment(), CheckEvalScoringSettings())
     answer = await ask(JUDGE, prompt)
     assert answer.value is not None
     return list(answer.value.answers)

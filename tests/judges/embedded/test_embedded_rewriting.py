@@ -8,13 +8,13 @@ import pytest
 
 from rubriclab.checklist import load_checklist
 from rubriclab.data import Assignment, Example, Scale, find_aspect, read, task_words
-from rubriclab.improving.faults import TextFault
-from rubriclab.improving.improve import ImproveSettings, improve_text
-from rubriclab.improving.record import Improvement
-from rubriclab.improving.rewrite import Draft, rewrite, rewrite_prompt
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.dcr import DCRSettings
 from rubriclab.methods.dcr.checks import make_criterion
+from rubriclab.revision.improve import ImproveSettings, improve_text
+from rubriclab.revision.record import Improvement
+from rubriclab.revision.rewrite import Draft, rewrite, rewrite_prompt
+from rubriclab.revision.weaknesses import TextFault
 from rubriclab.rubric import Part, Rubric
 from rubriclab.sentences import split_sentences
 

@@ -20,7 +20,7 @@ from rubriclab.judges.embedded.traits import (
     readings,
     spoken_of,
 )
-from rubriclab.measures import CATALOGUE, Measure, measure
+from rubriclab.text_features import CATALOGUE, Measure, measure
 
 SAMPLE = Path(__file__).resolve().parents[3] / "experiments" / "sample" / "labelled.jsonl"
 MEASURES = st.sampled_from(CATALOGUE)

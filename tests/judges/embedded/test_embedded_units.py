@@ -14,14 +14,14 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.questions import asks_for_fault, own_question
 from rubriclab.judges.embedded.sides import propose
 from rubriclab.judges.embedded.units import LEAST_WEIGHT, verify
-from rubriclab.measures import CATALOGUE
-from rubriclab.methods.method import Lesson, Rated
+from rubriclab.methods.method import CriterionRating, TrainingInput
 from rubriclab.methods.seal import SEAL, SealSettings
 from rubriclab.methods.seal.facts import fact_prompts
 from rubriclab.methods.seal.learn import pack_questions
-from rubriclab.methods.seal.propose import Proposal, propose_prompt
+from rubriclab.methods.seal.propose import SubDimensionProposal, propose_prompt
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Part
+from rubriclab.text_features import CATALOGUE
 
 JUDGE = EmbeddedJudge()
 TEXT = Example(
@@ -55,7 +55,7 @@ def assigned(pack: Checklist) -> Assignment:
 
 async def scored(
     task: str, aspect: str, text: Example = TEXT, judge: EmbeddedJudge = JUDGE, **chosen: Any
-) -> tuple[float | None, dict[str, Rated]]:
+) -> tuple[float | None, dict[str, CriterionRating]]:
     """Return the text's score by the pack that ships, and its ratings by the questions' ids."""
     pack = load_checklist(task, aspect, folder="units")
     questions, dimensions = pack_questions(pack)
@@ -65,7 +65,7 @@ async def scored(
     return score, {each.criterion: each for each in rated}
 
 
-def values(rated: Rated) -> list[float | None]:
+def values(rated: CriterionRating) -> list[float | None]:
     return [unit.value for unit in rated.units]
 
 
@@ -189,8 +189,8 @@ def test_proposals_ask_for_measures_that_are_new_and_tell_units_apart(kind: Any,
         for n in range(labelled)
     )
     settings = SealSettings(units=kind, proposed=3)
-    prompt = propose_prompt(Lesson(texts, assigned(pack), (), pack), texts, settings)
-    found = Proposal.model_validate(_reply(prompt), context=prompt.fields).sub_dimensions
+    prompt = propose_prompt(TrainingInput(texts, assigned(pack), (), pack), texts, settings)
+    found = SubDimensionProposal.model_validate(_reply(prompt), context=prompt.fields).sub_dimensions
     assert 1 <= len(found) <= 3
     titles = {entry.title: entry.name for entry in CATALOGUE}
     assert {each.name for each in found} <= titles.keys()
@@ -201,7 +201,7 @@ def test_proposals_ask_for_measures_that_are_new_and_tell_units_apart(kind: Any,
 
 def test_what_is_proposed_once_is_not_proposed_again() -> None:
     pack = load_checklist("summarization", "coherence", folder="units")
-    fields = propose_prompt(Lesson((), assigned(pack), (), pack), (), SealSettings(proposed=2)).fields
+    fields = propose_prompt(TrainingInput((), assigned(pack), (), pack), (), SealSettings(proposed=2)).fields
     first = propose(fields)["sub_dimensions"]
     known = [{"name": each["name"], "question": each["question"]} for each in first]
     again = propose({**fields, "known": known})["sub_dimensions"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from holistic_scripts import overall, part, said
 from hypoeval_scripts import assignment, example
-from overall_scripts import overall, part, said
 
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypoeval_scripts import ASPECT, assignment, example, examples, rating
-from overall_scripts import (
+from holistic_scripts import (
     BASELINES,
     WITHOUT_LABELS,
     graded,
@@ -17,13 +16,14 @@ from overall_scripts import (
     said,
     whole,
 )
+from hypoeval_scripts import ASPECT, assignment, example, examples, rating
 
 from rubriclab.data import Scale
 from rubriclab.errors import DataError, JudgeError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import train
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.method import TrainingInput
 from rubriclab.prompts import prompts_digest
 
 TEXTS = graded(12)
@@ -106,7 +106,7 @@ async def test_it_can_be_learned_without_a_labelled_text(name):
     assert ratings_asked(judge) == []
     assert learned.examples == ()
     trained = await train(
-        METHODS[name], Lesson((), assignment()), METHODS[name].settings(), judge=judge, generator=judge, seed=1
+        METHODS[name], TrainingInput((), assignment()), METHODS[name].settings(), judge=judge, generator=judge, seed=1
     )
     assert trained.rubric.parts[0] == learned.part
     assert (trained.provenance.agreement, trained.provenance.floor, trained.provenance.examples) == (None, None, ())
@@ -115,7 +115,7 @@ async def test_it_can_be_learned_without_a_labelled_text(name):
 async def test_few_shot_cannot():
     judge, method = overall(), METHODS["few_shot"]
     with pytest.raises(DataError, match="few_shot learns from labelled texts, and there are none"):
-        await train(method, Lesson((), assignment()), method.settings(), judge=judge, generator=judge, seed=1)
+        await train(method, TrainingInput((), assignment()), method.settings(), judge=judge, generator=judge, seed=1)
     assert judge.asked == []
 
 
@@ -152,7 +152,7 @@ async def test_scores_lie_on_whatever_scale_is_given(name, scale):
 async def test_a_version_holds_its_settings_and_the_wording_of_its_prompts(name):
     method, judge = METHODS[name], overall()
     settings = method.settings(samples=3)
-    trained = await train(method, Lesson(TEXTS, assignment()), settings, judge=judge, generator=judge, seed=1)
+    trained = await train(method, TrainingInput(TEXTS, assignment()), settings, judge=judge, generator=judge, seed=1)
     assert trained.rubric.parts[0].method == name
     assert trained.rubric.parts[0].settings == settings.model_dump(mode="json")
     assert trained.provenance.settings == {name: settings.model_dump(mode="json")}

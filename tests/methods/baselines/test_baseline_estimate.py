@@ -6,14 +6,14 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from holistic_scripts import BASELINES, graded, learn, overall, spent, within
 from hypoeval_scripts import ASPECT, assignment
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from overall_scripts import BASELINES, graded, learn, overall, spent, within
 
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.method import Lesson, silent
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.methods.method import TrainingInput, silent
 
 TEXTS = tuple(
     replace(
@@ -30,9 +30,9 @@ CHOICES = [{"scoring": "once"}, {"scoring": "weighted", "samples": 5}, {}]
 
 async def most_and_spent(name, texts, chosen):
     method, judge, generator = METHODS[name], overall(), overall(geval__steps=_long_steps)
-    lesson, own = Lesson(tuple(texts), assignment()), method.settings(**chosen)
-    await method.learn(lesson, own, judge=judge, generator=generator, seed=1, say=silent)
-    return method.learning_at_most(lesson, own), (judge, generator)
+    training_input, own = TrainingInput(tuple(texts), assignment()), method.settings(**chosen)
+    await method.learn(training_input, own, judge=judge, generator=generator, seed=1, on_progress=silent)
+    return method.learning_at_most(training_input, own), (judge, generator)
 
 
 def _long_steps(_prompt):
@@ -52,7 +52,7 @@ async def test_learning_never_asks_more_than_was_told(name, chosen):
 async def test_where_the_definition_is_all_learning_takes_exactly_what_was_told(name, chosen):
     (for_judge, for_generator), (judge, generator) = await most_and_spent(name, TEXTS, chosen)
     assert spent(judge) == for_judge
-    assert spent(generator) == for_generator == Estimate()
+    assert spent(generator) == for_generator == CallEstimate()
 
 
 @settings(deadline=None, max_examples=25)
@@ -61,15 +61,15 @@ def test_whatever_texts_few_shot_shows_they_take_no_more_than_was_told(k, count,
     method, judge = METHODS["few_shot"], overall()
     texts = TEXTS[:count]
     asyncio.run(learn("few_shot", texts, judge=judge, k=k, seed=seed))
-    most, generator = method.learning_at_most(Lesson(texts, assignment()), method.settings(k=k))
+    most, generator = method.learning_at_most(TrainingInput(texts, assignment()), method.settings(k=k))
     assert within(judge, most)
-    assert generator == Estimate()
+    assert generator == CallEstimate()
 
 
 async def test_without_labels_only_the_steps_are_asked_for():
     for name in ("direct", "geval", "analyze_rate"):
         (for_judge, for_generator), (judge, generator) = await most_and_spent(name, (), {})
-        assert spent(judge) == for_judge == Estimate()
+        assert spent(judge) == for_judge == CallEstimate()
         assert spent(generator) == for_generator
         assert for_generator.calls == (name == "geval")
 
@@ -85,4 +85,7 @@ async def test_scoring_takes_the_calls_and_tokens_that_were_told(name, chosen):
 
 def test_an_empty_lesson_for_few_shot_takes_nothing():
     method = METHODS["few_shot"]
-    assert method.learning_at_most(Lesson((), assignment()), method.settings()) == (Estimate(), Estimate())
+    assert method.learning_at_most(TrainingInput((), assignment()), method.settings()) == (
+        CallEstimate(),
+        CallEstimate(),
+    )

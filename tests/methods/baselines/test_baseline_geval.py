@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from holistic_scripts import graded, learn, of_template, overall, part, ratings_asked, said, weighing, whole
 from hypoeval_scripts import assignment, example
-from overall_scripts import graded, learn, of_template, overall, part, ratings_asked, said, weighing, whole
 
 from rubriclab.data import Scale
 from rubriclab.errors import JudgeError

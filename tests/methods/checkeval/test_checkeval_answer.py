@@ -9,7 +9,7 @@ from checkeval_scripts import assignment, by_lot, question, scripted, text, word
 from rubriclab.errors import BudgetReached, JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.checkeval.answer import Answered, answer_prompts, answers
-from rubriclab.methods.checkeval.settings import ScoringSettings
+from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings
 from rubriclab.prompts import render
 
 QUESTIONS = (question("a1"), question("b1", "Side 2"), question("a2"), question("b2", "Side 2"))
@@ -19,12 +19,14 @@ LONG = "\n\n".join(f"Paragraph {number} has exactly six words." for number in ra
 
 def prompts(example=None, **settings: Any):
     given = example or text(source="Source.", context="Context.")
-    return answer_prompts(given, QUESTIONS, DIMENSIONS, assignment(), settings=ScoringSettings(**settings))
+    return answer_prompts(given, QUESTIONS, DIMENSIONS, assignment(), settings=CheckEvalScoringSettings(**settings))
 
 
 async def run(judge: FakeJudge, example=None, **settings: Any) -> dict[str, tuple[Answered, ...]]:
     given = example or text()
-    return await answers(given, QUESTIONS, DIMENSIONS, assignment(), judge, settings=ScoringSettings(**settings))
+    return await answers(
+        given, QUESTIONS, DIMENSIONS, assignment(), judge, settings=CheckEvalScoringSettings(**settings)
+    )
 
 
 def asked(prompt) -> list[str]:
@@ -73,19 +75,21 @@ def test_fields_are_those_that_judges_know():
 
 def test_no_prompt_tells_which_answer_is_better():
     turned = (question("a1", better="no"),)
-    shown = answer_prompts(text(), turned, {}, assignment(), settings=ScoringSettings())
-    same = answer_prompts(text(), (question("a1"),), {}, assignment(), settings=ScoringSettings())
+    shown = answer_prompts(text(), turned, {}, assignment(), settings=CheckEvalScoringSettings())
+    same = answer_prompts(text(), (question("a1"),), {}, assignment(), settings=CheckEvalScoringSettings())
     assert [prompt.fields for prompt in shown] == [prompt.fields for prompt in same]
 
 
 def test_a_sub_dimension_without_a_definition_is_shown_by_its_name():
-    (prompt,) = answer_prompts(text(), QUESTIONS[:1], {}, assignment(), settings=ScoringSettings())
+    (prompt,) = answer_prompts(text(), QUESTIONS[:1], {}, assignment(), settings=CheckEvalScoringSettings())
     assert "\nSide 1\n[a1]" in render(prompt)[1]["content"]
 
 
 async def test_the_better_answer_is_no_business_of_the_reading():
     judge = FakeJudge(lambda prompt: reply_to(prompt, lambda *_: "no"))
-    found = await answers(text(), (question("a1", better="no"),), {}, assignment(), judge, settings=ScoringSettings())
+    found = await answers(
+        text(), (question("a1", better="no"),), {}, assignment(), judge, settings=CheckEvalScoringSettings()
+    )
     assert found == {"a1": (Answered("no", "Seen."),)}
 
 

@@ -9,14 +9,14 @@ from checkeval_scripts import Scripted, assignment, checklist, of_kind, pool_ids
 from rubriclab.digest import digest
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.augment import SAMPLES, Pool, augmented
+from rubriclab.methods.checkeval.augment import SAMPLES, QuestionPool, augmented
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.questions import about
 
 TWO = checklist((1, 2))
 
 
-async def run(given=TWO, generator: FakeJudge | None = None, **chosen: Any) -> tuple[Pool, FakeJudge]:
+async def run(given=TWO, generator: FakeJudge | None = None, **chosen: Any) -> tuple[QuestionPool, FakeJudge]:
     generator = generator or scripted()
     return await augmented(given, assignment(), generator, CheckEvalSettings(**chosen)), generator
 
@@ -132,7 +132,7 @@ async def test_either_way_can_be_left_out(chosen: dict[str, int], kinds: set[str
 
 async def test_without_either_the_seeds_stay_and_nothing_is_asked():
     pool, generator = await run(diversified=0, elaborated_most=0)
-    assert pool == Pool(seeds(TWO))
+    assert pool == QuestionPool(seeds(TWO))
     assert generator.asked == []
 
 

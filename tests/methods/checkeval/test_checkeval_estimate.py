@@ -13,8 +13,8 @@ from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
 from rubriclab.methods.checkeval.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.checkeval.learn import learn
 from rubriclab.methods.checkeval.settings import PRESETS
-from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.methods.method import TrainingInput
 from rubriclab.prompts import render
 from rubriclab.rubric import Part
 
@@ -40,7 +40,7 @@ def spent(judge: FakeJudge) -> tuple[int, int, int]:
     return len(judge.asked), tokens, sum(prompt.max_tokens for prompt in judge.asked)
 
 
-def within(judge: FakeJudge, estimate: Estimate) -> bool:
+def within(judge: FakeJudge, estimate: CallEstimate) -> bool:
     calls, read, written = spent(judge)
     return calls <= estimate.calls and read <= estimate.prompt_tokens and written <= estimate.completion_tokens
 
@@ -62,32 +62,32 @@ def in_doubt() -> FakeJudge:
 @pytest.mark.parametrize("chosen", CHOICES, ids=str)
 async def test_learning_never_asks_more_than_was_told(chosen: dict[str, Any]):
     settings = CheckEvalSettings(**chosen)
-    lesson = Lesson(TEXTS, assignment(), checklist=TWO)
+    training_input = TrainingInput(TEXTS, assignment(), checklist=TWO)
     for generator in (scripted(), in_doubt()):
         judge = scripted()
-        await learn(lesson, settings, judge=judge, generator=generator)
-        for_judge, for_generator = learning_at_most(lesson, settings)
+        await learn(training_input, settings, judge=judge, generator=generator)
+        for_judge, for_generator = learning_at_most(training_input, settings)
         assert within(judge, for_judge), (spent(judge), for_judge)
         assert within(generator, for_generator), (spent(generator), for_generator)
 
 
 def test_calls_are_those_that_the_method_describes():
-    lesson = Lesson(TEXTS, assignment(), checklist=TWO)
-    judge, generator = learning_at_most(lesson, CheckEvalSettings(filter="labels"))
+    training_input = TrainingInput(TEXTS, assignment(), checklist=TWO)
+    judge, generator = learning_at_most(training_input, CheckEvalSettings(filter="labels"))
     assert (judge.calls, generator.calls) == (3 * len(TEXTS), 3 + 6)
-    judge, generator = learning_at_most(lesson, CheckEvalSettings(diversified=0, elaborated_most=0))
+    judge, generator = learning_at_most(training_input, CheckEvalSettings(diversified=0, elaborated_most=0))
     assert (judge.calls, generator.calls) == (3 * len(TEXTS), 3 + 1)
 
 
 def test_without_labels_nothing_is_asked_of_the_judge():
-    judge, generator = learning_at_most(Lesson((), assignment(), checklist=TWO), CheckEvalSettings())
-    assert judge == Estimate()
+    judge, generator = learning_at_most(TrainingInput((), assignment(), checklist=TWO), CheckEvalSettings())
+    assert judge == CallEstimate()
     assert generator.calls > 9
 
 
 def test_without_seed_questions_there_is_nothing_to_estimate():
     with pytest.raises(ChecklistError):
-        learning_at_most(Lesson(TEXTS, assignment()), CheckEvalSettings())
+        learning_at_most(TrainingInput(TEXTS, assignment()), CheckEvalSettings())
 
 
 @pytest.mark.parametrize(

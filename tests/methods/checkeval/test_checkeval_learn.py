@@ -29,7 +29,7 @@ from rubriclab.learning import train
 from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
 from rubriclab.methods.checkeval.learn import learn
 from rubriclab.methods.checkeval.settings import PRESETS
-from rubriclab.methods.method import Learned, Lesson, chosen_settings, silent
+from rubriclab.methods.method import Learned, TrainingInput, chosen_settings, silent
 from rubriclab.methods.questions import about
 from rubriclab.rubric import Criterion
 
@@ -54,18 +54,18 @@ async def run(
     generator: FakeJudge | None = None,
     given: Checklist | None = TWO,
     scale: Scale | None = None,
-    say: Any = silent,
+    on_progress: Any = silent,
     **chosen: Any,
 ) -> tuple[Learned, FakeJudge, FakeJudge]:
     """Learn with small settings, except for those chosen, and return the result with the two judges."""
     judge, generator = judge or scripted(), generator or scripted()
     learned = await learn(
-        Lesson(tuple(texts), assignment(scale) if scale else assignment(), checklist=given),
+        TrainingInput(tuple(texts), assignment(scale) if scale else assignment(), checklist=given),
         CheckEvalSettings(**{**SMALL, **chosen}),
         judge=judge,
         generator=generator,
         seed=1,
-        say=say,
+        on_progress=on_progress,
     )
     return learned, judge, generator
 
@@ -95,7 +95,7 @@ async def test_the_generator_writes_and_filters_and_the_judge_answers():
     _, judge, generator = await run()
     assert {p.name for p in judge.asked} == {"checkeval/answer"}
     own = {p.name for p in generator.asked}
-    assert own == {"checkeval/diversify", "checkeval/elaborate", "checkeval/filter", "sameness/group"}
+    assert own == {"checkeval/diversify", "checkeval/elaborate", "checkeval/filter", "deduplication/group"}
 
 
 async def test_one_call_per_sub_dimension_and_text_and_none_twice():
@@ -221,7 +221,7 @@ async def test_where_the_labels_speak_against_all_the_best_stay_and_it_is_said()
 async def test_what_went_wrong_is_told():
     told = Told()
     failing = scripted(elaborate=lambda p: "no" if p.fields["question"]["id"] == "b1" else Scripted()(p))
-    learned, _, _ = await run(generator=failing, say=told)
+    learned, _, _ = await run(generator=failing, on_progress=told)
     assert learned.notes[0].startswith("finer points of b1: unusable reply")
     assert (told[0], told[-1].split(" ", 1)[1]) == ("11 questions", "questions kept")
 
@@ -347,9 +347,9 @@ async def test_without_seed_questions_there_is_nothing_to_start_from():
 
 async def test_the_paper_s_preset_learns():
     settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper", "seeds_per_sub_dimension": 0, **SMALL})
-    lesson = Lesson(TEXTS, assignment(), checklist=TWO)
+    training_input = TrainingInput(TEXTS, assignment(), checklist=TWO)
     generator = scripted()
-    learned = await learn(lesson, settings, judge=scripted(), generator=generator)
+    learned = await learn(training_input, settings, judge=scripted(), generator=generator)
     assert len(of_kind(generator, "group")) == 1
     assert len(learned.part.criteria) == 13
 
@@ -395,9 +395,11 @@ async def test_the_same_examples_in_another_order_give_the_same_result(chosen: d
 
 
 async def test_no_seed_changes_anything():
-    lesson = Lesson(TEXTS, assignment(), checklist=TWO)
+    training_input = TrainingInput(TEXTS, assignment(), checklist=TWO)
     parts = [
-        (await learn(lesson, CheckEvalSettings(**SMALL), judge=scripted(), generator=scripted(), seed=seed)).part
+        (
+            await learn(training_input, CheckEvalSettings(**SMALL), judge=scripted(), generator=scripted(), seed=seed)
+        ).part
         for seed in (1, 2)
     ]
     assert parts[0] == parts[1]
@@ -414,7 +416,7 @@ async def test_only_the_labels_of_the_aspect_are_looked_at():
 async def test_it_is_trained_as_every_method_is():
     trained = await train(
         CHECKEVAL,
-        Lesson(TEXTS, assignment(), checklist=TWO),
+        TrainingInput(TEXTS, assignment(), checklist=TWO),
         CheckEvalSettings(**SMALL),
         judge=tracking(0.6),
         generator=scripted(),
@@ -426,8 +428,10 @@ async def test_it_is_trained_as_every_method_is():
 
 
 async def test_it_is_trained_without_labels_too():
-    lesson = Lesson((), assignment(), checklist=TWO)
-    trained = await train(CHECKEVAL, lesson, CheckEvalSettings(**SMALL), judge=scripted(), generator=scripted(), seed=1)
+    training_input = TrainingInput((), assignment(), checklist=TWO)
+    trained = await train(
+        CHECKEVAL, training_input, CheckEvalSettings(**SMALL), judge=scripted(), generator=scripted(), seed=1
+    )
     assert trained.provenance.agreement is None
     assert len(trained.rubric.criteria) == 13
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubriclab.checklist import Checklist, SeedQuestion, SubDimension, load_checklist, shipped_checklists
-from rubriclab.methods.checkeval.lint import Fault, lint
+from rubriclab.methods.checkeval.lint import LintFinding, lint
 
 PLANTED = [pytest.param(kind, asked, id=f"{kind}: {asked.text}") for kind in FAULTY for asked in FAULTY[kind]]
 
@@ -24,11 +24,11 @@ def checklist(*questions: tuple[str, Literal["yes", "no"]], aspect: str = "coher
     )
 
 
-def faults_of(asked: Asked) -> tuple[Fault, ...]:
+def faults_of(asked: Asked) -> tuple[LintFinding, ...]:
     return lint(checklist((asked.text, asked.better), aspect=asked.aspect))
 
 
-def kinds(faults: Sequence[Fault]) -> list[str]:
+def kinds(faults: Sequence[LintFinding]) -> list[str]:
     return [fault.kind for fault in faults]
 
 

@@ -11,7 +11,7 @@ from rubriclab.data import Assignment, Scale, find_aspect, task_words
 from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
 from rubriclab.methods.checkeval.learn import learn
 from rubriclab.methods.checkeval.settings import PRESETS
-from rubriclab.methods.method import Lesson, chosen_settings
+from rubriclab.methods.method import TrainingInput, chosen_settings
 from rubriclab.methods.questions import about, is_seed
 from rubriclab.prompts import render
 
@@ -59,8 +59,8 @@ def faults_alone(task: str, aspect: str) -> int:
 
 async def learned_without_labels(task: str, aspect: str, **replaced):
     given = Assignment(task_words(task), find_aspect(task, aspect), Scale(low=1, high=5, whole=False))
-    lesson = Lesson((), given, checklist=load_checklist(task, aspect))
-    return await learn(lesson, paper(), judge=scripted(), generator=scripted(**{"filter": fair, **replaced}))
+    training_input = TrainingInput((), given, checklist=load_checklist(task, aspect))
+    return await learn(training_input, paper(), judge=scripted(), generator=scripted(**{"filter": fair, **replaced}))
 
 
 @pytest.mark.parametrize(("task", "aspect"), shipped_checklists())
@@ -85,8 +85,8 @@ async def test_three_to_five_seeds_of_which_yes_is_the_good_answer_are_started_f
 
 async def test_answers_are_yes_or_no_without_a_reason():
     judge = scripted()
-    lesson = Lesson(examples(2), assignment(), checklist=load_checklist("summarization", "coherence"))
-    await learn(lesson, paper(), judge=judge, generator=scripted())
+    training_input = TrainingInput(examples(2), assignment(), checklist=load_checklist("summarization", "coherence"))
+    await learn(training_input, paper(), judge=judge, generator=scripted())
     for prompt in of_kind(judge, "answer"):
         shown = render(prompt)[1]["content"]
         assert "n/a" not in shown
@@ -123,13 +123,13 @@ async def test_without_seeds_the_generator_writes_them():
     """Three sub-dimensions with one question each: 3 seeds, 3 x 2 other sides, 3 x 3 finer ones make 18."""
     generator = scripted(seeds=lambda _: written_seeds(3))
     settings = paper(seeds="prior knowledge")
-    learned = await learn(Lesson((), assignment()), settings, judge=scripted(), generator=generator)
+    learned = await learn(TrainingInput((), assignment()), settings, judge=scripted(), generator=generator)
     assert len(of_kind(generator, "seeds")) == 1
     assert len(learned.part.criteria) == 18
     assert {c.evidence.origin for c in learned.part.criteria if is_seed(c)} == {"prior knowledge"}
     assert set(learned.part.dimensions or {}) == {"Written 1", "Written 2", "Written 3"}
     assert not CHECKEVAL.needs_checklist(settings)
-    _, most = CHECKEVAL.learning_at_most(Lesson((), assignment()), settings)
+    _, most = CHECKEVAL.learning_at_most(TrainingInput((), assignment()), settings)
     assert len(generator.asked) <= most.calls
 
 
@@ -152,8 +152,8 @@ def unsound(prompt) -> dict:
 async def test_only_the_default_rejects_a_question_for_what_it_leans_on_or_what_nonsense_would_earn(preset: str | None):
     generator = scripted(filter=fair if preset is None else plain_verdicts, elaborate=unsound)
     settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": preset} if preset else {})
-    lesson = Lesson((), assignment(), checklist=load_checklist("summarization", "coherence"))
-    learned = await learn(lesson, settings, judge=scripted(), generator=generator)
+    training_input = TrainingInput((), assignment(), checklist=load_checklist("summarization", "coherence"))
+    learned = await learn(training_input, settings, judge=scripted(), generator=generator)
     asked = [each.statement for each in learned.part.criteria]
     assert (LEANING in asked, EARNED_BY_NONSENSE["text"] in asked) == (preset == "paper", preset == "paper")
     assert any(prompt.repair for prompt in generator.asked) == (preset is None)
@@ -167,8 +167,8 @@ def plain_verdicts(prompt) -> dict:
 
 async def test_nothing_is_asked_or_stated_of_what_a_question_presupposes():
     generator, judge = scripted(filter=plain_verdicts), scripted()
-    lesson = Lesson(examples(2), assignment(), checklist=load_checklist("summarization", "coherence"))
-    learned = await learn(lesson, paper(), judge=judge, generator=generator)
+    training_input = TrainingInput(examples(2), assignment(), checklist=load_checklist("summarization", "coherence"))
+    learned = await learn(training_input, paper(), judge=judge, generator=generator)
     for prompt in (*generator.asked, *judge.asked):
         shown = "\n".join(turn["content"] for turn in render(prompt))
         for words in ('"absent"', '"broken"', "`absent`", "stands alone", "(absent:", "makes no sense"):
@@ -190,8 +190,8 @@ async def test_bare_answers_are_asked_without_notes_also_of_questions_that_have_
 
 async def test_no_text_is_held_out_at_the_ends_by_its_label():
     """The published checklist is made without labels: of 30 labelled texts none takes a question out."""
-    lesson = Lesson(examples(30), assignment(), checklist=load_checklist("summarization", "coherence"))
-    with_labels = await learn(lesson, paper(), judge=scripted(), generator=scripted(filter=fair))
+    training_input = TrainingInput(examples(30), assignment(), checklist=load_checklist("summarization", "coherence"))
+    with_labels = await learn(training_input, paper(), judge=scripted(), generator=scripted(filter=fair))
     without = await learned_without_labels("summarization", "coherence")
     assert [c.id for c in with_labels.part.criteria] == [c.id for c in without.part.criteria]
 
@@ -203,6 +203,8 @@ async def test_a_seed_that_the_generator_wrote_is_held_to_the_rules_for_generate
         return told
 
     settings = CheckEvalSettings(seeds="prior knowledge")
-    learned = await learn(Lesson((), assignment()), settings, judge=scripted(), generator=scripted(seeds=written))
+    learned = await learn(
+        TrainingInput((), assignment()), settings, judge=scripted(), generator=scripted(seeds=written)
+    )
     (left,) = [each for each in learned.part.dropped if each.criterion.statement == LEANING]
     assert left.reason == "'that person' points to something outside the question"

@@ -15,8 +15,8 @@ from rubriclab.data import Assignment, find_aspect, task_words
 from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
 from rubriclab.methods.checkeval.answer import answer_prompts
 from rubriclab.methods.checkeval.learn import learn
-from rubriclab.methods.checkeval.settings import ScoringSettings
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings
+from rubriclab.methods.method import TrainingInput
 from rubriclab.prompts import Prompt, render
 
 MODULE = sys.modules["rubriclab.prompts.render"]
@@ -52,8 +52,8 @@ def real() -> dict[str, list[Prompt]]:
         (checklist((1,)), {"seeds": "prior knowledge", "answers": "yes or no", "filter": "model"}),
     ):
         judge = scripted()
-        lesson = Lesson(tuple(texts), assignment(), checklist=given)
-        asyncio.run(learn(lesson, CheckEvalSettings(**chosen), judge=judge, generator=judge))
+        training_input = TrainingInput(tuple(texts), assignment(), checklist=given)
+        asyncio.run(learn(training_input, CheckEvalSettings(**chosen), judge=judge, generator=judge))
         for prompt in judge.asked:
             found.setdefault(prompt.name, []).append(prompt)
     return found
@@ -66,7 +66,7 @@ def user(prompt: Prompt) -> str:
 def test_every_template_is_used(real):
     assert sorted(real) == sorted(CHECKEVAL.prompts)
     own = [f"checkeval/{path.stem}" for path in (MODULE.FOLDER / "checkeval").glob("*.md")]
-    assert sorted([*own, "sameness/group"]) == sorted(real)
+    assert sorted([*own, "deduplication/group"]) == sorted(real)
 
 
 @pytest.mark.parametrize("name", CHECKEVAL.prompts)
@@ -138,7 +138,12 @@ def test_system_turns_name_the_markers_where_texts_are_shown(real):
 @pytest.mark.parametrize("place", ["output", "source", "context"])
 def test_judged_text_stays_whole_inside_its_fence(attack, place):
     harmless = text("Harmless.", source="Harmless.", context="Harmless.")
-    given = {"questions": [question("a1")], "dimensions": {}, "assignment": assignment(), "settings": ScoringSettings()}
+    given = {
+        "questions": [question("a1")],
+        "dimensions": {},
+        "assignment": assignment(),
+        "settings": CheckEvalScoringSettings(),
+    }
     (prompt,) = answer_prompts(replace(harmless, **{place: attack}), **given)
     (calm,) = answer_prompts(harmless, **given)
     blocks = {match["label"]: match["text"] for match in FENCE.finditer(user(prompt))}
@@ -149,7 +154,7 @@ def test_judged_text_stays_whole_inside_its_fence(attack, place):
 
 def test_what_a_text_lacks_is_not_mentioned_and_words_are_those_of_the_task():
     story = Assignment(task_words("story"), find_aspect("story", "surprise"), assignment().scale)
-    (prompt,) = answer_prompts(text(), [question("a1")], {}, story, settings=ScoringSettings())
+    (prompt,) = answer_prompts(text(), [question("a1")], {}, story, settings=CheckEvalScoringSettings())
     assert [match["label"] for match in FENCE.finditer(user(prompt))] == ["story"]
     assert "summary" not in user(prompt)
     assert story.aspect.definition not in user(prompt)

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from rubriclab.methods.checkeval.replies import (
-    Answers,
+    ChecklistAnswers,
     Diversification,
     Elaboration,
     FinerQuestion,
+    QuestionVerdict,
+    QuestionVerdicts,
     ShortElaboration,
-    SoundAnswers,
-    SoundVerdicts,
-    Verdict,
-    Verdicts,
+    SoundChecklistAnswers,
+    SoundQuestionVerdicts,
     asked_ids,
 )
 
@@ -35,7 +35,7 @@ def test_ids_are_found_across_sub_dimensions_and_in_a_single_list():
     assert asked_ids(FILTER) == ["a1", "a2"]
 
 
-@pytest.mark.parametrize("form", [Answers, Verdicts, Diversification, Elaboration])
+@pytest.mark.parametrize("form", [ChecklistAnswers, QuestionVerdicts, Diversification, Elaboration])
 def test_reasons_are_asked_for_before_verdicts(form):
     schema = form.model_json_schema()
     inner = [each for each in schema.get("$defs", {}).values() if "properties" in each]
@@ -48,7 +48,11 @@ def test_reasons_are_asked_for_before_verdicts(form):
 
 
 def test_an_answer_s_schema_offers_just_three():
-    assert Answers.model_json_schema()["$defs"]["NamedAnswer"]["properties"]["answer"]["enum"] == ["yes", "no", "n/a"]
+    assert ChecklistAnswers.model_json_schema()["$defs"]["NamedAnswer"]["properties"]["answer"]["enum"] == [
+        "yes",
+        "no",
+        "n/a",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -62,12 +66,12 @@ def test_an_answer_s_schema_offers_just_three():
 )
 def test_one_answer_for_each_question_is_demanded(ids: list[str], told: str):
     with pytest.raises(ValidationError, match=told):
-        Answers.model_validate({"answers": [answer(name, "yes") for name in ids]}, context=ASKED)
+        ChecklistAnswers.model_validate({"answers": [answer(name, "yes") for name in ids]}, context=ASKED)
 
 
 def test_sound_answers_come_in_the_order_asked():
     given = {"answers": [answer("b1", "No."), answer("zz", "yes"), answer("a1", "yes")]}
-    found = SoundAnswers.model_validate(given, context=ASKED)
+    found = SoundChecklistAnswers.model_validate(given, context=ASKED)
     assert [(each.question, each.answer) for each in found.answers] == [("a1", "yes"), ("b1", "no")]
 
 
@@ -80,7 +84,9 @@ def test_sound_answers_come_in_the_order_asked():
 )
 def test_a_sound_answer_is_one_that_nothing_in_the_reply_contradicts(given):
     try:
-        found = SoundAnswers.model_validate({"answers": [answer(*each) for each in given]}, context=ASKED).answers
+        found = SoundChecklistAnswers.model_validate(
+            {"answers": [answer(*each) for each in given]}, context=ASKED
+        ).answers
     except ValidationError:
         found = []
     said = {name: {a for n, a in given if n.strip("[]") == name} for name in ("a1", "a2", "b1")}
@@ -100,7 +106,7 @@ def test_a_sound_answer_is_one_that_nothing_in_the_reply_contradicts(given):
     )
 )
 def test_no_reply_breaks_the_salvage(given):
-    for form, context in ((SoundAnswers, ASKED), (SoundVerdicts, FILTER)):
+    for form, context in ((SoundChecklistAnswers, ASKED), (SoundQuestionVerdicts, FILTER)):
         for reply in ({"answers": given, "verdicts": given}, {"answers": [given], "verdicts": [given]}):
             with suppress(ValidationError):
                 assert form.model_validate(reply, context=context)
@@ -137,27 +143,29 @@ def test_a_new_question_goes_back_to_one_of_the_seeds_shown():
 
 def test_a_verdict_s_words_may_be_decorated():
     given = verdict("[a1]", yes_means="**Worse**", about="fluency.", style="Several things")
-    found = Verdict.model_validate(given, context=FILTER)
+    found = QuestionVerdict.model_validate(given, context=FILTER)
     assert (found.question, found.yes_means, found.about, found.style) == ("a1", "worse", "Fluency", "several things")
 
 
 @pytest.mark.parametrize(("name", "value"), [("yes_means", "good"), ("style", "ugly"), ("about", "consistency")])
 def test_a_verdict_that_was_not_offered_is_refused(name: str, value: str):
     with pytest.raises(ValidationError, match=name):
-        Verdict.model_validate(verdict("a1", **{name: value}), context=FILTER)
+        QuestionVerdict.model_validate(verdict("a1", **{name: value}), context=FILTER)
 
 
 def test_a_question_may_be_about_nothing_that_is_named():
-    assert Verdict.model_validate(verdict("a1", about="Something else"), context=FILTER).about == "something else"
+    assert (
+        QuestionVerdict.model_validate(verdict("a1", about="Something else"), context=FILTER).about == "something else"
+    )
 
 
 def test_verdicts_are_demanded_for_all_and_kept_where_they_are_sound():
     given = {"verdicts": [verdict("a1"), verdict("a2", style="ugly")]}
     with pytest.raises(ValidationError, match="style"):
-        Verdicts.model_validate(given, context=FILTER)
-    assert [each.question for each in SoundVerdicts.model_validate(given, context=FILTER).verdicts] == ["a1"]
+        QuestionVerdicts.model_validate(given, context=FILTER)
+    assert [each.question for each in SoundQuestionVerdicts.model_validate(given, context=FILTER).verdicts] == ["a1"]
     twice = {"verdicts": [verdict("a1"), verdict("a1", yes_means="worse"), verdict("a2")]}
-    assert [each.question for each in SoundVerdicts.model_validate(twice, context=FILTER).verdicts] == ["a2"]
+    assert [each.question for each in SoundQuestionVerdicts.model_validate(twice, context=FILTER).verdicts] == ["a2"]
 
 
 @pytest.mark.parametrize(

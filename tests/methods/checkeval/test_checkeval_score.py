@@ -12,7 +12,7 @@ from rubriclab.judges import FakeJudge
 from rubriclab.methods.checkeval.answer import Answered
 from rubriclab.methods.checkeval.score import rated, score, share, text_score
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.method import Rated
+from rubriclab.methods.method import CriterionRating
 from rubriclab.rubric import Criterion, Part
 
 WEIGHTS = st.floats(0.01, 100)
@@ -22,20 +22,20 @@ CELLS = st.lists(
 )
 
 
-def build(cells) -> tuple[list[Criterion], dict[str, Rated]]:
+def build(cells) -> tuple[list[Criterion], dict[str, CriterionRating]]:
     """Return questions and ratings; a question that does not apply has no score."""
     questions = [
         question(f"q{at}", trait).model_copy(update={"weight": weight})
         for at, (weight, _, _, trait) in enumerate(cells)
     ]
     ratings = {
-        f"q{at}": Rated(f"q{at}", value if applies else None, "", applies)
+        f"q{at}": CriterionRating(f"q{at}", value if applies else None, "", applies)
         for at, (_, value, applies, _) in enumerate(cells)
     }
     return questions, ratings
 
 
-def simple(*scores: float | str | None, trait: str = "A") -> tuple[list[Criterion], dict[str, Rated]]:
+def simple(*scores: float | str | None, trait: str = "A") -> tuple[list[Criterion], dict[str, CriterionRating]]:
     """Return questions of equal weight with these scores; `-` does not apply."""
     cells = [(1.0, None if value == "-" else value, value != "-", trait) for value in scores]
     return build(cells)
@@ -150,12 +150,14 @@ def test_a_score_lies_on_its_scale(cells, low: float, width: float):
 )
 def test_an_answer_scores_by_the_question_s_polarity(answer: Any, better: Any, value: float):
     found = rated(question("a1", better=better), [Answered(answer, "Seen.")], "share")
-    assert found == Rated("a1", value, "Seen.")
+    assert found == CriterionRating("a1", value, "Seen.")
 
 
 def test_n_a_is_an_answer_and_a_missing_one_is_not():
-    assert rated(question("a1"), [Answered("n/a", "None there.")], "share") == Rated("a1", None, "None there.", False)
-    assert rated(question("a1"), [Answered(None, "Lost.")], "share") == Rated("a1", None, "Lost.", True)
+    assert rated(question("a1"), [Answered("n/a", "None there.")], "share") == CriterionRating(
+        "a1", None, "None there.", False
+    )
+    assert rated(question("a1"), [Answered(None, "Lost.")], "share") == CriterionRating("a1", None, "Lost.", True)
 
 
 PARTS = {
@@ -246,5 +248,5 @@ async def test_a_text_with_nothing_to_ask_is_unscored_and_nothing_failed():
     assert not any(each.applies for each in ratings)
 
 
-def answered_as(name: str, value: float | None, applies: bool = True) -> Rated:
-    return Rated(name, value, "Seen.", applies)
+def answered_as(name: str, value: float | None, applies: bool = True) -> CriterionRating:
+    return CriterionRating(name, value, "Seen.", applies)

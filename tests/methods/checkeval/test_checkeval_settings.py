@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from rubriclab.methods.checkeval.settings import PRESETS, CheckEvalSettings, ScoringSettings
+from rubriclab.methods.checkeval.settings import PRESETS, CheckEvalScoringSettings, CheckEvalSettings
 from rubriclab.methods.method import chosen_settings
 
 PAPER = {
@@ -108,4 +108,4 @@ def test_settings_cannot_change_after_they_were_hashed():
 
 def test_scoring_reads_its_settings_from_those_of_any_version():
     stored = {**CheckEvalSettings(ask="together", combine="any").model_dump(mode="json"), "since_removed": 1}
-    assert ScoringSettings.model_validate(stored) == ScoringSettings(ask="together", combine="any")
+    assert CheckEvalScoringSettings.model_validate(stored) == CheckEvalScoringSettings(ask="together", combine="any")

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 from dcr_scripts import CONVERTED, checklist, evaluation, part, scripted, sentences, text
+from holistic_scripts import spent, within
 from hypoeval_scripts import ASPECT, assignment
-from overall_scripts import spent, within
 
 from rubriclab.errors import ChecklistError, DataError
 from rubriclab.methods.dcr import DCR, DCRSettings
 from rubriclab.methods.dcr.evaluate import LONGEST, PER_REASON
-from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.method import Lesson, silent
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.methods.method import TrainingInput, silent
 
 CHOICES = [
     {},
@@ -37,13 +37,16 @@ def wordy(prompt):
 
 @pytest.mark.parametrize("chosen", CHOICES, ids=str)
 async def test_learning_never_asks_more_than_was_told(chosen):
-    lesson, settings = Lesson(TEXTS, assignment(), checklist=checklist()), DCRSettings(**CONVERTED | chosen)
-    for_judge, for_generator = DCR.learning_at_most(lesson, settings)
+    training_input, settings = (
+        TrainingInput(TEXTS, assignment(), checklist=checklist()),
+        DCRSettings(**CONVERTED | chosen),
+    )
+    for_judge, for_generator = DCR.learning_at_most(training_input, settings)
     for judge in (scripted(), scripted(evaluate=wordy)):
-        await DCR.learn(lesson, settings, judge=judge, generator=judge, seed=1, say=silent)
+        await DCR.learn(training_input, settings, judge=judge, generator=judge, seed=1, on_progress=silent)
         assert within(judge, for_judge), (spent(judge), for_judge)
         assert spent(judge).calls == for_judge.calls
-    assert for_generator == Estimate()
+    assert for_generator == CallEstimate()
 
 
 @pytest.mark.parametrize(("chosen", "calls"), list(zip(CHOICES, (4, 2, 100, 34, 2, 6, 2), strict=True)), ids=str)
@@ -57,14 +60,14 @@ async def test_scoring_asks_no_more_than_was_told(chosen, calls):
 
 def test_a_text_that_cannot_be_compared_takes_nothing():
     for example in (text("A claim.", source=None), text("")):
-        assert DCR.scoring_at_most(example, part(), assignment()) == Estimate()
+        assert DCR.scoring_at_most(example, part(), assignment()) == CallEstimate()
 
 
 def test_what_learning_would_refuse_has_no_estimate():
     with pytest.raises(ChecklistError):
-        DCR.learning_at_most(Lesson(TEXTS, assignment()), DCRSettings())
+        DCR.learning_at_most(TrainingInput(TEXTS, assignment()), DCRSettings())
     bare = tuple(replace(each, source=None) for each in TEXTS)
     with pytest.raises(DataError):
-        DCR.learning_at_most(Lesson(bare, assignment(), checklist=checklist()), DCRSettings())
-    nothing = DCR.learning_at_most(Lesson((), assignment(), checklist=checklist()), DCRSettings())
-    assert nothing == (Estimate(), Estimate())
+        DCR.learning_at_most(TrainingInput(bare, assignment(), checklist=checklist()), DCRSettings())
+    nothing = DCR.learning_at_most(TrainingInput((), assignment(), checklist=checklist()), DCRSettings())
+    assert nothing == (CallEstimate(), CallEstimate())

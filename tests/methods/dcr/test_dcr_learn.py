@@ -12,8 +12,8 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.dcr import DCR, DCRSettings
 from rubriclab.methods.dcr.checks import checks
 from rubriclab.methods.dcr.learn import learn
-from rubriclab.methods.method import Lesson
-from rubriclab.units import Units
+from rubriclab.methods.method import TrainingInput
+from rubriclab.segmentation import Units
 
 
 def labelled(bad=(0, 1, 2, 3), **fields):
@@ -29,11 +29,11 @@ def labelled(bad=(0, 1, 2, 3), **fields):
     )
 
 
-async def run(texts=(), given=None, judge=None, say=None, **chosen):
-    lesson = Lesson(tuple(texts), assignment(), checklist=given or checklist())
+async def run(texts=(), given=None, judge=None, on_progress=None, **chosen):
+    training_input = TrainingInput(tuple(texts), assignment(), checklist=given or checklist())
     judge = judge or scripted()
-    told = {"say": say} if say else {}
-    return await learn(lesson, DCRSettings(**CONVERTED | chosen), judge=judge, generator=judge, seed=1, **told)
+    told = {"on_progress": on_progress} if on_progress else {}
+    return await learn(training_input, DCRSettings(**CONVERTED | chosen), judge=judge, generator=judge, seed=1, **told)
 
 
 def test_the_method_stands_in_the_catalogue():
@@ -91,8 +91,8 @@ async def test_the_order_of_the_texts_does_not_matter():
 
 
 async def test_a_version_tells_how_it_agrees_with_labels_that_had_no_part_in_it():
-    lesson, judge = Lesson(labelled(), assignment(), checklist=checklist()), scripted()
-    trained = await train(DCR, lesson, DCRSettings(**CONVERTED), judge=judge, generator=judge, seed=1)
+    training_input, judge = TrainingInput(labelled(), assignment(), checklist=checklist()), scripted()
+    trained = await train(DCR, training_input, DCRSettings(**CONVERTED), judge=judge, generator=judge, seed=1)
     assert trained.provenance.agreement.optimistic is False
     assert trained.provenance.agreement.spearman.value == pytest.approx(1)
     assert trained.rubric.parts[0].units.beside == ("source",)
@@ -149,11 +149,11 @@ async def test_a_checklist_for_something_else_is_refused_with_what_was_expected(
 
 async def test_without_a_checklist_there_is_nothing_to_go_by():
     with pytest.raises(ChecklistError, match="DCR goes by the checks of a checklist"):
-        await learn(Lesson((), assignment()), DCRSettings(), judge=scripted(), generator=scripted(), seed=1)
+        await learn(TrainingInput((), assignment()), DCRSettings(), judge=scripted(), generator=scripted(), seed=1)
 
 
 async def test_progress_is_told_text_by_text():
     told = []
-    await run(labelled(), say=lambda doing, share: told.append((doing, share)))
+    await run(labelled(), on_progress=lambda doing, share: told.append((doing, share)))
     assert told[0] == ("1 of 4 texts scored", 0.25)
     assert told[-1] == ("4 of 4 texts scored", 1.0)

@@ -15,8 +15,8 @@ from rubriclab.methods.dcr import DCR
 from rubriclab.methods.dcr.checks import checks
 from rubriclab.methods.dcr.convert import convert_prompt
 from rubriclab.methods.dcr.evaluate import comparisons, evaluate_prompts
-from rubriclab.methods.dcr.replies import Reasons, Verdicts
-from rubriclab.methods.dcr.settings import ScoringSettings
+from rubriclab.methods.dcr.replies import Reasons, SentenceVerdicts
+from rubriclab.methods.dcr.settings import DCRScoringSettings
 from rubriclab.prompts import Prompt, render
 
 MODULE = sys.modules["rubriclab.prompts.render"]
@@ -35,7 +35,7 @@ ATTACKS = [
 
 def prompts(output=OUTPUT, source=SOURCE, given=None, material="source", **chosen) -> list[Prompt]:
     """Return the prompts of the evaluator for one text."""
-    settings, own = ScoringSettings(**CONVERTED | chosen), given or assignment()
+    settings, own = DCRScoringSettings(**CONVERTED | chosen), given or assignment()
     compare = comparisons(text(output, source, reference=source), material, own, settings)
     shown = checks(part(material).criteria[0])
     return [prompt for each in compare for prompt in evaluate_prompts(each, shown, own, settings)]
@@ -118,7 +118,7 @@ def test_a_whole_text_is_shown_once_and_asked_about_as_one():
 def test_a_verdict_is_asked_for_only_where_no_second_call_gives_it():
     for level in ("sentence", "paragraph"):
         (asked,), (not_asked,) = prompts(level=level, verdict="with the reason"), prompts(level=level)
-        assert (asked.reply, not_asked.reply) == (Verdicts, Reasons)
+        assert (asked.reply, not_asked.reply) == (SentenceVerdicts, Reasons)
         assert "Last comes `consistent`" in user(asked)
         assert "`consistent`" not in user(not_asked)
         assert "End the reason with the finding in plain words" in user(not_asked)

@@ -11,7 +11,7 @@ from hypoeval_scripts import assignment
 from rubriclab.errors import BudgetReached, JudgeUnavailable
 from rubriclab.judges.schema import strict_schema
 from rubriclab.methods.dcr import DCR
-from rubriclab.methods.dcr.replies import Marks, Reasons, Verdicts
+from rubriclab.methods.dcr.replies import Marks, Reasons, SentenceVerdicts
 
 FOUR = sentences(4, bad=[2])
 SOUND = "+-++"
@@ -194,14 +194,14 @@ async def test_what_ends_a_command_is_not_swallowed():
         await read(scripted(convert=broke))
 
 
-@pytest.mark.parametrize("form", [Reasons, Verdicts, Marks])
+@pytest.mark.parametrize("form", [Reasons, SentenceVerdicts, Marks])
 def test_providers_take_the_forms_as_strict_schemas(form):
     assert strict_schema(form)
 
 
 def test_the_reason_is_asked_for_before_what_it_comes_to():
     for form, entry, order in (
-        (Verdicts, "Verdict", "sentence reason consistent"),
+        (SentenceVerdicts, "SentenceVerdict", "sentence reason consistent"),
         (Marks, "Mark", "reason thought mark"),
     ):
         assert list(form.model_json_schema()["$defs"][entry]["properties"]) == order.split()

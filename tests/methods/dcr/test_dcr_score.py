@@ -14,8 +14,8 @@ from rubriclab.data import Scale
 from rubriclab.errors import ChecklistError
 from rubriclab.methods.dcr import DCR
 from rubriclab.methods.dcr.verdicts import REPEATED
+from rubriclab.segmentation import Units
 from rubriclab.sentences import split_sentences
-from rubriclab.units import Units
 
 E4 = {
     "The two texts are told.": "The two paragraphs are not consistent.",

@@ -3,15 +3,15 @@
 from dataclasses import replace
 
 import pytest
-from hypoeval_scripts import Scripted, assignment, criterion, examples, lesson, rating, scripted, words
+from hypoeval_scripts import Scripted, assignment, criterion, examples, rating, scripted, training_input, words
 
 from rubriclab.judges import FakeJudge, estimated_tokens
-from rubriclab.methods.estimate import Estimate
+from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.rate import rate
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.method import TrainingInput
 from rubriclab.prompts import render
 from rubriclab.rubric import Part
 
@@ -41,7 +41,7 @@ def spent(judge) -> tuple[int, int, int]:
     return len(judge.asked), tokens, sum(prompt.max_tokens for prompt in judge.asked)
 
 
-def within(judge, estimate: Estimate) -> bool:
+def within(judge, estimate: CallEstimate) -> bool:
     calls, read, written = spent(judge)
     return calls <= estimate.calls and read <= estimate.prompt_tokens and written <= estimate.completion_tokens
 
@@ -63,7 +63,7 @@ async def test_learning_never_asks_more_than_was_told(chosen):
     settings = HypoEvalSettings(**{**SMALL, **chosen})
     for generator in (scripted(), in_doubt(Scripted())):
         judge = scripted(rate=worst_case)
-        given = lesson(TEXTS)
+        given = training_input(TEXTS)
         await learn(given, settings, judge=judge, generator=generator, seed=1)
         for_judge, for_generator = learning_at_most(given, settings)
         assert within(judge, for_judge), (spent(judge), for_judge)
@@ -82,14 +82,14 @@ async def test_scoring_takes_the_calls_and_tokens_that_were_told(ask):
 
 def test_more_texts_and_longer_texts_take_more():
     settings = HypoEvalSettings()
-    few, many = (learning_at_most(Lesson(tuple(examples(n)), assignment()), settings) for n in (15, 30))
+    few, many = (learning_at_most(TrainingInput(tuple(examples(n)), assignment()), settings) for n in (15, 30))
     longer = [replace(text, output=text.output * 100) for text in examples(15)]
-    long, _ = learning_at_most(Lesson(tuple(longer), assignment()), settings)
+    long, _ = learning_at_most(TrainingInput(tuple(longer), assignment()), settings)
     assert few[0].calls < many[0].calls
     assert long.calls == few[0].calls
     assert long.prompt_tokens > few[0].prompt_tokens
 
 
 def test_estimates_add_up():
-    one = Estimate(1, 10, 100)
-    assert one + one == one * 2 == Estimate(2, 20, 200)
+    one = CallEstimate(1, 10, 100)
+    assert one + one == one * 2 == CallEstimate(2, 20, 200)

@@ -12,11 +12,11 @@ from hypoeval_scripts import (
     drawn_rating,
     examples,
     findings,
-    lesson,
     of_kind,
     proposal,
     rating,
     scripted,
+    training_input,
 )
 
 from rubriclab.digest import digest
@@ -46,7 +46,7 @@ async def test_the_paper_s_settings_take_at_most_700_calls_with_unlike_hypothese
     judge, generator = scripted(seed), scripted(seed)
     texts = examples(30, seed=seed)
     settings = HypoEvalSettings()
-    learned = await learn(lesson(texts), settings, judge=judge, generator=generator, seed=42)
+    learned = await learn(training_input(texts), settings, judge=judge, generator=generator, seed=42)
     assert len(judge.asked) + len(generator.asked) <= 700
     assert len(learned.part.criteria) == settings.selected
     assert set(questions(judge).values()) == {1}
@@ -57,7 +57,7 @@ async def test_the_published_behaviour_takes_more_calls_than_the_default():
     for preset in ({}, {"preset": "published"}):
         judge, generator = scripted(), scripted()
         settings = chosen_settings(HypoEvalSettings, PRESETS, preset)
-        await learn(lesson(texts), settings, judge=judge, generator=generator, seed=42)
+        await learn(training_input(texts), settings, judge=judge, generator=generator, seed=42)
         calls[preset.get("preset")] = len(judge.asked) + len(generator.asked)
     assert calls[None] < 0.75 * calls["published"]
 

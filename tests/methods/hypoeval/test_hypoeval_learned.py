@@ -295,7 +295,7 @@ async def test_fewer_texts_than_first_examples_are_all_first_examples():
 
 async def test_progress_rises_from_nothing_to_all():
     told = []
-    await run(say=lambda doing, share: told.append((doing, share)))
+    await run(on_progress=lambda doing, share: told.append((doing, share)))
     shares = [share for _, share in told]
     assert shares == sorted(shares)
     assert shares[-1] == 1

@@ -7,14 +7,14 @@ from collections import Counter
 
 import pytest
 from hypoeval_runs import everybody, run
-from hypoeval_scripts import criterion, examples, lesson, of_kind, scripted
+from hypoeval_scripts import criterion, examples, of_kind, scripted, training_input
 
 from rubriclab.data import Scale
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.bandit import Arm, reward, utility
 from rubriclab.methods.hypoeval.learn import learn
+from rubriclab.methods.hypoeval.selection_union import final_bank
 from rubriclab.methods.hypoeval.settings import PRESETS
-from rubriclab.methods.hypoeval.union import final_bank
 from rubriclab.methods.method import chosen_settings
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=False)
@@ -70,7 +70,7 @@ def test_a_reward_is_that_of_the_paper_s_equations():
 async def test_twenty_hypotheses_are_asked_of_literature_and_five_are_kept(name: str):
     """H_max = 20 are asked of literature alone; at most 20 / 2 = 10 of each side stay where both have as many."""
     generator = scripted()
-    learned = await learn(lesson(examples(30)), preset(name), judge=scripted(), generator=generator, seed=42)
+    learned = await learn(training_input(examples(30)), preset(name), judge=scripted(), generator=generator, seed=42)
     counts = Counter(p.fields["count"] for p in of_kind(generator, "propose") if not p.fields["observations"])
     assert counts == {20: 1}
     rated = set(learned.candidates)
@@ -83,7 +83,7 @@ async def test_twenty_hypotheses_are_asked_of_literature_and_five_are_kept(name:
 async def test_every_further_text_is_rated_by_the_top_ten_at_most_and_the_final_bank_by_all():
     """30 texts by at most 20 hypotheses in the final bank: at most 600 ratings, as the published cost of selection."""
     judge = scripted()
-    learned = await learn(lesson(examples(30)), preset("paper"), judge=judge, generator=scripted(), seed=42)
+    learned = await learn(training_input(examples(30)), preset("paper"), judge=judge, generator=scripted(), seed=42)
     final = set(learned.candidates)
     statements = {c.statement for c in everybody(learned) if c.id in final}
     asked = [p for p in of_kind(judge, "rate") if p.fields["criteria"][0]["statement"] in statements]

@@ -7,23 +7,23 @@ from hypoeval_scripts import ASPECT, assignment, criterion, examples, findings, 
 
 from rubriclab.data import Scale
 from rubriclab.errors import JudgeRefused, JudgeUnavailable
-from rubriclab.methods.hypoeval.propose import SAMPLES, Material, propose, propose_prompt, refine
+from rubriclab.methods.hypoeval.propose import SAMPLES, ProposalContext, propose, propose_prompt, refine
 from rubriclab.prompts import render
 
 TEXTS = examples(3)
-BOTH = Material(TEXTS, findings())
+BOTH = ProposalContext(TEXTS, findings())
 
 
 @pytest.mark.parametrize(
     ("material", "origin"),
     [
         (BOTH, "labels and literature"),
-        (Material(TEXTS), "labels"),
-        (Material(findings=findings()), "literature"),
-        (Material(), "prior knowledge"),
+        (ProposalContext(TEXTS), "labels"),
+        (ProposalContext(findings=findings()), "literature"),
+        (ProposalContext(), "prior knowledge"),
     ],
 )
-async def test_evidence_names_what_the_generator_was_shown(material: Material, origin: str):
+async def test_evidence_names_what_the_generator_was_shown(material: ProposalContext, origin: str):
     proposed, failure = await propose(2, material, assignment(), scripted())
     assert failure is None
     for found in proposed:
@@ -47,7 +47,7 @@ async def test_the_generator_sees_texts_with_their_scores_of_this_aspect_and_cla
 
 async def test_texts_of_one_source_are_shown_together_with_the_source_once():
     texts = tuple(replace(text, source=source) for text, source in zip(examples(4), "abab", strict=True))
-    prompt = propose_prompt(2, Material(texts), assignment())
+    prompt = propose_prompt(2, ProposalContext(texts), assignment())
     assert [item["output"] for item in prompt.fields["observations"]] == [texts[n].output for n in (0, 2, 1, 3)]
     content = render(prompt)[1]["content"]
     assert [content.count(f">>>\n{source}\n<<<") for source in "ab"] == [1, 1]
@@ -70,7 +70,7 @@ async def test_words_are_kept_as_they_came_but_for_white_space_around_them():
 
 @pytest.mark.parametrize("scale", [Scale(low=0, high=1, whole=False), Scale(low=1, high=3, whole=True)])
 async def test_levels_stand_at_exactly_the_anchors_of_the_scale(scale: Scale):
-    proposed, _ = await propose(3, Material(), assignment(scale), scripted())
+    proposed, _ = await propose(3, ProposalContext(), assignment(scale), scripted())
     assert all(tuple(level.score for level in found.levels) == scale.anchors() for found in proposed)
 
 
@@ -117,8 +117,8 @@ async def test_a_refused_key_is_not_tried_again():
 
 async def test_refinement_shows_the_hypotheses_and_the_material():
     generator = scripted()
-    before, _ = await propose(2, Material(TEXTS), assignment(), generator)
-    await refine(before, Material(findings=findings()), assignment(), generator)
+    before, _ = await propose(2, ProposalContext(TEXTS), assignment(), generator)
+    await refine(before, ProposalContext(findings=findings()), assignment(), generator)
     fields = generator.asked[-1].fields
     assert [h["trait"] for h in fields["hypotheses"]] == [c.trait for c in before]
     assert all(set(h) == {"trait", "statement", "levels"} for h in fields["hypotheses"])
@@ -128,10 +128,10 @@ async def test_refinement_shows_the_hypotheses_and_the_material():
 
 async def test_refinement_is_counted_and_its_findings_join_the_evidence():
     generator = scripted()
-    before, _ = await propose(2, Material(TEXTS), assignment(), generator)
-    once = await refine(before, Material(TEXTS), assignment(), generator)
-    twice = await refine(once, Material(findings=findings()), assignment(), generator)
-    thrice = await refine(twice, Material(findings=findings(3)), assignment(), generator)
+    before, _ = await propose(2, ProposalContext(TEXTS), assignment(), generator)
+    once = await refine(before, ProposalContext(TEXTS), assignment(), generator)
+    twice = await refine(once, ProposalContext(findings=findings()), assignment(), generator)
+    thrice = await refine(twice, ProposalContext(findings=findings(3)), assignment(), generator)
     assert [c.evidence.refined for c in (before[0], once[0], twice[0], thrice[0])] == [0, 1, 2, 3]
     assert once[0].evidence.origin == "labels"
     assert (twice[0].evidence.origin, twice[0].evidence.findings) == ("labels and literature", ("f0", "f1"))
@@ -142,21 +142,23 @@ async def test_refinement_is_counted_and_its_findings_join_the_evidence():
 async def test_an_unchanged_refinement_is_not_counted():
     before = (criterion("a"), criterion("b"))
     generator = scripted(refine=lambda _: proposal("a", "b"))
-    assert await refine(before, Material(TEXTS), assignment(), generator) is before
+    assert await refine(before, ProposalContext(TEXTS), assignment(), generator) is before
 
 
 @pytest.mark.parametrize("reply", ["", '{"hypotheses": []}', '{"reasoning": "x", "hypotheses": [{}]}'])
 async def test_a_failed_refinement_leaves_the_hypotheses_as_they_were(reply: str):
     before = (criterion("a"), criterion("b"))
     generator = scripted(refine=lambda _: reply)
-    assert await refine(before, Material(TEXTS), assignment(), generator) is before
+    assert await refine(before, ProposalContext(TEXTS), assignment(), generator) is before
     assert len(generator.asked) == 2
 
 
 async def test_refinement_never_adds_hypotheses_and_may_take_one_out():
     before = (criterion("a"), criterion("b"))
     for names in ("xyz", "x"):
-        after = await refine(before, Material(TEXTS), assignment(), scripted(refine=lambda _, n=names: proposal(*n)))
+        after = await refine(
+            before, ProposalContext(TEXTS), assignment(), scripted(refine=lambda _, n=names: proposal(*n))
+        )
         assert [c.trait for c in after] == [*names][:2]
 
 

@@ -6,7 +6,7 @@ from hypoeval_scripts import assignment, criterion, example, of_kind, rating, sc
 from rubriclab.data import Scale
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
 from rubriclab.methods.hypoeval.rate import OVERALL, rate
-from rubriclab.methods.method import Rated
+from rubriclab.methods.method import CriterionRating
 
 TEXT = example(1, 3, source="A source.")
 THREE = [criterion(name) for name in "abc"]
@@ -15,7 +15,9 @@ THREE = [criterion(name) for name in "abc"]
 async def test_separate_ratings_take_one_call_per_criterion_which_shows_that_criterion_alone():
     judge = scripted(rate=lambda p: rating("abc".index(p.fields["criteria"][0]["trait"]) + 1))
     found = await rate(TEXT, THREE, assignment(), judge, "separately")
-    assert found == tuple(Rated(name, score, "Because.") for name, score in zip("abc", (1, 2, 3), strict=True))
+    assert found == tuple(
+        CriterionRating(name, score, "Because.") for name, score in zip("abc", (1, 2, 3), strict=True)
+    )
     assert [[c["id"] for c in p.fields["criteria"]] for p in judge.asked] == [["a"], ["b"], ["c"]]
 
 
@@ -35,7 +37,7 @@ async def test_a_single_criterion_is_asked_alone_also_where_several_would_go_tog
 
 async def test_the_concatenated_rating_is_a_single_one_by_all_criteria():
     judge = scripted(rate=lambda _: rating(4))
-    assert await rate(TEXT, THREE, assignment(), judge, "concatenated") == (Rated(OVERALL, 4, "Because."),)
+    assert await rate(TEXT, THREE, assignment(), judge, "concatenated") == (CriterionRating(OVERALL, 4, "Because."),)
     (prompt,) = judge.asked
     assert [c["id"] for c in prompt.fields["criteria"]] == ["a", "b", "c"]
 

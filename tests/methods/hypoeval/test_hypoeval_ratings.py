@@ -8,7 +8,7 @@ from hypoeval_scripts import assignment, criterion, examples, of_kind, rating, s
 
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.methods.hypoeval.ratings import NEVER_ASKED, RatingTable
-from rubriclab.methods.method import Rated
+from rubriclab.methods.method import CriterionRating
 
 TEXTS = examples(4)
 THREE = [criterion(name) for name in "abc"]
@@ -55,7 +55,7 @@ async def test_a_failed_rating_is_missing_counted_and_not_asked_again():
         await table.fill(THREE[:2], TEXTS)
     assert len(judge.asked) == 8
     assert table.get("a", "t00").score == 4
-    assert table.get("b", "t00") == Rated("b", None, table.get("b", "t00").reason)
+    assert table.get("b", "t00") == CriterionRating("b", None, table.get("b", "t00").reason)
     assert "busy" in table.get("b", "t00").reason
     assert [[rated.score for rated in table.of(name).values()] for name in "abc"] == [[4] * 4, [None] * 4, []]
 
@@ -81,7 +81,7 @@ async def test_rows_tell_why_a_score_is_missing():
     assert (rated.criterion, rated.score, bool(rated.reason)) == ("a", 4, True)
     assert (failed.criterion, failed.score) == ("b", None)
     assert "busy" in failed.reason
-    assert unasked == Rated("c", None, NEVER_ASKED)
+    assert unasked == CriterionRating("c", None, NEVER_ASKED)
 
 
 async def test_a_rating_never_asked_for_is_an_error():

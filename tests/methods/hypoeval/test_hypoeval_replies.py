@@ -7,18 +7,18 @@ from hypoeval_scripts import assignment, hypothesis, proposal, rating
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.data import Scale
-from rubriclab.methods.hypoeval.replies import Hypothesis, Proposal, Ratings
+from rubriclab.methods.hypoeval.replies import Hypothesis, HypothesisProposal, HypothesisRatings
 from rubriclab.methods.replies import Rating
 
 CONTEXT = assignment().fields()
 SCALES = [Scale(low=0, high=1, whole=True), Scale(low=1, high=3, whole=True), Scale(low=1, high=5, whole=False)]
 
 
-@pytest.mark.parametrize("model", [Proposal, Rating, Ratings])
+@pytest.mark.parametrize("model", [HypothesisProposal, Rating, HypothesisRatings])
 def test_reasoning_stands_before_every_verdict(model: type[BaseModel]):
     first = next(iter(model.model_fields))
-    if model is Ratings:
-        assert list(model.model_json_schema()["$defs"]["NamedRating"]["properties"]) == [
+    if model is HypothesisRatings:
+        assert list(model.model_json_schema()["$defs"]["HypothesisRating"]["properties"]) == [
             "criterion",
             "reasoning",
             "score",
@@ -59,14 +59,14 @@ def test_a_level_without_words_is_refused():
 
 def test_a_proposal_without_any_hypothesis_is_refused():
     with pytest.raises(ValidationError, match="at least one"):
-        Proposal.model_validate(proposal(), context=CONTEXT)
+        HypothesisProposal.model_validate(proposal(), context=CONTEXT)
 
 
 def test_one_bad_hypothesis_spoils_the_proposal():
     spoilt = proposal("a", "b")
     spoilt["hypotheses"][1]["levels"].pop()
     with pytest.raises(ValidationError, match="levels needed for 1, 2, 3, 4, 5, got 1, 2, 3, 4"):
-        Proposal.model_validate(spoilt, context=CONTEXT)
+        HypothesisProposal.model_validate(spoilt, context=CONTEXT)
 
 
 @pytest.mark.parametrize("score", [1, 3, 5, 3.0, "4"])
@@ -95,7 +95,7 @@ def test_the_complaint_says_what_came_and_what_was_expected():
 def test_every_criterion_asked_about_has_one_rating_in_any_order():
     context = {**CONTEXT, "criteria": [{"id": "h01"}, {"id": "h02"}]}
     replies = [{"criterion": name, **rating(3)} for name in ("h02", "h01")]
-    assert Ratings.model_validate({"ratings": replies}, context=context)
+    assert HypothesisRatings.model_validate({"ratings": replies}, context=context)
     for wrong in (replies[:1], [*replies, replies[0]], [{**replies[0], "criterion": "[h02]"}, replies[1]]):
         with pytest.raises(ValidationError, match="one rating each needed for h01, h02"):
-            Ratings.model_validate({"ratings": wrong}, context=context)
+            HypothesisRatings.model_validate({"ratings": wrong}, context=context)

@@ -11,7 +11,7 @@ from scipy.stats import pearsonr
 
 from rubriclab.methods.hypoeval.selection import hopeless, predictions, select
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
-from rubriclab.methods.tracking import correlations
+from rubriclab.methods.label_correlation import correlations
 
 NAN = np.nan
 FIVE = HypoEvalSettings()

@@ -9,10 +9,10 @@ from hypoeval_runs import SMALL, run
 from hypoeval_scripts import assignment, findings, of_kind, proposal, scripted
 
 from rubriclab.errors import DataError
-from rubriclab.learning.train import train
+from rubriclab.learning.single_method import train
 from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
 from rubriclab.methods.hypoeval.estimate import learning_at_most
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.method import TrainingInput
 
 
 @pytest.mark.parametrize("ask", ["separately", "together", "concatenated"])
@@ -50,11 +50,11 @@ async def test_hypotheses_from_labels_need_some(sources: str):
 
 @pytest.mark.parametrize("chosen", [{"sources": "prior knowledge"}, {"sources": "literature", "bank_size": 4}])
 async def test_it_becomes_a_rubric_and_never_asks_more_than_was_told(chosen: dict[str, Any]):
-    lesson, settings = Lesson((), assignment(), findings()), HypoEvalSettings(**{**SMALL, **chosen})
+    training_input, settings = TrainingInput((), assignment(), findings()), HypoEvalSettings(**{**SMALL, **chosen})
     judge, generator = scripted(), scripted()
-    trained = await train(HYPOEVAL, lesson, settings, judge=judge, generator=generator, seed=1)
+    trained = await train(HYPOEVAL, training_input, settings, judge=judge, generator=generator, seed=1)
     assert len(trained.rubric.criteria) == SMALL["selected"]
     assert (trained.provenance.agreement, trained.provenance.floor) == (None, None)
-    for_judge, for_generator = learning_at_most(lesson, settings)
+    for_judge, for_generator = learning_at_most(training_input, settings)
     assert len(judge.asked) <= for_judge.calls
     assert len(generator.asked) <= for_generator.calls == 1

@@ -10,8 +10,8 @@ from hypoeval_scripts import examples
 from seal_scripts import assignment, pack, part, scripted, sentences, text
 
 from rubriclab.judges import FakeJudge, estimated_tokens
-from rubriclab.methods.estimate import Estimate
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.seal import SEAL, SealSettings
 from rubriclab.methods.seal.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.seal.learn import learn
@@ -42,12 +42,12 @@ EXAMPLES = (
 LONG = text(30, source=sentences(45), reference=sentences(3))
 
 
-def spent(judge: FakeJudge) -> Estimate:
+def spent(judge: FakeJudge) -> CallEstimate:
     tokens = sum(estimated_tokens(render(prompt)) for prompt in judge.asked)
-    return Estimate(len(judge.asked), tokens, sum(prompt.max_tokens for prompt in judge.asked))
+    return CallEstimate(len(judge.asked), tokens, sum(prompt.max_tokens for prompt in judge.asked))
 
 
-def within(judge: FakeJudge, told: Estimate) -> bool:
+def within(judge: FakeJudge, told: CallEstimate) -> bool:
     took = spent(judge)
     return (
         took.calls <= told.calls
@@ -94,23 +94,23 @@ def test_calls_are_those_that_the_method_describes(given: str, chosen: dict[str,
 
 
 def test_an_empty_text_costs_nothing():
-    assert scoring_at_most(text(" "), part(SUPPORT), assignment()) == Estimate()
+    assert scoring_at_most(text(" "), part(SUPPORT), assignment()) == CallEstimate()
 
 
 @pytest.mark.parametrize("given", [None, *PACKS])
 @pytest.mark.parametrize("chosen", [{}, {"proposed": 2, "ask": "by sub-dimension", "weights": "judge"}], ids=str)
 async def test_learning_never_asks_more_than_was_told(given: str | None, chosen: dict[str, Any]):
     texts = [replace(each, output=sentences(2 + at), reference="Ref is so.") for at, each in enumerate(examples(6))]
-    lesson = Lesson(tuple(texts), assignment(), checklist=PACKS[given] if given else None)
+    training_input = TrainingInput(tuple(texts), assignment(), checklist=PACKS[given] if given else None)
     settings = SealSettings(**chosen)
-    for_judge, for_generator = learning_at_most(lesson, settings)
+    for_judge, for_generator = learning_at_most(training_input, settings)
     judge, generator = scripted(per_sentence=6), scripted()
-    await learn(lesson, settings, judge=judge, generator=generator)
+    await learn(training_input, settings, judge=judge, generator=generator)
     assert within(judge, for_judge), (spent(judge), for_judge)
     assert within(generator, for_generator)
     assert for_generator.calls == 1
 
 
 def test_without_labels_nothing_is_asked_of_the_judge_and_without_proposals_nothing_of_the_generator():
-    judge, generator = learning_at_most(Lesson((), assignment(), checklist=SUPPORT), SealSettings(proposed=0))
-    assert (judge, generator) == (Estimate(), Estimate())
+    judge, generator = learning_at_most(TrainingInput((), assignment(), checklist=SUPPORT), SealSettings(proposed=0))
+    assert (judge, generator) == (CallEstimate(), CallEstimate())

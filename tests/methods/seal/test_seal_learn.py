@@ -16,7 +16,7 @@ from rubriclab.digest import digest
 from rubriclab.errors import ChecklistError, JudgeError, SettingsError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import train
-from rubriclab.methods.method import Learned, Lesson, silent
+from rubriclab.methods.method import Learned, TrainingInput, silent
 from rubriclab.methods.questions import about
 from rubriclab.methods.seal import SEAL, SealSettings
 from rubriclab.methods.seal.learn import learn
@@ -37,14 +37,18 @@ async def run(
     given: Checklist | None = PACK,
     judge: FakeJudge | None = None,
     generator: FakeJudge | None = None,
-    say: Any = silent,
+    on_progress: Any = silent,
     **chosen: Any,
 ) -> tuple[Learned, FakeJudge, FakeJudge]:
     """Learn with two proposals, unless chosen otherwise, and return the result with the two judges."""
     judge, generator = judge or scripted(says), generator or scripted()
-    lesson = Lesson(tuple(texts), assignment(), checklist=given)
+    training_input = TrainingInput(tuple(texts), assignment(), checklist=given)
     settings = SealSettings(**{"proposed": 2, **chosen})
-    return await learn(lesson, settings, judge=judge, generator=generator, seed=1, say=say), judge, generator
+    return (
+        await learn(training_input, settings, judge=judge, generator=generator, seed=1, on_progress=on_progress),
+        judge,
+        generator,
+    )
 
 
 def tracking(*names: str, by: Says = by_lot) -> Says:
@@ -312,12 +316,12 @@ async def test_it_is_trained_as_every_method_is_and_tells_how_far_it_is():
     told: list[float] = []
     trained = await train(
         SEAL,
-        Lesson(TEXTS, assignment(), checklist=PACK),
+        TrainingInput(TEXTS, assignment(), checklist=PACK),
         SealSettings(proposed=2),
         judge=scripted(tracking("a1", "b2")),
         generator=scripted(),
         seed=1,
-        say=lambda _, share: told.append(share),
+        on_progress=lambda _, share: told.append(share),
     )
     assert trained.provenance.agreement.spearman.value > 0.3
     assert trained.rubric.parts[0].method == "seal"

@@ -74,11 +74,11 @@ async def test_where_only_weightless_questions_are_left_there_is_no_score():
     given = part_of(pack("response", sizes=(2,), weights="judge"), **paper())
     from rubriclab.methods.seal.inquiry import Examination
     from rubriclab.methods.seal.score import scored
-    from rubriclab.methods.seal.settings import ScoringSettings
+    from rubriclab.methods.seal.settings import SealScoringSettings
     from rubriclab.methods.seal.verify import judge_text
 
     exam = Examination(
-        given.criteria, {}, given.units, assignment(), ScoringSettings.model_validate(dict(given.settings))
+        given.criteria, {}, given.units, assignment(), SealScoringSettings.model_validate(dict(given.settings))
     )
     found = await judge_text(text(1), exam, judge)
     value, ratings = scored(found, given.criteria[:1], assignment().scale)

@@ -14,7 +14,7 @@ from jinja2 import UndefinedError, meta
 from seal_scripts import always, assignment, exam, of_kind, pack, scripted, sentences, text
 
 from rubriclab.data import Assignment, find_aspect, task_words
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.seal import SEAL, SealSettings
 from rubriclab.methods.seal.learn import learn
 from rubriclab.methods.seal.verify import judge_text
@@ -52,8 +52,8 @@ def real() -> dict[str, list[Prompt]]:
         (pack("sentence"), {"sentences": "judge"}),
     ):
         judge = scripted(per_sentence=2 if "most_facts" not in chosen else 1)
-        lesson = Lesson(tuple(texts), assignment(), checklist=given)
-        asyncio.run(learn(lesson, SealSettings(**chosen), judge=judge, generator=judge))
+        training_input = TrainingInput(tuple(texts), assignment(), checklist=given)
+        asyncio.run(learn(training_input, SealSettings(**chosen), judge=judge, generator=judge))
         for prompt in judge.asked:
             found.setdefault(prompt.name, []).append(prompt)
     return found

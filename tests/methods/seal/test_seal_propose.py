@@ -10,7 +10,7 @@ from hypoeval_scripts import examples
 from seal_scripts import ASPECT, assignment, of_kind, pack, scripted
 
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.method import Lesson
+from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.questions import about
 from rubriclab.methods.seal.propose import SAMPLES, propose, shown
 from rubriclab.methods.seal.settings import SealSettings
@@ -19,13 +19,15 @@ TEXTS = examples(24)
 PACK = pack("sentence pair", beside=("source", "reference"))
 
 
-def lesson(texts: Any = TEXTS, given: Any = PACK) -> Lesson:
-    return Lesson(tuple(texts), assignment(), checklist=given)
+def training_input(texts: Any = TEXTS, given: Any = PACK) -> TrainingInput:
+    return TrainingInput(tuple(texts), assignment(), checklist=given)
 
 
 async def test_as_many_are_asked_for_as_the_setting_says_each_with_an_id_of_its_own():
     judge = scripted()
-    questions, dimensions, failure = await propose(lesson(given=pack(sizes=(3,))), SealSettings(proposed=3), judge)
+    questions, dimensions, failure = await propose(
+        training_input(given=pack(sizes=(3,))), SealSettings(proposed=3), judge
+    )
     assert [question.id for question in questions] == ["p1", "p2", "p3"]
     assert list(dimensions) == [question.trait for question in questions]
     assert {about(question).origin for question in questions} == {"proposed"}
@@ -35,7 +37,7 @@ async def test_as_many_are_asked_for_as_the_setting_says_each_with_an_id_of_its_
 
 async def test_they_are_made_from_texts_of_every_score_and_say_so():
     judge = scripted()
-    questions, _, _ = await propose(lesson(), SealSettings(shown=5), judge)
+    questions, _, _ = await propose(training_input(), SealSettings(shown=5), judge)
     texts = judge.asked[0].fields["texts"]
     scores = [each["score"] for each in texts]
     labels = sorted(text.scores[ASPECT] for text in TEXTS)
@@ -48,7 +50,7 @@ async def test_they_are_made_from_texts_of_every_score_and_say_so():
 @pytest.mark.parametrize(("texts", "chosen"), [((), {}), (TEXTS, {"shown": 0})])
 async def test_without_labels_or_texts_to_show_the_definition_is_all_there_is(texts: Any, chosen: Any):
     judge = scripted()
-    questions, _, _ = await propose(lesson(texts), SealSettings(**chosen), judge)
+    questions, _, _ = await propose(training_input(texts), SealSettings(**chosen), judge)
     assert judge.asked[0].fields["texts"] == []
     assert (questions[0].evidence.origin, questions[0].evidence.examples) == ("definition", ())
 
@@ -56,20 +58,20 @@ async def test_without_labels_or_texts_to_show_the_definition_is_all_there_is(te
 async def test_what_is_known_and_what_units_are_shown_beside_is_told():
     judge = scripted()
     texts = [replace(text, reference="Ref.") for text in TEXTS]
-    await propose(lesson(texts), SealSettings(), judge)
+    await propose(training_input(texts), SealSettings(), judge)
     fields = judge.asked[0].fields
     assert (fields["kind"], fields["beside"]) == ("sentence pair", ["source text", "reference summary"])
     assert [each["name"] for each in fields["known"]] == ["Side 1", "Side 2", "Side 2"]
     assert fields["texts"][0]["reference"] == "Ref."
-    await propose(lesson(given=None), SealSettings(), judge)
+    await propose(training_input(given=None), SealSettings(), judge)
     assert (judge.asked[-1].fields["kind"], judge.asked[-1].fields["known"]) == ("response", [])
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 24, 30])
 def test_shown_texts_are_spread_over_the_ranking_whatever_their_order(count: int):
-    found = shown(lesson(), count)
+    found = shown(training_input(), count)
     assert len({text.id for text in found}) == min(count, 24)
-    assert shown(lesson(reversed(TEXTS)), count) == found
+    assert shown(training_input(reversed(TEXTS)), count) == found
 
 
 def side(name: str, question: str | None = None) -> dict[str, str]:
@@ -93,7 +95,7 @@ KNOWN = PACK.questions[0].text
 )
 async def test_only_new_ones_are_taken_and_no_more_than_asked_for(sides: Any, kept: Any):
     judge = FakeJudge(lambda _: {"reasoning": "So.", "sub_dimensions": sides})
-    questions, _, failure = await propose(lesson(), SealSettings(proposed=2), judge)
+    questions, _, failure = await propose(training_input(), SealSettings(proposed=2), judge)
     assert [question.trait for question in questions] == (kept or [])
     assert (failure is None) == bool(kept)
     assert len(of_kind(judge, "propose")) == (1 if kept else SAMPLES)
@@ -103,11 +105,11 @@ async def test_a_proposal_that_fails_is_tried_again_with_another_sample():
     judge = FakeJudge(
         lambda p: {"reasoning": "So.", "sub_dimensions": [side("New")]} if p.sample == 2 and not p.repair else "no"
     )
-    questions, _, failure = await propose(lesson(), SealSettings(), judge)
+    questions, _, failure = await propose(training_input(), SealSettings(), judge)
     assert (len(questions), failure) == (1, None)
 
 
 async def test_none_are_made_where_none_are_wanted():
     judge = scripted()
-    assert await propose(lesson(), SealSettings(proposed=0), judge) == ((), {}, None)
+    assert await propose(training_input(), SealSettings(proposed=0), judge) == ((), {}, None)
     assert judge.asked == []

@@ -16,7 +16,7 @@ from rubriclab.judges import FakeJudge
 from rubriclab.judges.schema import strict_schema
 from rubriclab.methods.seal.replies import FORMS
 from rubriclab.methods.seal.score import scored
-from rubriclab.methods.seal.verify import Judged, judge_text
+from rubriclab.methods.seal.verify import JudgedUnit, judge_text
 from rubriclab.rubric import DIGITS
 
 IDS = ("u1", "u2", "u3")
@@ -68,7 +68,7 @@ REPLIES = {
 }
 
 
-async def judged(said: Any, **settings: Any) -> Judged:
+async def judged(said: Any, **settings: Any) -> JudgedUnit:
     return await judge_text(text(3), exam(ONE, **settings), FakeJudge(said if callable(said) else lambda _: said))
 
 

@@ -12,7 +12,7 @@ from rubriclab.judges import FakeJudge
 from rubriclab.methods.seal import SEAL
 from rubriclab.methods.seal.score import TOLD, score, scored
 from rubriclab.methods.seal.units import Unit
-from rubriclab.methods.seal.verify import Judged, Verdict
+from rubriclab.methods.seal.verify import JudgedUnit, VerifiedUnit
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import score_text
 
@@ -20,15 +20,15 @@ QUESTIONS = exam(pack(sizes=(1, 1))).questions
 ONE_TO_FIVE = assignment().scale
 
 
-def found(*rows: tuple[float | None, float | None], **fields: Any) -> Judged:
+def found(*rows: tuple[float | None, float | None], **fields: Any) -> JudgedUnit:
     """Return verdicts on questions a1 and b1 about as many units."""
     units = tuple(Unit(f"u{n}", f"Unit {n}.", (n - 1,)) for n in range(1, len(rows) + 1))
     verdicts = {
-        (unit.id, question.id): Verdict(value, f"Reason {question.id} {unit.id}.")
+        (unit.id, question.id): VerifiedUnit(value, f"Reason {question.id} {unit.id}.")
         for unit, row in zip(units, rows, strict=True)
         for question, value in zip(QUESTIONS, row, strict=True)
     }
-    return Judged(units, verdicts, **fields)
+    return JudgedUnit(units, verdicts, **fields)
 
 
 @pytest.mark.parametrize(

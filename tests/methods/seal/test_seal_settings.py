@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from rubriclab.methods.method import chosen_settings
-from rubriclab.methods.seal.settings import PRESETS, ScoringSettings, SealSettings, judge_weighs, units_of
-from rubriclab.units import Units
+from rubriclab.methods.seal.settings import PRESETS, SealScoringSettings, SealSettings, judge_weighs, units_of
+from rubriclab.segmentation import Units
 
 
 def test_the_defaults_are_the_paper_s_where_it_has_any():
@@ -80,4 +80,4 @@ def test_units_are_the_pack_s_unless_the_setting_names_others():
 
 def test_scoring_reads_its_settings_from_those_of_any_version():
     stored = {**SealSettings(ask="one by one", verify=False).model_dump(mode="json"), "since_removed": 1}
-    assert ScoringSettings.model_validate(stored) == ScoringSettings(ask="one by one", verify=False)
+    assert SealScoringSettings.model_validate(stored) == SealScoringSettings(ask="one by one", verify=False)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from seal_scripts import assignment, scripted, sentences
 
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.portions import portions
+from rubriclab.methods.chunking import chunks
 from rubriclab.methods.seal.facts import Fact, Facts, facts_of
-from rubriclab.methods.seal.settings import ScoringSettings
+from rubriclab.methods.seal.settings import SealScoringSettings
 from rubriclab.methods.seal.units import Taken, Unit, cut, fact_units, take_apart
 from rubriclab.sentences import split_sentences
 
@@ -19,7 +19,7 @@ WORDS = assignment().words
 
 
 def units(count: int, kind: Any, **settings: Any) -> Taken:
-    return cut(sentences(count), kind, ScoringSettings(**settings))
+    return cut(sentences(count), kind, SealScoringSettings(**settings))
 
 
 @pytest.mark.parametrize("kind", ["sentence", "sentence pair"])
@@ -61,7 +61,7 @@ def test_without_decomposition_a_text_is_one_unit(kind: Any):
 @tries(max_examples=50)
 @given(st.text(max_size=60), st.sampled_from(["sentence", "sentence pair"]))
 def test_every_text_has_units_that_name_its_sentences(text: str, kind: Any):
-    found, count = cut(text, kind, ScoringSettings()), len(split_sentences(text))
+    found, count = cut(text, kind, SealScoringSettings()), len(split_sentences(text))
     assert found.units
     assert {place for unit in found.units for place in unit.sentences} in (set(), set(range(count)))
 
@@ -163,15 +163,15 @@ async def test_a_portion_that_fails_loses_its_own_sentences_only():
 
 @pytest.mark.parametrize(("per_sentence", "whole"), [(1, True), (2, False)])
 async def test_a_text_of_fewer_facts_than_the_threshold_is_judged_whole(per_sentence: int, whole: bool):
-    found = await take_apart(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), ScoringSettings())
+    found = await take_apart(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), SealScoringSettings())
     assert (found.kind == "whole") is whole
-    more = ScoringSettings(whole_below_facts=3 if whole else 7)
+    more = SealScoringSettings(whole_below_facts=3 if whole else 7)
     assert (await take_apart(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), more)).kind != found.kind
 
 
 def test_a_fact_stands_in_the_sentence_that_states_it_and_a_lost_sentence_in_its_place():
     facts = Facts((Fact("A.", 0), Fact("B.", 0), Fact("C.", 2)), {1: "cut off"})
-    found = fact_units(sentences(3), facts, ScoringSettings())
+    found = fact_units(sentences(3), facts, SealScoringSettings())
     assert [(unit.id, unit.sentences, unit.lost) for unit in found.units] == [
         ("u1", (0,), None),
         ("u2", (0,), None),
@@ -183,14 +183,14 @@ def test_a_fact_stands_in_the_sentence_that_states_it_and_a_lost_sentence_in_its
 @pytest.mark.parametrize("text", ["?!", "..."])
 async def test_nothing_is_asked_about_the_facts_of_a_text_without_a_sentence(text: str):
     judge = scripted()
-    assert (await take_apart(text, "fact", WORDS, judge, ScoringSettings())).kind == "whole"
+    assert (await take_apart(text, "fact", WORDS, judge, SealScoringSettings())).kind == "whole"
     assert judge.asked == []
 
 
 @tries(max_examples=50)
 @given(st.integers(0, 300), st.integers(1, 50))
 def test_portions_hold_everything_in_order_and_are_about_equal(count: int, most: int):
-    found = portions(range(count), most)
+    found = chunks(range(count), most)
     assert [each for some in found for each in some] == list(range(count))
     sizes = {len(some) for some in found}
     assert all(0 < size <= most for size in sizes)

@@ -10,7 +10,7 @@ from seal_scripts import Scripted, always, by_lot, exam, of_kind, pack, pairs_as
 
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.seal.score import scored
-from rubriclab.methods.seal.verify import Judged, judge_text
+from rubriclab.methods.seal.verify import JudgedUnit, judge_text
 from rubriclab.sentences import split_sentences
 
 FACTS = pack("fact", sizes=(1,), beside=("source",), support={"a1": "source"})
@@ -18,7 +18,7 @@ MIXED = pack("fact", sizes=(1, 1), beside=("source", "reference"), support={"a1"
 KINDS = ["sentence", "sentence pair", "fact", "response", "triple"]
 
 
-def values(found: Judged) -> dict[tuple[str, str], float | None]:
+def values(found: JudgedUnit) -> dict[tuple[str, str], float | None]:
     return {pair: verdict.value for pair, verdict in found.verdicts.items()}
 
 

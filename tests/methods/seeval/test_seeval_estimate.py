@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from holistic_scripts import graded, labels_of, overall, part, spent, whole, within
 from hypoeval_scripts import assignment
-from overall_scripts import graded, labels_of, overall, part, spent, whole, within
 
 from rubriclab.data import Example
 from rubriclab.digest import digest
-from rubriclab.methods.estimate import Estimate, longest
-from rubriclab.methods.method import Lesson, silent
+from rubriclab.methods.estimate import CallEstimate, longest
+from rubriclab.methods.method import TrainingInput, silent
 from rubriclab.methods.seeval import SEEVAL, SEEvalSettings
 from rubriclab.methods.seeval.explain import LONGEST, LONGEST_REFINED
 
@@ -50,29 +50,29 @@ def judge(long: bool = False):
 @pytest.mark.parametrize("long", [False, True], ids=["brief", "long"])
 @pytest.mark.parametrize("chosen", CHOICES, ids=str)
 async def test_learning_never_asks_more_than_was_told(chosen, long):
-    lesson, settings = Lesson(TEXTS, assignment()), SEEvalSettings(**chosen)
+    training_input, settings = TrainingInput(TEXTS, assignment()), SEEvalSettings(**chosen)
     fake, generator = judge(long), judge(long)
-    await SEEVAL.learn(lesson, settings, judge=fake, generator=generator, seed=1, say=silent)
-    for_judge, for_generator = SEEVAL.learning_at_most(lesson, settings)
+    await SEEVAL.learn(training_input, settings, judge=fake, generator=generator, seed=1, on_progress=silent)
+    for_judge, for_generator = SEEVAL.learning_at_most(training_input, settings)
     assert within(fake, for_judge), (spent(fake), for_judge)
     assert within(generator, for_generator), (spent(generator), for_generator)
 
 
 @pytest.mark.parametrize("chosen", CHOICES[:3], ids=str)
 async def test_where_every_step_is_taken_the_calls_are_those_told(chosen):
-    lesson, settings = Lesson(TEXTS, assignment()), SEEvalSettings(**chosen)
+    training_input, settings = TrainingInput(TEXTS, assignment()), SEEvalSettings(**chosen)
     fake, generator = judge(), judge()
-    await SEEVAL.learn(lesson, settings, judge=fake, generator=generator, seed=1, say=silent)
-    for_judge, for_generator = SEEVAL.learning_at_most(lesson, settings)
+    await SEEVAL.learn(training_input, settings, judge=fake, generator=generator, seed=1, on_progress=silent)
+    for_judge, for_generator = SEEVAL.learning_at_most(training_input, settings)
     assert spent(fake).calls == for_judge.calls
     assert spent(generator).calls == for_generator.calls
 
 
 async def test_without_labels_one_explanation_is_all():
-    lesson, settings = Lesson((), assignment()), SEEvalSettings()
+    training_input, settings = TrainingInput((), assignment()), SEEvalSettings()
     fake = judge()
-    await SEEVAL.learn(lesson, settings, judge=fake, generator=fake, seed=1, say=silent)
-    assert SEEVAL.learning_at_most(lesson, settings) == (spent(fake), Estimate())
+    await SEEVAL.learn(training_input, settings, judge=fake, generator=fake, seed=1, on_progress=silent)
+    assert SEEVAL.learning_at_most(training_input, settings) == (spent(fake), CallEstimate())
     assert spent(fake).calls == 1
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from holistic_scripts import of_template, overall, said
 from hypoeval_scripts import assignment, example
-from overall_scripts import of_template, overall, said
 
 from rubriclab.data import Assignment, Scale, find_aspect, task_words
 from rubriclab.errors import JudgeError, JudgeRefused

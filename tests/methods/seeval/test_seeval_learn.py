@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from holistic_scripts import by_lot, graded, labels_of, learn, of_template, overall, ratings_asked, said
 from hypoeval_scripts import ASPECT, assignment, example
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from overall_scripts import by_lot, graded, labels_of, learn, of_template, overall, ratings_asked, said
 
 from rubriclab.errors import BudgetReached, JudgeError, JudgeUnavailable
 from rubriclab.judges.embedded import EmbeddedJudge
@@ -469,7 +469,7 @@ async def test_the_seed_decides_the_halves():
 
 async def test_progress_is_told_from_the_first_explanation_to_the_choice():
     told = []
-    await learn("seeval", TEXTS, judge=judge(), say=lambda doing, share: told.append((share, doing)))
+    await learn("seeval", TEXTS, judge=judge(), on_progress=lambda doing, share: told.append((share, doing)))
     assert told[0] == (0.1, "3 explanations elicited")
     assert told[-1] == (1.0, "explanation chosen")
     assert [share for share, _ in told] == sorted(share for share, _ in told)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from holistic_scripts import graded, learn, of_template, overall, ratings_asked
 from hypoeval_scripts import assignment, example
-from overall_scripts import graded, learn, of_template, overall, ratings_asked
 
 from rubriclab.data import Scale
+from rubriclab.methods.holistic import BareScore
 from rubriclab.methods.method import chosen_settings
-from rubriclab.methods.overall import BareScore
 from rubriclab.methods.seeval import SEEVAL
 from rubriclab.prompts import render
 from rubriclab.rubric import Part

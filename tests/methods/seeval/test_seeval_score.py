@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from holistic_scripts import graded, learn, of_template, overall, part, weighing, whole
 from hypoeval_scripts import assignment, example, rating
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from overall_scripts import graded, learn, of_template, overall, part, weighing, whole
 
 from rubriclab.data import Assignment, Scale, find_aspect, task_words
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.overall import overall_prompt
+from rubriclab.methods.holistic import overall_prompt
 from rubriclab.methods.seeval import SEEVAL, SEEvalSettings
 from rubriclab.methods.seeval.explain import explain_prompt
 from rubriclab.methods.seeval.score import FORM

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from rubriclab.methods.holistic import OverallSettings
 from rubriclab.methods.method import chosen_settings
-from rubriclab.methods.overall import OverallSettings
 from rubriclab.methods.seeval import SEEVAL, SEEvalSettings
 
 

@@ -38,7 +38,7 @@ _TAG = re.compile(
 
 
 @dataclass(frozen=True)
-class Fault:
+class LintFinding:
     """One thing that is wrong with a question.
 
     Attributes:
@@ -54,24 +54,24 @@ class Fault:
     message: str
 
 
-def lint(checklist: Checklist) -> tuple[Fault, ...]:
+def lint(checklist: Checklist) -> tuple[LintFinding, ...]:
     """Return the faults of all questions, in the order of the checklist."""
-    faults: list[Fault] = []
+    faults: list[LintFinding] = []
     asked: dict[str, Gist] = {}
     for sub in checklist.sub_dimensions:
         faults += _of_sub_dimension(sub, checklist)
         for question in sub.questions:
             told = [*_faults(question, checklist.aspect), *_repeated(question, asked)]
-            faults += [Fault(sub.name, question.id, kind, message) for kind, message in told]
+            faults += [LintFinding(sub.name, question.id, kind, message) for kind, message in told]
     return tuple(faults)
 
 
-def _of_sub_dimension(sub: SubDimension, checklist: Checklist) -> Iterator[Fault]:
+def _of_sub_dimension(sub: SubDimension, checklist: Checklist) -> Iterator[LintFinding]:
     earlier = checklist.sub_dimensions[: checklist.sub_dimensions.index(sub)]
     twin = next((other for other in earlier if other.definition.lower() == sub.definition.lower()), None)
     if twin:
         message = f"it is defined as {twin.name!r} is: say how they differ, or make them one"
-        yield Fault(sub.name, None, "duplicate", message)
+        yield LintFinding(sub.name, None, "duplicate", message)
 
 
 def _faults(question: SeedQuestion, aspect: str) -> Iterator[tuple[Kind, str]]:

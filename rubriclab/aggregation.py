@@ -1,0 +1,255 @@
+"""How the scores by single criteria come to one score with an interval: plain numbers, learned once, applied to any
+text.
+
+A criterion's score x, whatever its range, counts as (x - center) / spread, by the center and spread that it had on the
+training texts: 0 for one that is missing or cannot be asked of a text, as if the text were average there. The weighted
+sum of these is `raw`; the calibration maps it onto the raters' scale.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from rubriclab.base_models import Bounded, ExtensibleModel, FrozenModel
+from rubriclab.data.scale import Scale
+from rubriclab.stats.conformal import error_bound, expected_error
+from rubriclab.stats.correlation import FloatArray
+
+# Scores are kept at six digits, so that a spread or a distance of knots below this is no learned one; dividing by it
+# would overflow.
+LEAST = 1e-12
+# How far the sizes of rounded weights may be from a sum of 1.
+TOLERANCE = 0.01
+
+# Scores and contributions are rounded, so that they do not hang on the last bits of a sum.
+DIGITS = 6
+# A step of the raw value too small to matter.
+STEP = 1e-6
+# With half of the weight missing or more it would be the score of another rubric.
+MOST_MISSING = 0.5
+
+Ask = Literal["by method", "in one call"]
+
+
+class Term(FrozenModel):
+    """What one criterion counts for.
+
+    Attributes:
+        criterion: its id.
+        weight: share of the whole, in units of the criterion's own spread; the sizes of all weights sum to 1. Below
+            zero only for surface measures, which have no better end; 0 for a criterion that is shown as a reason and
+            does not change the score.
+        center, spread: mean and standard deviation of its scores on the training texts.
+        low, high: posterior interval of the weight, at the confidence that the rubric was trained
+            with (90 % by default).
+        selected: share of the rubrics fitted without some groups that have the criterion, among those that may.
+    """
+
+    criterion: str
+    weight: float = Field(ge=-1, le=1, allow_inf_nan=False)
+    center: Bounded
+    spread: Bounded = Field(ge=LEAST)
+    low: Bounded
+    high: Bounded
+    selected: float = Field(ge=0, le=1)
+
+
+class Calibration(FrozenModel):
+    """A map from raw values onto the raters' scale: straight lines between the knots.
+
+    `linear` and `none` have two knots and go on straight beyond them; `none` is the mean of what the judge said, in
+    its own units. `isotonic` has as many knots as it needs, and stays level beyond the outermost.
+    """
+
+    kind: Literal["none", "linear", "isotonic"]
+    x: tuple[Bounded, ...]
+    y: tuple[Bounded, ...]
+
+    @model_validator(mode="after")
+    def _a_map(self) -> Self:
+        if len(self.x) != len(self.y) or len(self.x) < (1 if self.kind == "isotonic" else 2):
+            raise ValueError("a calibration needs as many x values as y values: two, or at least one if it is isotonic")
+        if any(b - a < LEAST for a, b in zip(self.x, self.x[1:], strict=False)):
+            raise ValueError("the x values of a calibration must be in ascending order, each once")
+        return self
+
+    def __call__(self, raw: float) -> float:
+        """Return what `raw` means on the raters' scale, if that had no ends."""
+        return float(self.apply(np.array(raw)))
+
+    def apply(self, raw: FloatArray) -> FloatArray:
+        """Return the same for each of many raw values, NaN for NaN."""
+        if self.kind == "isotonic":
+            return np.asarray(np.interp(raw, self.x, self.y))
+        slope = (self.y[1] - self.y[0]) / (self.x[1] - self.x[0])
+        return self.y[0] + slope * (raw - self.x[0])
+
+
+class Conformal(FrozenModel):
+    """What intervals are made of.
+
+    Attributes:
+        errors: how far each training text's label lay from its score when its group was left out, in units of the
+            text's own expected error; ascending.
+        unrest: how much the expected error grows with the disagreement of the criteria about a text; 0 gives every
+            text an interval of the same width.
+        confidence: the share of new texts whose label the interval is to hold.
+    """
+
+    errors: tuple[Bounded, ...]
+    unrest: Bounded = Field(0.0, ge=0)
+    confidence: float = Field(0.9, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        if any(error < 0 for error in self.errors) or list(self.errors) != sorted(self.errors):
+            raise ValueError("the errors of intervals are sizes, in ascending order")
+        return self
+
+
+class Aggregation(ExtensibleModel):
+    """One score from many criteria.
+
+    Attributes:
+        ask: whether each method asks for itself, or all criteria are asked about in one call.
+        terms: one for each criterion of the rubric.
+        calibration: onto the raters' scale.
+        conformal: where intervals come from; `None` where there were too few texts to tell.
+        onto: the scale that scores are given on, where it is not the one that criteria are asked on: from there they
+            are moved in a straight line, end to end.
+    """
+
+    added: ClassVar[frozenset[str]] = frozenset({"onto"})
+
+    ask: Ask = "by method"
+    terms: tuple[Term, ...] = Field(min_length=1)
+    calibration: Calibration
+    conformal: Conformal | None = None
+    onto: Scale | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        total = math.fsum(abs(term.weight) for term in self.terms)
+        if abs(total - 1) > TOLERANCE:
+            raise ValueError(f"the sizes of a combination's weights sum to 1; got {total:g}")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class AggregatedScore:
+    """One text's score.
+
+    Attributes:
+        score: on the scale, or `None` where too much is missing.
+        low, high: its interval, within the scale; `None` where the score or the rubric has none.
+        contributions: by criterion, the points that it adds to the score of an average text; they sum to the score's
+            distance from it.
+    """
+
+    score: float | None
+    low: float | None
+    high: float | None
+    contributions: Mapping[str, float]
+
+
+def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale: Scale) -> AggregatedScore:
+    """Return one text's score with its interval, and each criterion's share of it.
+
+    There is no score where `MOST_MISSING` or more of the weight of what can be asked of the text is missing, nor where
+    nothing can be asked of it. What cannot be asked is no failure: it counts as average, and the score stands if the
+    rest is there.
+
+    Contributions are in proportion to weight times distance from the center, the straight path from the average text
+    to this one: exact for a linear calibration, and where it bends or the scale ends, shares of where the path leads.
+
+    Args:
+        scores: by criterion; `None` where it was asked in vain, no entry where it cannot be asked of this text.
+        scale: what criteria are asked on.
+    """
+    z = standardised(aggregation, scores)
+    if _too_little(aggregation, scores, z):
+        return AggregatedScore(None, None, None, {})
+    parts = _parts(aggregation, z)
+    raw = math.fsum(parts.values())
+    value = _clipped(aggregation.calibration(raw), scale)
+    given_on = aggregation.onto or scale
+    per_raw = _slope(aggregation.calibration, raw, scale) * given_on.width / scale.width
+    low, high = _interval(aggregation, value, z, scale)
+    shares = {criterion: _rounded(part * per_raw) for criterion, part in parts.items()}
+    score, low, high = (None if end is None else _rounded(scale.moved_to(given_on, end)) for end in (value, low, high))
+    return AggregatedScore(score, low, high, shares)
+
+
+def raw_value(aggregation: Aggregation, scores: Mapping[str, float | None]) -> float | None:
+    """Return the weighted sum of a text's standardised scores, `None` where `combine` gives no score."""
+    z = standardised(aggregation, scores)
+    return None if _too_little(aggregation, scores, z) else math.fsum(_parts(aggregation, z).values())
+
+
+def standardised(aggregation: Aggregation, scores: Mapping[str, float | None]) -> dict[str, float]:
+    """Return each score that is there as its distance from the criterion's center, in units of its spread."""
+    found = ((term, scores.get(term.criterion)) for term in aggregation.terms)
+    return {term.criterion: (score - term.center) / term.spread for term, score in found if score is not None}
+
+
+def disagreement(weights: FloatArray, z: FloatArray) -> FloatArray:
+    """Return how far the criteria disagree about each text: what may make its score uncertain.
+
+    It is the weighted standard deviation of the standardised scores that are there, each turned so that more is better,
+    plus the share of the weight of those that are not.
+
+    Args:
+        weights: shape (criteria,), of either sign, not all zero.
+        z: shape (texts, criteria), NaN where missing.
+    """
+    sizes = np.abs(weights) / np.abs(weights).sum()
+    there = np.where(np.isnan(z), 0.0, sizes)
+    shares = there / np.maximum(there.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    turned = np.nan_to_num(z) * np.sign(weights)
+    around = turned - (shares * turned).sum(axis=1, keepdims=True)
+    return np.asarray(np.sqrt((shares * np.square(around)).sum(axis=1)) + np.isnan(z) @ sizes)
+
+
+def _parts(aggregation: Aggregation, z: Mapping[str, float]) -> dict[str, float]:
+    return {term.criterion: term.weight * z.get(term.criterion, 0.0) for term in aggregation.terms}
+
+
+def _too_little(aggregation: Aggregation, scores: Mapping[str, float | None], z: Mapping[str, float]) -> bool:
+    asked = math.fsum(abs(term.weight) for term in aggregation.terms if term.criterion in scores)
+    there = math.fsum(abs(term.weight) for term in aggregation.terms if term.criterion in z)
+    # The tolerance is for weights that add up to half but for the last bits.
+    return not z or asked - there >= MOST_MISSING * asked - 1e-9
+
+
+def _clipped(value: float, scale: Scale) -> float:
+    return min(max(value, scale.low), scale.high)
+
+
+def _slope(calibration: Calibration, raw: float, scale: Scale) -> float:
+    """Points of the scale for each unit of raw value, on the way from an average text to this one."""
+    way = raw if abs(raw) > STEP else STEP
+    return (_clipped(calibration(way), scale) - _clipped(calibration(0.0), scale)) / way
+
+
+def _interval(
+    aggregation: Aggregation, value: float, z: Mapping[str, float], scale: Scale
+) -> tuple[float | None, float | None]:
+    conformal = aggregation.conformal
+    if conformal is None:
+        return None, None
+    weights = np.array([term.weight for term in aggregation.terms])
+    row = np.array([[z.get(term.criterion, math.nan) for term in aggregation.terms]])
+    expected = float(expected_error(disagreement(weights, row), conformal.unrest)[0])
+    half = error_bound(conformal.errors, conformal.confidence) * expected
+    return _clipped(value - half, scale), _clipped(value + half, scale)
+
+
+def _rounded(value: float) -> float:
+    # Adding 0.0 turns a negative zero into zero.
+    return round(value, DIGITS) + 0.0

@@ -1,0 +1,346 @@
+"""How far several judges agree when each scores the same texts by one rubric.
+
+Called inter-evaluator agreement by CheckEval (section 5.2), which reports Krippendorff's alpha and Fleiss' kappa but
+leaves open what a unit is and how scores are made comparable. Its tables 10, 19 and 21 give checklists an alpha and a
+kappa that differ by 0.0001 at most; on complete nominal data they differ by (1 - kappa) / n for n answers, which for
+one score a text would show (three judges and 360 texts: 0.0003). So its units are the single yes/no answers, pooled
+over texts and questions, and no binning is needed. For scores from 1 to 5 its alpha and kappa lie far apart and nothing
+says which were binned, or how. Here therefore stand side by side:
+
+- the answers to each criterion, and those to all of a kind pooled, each pair of text and criterion a unit. Pooling also
+  rewards judges for knowing which criteria most texts meet, so pooled figures tend to lie above the single ones;
+- among the questions, those whose answers are not all yes or no, by alpha for interval data: where a text is judged in
+  parts, an answer can be the share of parts with the good one;
+- the scores as they are, by alpha for interval and ordinal data; nominal figures on them would ask whether decimals
+  coincide;
+- the scores binned: bins of equal width from one end of the rubric's scale to the other, by default as many as the
+  scale has levels, so that whole scores on a scale of up to seven keep a bin each. A score on the border of two bins
+  belongs to the upper one.
+
+An answer that no reply gave, and one that a judge says does not apply, are left out, and counted apart. Intervals are
+bootstrap intervals over the groups of texts that share an input, or over texts where there are no such groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from rubriclab.data.example import Example
+from rubriclab.data.scale import Scale
+from rubriclab.rubric import Criterion, Rubric
+from rubriclab.stats.bootstrap import IntervalEstimate, Statistic, estimate
+from rubriclab.stats.correlation import FloatArray, IntArray, spearman_rows
+from rubriclab.stats.levels import Unit
+from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha, weighted_kappa
+
+if TYPE_CHECKING:
+    from rubriclab.scoring import Score
+
+Figure = Literal[
+    "alpha_interval",
+    "alpha_ordinal",
+    "alpha_nominal",
+    "fleiss_kappa",
+    "cohen_kappa",
+    "linear_kappa",
+    "quadratic_kappa",
+]
+Kind = Literal["yes/no", "part-by-part", "graded"]
+Figures = Mapping[Figure, IntervalEstimate]
+
+COMPUTED: Mapping[Figure, Callable[..., IntervalEstimate]] = {
+    "alpha_interval": partial(krippendorff_alpha, metric="interval"),
+    "alpha_ordinal": partial(krippendorff_alpha, metric="ordinal"),
+    "alpha_nominal": partial(krippendorff_alpha, metric="nominal"),
+    "fleiss_kappa": fleiss_kappa,
+    "cohen_kappa": partial(weighted_kappa, weights="linear"),
+    "linear_kappa": partial(weighted_kappa, weights="linear"),
+    "quadratic_kappa": partial(weighted_kappa, weights="quadratic"),
+}
+UNBINNED: tuple[Figure, ...] = ("alpha_interval", "alpha_ordinal")
+BINNED: tuple[Figure, ...] = (*UNBINNED, "alpha_nominal", "fleiss_kappa", "linear_kappa", "quadratic_kappa")
+YES_NO: tuple[Figure, ...] = ("alpha_nominal", "fleiss_kappa", "cohen_kappa")
+PART_BY_PART: tuple[Figure, ...] = ("alpha_interval", "linear_kappa", "quadratic_kappa")
+GRADED: tuple[Figure, ...] = ("fleiss_kappa", "linear_kappa", "quadratic_kappa")
+
+# Bins are told apart at this many decimals: the mean of five ratings may miss a border by the last bits of its sum.
+BORDER_DIGITS = 9
+RESAMPLES = 1000
+CONFIDENCE = 0.95
+BATCH_ELEMENTS = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeScores:
+    """One judge's scores: how many texts it scored and left unscored, their mean and standard deviation."""
+
+    judge: str
+    scored: int
+    unscored: int
+    mean: float | None
+    deviation: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePair:
+    """Two judges, on the `n` texts that both scored; `difference` is the first's mean score less the second's."""
+
+    first: str
+    second: str
+    n: int
+    spearman: IntervalEstimate
+    difference: IntervalEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreAgreement:
+    """Agreement of the overall scores, as they are and binned; it rests on `texts` with two scores or more."""
+
+    texts: int
+    missing: int
+    unbinned: Figures
+    binned: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionAgreement:
+    """Agreement on one criterion, or on `criteria` of a kind pooled.
+
+    Attributes:
+        id: the criterion's; the kind where several are pooled.
+        answers: texts with two answers or more; where pooled, pairs of text and criterion.
+        missing: answers that no reply gave.
+        inapplicable: answers that the criterion cannot be asked of the text.
+        figures: alpha on the answers themselves, kappas of graded criteria on binned ones.
+    """
+
+    id: str
+    trait: str
+    kind: Kind
+    criteria: int
+    answers: int
+    missing: int
+    inapplicable: int
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class InterraterAgreement:
+    """What several judges made of the same `texts` by one rubric.
+
+    Attributes:
+        bins: how many bins of equal width `scale` is cut into.
+        groups: how many groups the texts belong to.
+        resampled: what the bootstrap drew.
+    """
+
+    aspect: str
+    scale: Scale
+    bins: int
+    texts: int
+    groups: int
+    resampled: Unit
+    judges: tuple[JudgeScores, ...]
+    pairs: tuple[JudgePair, ...]
+    scores: ScoreAgreement
+    criteria: tuple[CriterionAgreement, ...]
+    pooled: tuple[CriterionAgreement, ...]
+
+    def to_row(self) -> dict[str, Any]:
+        """Return all of it as one JSON object."""
+        return asdict(self) | {"scale": self.scale.model_dump(mode="json")}
+
+
+def interrater_agreement(
+    rubric: Rubric,
+    examples: Sequence[Example],
+    scored: Mapping[str, Sequence[Score]],
+    *,
+    bins: int | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> InterraterAgreement:
+    """Return how far the judges agree: `scored` holds the scores of `examples`, in their order, by judge.
+
+    Raises:
+        ValueError: fewer than two judges or bins, or scores that are not those of the examples.
+    """
+    _check(examples, scored, bins)
+    bins = bins or len(rubric.scores_on.anchors())
+    drawing = _Drawing.of(examples, resamples, seed)
+    scores = {judge: _values(rows) for judge, rows in scored.items()}
+    answers = _answers(rubric, scored)
+    kinds = [[answer for answer in answers if answer.kind == kind] for kind in get_args(Kind)]
+    return InterraterAgreement(
+        aspect=rubric.aspect.name,
+        scale=rubric.scores_on,
+        bins=bins,
+        texts=len(examples),
+        groups=len({example.group for example in examples}),
+        resampled=drawing.unit,
+        judges=tuple(_judge(judge, values) for judge, values in scores.items()),
+        pairs=tuple(_pair(*names, scores, drawing) for names in combinations(scores, 2)),
+        scores=_score_agreement(np.stack(list(scores.values())), rubric.scores_on, bins, drawing),
+        criteria=tuple(_criterion(answer, rubric.scale, bins, drawing) for answer in answers),
+        pooled=tuple(_criterion(_pooled(some), rubric.scale, bins, drawing) for some in kinds if len(some) > 1),
+    )
+
+
+def binned(scores: FloatArray, scale: Scale, bins: int) -> FloatArray:
+    """Return the bin of each score, from 0, among `bins` of equal width; nan stays nan, and the ends take the rest."""
+    place = np.round((scores - scale.low) / scale.width * bins, BORDER_DIGITS)
+    return np.clip(np.floor(place), 0, bins - 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawing:
+    """What the bootstrap draws: for each text the number of its cluster."""
+
+    unit: Unit
+    cluster: IntArray
+    resamples: int
+    seed: int
+
+    @classmethod
+    def of(cls, examples: Sequence[Example], resamples: int, seed: int) -> _Drawing:
+        names, group = np.unique([example.group for example in examples], return_inverse=True)
+        if 1 < len(names) < len(examples):
+            return cls("groups", group, resamples, seed)
+        return cls("texts", np.arange(len(examples)), resamples, seed)
+
+    def figures(self, names: Sequence[Figure], table: FloatArray) -> dict[Figure, IntervalEstimate]:
+        """Return these figures of judges x units answers, whose units are the texts, once or several times over."""
+        clusters = np.tile(self.cluster, table.shape[1] // max(1, len(self.cluster)))
+        drawn = {"clusters": clusters, "resamples": self.resamples, "confidence": CONFIDENCE, "seed": self.seed}
+        return {name: COMPUTED[name](table, **drawn) for name in names}
+
+    def estimate(self, statistic: Statistic) -> IntervalEstimate:
+        batch = max(1, BATCH_ELEMENTS // max(1, len(self.cluster)))
+        clusters = int(self.cluster.max(initial=-1)) + 1
+        return estimate(
+            statistic, clusters, resamples=self.resamples, confidence=CONFIDENCE, seed=self.seed, batch=batch
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Answers:
+    """All judges' answers to one criterion, or to several that are pooled: judges x units, nan where there is none."""
+
+    id: str
+    trait: str
+    kind: Kind
+    criteria: int
+    values: FloatArray
+    inapplicable: int
+
+
+def _answers(rubric: Rubric, scored: Mapping[str, Sequence[Score]]) -> list[_Answers]:
+    known = {criterion.id: criterion for criterion in rubric.criteria}
+    rated = [[{rating.id: rating for rating in score.criteria} for score in rows] for rows in scored.values()]
+    # What the judges rated: where a method asks for all criteria as one, that is no criterion of the rubric.
+    ids = dict.fromkeys(rating for rows in rated for row in rows for rating in row)
+    order = {name: place for place, name in enumerate(known)}
+    found = []
+    for name in sorted(ids, key=lambda name: order.get(name, len(order))):
+        ratings = [[row.get(name) for row in rows] for rows in rated]
+        given = [[np.nan if r is None or r.score is None else r.score for r in rows] for rows in ratings]
+        values = np.array(given, dtype=float)
+        inapplicable = sum(r is not None and not r.applies for rows in ratings for r in rows)
+        criterion = known.get(name)
+        trait = criterion.trait if criterion else "all criteria as one"
+        found.append(_Answers(name, trait, _kind(criterion, values), 1, values, inapplicable))
+    return found
+
+
+def _kind(criterion: Criterion | None, values: FloatArray) -> Kind:
+    if criterion is None or criterion.kind != "question":
+        return "graded"
+    return "yes/no" if np.isin(values[~np.isnan(values)], (0, 1)).all() else "part-by-part"
+
+
+def _pooled(answers: Sequence[_Answers]) -> _Answers:
+    return _Answers(
+        answers[0].kind,
+        "all of them pooled",
+        answers[0].kind,
+        len(answers),
+        np.concatenate([answer.values for answer in answers], axis=1),
+        sum(answer.inapplicable for answer in answers),
+    )
+
+
+def _criterion(answers: _Answers, scale: Scale, bins: int, drawing: _Drawing) -> CriterionAgreement:
+    values = answers.values
+    if answers.kind == "yes/no":
+        figures = drawing.figures(YES_NO, values)
+    elif answers.kind == "part-by-part":
+        figures = drawing.figures(PART_BY_PART, values)
+    else:
+        figures = drawing.figures(["alpha_ordinal"], values) | drawing.figures(GRADED, binned(values, scale, bins))
+    return CriterionAgreement(
+        answers.id,
+        answers.trait,
+        answers.kind,
+        answers.criteria,
+        _compared(values),
+        int(np.isnan(values).sum()) - answers.inapplicable,
+        answers.inapplicable,
+        figures,
+    )
+
+
+def _score_agreement(table: FloatArray, scale: Scale, bins: int, drawing: _Drawing) -> ScoreAgreement:
+    return ScoreAgreement(
+        texts=_compared(table),
+        missing=int(np.isnan(table).sum()),
+        unbinned=drawing.figures(UNBINNED, table),
+        binned=drawing.figures(BINNED, binned(table, scale, bins)),
+    )
+
+
+def _compared(table: FloatArray) -> int:
+    return int(((~np.isnan(table)).sum(axis=0) >= 2).sum())
+
+
+def _judge(judge: str, scores: FloatArray) -> JudgeScores:
+    given = scores[~np.isnan(scores)]
+    mean = float(given.mean()) if len(given) else None
+    deviation = float(given.std(ddof=1)) if len(given) > 1 else None
+    return JudgeScores(judge, len(given), len(scores) - len(given), mean, deviation)
+
+
+def _pair(first: str, second: str, scores: Mapping[str, FloatArray], drawing: _Drawing) -> JudgePair:
+    both = ~np.isnan(scores[first]) & ~np.isnan(scores[second])
+    x, y, cluster = scores[first][both], scores[second][both], drawing.cluster[both]
+
+    def spearman(counts: FloatArray) -> FloatArray:
+        return spearman_rows(x, y, np.take(counts, cluster, axis=1))
+
+    def difference(counts: FloatArray) -> FloatArray:
+        weights = np.take(counts, cluster, axis=1)
+        apart = np.full(len(counts), np.nan)
+        np.divide(weights @ (x - y), weights.sum(axis=1), out=apart, where=weights.any(axis=1))
+        return apart
+
+    return JudgePair(first, second, len(x), drawing.estimate(spearman), drawing.estimate(difference))
+
+
+def _values(rows: Sequence[Score]) -> FloatArray:
+    return np.array([np.nan if row.score is None else row.score for row in rows], dtype=float)
+
+
+def _check(examples: Sequence[Example], scored: Mapping[str, Sequence[Score]], bins: int | None) -> None:
+    if len(scored) < 2:
+        raise ValueError(f"scored: expected the scores of two judges or more, got {len(scored)}")
+    if bins is not None and bins < 2:
+        raise ValueError(f"bins: expected at least 2, got {bins}")
+    ids = [example.id for example in examples]
+    for judge, rows in scored.items():
+        if [row.id for row in rows] != ids:
+            raise ValueError(f"scored: expected a score of each text in order, which those of {judge} are not")

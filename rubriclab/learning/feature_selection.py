@@ -1,0 +1,74 @@
+"""Which columns a rubric can use, and in words why a candidate is not in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rubriclab.learning.weighting import DesignMatrix
+from rubriclab.stats.correlation import FloatArray
+
+
+@dataclass(frozen=True)
+class DroppedColumn:
+    """Why a candidate is not in the rubric.
+
+    Attributes:
+        why: it has no score; the same for every text; says what another one says; weighs nothing beside the others;
+            would take more calls than allowed; or the rubric chosen does not ask it.
+        like: the column of the one that it repeats, and their correlation in `alike`.
+    """
+
+    why: Literal["unscored", "constant", "repeated", "weightless", "beyond the bound", "not asked"]
+    like: int = -1
+    alike: float = 0.0
+
+    def words(self, names: Sequence[str]) -> str:
+        """Return the reason as a person reads it; `names` are those of the table's columns."""
+        if self.why == "repeated":
+            return f"says what {names[self.like]} says (r = {self.alike:.2f}), and tracks the labels no better"
+        return {
+            "unscored": "has no score for any training text",
+            "constant": "has the same score for every training text",
+            "weightless": "weighs nothing beside the others",
+            "beyond the bound": "asking it would take more calls per text than the rubric may",
+            "not asked": "the rubric agrees with held-out labels about as well without it, at a lower price",
+        }[self.why]
+
+
+def unvaried(made: DesignMatrix, columns: Sequence[int]) -> dict[int, DroppedColumn]:
+    """Return those columns that tell no two texts apart."""
+    values = made.table.values
+    return {
+        place: DroppedColumn("unscored" if np.isnan(values[:, place]).all() else "constant")
+        for place in columns
+        if made.spreads[place] == 0
+    }
+
+
+def distinct(
+    made: DesignMatrix, columns: Sequence[int], toward: FloatArray, most: int | None = None
+) -> tuple[list[int], dict[int, DroppedColumn]]:
+    """Return the columns that say something of their own, best first, at most `most` of them; and those that do not.
+
+    Args:
+        toward: of every column, how far more of it is better; of two that are alike the better one stays.
+    """
+    kept: list[int] = []
+    repeated: dict[int, DroppedColumn] = {}
+    places = np.array(columns, dtype=int)
+    ordered: list[int] = places[np.lexsort([places, -toward[places]])].tolist()
+    if not made.twins[np.ix_(ordered, ordered)].any():
+        return ordered[:most], repeated
+    for place in ordered:
+        if most is not None and len(kept) >= most:
+            break
+        first = next((other for other in kept if made.twins[place, other]), None)
+        if first is None:
+            kept.append(place)
+        else:
+            repeated[place] = DroppedColumn("repeated", like=first, alike=float(made.alike[place, first]))
+    return kept, repeated

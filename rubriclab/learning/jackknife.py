@@ -1,0 +1,91 @@
+"""How uncertain a held-out agreement is, learning included.
+
+A held-out score hangs on two things that chance has drawn: the text, and the texts that its rubric was learned from.
+Resampling finished scores sees the first alone, and with thirty labels the second is as large: intervals come out too
+narrow (Bates, Hastie & Tibshirani 2024, "Cross-validation: what does it estimate and how well does it do it?", JASA
+119). So here groups are left out, and the rubrics of all folds are fitted again without them: the jackknife of the
+whole procedure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from rubriclab.learning.fitting import HeldOut
+from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.weighting import design, posterior
+from rubriclab.stats.agreement import agreement
+from rubriclab.stats.bootstrap import IntervalEstimate
+from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import grouped_folds
+from rubriclab.stats.jackknife import NEARLY_PERFECT, jackknife_error
+from rubriclab.stats.levels import Level
+
+# Where there are more groups, so many bundles of them are left out one by one: the delete-a-group jackknife.
+MOST_BUNDLES = 50
+
+
+def agreement_errors(table: RatingMatrix, found: HeldOut, *, level: Level, seed: int = 0) -> Mapping[str, float]:
+    """Return the standard errors of the held-out `spearman` and `pearson` agreement, on Fisher's scale.
+
+    The rubric that each fold has chosen is weighed anew without each group. An error is infinite where fewer than two
+    groups can be left out.
+
+    Args:
+        found: what `held_out` or a ladder gives for the table.
+        level: of the agreement, as in `rubriclab.stats.agreement`.
+        seed: of the bundles, where there are more than `MOST_BUNDLES` groups.
+    """
+    bundle = grouped_folds(table.groups, MOST_BUNDLES, seed)
+    told = [
+        agreement(raw, table.labels, table.groups, level=level, resamples=0)
+        for raw in _raw_without(table, found, bundle)
+    ]
+    return {name: _error([getattr(each, name).value for each in told]) for name in ("spearman", "pearson")}
+
+
+def fisher_interval(value: float | None, error: float, confidence: float) -> IntervalEstimate:
+    """Return a correlation with its interval, symmetric on Fisher's scale; no ends where `error` is infinite.
+
+    The quantile is the normal one: the jackknife's error is too large rather than too small (Efron & Stein 1981, "The
+    jackknife estimate of variance", Annals of Statistics 9), and Student's on top of it held more than was asked for.
+    """
+    from scipy.special import ndtri
+
+    if value is None or math.isinf(error):
+        return IntervalEstimate(value, None, None)
+    middle, reach = math.atanh(max(-NEARLY_PERFECT, min(value, NEARLY_PERFECT))), float(ndtri((1 + confidence) / 2))
+    return IntervalEstimate(value, math.tanh(middle - reach * error), math.tanh(middle + reach * error))
+
+
+def _raw_without(table: RatingMatrix, found: HeldOut, bundle: IntArray) -> FloatArray:
+    """Return held-out raw values without each bundle, shape (bundles, texts), NaN for the bundle's own texts.
+
+    Of repeated divisions into folds the first one is taken: what the others average away is no error of learning.
+    """
+    made = design(table)
+    every = made.moments(np.ones(len(bundle), dtype=bool))
+    parts = [made.moments(bundle == left) for left in range(int(bundle.max(initial=-1)) + 1)]
+    raw = np.full((len(parts), len(bundle)), np.nan)
+    for number, each in enumerate(found.fits[0]):
+        inside = found.folds[0] == number
+        rest = every - made.moments(inside)
+        for left in range(len(parts)):
+            others = ~inside & (bundle != left)
+            if others.any() and each.columns:
+                own = rest - parts[left] if not (inside & (bundle == left)).any() else made.moments(others)
+                weights = posterior(table, own, each.columns)
+                raw[left, inside] = made.z[inside][:, list(each.columns)] @ weights.mean * (weights.spread or 1.0)
+    raw[bundle, np.arange(len(bundle))] = np.nan
+    return raw
+
+
+def _error(values: list[float | None]) -> float:
+    defined = np.array([value for value in values if value is not None], dtype=float)
+    if len(defined) < 2:
+        return math.inf
+    scaled = np.arctanh(np.clip(defined, -NEARLY_PERFECT, NEARLY_PERFECT))
+    return float(jackknife_error(scaled[:, np.newaxis])[0])

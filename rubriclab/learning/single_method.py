@@ -1,0 +1,153 @@
+"""One training run: a method learns, the result is measured, and everything it hangs on is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
+
+from rubriclab import __version__
+from rubriclab.data.example import Example, data_digest, named_annotations, text_digest
+from rubriclab.judges.judge import Judge
+from rubriclab.learning.baselines import best_measure
+from rubriclab.methods.method import Learned, Method, Progress, TrainingInput, silent
+from rubriclab.prompts import prompts_digest
+from rubriclab.rubric import Provenance, Rubric, TrainingAgreement, rounded
+from rubriclab.stats import Agreement, agreement
+from rubriclab.stats.bootstrap import IntervalEstimate
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.training_record import RecordedText, TrainingRecord
+from rubriclab.validation import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What learning produced: the rubric, where it came from, and what the user should be told about it.
+
+    `record` is what a training of several methods saw and found, text by text.
+    """
+
+    rubric: Rubric
+    provenance: Provenance
+    notes: tuple[str, ...] = ()
+    record: TrainingRecord | None = None
+
+
+async def train(
+    method: Method,
+    training_input: TrainingInput,
+    settings: BaseModel,
+    *,
+    judge: Judge,
+    generator: Judge,
+    seed: int,
+    model_versions: Callable[[], Sequence[str]] = tuple,
+    on_progress: Progress = silent,
+) -> Trained:
+    """Return the rubric that `method` learns, with its provenance.
+
+    `settings` are the method's own. `model_versions` returns the model names that the provider reported.
+
+    Raises:
+        DataError: if the method needs labelled texts, and there are none.
+        JudgeError: if nothing could be learned.
+    """
+    learned = await method.learn(
+        training_input, settings, judge=judge, generator=generator, seed=seed, on_progress=on_progress
+    )
+    assignment, examples = training_input.assignment, training_input.examples
+    rubric = Rubric(task=assignment.words.task, aspect=assignment.aspect, scale=assignment.scale, parts=(learned.part,))
+    by_id = {example.id: example for example in examples}
+    ordered = [by_id[name] for name in learned.examples]
+    provenance = Provenance(
+        **origins(examples, assignment.aspect.name, judge, generator, model_versions()),
+        settings={method.name: settings.model_dump(mode="json")},
+        prompts=prompts_digest(method.prompts),
+        seed=seed,
+        agreement=_training_agreement(learned, ordered, assignment.aspect.name) if ordered else None,
+        floor=best_measure(ordered, assignment.aspect.name) if ordered else None,
+    )
+    return Trained(rubric, provenance, learned.notes)
+
+
+def origins(
+    examples: Sequence[Example], aspect: str, judge: Judge, generator: Judge, model_versions: Iterable[str]
+) -> dict[str, Any]:
+    """Return those fields of a provenance that say who asked, and what was learned from."""
+    return {
+        "judge": judge.name,
+        "generator": generator.name,
+        "judge_address": judge.identity.get("address"),
+        "generator_address": generator.identity.get("address"),
+        "model_versions": tuple(sorted(model_versions)),
+        "data": data_digest(examples, aspect),
+        "examples": tuple(sorted(example.id for example in examples)),
+        "groups": tuple(sorted({example.group for example in examples})),
+        "texts": tuple(sorted(text_digest(example) for example in examples)),
+        "version": __version__,
+    }
+
+
+def training_agreement(
+    scores: FloatArray,
+    reselected: FloatArray,
+    labels: FloatArray,
+    groups: Sequence[str],
+    *,
+    optimistic: bool = True,
+) -> TrainingAgreement:
+    """Return how well scores of the training texts agree with their labels, over the whole set.
+
+    Args:
+        scores: by the rubric, shape (texts,), NaN where missing.
+        reselected: the same, but each group's by what the other groups' labels alone would have chosen.
+    """
+    fitted = agreement(scores, labels, groups, level="dataset")
+    left_out = agreement(reselected, labels, groups, level="dataset")
+    return TrainingAgreement(
+        n=fitted.n, optimistic=optimistic, **_intervals(fitted), reselected=interval_of(left_out.spearman)
+    )
+
+
+def _training_agreement(learned: Learned, ordered: Sequence[Example], aspect: str) -> TrainingAgreement:
+    labels = np.array([example.scores[aspect] for example in ordered], dtype=float)
+    groups = [example.group for example in ordered]
+    return training_agreement(learned.scores, learned.reselected, labels, groups, optimistic=learned.optimistic)
+
+
+def _intervals(found: Agreement) -> Mapping[str, Interval]:
+    return {name: interval_of(getattr(found, name)) for name in ("spearman", "pearson", "kendall")}
+
+
+def interval_of(estimate: IntervalEstimate) -> Interval:
+    """Return an estimate as it is written down."""
+    return Interval(value=rounded(estimate.value), low=rounded(estimate.low), high=rounded(estimate.high))
+
+
+def recorded_texts(
+    examples: Sequence[Example], aspect: str, predicted: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[RecordedText, ...]:
+    """Return labelled texts as a training record holds them.
+
+    Args:
+        predicted, low, high: what was said of each without its own label, shape (texts,), NaN where nothing was.
+    """
+    return tuple(
+        RecordedText(
+            id=example.id,
+            group=example.group,
+            output=example.output,
+            source=example.source,
+            context=example.context,
+            reference=example.reference,
+            label=float(example.scores[aspect]),
+            raters=named_annotations(example, aspect),
+            predicted=rounded(float(predicted[row])),
+            low=rounded(float(low[row])),
+            high=rounded(float(high[row])),
+        )
+        for row, example in enumerate(examples)
+    )

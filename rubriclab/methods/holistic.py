@@ -1,0 +1,319 @@
+"""One score of the whole aspect: asked once, or weighted by how probable the judge holds each score to be.
+
+What SEEval and the baselines share. Weighting follows G-Eval (Liu et al. 2023, EMNLP, "G-Eval: NLG Evaluation using
+GPT-4 with Better Human Alignment", section 2): the sum of p(s) * s over the legal scores s, from the provider's
+log-probabilities, or else estimated from samples.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.data.scale import Scale, show
+from rubriclab.errors import JudgeError
+from rubriclab.judges.ask import JudgeAnswer, ask
+from rubriclab.judges.judge import Judge
+from rubriclab.judges.probabilities import score_distribution
+from rubriclab.methods.estimate import CallEstimate, estimate_prompt
+from rubriclab.methods.method import CriterionRating, Learned, Progress, ScoreFunction, TrainingInput
+from rubriclab.methods.names import MethodName
+from rubriclab.methods.replies import Number, OnScale, Rating, Whole
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import DIGITS, Criterion, Part, rounded
+from rubriclab.segmentation import Units
+from rubriclab.stats.correlation import FloatArray, pearson
+
+# The most that providers report at each place of a reply.
+ALTERNATIVES = 20
+
+# On a scale of more whole scores than this, those that are reported are no distribution over all of them.
+MOST_SCORES = 100
+
+# Samples are numbered with gaps: the numbers between serve questions that are asked again after an unusable reply.
+STRIDE = 10
+
+# A mean over less than this share of the samples would be another statistic.
+LEAST_SAMPLES = 0.5
+
+
+class OverallSettings(BaseModel):
+    """How one score of the whole aspect is asked for."""
+
+    model_config = ConfigDict(frozen=True)
+
+    scoring: Literal["once", "weighted"] = "once"
+    """One answer at temperature 0; or the probability-weighted mean of the legal scores."""
+
+    form: Literal["with a reason", "score only"] = "with a reason"
+    """What a single answer holds: a reason and then the score; or a whole score alone, as G-Eval's and SEEval's papers
+    have it (analyze_rate keeps its analysis). A weighted score is always asked for alone."""
+
+    samples: Whole = Field(20, ge=1, le=100)
+    """Answers sampled for a weighted score."""
+
+    probabilities: Literal["reported", "sampled"] = "reported"
+    """Where the probabilities of a weighted score come from: the provider's log-probabilities where it reports them,
+    else samples; or always samples."""
+
+    temperature: Number = Field(1.0, gt=0, le=2)
+    """Sampling temperature of weighted scoring."""
+
+
+# Without a reason before it, so that the probability of a score does not hang on one reasoning.
+class BareScore(BaseModel):
+    """A score and nothing else."""
+
+    score: OnScale
+
+    @property
+    def reasoning(self) -> str:
+        """Nothing: no reason was asked for."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFormat:
+    """How a method words its question: its template, the fields it adds, and the answer with and without a reason."""
+
+    template: str
+    fields: Callable[[Criterion], Mapping[str, Any]]
+    reasoned: type[BaseModel] = Rating
+    alone: type[BaseModel] = BareScore
+    max_tokens: int = 512
+
+
+def overall_prompt(
+    example: Example, criterion: Criterion, assignment: Assignment, form: ScoreFormat, settings: OverallSettings
+) -> Prompt[Any]:
+    """Return the prompt for one score of `example`; of a weighted one the first sample."""
+    weighted = settings.scoring == "weighted"
+    score_only = weighted or settings.form == "score only"
+    fields = {
+        **asked(assignment, settings).fields(),
+        **assignment.text_fields(example),
+        **form.fields(criterion),
+        "score_only": score_only,
+    }
+    reply = form.alone if score_only else form.reasoned
+    bare = reply is BareScore
+    reported = weighted and bare and settings.probabilities == "reported"
+    return Prompt(
+        form.template,
+        fields,
+        reply,
+        temperature=settings.temperature if weighted else 0.0,
+        max_tokens=64 if bare else form.max_tokens,
+        alternatives=ALTERNATIVES if reported else 0,
+    )
+
+
+def asked(assignment: Assignment, settings: OverallSettings) -> Assignment:
+    """Return the assignment with the scale on which single answers are given.
+
+    Where scores are weighted or given alone that is whole steps, if the ends allow it: a weighted mean fills in what
+    lies between, and whole scores are single tokens. From 0 to 1 there would be two scores only, which is taken where
+    the papers' form is asked for.
+    """
+    scale, alone = assignment.scale, settings.form == "score only"
+    whole = scale.low.is_integer() and scale.high.is_integer() and (scale.width > 1 or alone)
+    if not (whole and (alone or settings.scoring == "weighted")):
+        return assignment
+    return replace(assignment, scale=Scale(low=scale.low, high=scale.high, whole=True))
+
+
+async def score_overall(
+    example: Example,
+    criterion: Criterion,
+    assignment: Assignment,
+    judge: Judge,
+    *,
+    form: ScoreFormat,
+    settings: OverallSettings,
+) -> CriterionRating:
+    """Return the text's score by one criterion of the whole aspect, rounded, with the reason."""
+    prompt = overall_prompt(example, criterion, assignment, form, settings)
+    first = await ask(judge, prompt)
+    if settings.scoring == "once":
+        return _rated(criterion.id, first)
+    found = distribution(first, prompt)
+    if found:
+        expected = sum(score * share for score, share in found.items())
+        return CriterionRating(criterion.id, round(expected, DIGITS), f"Probability-weighted: {_shares(found)}.")
+    numbers = range(1, settings.samples)
+    later = (replace(prompt, sample=STRIDE * number, alternatives=0) for number in numbers)
+    return _mean(criterion.id, [first, *await asyncio.gather(*(ask(judge, each) for each in later))])
+
+
+def distribution(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float, float] | None:
+    """Return the probability of each legal score as the provider reports it; `None` where it does not.
+
+    A reply that cannot be used tells nothing of them either.
+    """
+    scale = prompt.fields["scale"]
+    if answer.value is None or answer.reply is None or not prompt.alternatives or not scale["whole"]:
+        return None
+    if scale["high"] - scale["low"] > MOST_SCORES:
+        return None
+    legal = [float(score) for score in range(int(scale["low"]), int(scale["high"]) + 1)]
+    return score_distribution(answer.reply, legal)
+
+
+async def score_all(
+    training_input: TrainingInput, criterion: Criterion, judge: Judge, form: ScoreFormat, settings: OverallSettings
+) -> dict[str, CriterionRating]:
+    """Return each example's score by `criterion`, by id."""
+    scored = (
+        score_overall(example, criterion, training_input.assignment, judge, form=form, settings=settings)
+        for example in training_input.examples
+    )
+    return dict(zip((example.id for example in training_input.examples), await asyncio.gather(*scored), strict=True))
+
+
+def require_some(rated: Sequence[CriterionRating]) -> None:
+    """Return if any text has a score, or if there are no texts.
+
+    Raises:
+        JudgeError: if none of them could be scored.
+    """
+    if rated and all(each.score is None for each in rated):
+        reason = rated[0].reason
+        raise JudgeError(f"The judge gave no usable score for any training text: {reason}", "Try another --judge.")
+
+
+def values(rated: Mapping[str, CriterionRating], ids: Sequence[str]) -> FloatArray:
+    """Return the scores of the texts named, NaN where missing or not asked for."""
+    scores = (rated[name].score if name in rated else None for name in ids)
+    return np.array([np.nan if score is None else score for score in scores], dtype=float)
+
+
+def with_evidence(criterion: Criterion, scores: FloatArray, labels: FloatArray) -> Criterion:
+    """Return the criterion with its way of tracking the labels written down."""
+    judged = ~np.isnan(scores)
+    evidence = criterion.evidence.model_copy(
+        update={
+            "pearson": rounded(pearson(scores[judged], labels[judged])) if judged.sum() > 1 else None,
+            "judged": int(judged.sum()),
+            "missing": int((~judged).sum()),
+        }
+    )
+    return criterion.model_copy(update={"evidence": evidence})
+
+
+async def learn_single(
+    method: MethodName,
+    training_input: TrainingInput,
+    criterion: Criterion,
+    judge: Judge,
+    *,
+    form: ScoreFormat,
+    settings: OverallSettings,
+    on_progress: Progress,
+) -> Learned:
+    """Return what a method learns that has nothing to choose: its one criterion, measured on the labelled texts.
+
+    Raises:
+        JudgeError: if there are such texts, and none of them could be scored.
+    """
+    on_progress(f"{len(training_input.examples)} texts to score", 0.1)
+    rated = await score_all(training_input, criterion, judge, form, settings)
+    require_some(tuple(rated.values()))
+    return learned_single(method, training_input, criterion, rated, settings=settings)
+
+
+def learned_single(
+    method: MethodName,
+    training_input: TrainingInput,
+    criterion: Criterion,
+    rated: Mapping[str, CriterionRating],
+    *,
+    settings: BaseModel,
+    units: Units | None = None,
+) -> Learned:
+    """Return the part of one criterion, with the evidence of the labelled texts' ratings, which are given by id."""
+    ids, labels = tuple(sorted(rated)), training_input.labels
+    scores = values(rated, ids)
+    kept = with_evidence(criterion, scores, np.array([labels[name] for name in ids], dtype=float))
+    part = Part(method=method, settings=settings.model_dump(mode="json"), criteria=(kept,), units=units)
+    ratings = tuple((rated[name],) for name in ids)
+    return Learned(part, ids, (criterion.id,), ratings, scores, scores, optimistic=False)
+
+
+def scorer(form: ScoreFormat) -> ScoreFunction:
+    """Return how a part scores a text that is asked about in `form`, once for each of its criteria."""
+
+    async def score(
+        example: Example, part: Part, assignment: Assignment, judge: Judge
+    ) -> tuple[float | None, tuple[CriterionRating, ...]]:
+        """Return the mean of the text's scores, and each rating with its reason."""
+        settings = OverallSettings.model_validate(part.settings)
+        asked_for = (
+            score_overall(example, criterion, assignment, judge, form=form, settings=settings)
+            for criterion in part.criteria
+        )
+        ratings = tuple(await asyncio.gather(*asked_for))
+        given = [rated.score for rated in ratings if rated.score is not None]
+        return sum(given) / len(given) if given else None, ratings
+
+    return score
+
+
+def part_at_most(form: ScoreFormat) -> Callable[[Example, Part, Assignment], CallEstimate]:
+    """Return what tells the most that scoring one text asks."""
+
+    def at_most(example: Example, part: Part, assignment: Assignment) -> CallEstimate:
+        settings = OverallSettings.model_validate(part.settings)
+        total = CallEstimate()
+        for criterion in part.criteria:
+            total += _at_most(example, criterion, assignment, form, settings)
+        return total
+
+    return at_most
+
+
+def texts_at_most(
+    training_input: TrainingInput, criterion: Criterion, form: ScoreFormat, settings: OverallSettings
+) -> CallEstimate:
+    """Return the most that scoring all labelled texts asks."""
+    total = CallEstimate()
+    for example in training_input.examples:
+        total += _at_most(example, criterion, training_input.assignment, form, settings)
+    return total
+
+
+def _at_most(
+    example: Example, criterion: Criterion, assignment: Assignment, form: ScoreFormat, settings: OverallSettings
+) -> CallEstimate:
+    once = estimate_prompt(overall_prompt(example, criterion, assignment, form, settings))
+    return once * (settings.samples if settings.scoring == "weighted" else 1)
+
+
+def _rated(name: str, answer: JudgeAnswer[Any]) -> CriterionRating:
+    if answer.value is None:
+        return CriterionRating(name, None, answer.missing or "")
+    return CriterionRating(name, answer.value.score, answer.value.reasoning)
+
+
+def _mean(name: str, answers: Sequence[JudgeAnswer[Any]]) -> CriterionRating:
+    scores = [answer.value.score for answer in answers if answer.value is not None]
+    if len(scores) < LEAST_SAMPLES * len(answers):
+        reason = next(answer.missing for answer in answers if answer.value is None)
+        return CriterionRating(
+            name, None, f"{len(answers) - len(scores)} of {len(answers)} samples failed; the first: {reason}"
+        )
+    shares = {score: count / len(scores) for score, count in sorted(Counter(scores).items())}
+    return CriterionRating(
+        name, round(sum(scores) / len(scores), DIGITS), f"Mean of {len(scores)} samples: {_shares(shares)}."
+    )
+
+
+def _shares(found: Mapping[float, float]) -> str:
+    return ", ".join(f"{show(score)}: {share:.0%}" for score, share in sorted(found.items()) if share >= 0.005)

@@ -1,0 +1,80 @@
+"""All criteria of a text judged in one call, and beside it what cannot be asked so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.judges.ask import JudgeAnswer, ask, read
+from rubriclab.judges.judge import Judge
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.checkeval.answer import Answered
+from rubriclab.methods.checkeval.score import rated as rated_by_answers
+from rubriclab.methods.method import CriterionRating
+from rubriclab.methods.single_call.prompt import can_join, judge_prompt
+from rubriclab.methods.single_call.replies import HolisticScore, Judgments, sound_form
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Criterion, Part
+
+
+async def judge_all(
+    example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge
+) -> tuple[CriterionRating, ...]:
+    """Return the text's ratings by the criteria of `parts`, in their order, as the methods' own scoring would.
+
+    All parts that `can_join` are asked about in one call. The others are scored as their methods score them: taken
+    apart, weighted by probabilities, in parts of a long text, with other texts shown, or measured without a judge.
+
+    A reply that cannot be used is asked for once more; after that its sound entries count, and the others are missing
+    with the reason.
+
+    Raises:
+        ValueError: if an id names two of the criteria asked about in one call.
+        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
+    """
+    together, alone = await asyncio.gather(
+        _together(example, [part for part in parts if can_join(part)], assignment, judge),
+        asyncio.gather(*(_alone(example, part, assignment, judge) for part in parts if not can_join(part))),
+    )
+    rest = iter(alone)
+    by_part = (tuple(together[each.id] for each in part.criteria) if can_join(part) else next(rest) for part in parts)
+    return tuple(rated for ratings in by_part for rated in ratings)
+
+
+async def _alone(example: Example, part: Part, assignment: Assignment, judge: Judge) -> tuple[CriterionRating, ...]:
+    _, ratings = await METHODS[part.method].score(example, part, assignment, judge)
+    return ratings
+
+
+async def _together(
+    example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge
+) -> dict[str, CriterionRating]:
+    """Return the rating by each criterion, by its id."""
+    if not parts:
+        return {}
+    prompt = judge_prompt(example, parts, assignment)
+    answer = await ask(judge, prompt, salvage=sound_form(prompt.fields))
+    criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
+    given = _ratings(answer.value, criteria) if answer.value else {}
+    missing = _why_missing(answer, prompt) if len(given) < len(criteria) else ""
+    return {name: given.get(name, CriterionRating(name, None, missing)) for name in criteria}
+
+
+def _ratings(judgments: Judgments, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
+    found = {}
+    for each in judgments.entries():
+        if isinstance(each, HolisticScore):
+            found[each.id] = CriterionRating(each.id, each.score, each.reason)
+        else:
+            given = [Answered(each.answer, each.reason.strip())]
+            found[each.id] = rated_by_answers(criteria[each.id], given, "share")
+    return found
+
+
+def _why_missing(answer: JudgeAnswer[Judgments], prompt: Prompt[Judgments]) -> str:
+    if answer.value is None or answer.reply is None:
+        return answer.missing or ""
+    _, complaint = read(answer.reply, prompt)
+    return f"no usable entry for it, also after one repair: {complaint}"

@@ -1,0 +1,98 @@
+"""The one prompt about all criteria: which parts of a rubric it can ask, and what it shows of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example
+from rubriclab.methods.checkeval.answer import TOKENS_PER_ANSWER
+from rubriclab.methods.checkeval.questions import payload
+from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings
+from rubriclab.methods.holistic import OverallSettings
+from rubriclab.methods.hypoeval.settings import HypoEvalScoringSettings
+from rubriclab.methods.names import PartName
+from rubriclab.methods.questions import by_trait
+from rubriclab.methods.single_call.replies import Judgments, judgments_form
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Criterion, Part, by_id, criterion_payload
+
+TEMPLATE = "single_call/judge"
+
+# Longest entries, in tokens: with an id, a sentence or two, and the verdict.
+TOKENS_PER_RATING = 128
+TOKENS_PER_SCORE = 256
+TOKENS_AROUND = 256
+
+# What a score of the whole goes by, and its criterion states.
+GOES_BY: Mapping[PartName, Literal["definition", "explanation", "steps"]] = {
+    "direct": "definition",
+    "seeval": "explanation",
+    "geval": "steps",
+}
+
+
+def can_join(part: Part) -> bool:
+    """Return whether the criteria of `part` can be asked beside those of others."""
+    return joins(part.method, part.settings)
+
+
+def joins(method: PartName, settings: Mapping[str, Any]) -> bool:
+    """Return whether criteria of a method, with these settings, can be asked beside those of others.
+
+    Hypotheses can unless they get one score together; questions, of texts that are judged whole; scores of the whole
+    aspect, where one answer is asked for. What cannot: answers and scores without a reason, since every entry of the
+    reply has one; weighted scores, whose probabilities need a reply of their own; explanations that follow evaluation
+    steps, as turns of a conversation; `few_shot`, which shows other texts; `analyze_rate`, which is a long analysis
+    before one score; methods that take texts apart (`seal`, `dcr`); and measures, which need no judge.
+    """
+    match method:
+        case "hypoeval":
+            return HypoEvalScoringSettings.model_validate(settings).ask != "concatenated"
+        case "checkeval":
+            answering = CheckEvalScoringSettings.model_validate(settings)
+            return answering.part_words == 0 and answering.answers == "with reasons"
+        case _:
+            overall = OverallSettings.model_validate(settings)
+            reasoned = overall.scoring == "once" and overall.form == "with a reason"
+            return method in GOES_BY and reasoned and settings.get("elicitation") != "open"
+
+
+def judge_prompt(example: Example, parts: Sequence[Part], assignment: Assignment) -> Prompt[Judgments]:
+    """Return the prompt about all criteria of `parts`, all of which can join.
+
+    Raises:
+        ValueError: if an id names two criteria.
+    """
+    criteria = [criterion for part in parts for criterion in part.criteria]
+    twice = [name for name, count in Counter(criterion.id for criterion in criteria).items() if count > 1]
+    if twice:
+        raise ValueError(f"criteria asked about in one call need ids of their own; twice: {', '.join(twice)}")
+    shown: dict[str, list[dict[str, Any]]] = {
+        "criteria": [criterion_payload(each) for each in by_id(criteria) if each.kind == "hypothesis"],
+        "sub_dimensions": [sub for part in parts for sub in _sub_dimensions(part)],
+        "overall": [_overall(part.method, each) for part in parts for each in part.criteria if each.kind == "score"],
+    }
+    fields = {**assignment.fields(), **assignment.text_fields(example), **shown}
+    return Prompt(TEMPLATE, fields, judgments_form(fields), max_tokens=_longest(criteria))
+
+
+def _longest(criteria: Sequence[Criterion]) -> int:
+    each = {"hypothesis": TOKENS_PER_RATING, "question": TOKENS_PER_ANSWER, "score": TOKENS_PER_SCORE}
+    return TOKENS_AROUND + sum(each[criterion.kind] for criterion in criteria)
+
+
+def _sub_dimensions(part: Part) -> list[dict[str, Any]]:
+    groups = by_trait([each for each in part.criteria if each.kind == "question"])
+    definitions = part.dimensions or {}
+    return [
+        {"name": name, "definition": definitions.get(name, ""), "questions": [payload(each) for each in questions]}
+        for name, questions in groups.items()
+    ]
+
+
+def _overall(method: PartName, criterion: Criterion) -> dict[str, Any]:
+    by = GOES_BY[method]
+    return {"id": criterion.id, "by": by, "text": "" if by == "definition" else criterion.statement}

@@ -1,0 +1,119 @@
+"""What is wrong with data that does not fit its model, in plain words: where it is, what was expected, what came.
+
+Users never see the messages of pydantic, which speak of inputs, types and Python's own classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rubriclab.characters import one_line
+from rubriclab.data.fields import describe
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+# A file with more faults than this is not worth listing in full.
+SHOWN = 5
+# Names and messages may come from the file itself: so many characters of each are shown.
+LONGEST_NAME = 60
+LONGEST_MESSAGE = 300
+
+# What was expected, by the type of pydantic's error; the braces stand for values that the error carries.
+_EXPECTED: Mapping[str, str] = {
+    "assertion_error": "{error}",
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "dict_type": "an object",
+    "enum": "{expected}",
+    "finite_number": "a finite number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "greater_than": "a number above {gt}",
+    "greater_than_equal": "a number of at least {ge}",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number of fewer digits",
+    "int_type": "a whole number",
+    "invalid_key": "a text as a name",
+    "json_invalid": "JSON ({error})",
+    "less_than": "a number below {lt}",
+    "less_than_equal": "a number of at most {le}",
+    "list_type": "a list",
+    "literal_error": "{expected}",
+    "mapping_type": "an object",
+    "model_attributes_type": "an object",
+    "model_type": "an object",
+    "none_required": "null",
+    "recursion_loop": "fewer objects inside each other",
+    "string_pattern_mismatch": "a text of the form {pattern}",
+    "string_too_long": "at most {max_length:,} characters",
+    "string_too_short": "a non-empty text",
+    "string_type": "a text",
+    "string_unicode": "text in Unicode",
+    "too_long": "a list of at most {max_length:,}",
+    "too_short": "a list of at least {min_length:,}",
+    "tuple_type": "a list",
+}
+_MOMENT = "a date and time such as 2026-11-21T12:30:00Z"
+
+
+def faults(error: ValidationError, root: str = "", most: int = SHOWN) -> str:
+    """Return the faults of data that starts at the path `root`, at most `most` of them, and how many more there are.
+
+    Such as `scale.low: expected a number, got the text 'x'; and 2 more`; without a full stop.
+    """
+    found = [fault for fault in error.errors(include_url=False) if not _repeats_another(fault)]
+    told = [_told(fault, root) for fault in found[:most]]
+    more = f"; and {len(found) - most} more" if len(found) > most else ""
+    return f"{'; '.join(told)}{more}"
+
+
+def first_fault(error: ValidationError, root: str = "") -> str:
+    """Return the first fault of data that starts at the path `root`, without a full stop."""
+    return _told(error.errors(include_url=False)[0], root)
+
+
+def path_of(places: Sequence[int | str], root: str = "") -> str:
+    """Return a path such as `rubric.parts[0].criteria`, with names made plain and cut."""
+    steps = (f"[{place}]" if isinstance(place, int) else f".{_name(place)}" for place in places)
+    return f"{root}{''.join(steps)}".removeprefix(".")
+
+
+def _told(fault: Any, root: str) -> str:
+    path, said = path_of(fault["loc"], root), _complaint(fault)
+    return f"{path}: {said}" if path else said
+
+
+def _complaint(fault: Any) -> str:
+    kind, came = fault["type"], describe(fault["input"])
+    if kind == "missing":
+        return "missing"
+    if kind == "extra_forbidden":
+        return f"unknown name, got {came}"
+    if kind == "value_error":
+        return _cut(one_line(str(fault["ctx"]["error"])), LONGEST_MESSAGE)
+    if kind.startswith(("datetime_", "timezone_")):
+        return f"expected {_MOMENT}, got {came}"
+    bounds = {name: _number(value) for name, value in fault.get("ctx", {}).items()}
+    expected = _EXPECTED.get(kind, "a value of another form").format(**bounds)
+    return f"expected {expected}, got {came}"
+
+
+def _repeats_another(fault: Any) -> bool:
+    """Return whether a list is called too short only because its items are faulty, which is reported by itself."""
+    return fault["type"] == "too_short" and len(fault["input"]) >= int(fault["ctx"]["min_length"])
+
+
+def _number(value: Any) -> Any:
+    """Return a bound as a person writes it: 2, not 2.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _name(name: str) -> str:
+    return _cut(one_line(name), LONGEST_NAME)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"

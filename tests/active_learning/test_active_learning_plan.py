@@ -1,0 +1,92 @@
+"""A plan: the same in whatever order the pool comes, with reasons a person can follow."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from planning_samples import rated, rubric, trained
+
+from rubriclab.active_learning import PlannedText, plan
+from rubriclab.active_learning.training_data import eligible, refitting
+from rubriclab.report.planning import advised, basis, plan_row, why
+
+RUBRIC, PROVENANCE, RECORD = trained()
+POOL = [rated(number) for number in range(20)]
+
+
+def test_the_order_of_the_pool_changes_nothing() -> None:
+    shuffled = random.Random(0).sample(POOL, len(POOL))
+    first, second = (plan(RUBRIC, PROVENANCE, RECORD, pool, 6, threshold=0.01) for pool in (POOL, shuffled))
+    assert first == second
+    assert [each.rank for each in first.texts] == [1, 2, 3, 4, 5, 6]
+    assert len({each.example.id for each in first.texts}) == 6
+
+
+def test_each_label_narrows_and_all_gains_together_are_what_is_gained() -> None:
+    found = plan(RUBRIC, PROVENANCE, RECORD, POOL, 50, threshold=0.01)
+    assert len(found.texts) == found.pool == 20
+    widths = [found.width, *(each.width for each in found.texts)]
+    assert widths == sorted(widths, reverse=True)
+    assert sum(each.gain for each in found.texts) == pytest.approx(widths[0] - widths[-1], abs=1e-4)
+    assert all(each.agreement is not None for each in found.texts)
+
+
+def test_the_reason_names_a_criterion_with_the_score_that_the_text_has() -> None:
+    by_id = {each.example.id: each for each in POOL}
+    for each in plan(RUBRIC, PROVENANCE, RECORD, POOL, 8, threshold=0.01).texts:
+        assert each.clue is not None
+        assert by_id[each.example.id].scores[each.clue.criterion.id] == each.clue.score
+        assert why(each).startswith("tells what “")
+        assert plan_row(each)["why"] == why(each)
+
+
+def test_a_question_is_told_as_it_was_answered() -> None:
+    flat = [PlannedText(each.example, {**each.scores, "links": 3.0, "direct": 3.0}) for each in POOL]
+    reasons = [why(each) for each in plan(RUBRIC, PROVENANCE, RECORD, flat, 20, threshold=0.01).texts]
+    asked = [reason for reason in reasons if "Is it easy to follow?" in reason]
+    assert asked
+    assert all(" yes here, as for " in reason or " no here, as for " in reason for reason in asked)
+
+
+def test_a_missing_score_is_no_reason() -> None:
+    pool = [PlannedText(each.example, {**each.scores, "links": None}) for each in POOL]
+    found = plan(RUBRIC, PROVENANCE, RECORD, pool, 5, threshold=0.01)
+    assert all(each.clue is None or each.clue.criterion.id != "links" for each in found.texts)
+
+
+def test_advice_says_how_many_labels_and_how_sure_that_is() -> None:
+    eager = plan(RUBRIC, PROVENANCE, RECORD, POOL, 1, threshold=0.0001)
+    modest = plan(RUBRIC, PROVENANCE, RECORD, POOL, 1, threshold=0.2)
+    assert eager.advice is not None
+    assert modest.advice is not None
+    assert (eager.advice.more.value or 0) > 0 == modest.advice.more.value
+    assert (eager.advice.then.value or 0) > (eager.advice.now.value or 0)
+    assert "worth it: expected held-out agreement" in advised(eager)
+    assert "beyond that less than 0.0001 per 10 labels" in advised(eager)
+    assert advised(modest).startswith("No more labels are worth it at 0.2 per 10 labels")
+    assert "30 labels leave much open" in advised(modest)
+    assert "20 texts without a label" in basis(modest)
+    assert set(eager.advice.to_row()) == {"labels", "threshold_per_10", "more", "now", "then"}
+
+
+def test_where_nothing_is_known_of_agreement_it_is_said_so() -> None:
+    two = tuple(text.model_copy(update={"group": f"g{n % 2}"}) for n, text in enumerate(RECORD.texts))
+    two_groups = RECORD.model_copy(update={"texts": two})
+    found = plan(RUBRIC, PROVENANCE, two_groups, POOL, 3, threshold=0.01)
+    assert found.advice is None
+    assert all(each.agreement is None for each in found.texts)
+    assert advised(found).startswith("How many more labels are worth it cannot be told")
+
+
+def test_numbers_are_fitted_anew_as_they_were_trained() -> None:
+    bounded = PROVENANCE.model_copy(update={"settings": {"joint": {"folds": 7, "calls_per_text": 2}}})
+    again = refitting(bounded)
+    assert (again.folds, again.calls_per_text) == (7, 0)
+
+
+def test_with_a_bound_on_calls_only_methods_of_the_rubric_may_gain() -> None:
+    small = rubric("links")
+    assert set(eligible(RECORD, small, PROVENANCE).methods) == {"hypoeval", "checkeval", "direct"}
+    bounded = PROVENANCE.model_copy(update={"settings": {"joint": {"calls_per_text": 2}}})
+    assert set(eligible(RECORD, small, bounded).methods) == {"hypoeval"}

@@ -1,0 +1,68 @@
+"""Floors that are fitted: each fold by the labels of the others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gate_tables import follow, measures
+from sklearn.cross_decomposition import PLSRegression
+
+from rubriclab.learning.baselines import SURFACE, held_out_floors
+from rubriclab.text_features import CATALOGUE, WORD_COUNT
+
+N = 24
+FOLD = np.arange(N) % 4
+LABELS = np.random.default_rng(0).normal(size=N)
+SURFACE_VALUES = measures(0, N, markup=follow(np.random.default_rng(1), -LABELS, 0.95))
+
+
+def test_surface_is_the_whole_catalogue() -> None:
+    assert tuple(entry.name for entry in CATALOGUE) == SURFACE
+
+
+def test_the_floors_are_these() -> None:
+    floors = held_out_floors(SURFACE_VALUES, LABELS, FOLD)
+    assert list(floors) == ["constant", "word count", "best surface measure", "all surface measures"]
+    assert not floors["constant"].any()
+    np.testing.assert_array_equal(floors["word count"], SURFACE_VALUES[:, SURFACE.index(WORD_COUNT)])
+
+
+def test_the_best_measure_is_read_in_its_direction() -> None:
+    best = held_out_floors(SURFACE_VALUES, LABELS, FOLD)["best surface measure"]
+    for fold in range(4):
+        own = fold == FOLD
+        markup = SURFACE_VALUES[own, SURFACE.index("markup")]
+        assert np.corrcoef(best[own], markup)[0, 1] == pytest.approx(-1)
+
+
+def test_all_measures_are_one_component_of_partial_least_squares() -> None:
+    found = held_out_floors(SURFACE_VALUES, LABELS, FOLD)["all surface measures"]
+    for fold in range(4):
+        own = fold == FOLD
+        oracle = PLSRegression(n_components=1).fit(SURFACE_VALUES[~own], LABELS[~own])
+        expected = oracle.predict(SURFACE_VALUES[own]).ravel() - LABELS[~own].mean()
+        np.testing.assert_allclose(found[own], expected, atol=1e-9)
+
+
+def test_a_fold_s_labels_have_no_part_in_its_scores() -> None:
+    other = LABELS.copy()
+    other[FOLD == 2] = np.random.default_rng(9).normal(size=6)
+    before, after = (held_out_floors(SURFACE_VALUES, labels, FOLD) for labels in (LABELS, other))
+    for name in before:
+        np.testing.assert_array_equal(before[name][FOLD == 2], after[name][FOLD == 2])
+
+
+def test_a_measure_that_some_text_lacks_is_not_the_best_but_one_of_all() -> None:
+    lacking = SURFACE_VALUES.copy()
+    lacking[3, SURFACE.index("markup")] = np.nan
+    floors = held_out_floors(lacking, LABELS, FOLD)
+    assert abs(np.corrcoef(floors["best surface measure"], LABELS)[0, 1]) < 0.9
+    assert all(np.isfinite(values).all() for values in floors.values())
+
+
+@pytest.mark.parametrize("fold", [np.zeros(N, dtype=int), FOLD])
+def test_where_nothing_can_be_fitted_floors_are_constant(fold: np.ndarray) -> None:
+    labels = LABELS if not fold.any() else np.ones(N)
+    floors = held_out_floors(SURFACE_VALUES, labels, fold)
+    assert not floors["best surface measure"].any()
+    assert not floors["all surface measures"].any()

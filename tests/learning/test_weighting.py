@@ -1,0 +1,96 @@
+"""Weights in closed form: what is believed before any label, what labels change, and what they may not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from score_tables import made_up
+
+from rubriclab.learning.weighting import NOISE, Moments, _prior, design, posterior, tracking
+
+
+def moments(table, rows=None) -> Moments:
+    return design(table).moments(np.ones(len(table.labels), dtype=bool) if rows is None else rows)
+
+
+def with_whole(table):
+    return replace(table, whole=np.arange(len(table.methods)) == 0)
+
+
+def test_labels_that_are_all_the_same_leave_what_is_believed():
+    table = with_whole(replace(made_up(0, texts=200, groups=50), labels=np.full(200, 3.0)))
+    found = posterior(table, moments(table), range(8))
+    assert found.spread == 0
+    spreads = np.sqrt(design(table).moments(np.ones(200, dtype=bool)).zz.diagonal() / 200)
+    assert (found.mean > 0).all()
+    assert found.mean[1:] == pytest.approx(np.full(7, found.mean[1]))
+    # Half of the belief is in the score of the whole, the other half in the mean of seven criteria.
+    assert found.mean[0] * spreads[0] > 2 * found.mean[1]
+
+
+def test_weights_are_those_of_a_gaussian_model_written_out():
+    table = with_whole(made_up(1, texts=40, groups=20))
+    table = replace(table, values=np.nan_to_num(table.values, nan=3.0))
+    made = design(table)
+    z = np.clip(made.z, -3, 3)
+    centred, y = z - z.mean(axis=0), (table.labels - table.labels.mean()) / table.labels.std()
+    prior, precision = _prior(table, list(range(8)), centred.T @ centred / 40)
+    covariance = np.linalg.inv(precision)
+    gain = covariance @ centred.T @ np.linalg.inv(centred @ covariance @ centred.T + NOISE**2 * np.eye(40))
+    expected = prior + gain @ (y - centred @ prior)
+    found = posterior(table, moments(table), range(8))
+    if (expected > 0).all():
+        assert found.mean == pytest.approx(expected)
+    else:
+        assert found.mean[expected < 0] == pytest.approx(0)
+
+
+def test_texts_that_made_a_criterion_have_no_part_in_its_weight_or_its_rank():
+    table = made_up(2)
+    values, seen = table.values.copy(), table.seen.copy()
+    values[:10, 7] = table.labels[:10]
+    seen[:10, 7] = True
+    dipped, honest = replace(table, values=values), replace(table, values=values, seen=seen)
+    assert tracking(dipped, moments(dipped))[7] > tracking(honest, moments(honest))[7] + 0.1
+    assert posterior(dipped, moments(dipped), range(8)).mean[7] > posterior(honest, moments(honest), range(8)).mean[7]
+
+
+def test_a_criterion_that_all_texts_made_keeps_about_what_is_believed():
+    table = made_up(3)
+    seen = table.seen.copy()
+    seen[:, 0] = True
+    told = replace(table, seen=seen)
+    flat = replace(told, labels=np.full(30, 3.0))
+    believed, found = (posterior(each, moments(each), [0, 4, 5]).mean[0] for each in (flat, told))
+    assert found > 0
+    assert abs(found - believed) < 0.3
+
+
+def test_folds_are_left_out_by_subtraction():
+    table = made_up(4, measures=2)
+    inside = np.arange(30) < 7
+    made = design(table)
+    rest = made.moments(np.ones(30, dtype=bool)) - made.moments(inside)
+    directly = made.moments(~inside)
+    assert rest.zz == pytest.approx(directly.zz)
+    assert rest.correlations == pytest.approx(directly.correlations)
+    assert posterior(table, rest, range(10)).mean == pytest.approx(posterior(table, directly, range(10)).mean)
+
+
+def test_judged_criteria_never_weigh_below_zero_and_measures_may():
+    table = made_up(5, texts=120, groups=40, measures=2)
+    values = table.values.copy()
+    values[:, 0] = 6 - table.labels
+    found = posterior(table := replace(table, values=values), moments(table), range(10))
+    assert found.mean[0] == 0
+    assert (found.mean[8:] < 0).all()
+
+
+def test_more_labels_change_more_of_what_is_believed():
+    few, many = (made_up(6, texts=texts, groups=texts) for texts in (15, 400))
+    idle = [posterior(table, moments(table), range(8)) for table in (few, many)]
+    shares = [found.mean[4:].sum() / found.mean.sum() for found in idle]
+    assert shares[1] < shares[0]
+    assert (idle[1].errors < idle[0].errors).all()

@@ -1,0 +1,189 @@
+"""All criteria of a text in one call: what is asked, and the ratings that come back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from checkeval_scripts import answers as answers_to
+from checkeval_scripts import question
+from holistic_scripts import part as overall_part
+from holistic_scripts import whole
+from hypoeval_scripts import assignment, criterion, drawn_rating, example
+from single_call_scripts import (
+    CHECKLIST,
+    DIRECT,
+    EXPLAINED,
+    HYPOTHESES,
+    IDS,
+    PARTS,
+    STEPS,
+    answer,
+    jointly,
+    part_of,
+    sound,
+)
+
+from rubriclab.data import Scale
+from rubriclab.errors import BudgetReached, JudgeUnavailable
+from rubriclab.judges import FakeJudge
+from rubriclab.methods.method import CriterionRating
+from rubriclab.methods.single_call import can_join, judge_all
+from rubriclab.rubric import Demonstration, Part
+
+TEXT = example(1, 3, source="The source.", context="The context.")
+SHOWN = Demonstration(example="x", output="Another text.", score=3)
+WEIGHTED = overall_part("geval", whole("1. Read it.", id="weighted"), samples=2)
+FEW_SHOT = overall_part("few_shot", whole(id="shown", demonstrations=(SHOWN,)))
+ANALYSED = overall_part("analyze_rate", whole(id="analysed"))
+IN_PARTS = part_of("checkeval", question("p1"), part_words=50)
+CONCATENATED = part_of("hypoeval", criterion("c1"), criterion("c2"), ask="concatenated")
+MEASURED = part_of("surface", whole(id="log_words", kind="measure"))
+ALONE = (MEASURED, WEIGHTED, FEW_SHOT, ANALYSED, IN_PARTS, CONCATENATED)
+
+
+async def run(judge: Any, parts: tuple[Part, ...] = PARTS, scale: Scale | None = None) -> tuple[CriterionRating, ...]:
+    return await judge_all(TEXT, parts, assignment(scale) if scale else assignment(), judge)
+
+
+def alone_or_jointly(prompt: Any) -> Any:
+    """Answer the one prompt, and those of single methods beside it."""
+    if prompt.name == "single_call/judge":
+        return sound(prompt)
+    if prompt.name == "checkeval/answer":
+        return answers_to(prompt)
+    words = {"reasoning": "Because.", "analysis": "At length."}
+    return {name: words.get(name, 3) for name in prompt.reply.model_fields}
+
+
+async def test_one_call_rates_a_text_by_every_criterion_in_the_rubric_s_order():
+    judge = jointly()
+    found = await run(judge)
+    assert [prompt.name for prompt in judge.asked] == ["single_call/judge"]
+    assert tuple(each.criterion for each in found) == IDS
+    by_id = {each.criterion: each for each in found}
+    for name in ("h1", "h2", "e1", "direct", "geval"):
+        assert by_id[name] == CriterionRating(name, drawn_rating(judge.asked[0], name), "It shows.")
+    # The better answer to the third question is no.
+    assert [by_id[name].score for name in ("q1", "q2", "q3")] == [1.0, 1.0, 0.0]
+    assert by_id["q1"].reason == "It was looked up."
+
+
+async def test_a_question_that_cannot_be_asked_of_a_text_does_not_apply_and_is_not_missing():
+    def spoil(reply: dict[str, Any]) -> dict[str, Any]:
+        return {**reply, "answers": [answer("q2", "N/A"), answer("q1"), answer("q3")]}
+
+    found = {each.criterion: each for each in await run(jointly(spoil))}
+    assert (found["q2"].score, found["q2"].applies, found["q2"].reason) == (None, False, "It was looked up.")
+    assert found["q1"].applies
+
+
+async def test_the_rubric_s_order_holds_whatever_kinds_its_parts_are_of():
+    found = await run(jointly(), (DIRECT, CHECKLIST, HYPOTHESES))
+    assert [each.criterion for each in found] == ["direct", "q1", "q2", "q3", "h1", "h2"]
+
+
+async def test_entries_count_by_id_and_not_by_position():
+    judge = jointly(lambda reply: {name: entries[::-1] for name, entries in reply.items()})
+    assert await run(judge) == await run(jointly())
+    assert len(judge.asked) == 1
+
+
+@pytest.mark.parametrize("parts", [(HYPOTHESES,), (CHECKLIST,), (DIRECT,), (EXPLAINED, STEPS)])
+async def test_lists_of_which_nothing_is_asked_may_be_left_out(parts: tuple[Part, ...]):
+    judge = jointly(lambda reply: {name: entries for name, entries in reply.items() if entries})
+    found = await run(judge, parts)
+    assert [each.criterion for each in found] == [each.id for part in parts for each in part.criteria]
+    assert all(each.score is not None for each in found)
+    assert len(judge.asked) == 1
+
+
+# What can join
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.method)
+def test_hypotheses_questions_and_single_scores_can_join(part: Part):
+    assert can_join(part)
+
+
+@pytest.mark.parametrize("part", ALONE, ids=lambda part: part.method)
+def test_what_needs_a_reply_of_its_own_cannot(part: Part):
+    assert not can_join(part)
+
+
+def test_hypotheses_that_are_rated_in_one_call_of_their_own_can_join():
+    assert can_join(part_of("hypoeval", criterion("h1"), ask="together"))
+
+
+@pytest.mark.parametrize("method", ["seal", "dcr"])
+def test_methods_that_take_texts_apart_cannot(method: Any):
+    assert not can_join(part_of(method, question("u1")))
+
+
+async def test_parts_that_cannot_join_are_scored_by_their_own_methods_in_their_place():
+    judge = FakeJudge(alone_or_jointly)
+    found = await run(judge, (WEIGHTED, HYPOTHESES, FEW_SHOT, CHECKLIST, ANALYSED, MEASURED, IN_PARTS, CONCATENATED))
+    names = [prompt.name for prompt in judge.asked]
+    assert names.count("single_call/judge") == 1
+    assert set(names) == {
+        "single_call/judge",
+        "geval/rate",
+        "few_shot/rate",
+        "analyze_rate/rate",
+        "checkeval/answer",
+        "hypoeval/rate",
+    }
+    order = ["weighted", "h1", "h2", "shown", "q1", "q2", "q3", "analysed", "log_words", "p1", "overall"]
+    assert [each.criterion for each in found] == order
+    assert all(each.score is not None for each in found)
+
+
+async def test_where_nothing_can_join_nothing_is_asked_jointly():
+    judge = FakeJudge(alone_or_jointly)
+    assert [each.criterion for each in await run(judge, (ANALYSED,))] == ["analysed"]
+    assert [prompt.name for prompt in judge.asked] == ["analyze_rate/rate"]
+
+
+async def test_two_criteria_of_one_id_are_refused_before_anything_is_asked():
+    judge = jointly()
+    with pytest.raises(ValueError, match="ids of their own; twice: h1"):
+        await run(judge, (HYPOTHESES, overall_part("direct", whole(id="h1"))))
+    assert judge.asked == []
+
+
+# What goes wrong
+
+
+async def test_what_never_came_is_missing_with_the_provider_s_words():
+    def down(_: Any) -> Any:
+        raise JudgeUnavailable("The provider is down.")
+
+    assert await run(FakeJudge(down)) == tuple(CriterionRating(name, None, "The provider is down.") for name in IDS)
+
+
+async def test_what_ends_a_command_is_not_swallowed():
+    def broke(_: Any) -> Any:
+        raise BudgetReached("Enough.")
+
+    with pytest.raises(BudgetReached):
+        await run(FakeJudge(broke))
+
+
+async def test_an_answer_off_the_scale_is_asked_for_once_more():
+    def script(prompt: Any) -> Any:
+        reply = sound(prompt)
+        reply["whole"][0]["score"] = reply["whole"][0]["score"] if prompt.repair else 9
+        return reply
+
+    judge = FakeJudge(script)
+    found = await run(judge)
+    assert all(each.score is not None for each in found)
+    assert "whole.0.score: the score must be 1 (lowest) to 5 (highest)" in judge.asked[1].repair.complaint
+
+
+async def test_scores_keep_to_a_scale_that_is_not_1_to_5():
+    parts = (part_of("hypoeval", criterion("h1", anchors=(0, 0.5, 1))), DIRECT)
+    judge = jointly(lambda reply: {**reply, "whole": [{**reply["whole"][0], "score": 0.25}]})
+    found = await run(judge, parts, Scale(low=0, high=1, whole=False))
+    assert found[1].score == 0.25
+    assert len(judge.asked) == 1

@@ -1,0 +1,244 @@
+"""What repeats in a bank: one call groups it, the better one stays, and opposites are never merged."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+from checkeval_scripts import assignment, question, wording
+from hypoeval_scripts import criterion
+from planted import Bank, banks, replies
+
+from rubriclab.errors import JudgeUnavailable
+from rubriclab.judges import FakeJudge
+from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.methods.deduplication import blocks, group_prompt, opposed, redundant
+from rubriclab.methods.deduplication import wording as plain
+from rubriclab.rubric import Criterion, Level
+
+BANKS = list(zip(banks(), replies(), strict=True))
+NAMES = [bank.assignment.aspect.name for bank, _ in BANKS]
+# That these are opposites cannot be told without knowing what the words mean.
+KNOWLEDGE = {
+    "Does the response stay with the present subject?",
+    "Does the response move away from the present subject?",
+}
+PAIRS = [pair for bank, _ in BANKS for pair in bank.pairs]
+
+
+def group(*members: str, relation: str = "same", best: str | None = None) -> dict[str, Any]:
+    return {"reason": "Compared.", "relation": relation, "members": list(members), "best": best or members[0]}
+
+
+def grouping(*groups: dict[str, Any]) -> FakeJudge:
+    """Return a judge that names those of `groups` whose members are all shown."""
+
+    def answer(prompt):
+        shown = {entry["id"] for entry in prompt.fields["entries"]}
+        return {"groups": [each for each in groups if shown >= set(each["members"])]}
+
+    return FakeJudge(answer)
+
+
+def of_names(names: str, **fields: Any) -> list[Criterion]:
+    return [question(name, seed="x", **fields) for name in names]
+
+
+async def dropped(bank: Bank, judge: Any) -> dict[str, str]:
+    return await redundant([list(bank.criteria)], bank.noun, bank.assignment, judge)
+
+
+def found(bank: Bank, out: dict[str, str], *relations: str) -> float:
+    """Return the share of the planted pairs of which one, and one only, is dropped."""
+    pairs = bank.planted(*relations)
+    return sum(len(pair & out.keys()) == 1 for pair in pairs) / len(pairs)
+
+
+# Planted repetitions
+
+
+def test_there_are_forty_planted_pairs_of_four_kinds_and_three_aspects():
+    assert len(PAIRS) >= 40
+    assert {relation for relation, *_ in PAIRS} == {"same", "nested", "opposite", "related"}
+    assert len(set(NAMES)) == 3
+
+
+@pytest.mark.parametrize(("bank", "reply"), BANKS, ids=NAMES)
+async def test_what_a_language_model_answered_finds_nine_in_ten_of_what_is_planted_in_one_call(bank, reply):
+    judge = FakeJudge(lambda _: reply)
+    out = await dropped(bank, judge)
+    assert len(judge.asked) == 1
+    assert found(bank, out, "same", "nested") >= 0.9
+    assert all(len(pair & out.keys()) == 0 for pair in bank.planted("opposite", "related"))
+
+
+@pytest.mark.parametrize("bank", [bank for bank, _ in BANKS], ids=NAMES)
+async def test_the_offline_judge_drops_nothing_that_is_opposite_or_merely_related(bank):
+    out = await dropped(bank, EmbeddedJudge())
+    assert all(len(pair & out.keys()) == 0 for pair in bank.planted("opposite", "related"))
+
+
+async def test_the_offline_judge_finds_what_is_nested_or_the_same_by_its_words():
+    texts = {
+        "a": "Is the spelling correct throughout?",
+        "b": "Is the correct spelling of names kept throughout?",
+        "c": "Does the ending surprise the reader?",
+        "d": "Is the reader surprised by the ending?",
+        "e": "Is the spelling correct throughout the opening?",
+    }
+    bank = [question(name, text=text, seed="x") for name, text in texts.items()]
+    assert list(await redundant([bank], "question", assignment(), EmbeddedJudge())) == ["e"]
+
+
+@pytest.mark.parametrize("bank", [bank for bank, _ in BANKS], ids=NAMES)
+async def test_opposites_whose_wording_shows_it_stay_even_where_a_reply_merges_them(bank):
+    texts = {each.id: each.statement for each in bank.criteria}
+    merged = [
+        group(*sorted(pair)) for pair in bank.planted("opposite") if not {texts[name] for name in pair} >= KNOWLEDGE
+    ]
+    assert merged
+    assert await dropped(bank, FakeJudge(lambda _: {"groups": merged})) == {}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Does the cause come before the effect?", "Does the effect come before the cause?"),
+        ("Is the title longer than the first line?", "Is the first line longer than the title?"),
+        ("Does it name a source?", "Does it name no source?"),
+    ],
+)
+async def test_mirrored_questions_are_put_to_the_model_and_stay(one: str, other: str):
+    judge = grouping(group("a", "b"))
+    bank = [question("a", text=one, seed="x"), question("b", text=other, seed="x")]
+    assert await redundant([bank], "question", assignment(), judge) == {}
+    assert len(judge.asked) == 1
+
+
+def test_hypotheses_with_their_levels_reversed_are_opposed():
+    levels = [Level(score=score, description=wording(f"level {score}")) for score in (1, 3, 5)]
+    swapped = [Level(score=a.score, description=b.description) for a, b in zip(levels, levels[::-1], strict=True)]
+    one, other = (criterion("a").model_copy(update={"levels": tuple(each)}) for each in (levels, swapped))
+    assert opposed(one, other)
+    assert not opposed(one, one)
+
+
+# Equal wording
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        "IS  the Order\nclear",
+        "“Is the order clear?”",
+        "'Is the order clear'",
+        "Is the order clear.",
+        "is the order clear ?",
+    ],
+)
+async def test_the_same_words_need_no_call(same: str):
+    judge = grouping()
+    bank = [question("a", text="Is the order clear?"), question("b", text=same)]
+    assert await redundant([bank], "question", assignment(), judge) == {"b": "worded like a"}
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Does the cause come before the effect?", "Does the effect come before the cause?"),
+        ("Is it > 50 %?", "Is it < 50 %?"),
+        ("Does it say -5?", "Does it say 5?"),
+        ("Does it end with '!'?", "Does it end with '?'?"),
+        ("Is it short and clear?", "Is it clear and short?"),
+        ("Are all numbers in the summary correct?", "Are all names in the summary correct?"),
+    ],
+)
+def test_another_order_or_sign_is_another_wording(one: str, other: str):
+    assert plain(one) != plain(other)
+
+
+async def test_hypotheses_that_share_their_statement_but_not_their_levels_are_asked_about():
+    judge = grouping()
+    twin = criterion("a").model_copy(update={"id": "b", "levels": criterion("b").levels})
+    assert await redundant([[criterion("a"), twin]], "hypothesis", assignment(), judge) == {}
+    assert len(judge.asked) == 1
+    alike = criterion("a").model_copy(update={"id": "c"})
+    assert list(await redundant([[criterion("a"), alike]], "hypothesis", assignment(), judge)) == ["c"]
+
+
+# Which one stays
+
+
+async def test_the_better_tier_stays_and_within_a_tier_the_better_wording():
+    judge = grouping(group("a", "c", best="c"), group("b", "d", best="d"))
+    one = await redundant([of_names("a"), of_names("bcd")], "question", assignment(), judge)
+    assert list(one) == ["c", "b"]
+    assert one["b"] == "says what d says: Compared."
+
+
+async def test_of_a_nested_group_parts_that_have_nothing_in_common_stay_if_the_whole_goes():
+    judge = grouping(group("w", "p", "q", relation="nested"))
+    assert list(await redundant([of_names("w"), of_names("pq")], "question", assignment(), judge)) == ["p", "q"]
+    found = await redundant([of_names("p"), of_names("wq")], "question", assignment(), judge)
+    assert found == {"w": "is nested with p: Compared."}
+
+
+async def test_finer_points_are_nested_in_their_seed_by_design_and_stay():
+    judge = grouping(group("s", "e", "f", relation="nested"), group("e", "f"))
+    seed, finer = question("s"), [question(name, seed="s") for name in "ef"]
+    assert list(await redundant([[seed], finer], "question", assignment(), judge)) == ["f"]
+    same = grouping(group("s", "e"))
+    assert list(await redundant([[seed], finer], "question", assignment(), same)) == ["e"]
+
+
+# Large banks
+
+
+@pytest.mark.parametrize(
+    ("count", "most"), [(0, 4), (1, 4), (2, 4), (4, 4), (5, 4), (13, 4), (130, 60), (5, 2), (7, 5)]
+)
+def test_every_two_stand_together_in_a_prompt_of_bounded_size(count: int, most: int):
+    bank = [criterion(f"h{place}") for place in range(count)]
+    shown = [{each.id for each in block} for block in blocks(bank, most)]
+    assert all(len(block) <= most for block in shown)
+    assert all(any({a.id, b.id} <= block for block in shown) for a, b in itertools.combinations(bank, 2))
+
+
+async def test_a_large_bank_takes_a_few_calls_and_pairs_over_their_bounds_are_found():
+    judge = grouping(group("q0", "q129"))
+    bank = [question(f"q{place}", seed="x") for place in range(130)]
+    assert list(await redundant([bank], "question", assignment(), judge)) == ["q129"]
+    assert len(judge.asked) == 3
+
+
+async def test_every_pair_by_itself_where_that_is_asked_for():
+    judge = grouping()
+    await redundant(
+        [[criterion(f"h{place:02d}") for place in range(20)]], "hypothesis", assignment(), judge, most_shown=2
+    )
+    assert len(judge.asked) == 190
+
+
+# Replies that cannot be used
+
+
+def busy(_: Any) -> Any:
+    raise JudgeUnavailable("busy")
+
+
+@pytest.mark.parametrize("script", [busy, lambda _: "none", lambda _: {"groups": [group("a", "z")]}])
+async def test_without_a_usable_reply_everything_stays(script):
+    assert await redundant([of_names("abc")], "question", assignment(), FakeJudge(script)) == {}
+
+
+async def test_one_unusable_group_spoils_no_other():
+    reply = {"groups": [group("a", "z"), group("b", "c"), group("c"), "x", group("[A]", "b", best="q")]}
+    assert list(await redundant([of_names("abc")], "question", assignment(), FakeJudge(lambda _: reply))) == ["c"]
+
+
+def test_the_schema_speaks_of_entries_only():
+    prompt = group_prompt(of_names("ab"), "question", assignment())
+    assert "criteri" not in json.dumps(prompt.reply.model_json_schema())

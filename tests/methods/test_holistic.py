@@ -1,0 +1,357 @@
+"""One score of the whole aspect: what is asked, how samples and probabilities become a score, and what is missing."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from holistic_scripts import graded, labels_of, overall, part, ratings_asked, weighing, whole
+from hypoeval_scripts import ASPECT, assignment, example, examples, rating
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rubriclab.data import Scale
+from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
+from rubriclab.judges import FakeJudge, Reply, request_digest
+from rubriclab.methods.baselines.analyze_rate import Analysis
+from rubriclab.methods.baselines.baseline import BaselineSettings
+from rubriclab.methods.holistic import (
+    BareScore,
+    OverallSettings,
+    ScoreFormat,
+    asked,
+    learn_single,
+    overall_prompt,
+    part_at_most,
+    require_some,
+    score_all,
+    score_overall,
+    scorer,
+    values,
+    with_evidence,
+)
+from rubriclab.methods.method import CriterionRating, TrainingInput, silent
+from rubriclab.methods.replies import Rating
+from rubriclab.rubric import Evidence
+
+TEXT = example(1, 3, source="A source.")
+FORM = ScoreFormat("direct/rate", lambda _: {})
+ANALYSED = ScoreFormat("analyze_rate/rate", lambda _: {}, reasoned=Analysis, alone=Analysis, max_tokens=1024)
+ONCE, WEIGHTED = OverallSettings(), OverallSettings(scoring="weighted")
+SCALES = [
+    Scale(low=1, high=5, whole=True),
+    Scale(low=1, high=5, whole=False),
+    Scale(low=0, high=1, whole=True),
+    Scale(low=0, high=1, whole=False),
+    Scale(low=-2, high=7, whole=False),
+    Scale(low=0.5, high=4.5, whole=False),
+    Scale(low=1, high=10, whole=True),
+]
+
+
+async def scored(judge, chosen=ONCE, *, form=FORM, scale=None) -> CriterionRating:
+    given_ = assignment(scale) if scale else assignment()
+    return await score_overall(TEXT, whole(), given_, judge, form=form, settings=chosen)
+
+
+def in_turn(*replies):
+    """Answer one sample after the other, whatever is repaired; None is a judge that gives no reply."""
+
+    def script(prompt):
+        reply = replies[prompt.sample // 10]
+        if reply is None:
+            raise JudgeUnavailable("busy")
+        return {"score": reply} if isinstance(reply, int | float) else reply
+
+    return FakeJudge(script)
+
+
+# Once
+
+
+@pytest.mark.parametrize("form", [FORM, ANALYSED], ids=lambda form: form.template)
+async def test_one_answer_at_temperature_0_is_one_call(form):
+    judge = overall(lambda _: 4)
+    found = await scored(judge, form=form)
+    (prompt,) = judge.asked
+    assert (found.criterion, found.score, found.applies) == ("score", 4, True)
+    assert (prompt.temperature, prompt.sample, prompt.alternatives) == (0, 0, 0)
+
+
+async def test_the_reason_is_the_judge_s_own():
+    assert (await scored(FakeJudge(lambda _: rating(2, "It wanders.")))).reason == "It wanders."
+    analysed = FakeJudge(lambda _: {"analysis": "Sentence by sentence.", "score": 2})
+    assert (await scored(analysed, form=ANALYSED)).reason == "Sentence by sentence."
+
+
+async def test_decimals_are_a_score_where_the_scale_has_any_and_missing_where_it_has_whole_ones_only():
+    judge = FakeJudge(lambda _: rating(3.4))
+    assert (await scored(judge, scale=SCALES[1])).score == 3.4
+    found = await scored(judge, scale=SCALES[0])
+    assert found.score is None
+    assert "whole numbers only; got 3.4" in found.reason
+
+
+@pytest.mark.parametrize("scale", SCALES, ids=Scale.describe)
+async def test_a_score_beyond_the_ends_of_the_scale_is_missing(scale):
+    for beyond in (scale.low - 1, scale.high + 1):
+        assert (await scored(FakeJudge(lambda _, given_=beyond: rating(given_)), scale=scale)).score is None
+
+
+# Weighted, with log-probabilities
+
+
+async def test_log_probabilities_are_one_call_and_no_more():
+    judge = FakeJudge(lambda _: weighing({3: 0.5, 4: 0.25, 5: 0.25}))
+    found = await scored(judge, WEIGHTED)
+    (prompt,) = judge.asked
+    assert found.score == pytest.approx(3.75)
+    assert found.reason == "Probability-weighted: 3: 50%, 4: 25%, 5: 25%."
+    assert (prompt.alternatives, prompt.temperature, prompt.reply) == (20, 1, BareScore)
+
+
+@settings(deadline=None, max_examples=40)
+@given(drawn=st.dictionaries(st.integers(1, 5), st.floats(0.01, 1), min_size=1, max_size=5))
+def test_the_weighted_score_is_the_expectation_over_the_legal_scores(drawn):
+    total = sum(drawn.values())
+    shares = {score: share / total for score, share in drawn.items()}
+    found = asyncio.run(scored(FakeJudge(lambda _: weighing(shares)), WEIGHTED))
+    assert found.score == pytest.approx(sum(score * share for score, share in shares.items()), abs=2e-6)
+    assert 1 <= found.score <= 5
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        replace(weighing({4: 0.9, 5: 0.1}), truncated=True),
+        weighing({7: 0.6, 4: 0.4}),
+        replace(weighing({4: 1.0}), text='{"score": 4} or {"score": 2}'),
+    ],
+    ids=["cut off", "off the scale", "two scores"],
+)
+async def test_the_probabilities_of_a_reply_that_cannot_be_used_are_no_score(spoilt):
+    judge = FakeJudge(lambda prompt: spoilt if prompt.sample == 0 else {"score": 2})
+    found = await scored(judge, OverallSettings(scoring="weighted", samples=4))
+    assert (found.score, found.reason) == (2, "Mean of 3 samples: 2: 100%.")
+
+
+# Weighted, from samples
+
+
+@pytest.mark.parametrize("samples", [2, 3, 20])
+async def test_without_log_probabilities_exactly_the_samples_are_asked(samples):
+    judge = overall(lambda _: 4)
+    await scored(judge, OverallSettings(scoring="weighted", samples=samples))
+    assert len(judge.asked) == samples
+    assert len({request_digest(judge.identity, prompt) for prompt in judge.asked}) == samples
+    assert {prompt.temperature for prompt in judge.asked} == {1}
+    assert sorted(prompt.alternatives for prompt in judge.asked) == [0] * (samples - 1) + [20]
+
+
+async def test_the_score_is_the_mean_of_the_samples_with_their_shares():
+    found = await scored(in_turn(3, 4, 4, 1), OverallSettings(scoring="weighted", samples=4))
+    assert (found.score, found.reason) == (3, "Mean of 4 samples: 1: 25%, 3: 25%, 4: 50%.")
+
+
+async def test_samples_of_an_analysis_ask_for_no_log_probabilities():
+    judge = overall(lambda _: 4)
+    found = await scored(judge, OverallSettings(scoring="weighted", samples=3), form=ANALYSED)
+    assert found.score == 4
+    assert [(p.alternatives, p.reply, p.max_tokens) for p in judge.asked] == [(0, Analysis, 1024)] * 3
+
+
+async def test_the_temperature_of_samples_is_a_setting():
+    judge = overall(lambda _: 4)
+    await scored(judge, OverallSettings(scoring="weighted", samples=2, temperature=0.3))
+    assert {prompt.temperature for prompt in judge.asked} == {0.3}
+
+
+@settings(deadline=None, max_examples=60)
+@given(replies=st.lists(st.none() | st.just("None, sorry.") | st.integers(1, 5), min_size=2, max_size=9))
+def test_failed_samples_are_left_out_as_long_as_half_remain(replies):
+    chosen = OverallSettings(scoring="weighted", samples=len(replies))
+    found = asyncio.run(scored(in_turn(*replies), chosen))
+    there = [reply for reply in replies if isinstance(reply, int)]
+    if 2 * len(there) >= len(replies):
+        assert found.score == pytest.approx(np.mean(there), abs=1e-6)
+        assert found.reason.startswith(f"Mean of {len(there)} samples: ")
+    else:
+        assert found.score is None
+        assert found.reason.startswith(f"{len(replies) - len(there)} of {len(replies)} samples failed; the first: ")
+        first = next(reply for reply in replies if not isinstance(reply, int))
+        assert ("busy" if first is None else "no complete JSON object") in found.reason
+
+
+@settings(deadline=None, max_examples=40)
+@given(scale=st.sampled_from(SCALES), places=st.lists(st.floats(0, 1), min_size=2, max_size=8), seed=st.integers(0, 9))
+def test_a_weighted_score_lies_between_its_samples_whatever_their_order(scale, places, seed):
+    legal = asked(assignment(scale), WEIGHTED).scale
+    replies = [scale.low + place * scale.width for place in places]
+    replies = [round(reply) if legal.whole else reply for reply in replies]
+    chosen = OverallSettings(scoring="weighted", samples=len(replies))
+    found = asyncio.run(scored(in_turn(*replies), chosen, scale=scale))
+    assert min(replies) - 1e-6 <= found.score <= max(replies) + 1e-6
+    assert scale.contains(round(found.score, 5))
+    random.Random(seed).shuffle(replies)
+    assert asyncio.run(scored(in_turn(*replies), chosen, scale=scale)) == found
+
+
+# The scale on which single answers are given
+
+
+@pytest.mark.parametrize(
+    ("scale", "whole_steps"), list(zip(SCALES, (True, True, True, False, True, False, True), strict=True)), ids=str
+)
+async def test_single_answers_of_a_weighted_score_are_whole_where_the_ends_allow_it(scale, whole_steps):
+    fields = overall_prompt(TEXT, whole(), assignment(scale), FORM, WEIGHTED).fields["scale"]
+    assert (fields["whole"], fields["low"], fields["high"]) == (whole_steps, scale.low, scale.high)
+    assert ("whole numbers only" in fields["text"]) == whole_steps
+    assert overall_prompt(TEXT, whole(), assignment(scale), FORM, ONCE).fields["scale"]["whole"] == scale.whole
+
+
+async def test_from_0_to_1_with_decimals_samples_are_averaged():
+    judge = in_turn(0.25, 0.5, 0.75, 1)
+    found = await scored(judge, OverallSettings(scoring="weighted", samples=4), scale=SCALES[3])
+    assert found.score == 0.625
+    assert len(judge.asked) == 4
+
+
+async def test_of_log_probabilities_on_a_scale_of_decimals_nothing_is_made():
+    judge = FakeJudge(lambda p: weighing({0.5: 1.0}) if p.alternatives else {"score": 0.25})
+    found = await scored(judge, OverallSettings(scoring="weighted", samples=2), scale=SCALES[3])
+    assert found.score == 0.375
+
+
+async def test_a_weighted_score_of_a_scale_with_decimals_lies_between_its_whole_answers():
+    judge = FakeJudge(lambda _: weighing({2: 0.25, 3: 0.75}))
+    assert (await scored(judge, WEIGHTED, scale=SCALES[1])).score == 2.75
+    half = OverallSettings(scoring="weighted", samples=2)
+    assert (await scored(in_turn(2.5, 2.5), half, scale=SCALES[1])).score is None
+
+
+# Faults
+
+
+@pytest.mark.parametrize("chosen", [ONCE, WEIGHTED], ids=lambda chosen: chosen.scoring)
+async def test_a_provider_that_gives_no_reply_leaves_the_score_missing_with_its_reason(chosen):
+    found = await scored(overall(lambda _: None), chosen)
+    assert found.score is None
+    assert f"busy with {TEXT.output}" in found.reason
+
+
+@pytest.mark.parametrize("chosen", [ONCE, WEIGHTED], ids=lambda chosen: chosen.scoring)
+async def test_what_concerns_every_text_is_not_swallowed(chosen):
+    def refused(_prompt):
+        raise JudgeRefused("wrong key")
+
+    with pytest.raises(JudgeRefused, match="wrong key"):
+        await scored(FakeJudge(refused), chosen)
+
+
+# Parts and lessons
+
+
+async def test_a_part_is_scored_by_the_settings_it_was_learned_with_whatever_came_or_went_since():
+    old = part("direct", scoring="weighted", samples=3)
+    old = old.model_copy(update={"settings": {**old.settings, "a setting of old": 1}})
+    judge = overall(lambda _: 2)
+    value, (found,) = await scorer(FORM)(TEXT, old, assignment(), judge)
+    assert (value, found.score, len(judge.asked)) == (2, 2, 3)
+    assert part_at_most(FORM)(TEXT, old, assignment()).calls == 3
+
+
+async def test_each_example_is_scored_under_its_id():
+    texts = graded(5)
+    label = labels_of(texts)
+    rated = await score_all(
+        TrainingInput(texts, assignment()), whole(), overall(lambda p: label[p.fields["output"]]), FORM, ONCE
+    )
+    assert {name: each.score for name, each in rated.items()} == {text.id: text.scores[ASPECT] for text in texts}
+
+
+def test_scores_stand_in_the_order_of_the_names_and_are_missing_where_there_is_none():
+    rated = {"a": CriterionRating("score", 2, ""), "b": CriterionRating("score", None, "busy")}
+    assert np.array_equal(values(rated, ["b", "c", "a"]), [np.nan, np.nan, 2], equal_nan=True)
+    assert values({}, []).shape == (0,)
+
+
+def test_no_score_at_all_is_an_error_and_no_text_at_all_is_none():
+    require_some([])
+    require_some([CriterionRating("score", None, "busy"), CriterionRating("score", 1, "")])
+    with pytest.raises(JudgeError, match="no usable score for any training text: busy"):
+        require_some([CriterionRating("score", None, "busy"), CriterionRating("score", None, "filtered")])
+
+
+async def learned(texts, judge, chosen=None):
+    return await learn_single(
+        "direct",
+        TrainingInput(tuple(texts), assignment()),
+        whole(),
+        judge,
+        form=FORM,
+        settings=chosen or BaselineSettings(),
+        on_progress=silent,
+    )
+
+
+async def test_texts_without_a_reply_are_missing_and_the_others_count():
+    texts = graded(10)
+    label = labels_of(texts)
+    gone = {texts[3].output, texts[7].output}
+    found = await learned(texts, overall(lambda p: None if p.fields["output"] in gone else label[p.fields["output"]]))
+    assert [text for text, score in zip(found.examples, found.scores, strict=True) if np.isnan(score)] == ["t03", "t07"]
+    evidence = found.part.criteria[0].evidence
+    assert (evidence.judged, evidence.missing, evidence.pearson) == (8, 2, 1)
+
+
+async def test_no_reply_for_any_text_is_an_error():
+    with pytest.raises(JudgeError, match=r"no usable score for any training text: busy with"):
+        await learned(graded(4), overall(lambda _: None))
+
+
+async def test_without_examples_nothing_is_asked_and_nothing_measured():
+    judge = overall()
+    found = await learned((), judge)
+    assert (judge.asked, found.examples, found.scores.shape, found.matrix.shape) == ([], (), (0,), (0, 1))
+    assert found.part.criteria == (whole(),)
+
+
+async def test_what_is_learned_does_not_hang_on_the_order_of_the_examples_and_has_no_choice_by_labels():
+    texts = examples(9)
+    first, again = await learned(texts, overall()), await learned(texts[::-1], overall())
+    assert first.part == again.part
+    assert first.examples == again.examples == tuple(sorted(text.id for text in texts))
+    assert np.array_equal(first.scores, again.scores)
+    assert np.array_equal(first.scores, first.reselected)
+    assert not first.optimistic
+
+
+async def test_one_call_a_text_scores_once():
+    judge = overall()
+    await learned(graded(7), judge)
+    assert len(ratings_asked(judge)) == len(judge.asked) == 7
+
+
+def test_evidence_tells_how_the_scores_track_the_labels():
+    scores, labels = np.array([1, 2, np.nan, 3]), np.array([2.0, 4, 5, 6])
+    evidence = with_evidence(whole(), scores, labels).evidence
+    assert (evidence.pearson, evidence.judged, evidence.missing, evidence.origin) == (1, 3, 1, "definition")
+    constant = with_evidence(whole(), np.array([2.0, 2, 2, 2]), labels).evidence
+    assert (constant.pearson, constant.judged) == (None, 4)
+    assert with_evidence(whole(), np.array([1.0]), np.array([2.0])).evidence.pearson is None
+    assert with_evidence(whole(), np.array([]), np.array([])).evidence == Evidence(origin="definition")
+
+
+@pytest.mark.parametrize("model", [Rating, BareScore, Analysis])
+def test_a_truth_value_is_no_score(model):
+    with pytest.raises(ValueError, match="a number was expected; got True"):
+        model.model_validate({"reasoning": "", "analysis": "", "score": True})
+
+
+async def test_a_reply_that_is_prose_is_asked_for_once_more():
+    judge = FakeJudge(lambda p: rating(4) if p.repair else Reply("Four.", "fake"))
+    assert (await scored(judge)).score == 4
+    assert len(judge.asked) == 2

@@ -1,0 +1,395 @@
+"""The rounds of one text, and of a stream of them."""
+
+import itertools
+from dataclasses import replace
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from revision_scripts import TEXT, hypotheses, mended, scripted, sentence_rubric, verdicts
+
+from rubriclab.data import Example, RowError, from_rows
+from rubriclab.errors import BudgetReached, JudgeUnavailable, SettingsError
+from rubriclab.revision import ImproveSettings, improve_stream, improve_text
+from rubriclab.revision.word_diff import sentences_changed
+from rubriclab.rubric import Rubric
+from rubriclab.sentences import split_sentences
+
+REF = "r@1"
+FAULTY = replace(TEXT, output="First right.  Second wrong one.\n\nThird wrong.")
+
+
+async def improved(judge=None, text=FAULTY, *, rubric=None, second=None, writer=None, **settings):
+    """Return what became of a text."""
+    return await improve_text(
+        rubric or sentence_rubric(),
+        text,
+        judge or scripted(),
+        REF,
+        writer=writer,
+        second_judge=second,
+        settings=ImproveSettings(**settings),
+    )
+
+
+def asked(judge, name):
+    return [prompt for prompt in judge.asked if prompt.name == f"improve/{name}"]
+
+
+def by_sample(first, later):
+    """Return a script that answers the first try in one way, and those after a refusal in another."""
+    return lambda prompt: (later if prompt.sample else first)(prompt)
+
+
+async def test_failing_sentences_are_rewritten_and_the_others_kept_as_they_stand():
+    judge = scripted()
+    found = await improved(judge)
+    assert found.output == "First right.  Second right one.\n\nThird right."
+    assert (found.outcome, found.faults_before, found.faults_left) == ("improved", 2, 0)
+    assert (found.before.score, found.after.score) == (pytest.approx(1 + 4 / 3), 5)
+    (done,) = found.rounds
+    assert (done.taken, done.score, done.why) == (True, 5, "the judge: 2.333 to 5")
+    assert [(change.sentence, change.diff) for change in done.changes] == [
+        (2, "Second [-wrong-]{+right+} one."),
+        (3, "Third [-wrong.-]{+right.+}"),
+    ]
+    assert [fault.sentences for fault in done.faults] == [(2,), (3,)]
+    (prompt,) = asked(judge, "rewrite")
+    assert (prompt.fields["failing"], prompt.fields["free"], prompt.sample) == ([2, 3], False, 0)
+
+
+async def test_a_text_without_fault_is_left_alone():
+    judge = scripted()
+    found = await improved(judge, TEXT)
+    assert (found.outcome, found.output, found.rounds) == ("without fault", TEXT.output, ())
+    assert found.after is found.before
+    assert not asked(judge, "rewrite")
+
+
+async def test_a_rewriting_that_does_not_raise_the_score_is_refused_and_another_wording_asked_for():
+    judge = scripted(rewrite=by_sample(lambda prompt: mended(prompt, good="wrong, wrong"), mended))
+    found = await improved(judge)
+    assert [done.taken for done in found.rounds] == [False, True]
+    assert found.rounds[0].refused == "refused by the judge"
+    assert found.rounds[0].why == "the judge: 2.333 to 2.333"
+    assert found.rounds[0].changes[0].after == "Second wrong, wrong one."
+    first, second = asked(judge, "rewrite")
+    assert (first.temperature, first.sample) == (0, 0)
+    assert second.temperature > 0
+    assert second.sample > 0
+    assert first.fields == second.fields
+    assert found.output == "First right.  Second right one.\n\nThird right."
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+async def test_there_are_no_more_rounds_than_asked_for(rounds):
+    text = replace(TEXT, output="Wrong wrong. A wrong. B wrong. C wrong. D wrong.")
+    judge = scripted(rewrite=lambda prompt: mended(prompt, most=1))
+    found = await improved(judge, text, rounds=rounds)
+    assert [done.round for done in found.rounds] == list(range(1, rounds + 1))
+    assert all(done.taken for done in found.rounds)
+    assert (found.faults_before, found.faults_left) == (5, 5 - rounds)
+    assert all(prompt.sample == 0 for prompt in asked(judge, "rewrite"))
+    assert [done.score for done in found.rounds] == sorted(done.score for done in found.rounds)
+
+
+async def test_what_is_refused_in_every_round_leaves_the_text_as_it_was():
+    found = await improved(scripted(rewrite=lambda prompt: mended(prompt, good="wrong still")))
+    assert (found.outcome, found.output) == ("refused by the judge", FAULTY.output)
+    assert (len(found.rounds), found.after) == (2, found.before)
+    assert found.faults_left == 2
+
+
+async def test_a_second_judge_that_scores_it_lower_refuses_a_rewriting():
+    second = scripted("second", evaluate=lambda prompt: verdicts(prompt, bad="right"))
+    judge = scripted(rewrite=by_sample(mended, lambda prompt: mended(prompt, good="fine")))
+    found = await improved(judge, second=second)
+    assert [done.refused for done in found.rounds] == ["refused by the second judge", None]
+    assert found.rounds[0].why == "the judge: 2.333 to 5; the second judge: 3.667 to 1"
+    assert (found.rounds[0].score, found.rounds[0].second_score) == (5, 1)
+    assert found.output == "First right.  Second fine one.\n\nThird fine."
+    assert (found.second_before.score, found.second_after.score) == (
+        pytest.approx(1 + 4 * 2 / 3),
+        pytest.approx(11 / 3),
+    )
+    assert {prompt.name for prompt in second.asked} == {"dcr/evaluate"}
+
+
+async def test_the_second_judge_need_not_score_it_higher():
+    second = scripted("second", evaluate=lambda prompt: verdicts(prompt, bad="nothing like it"))
+    found = await improved(second=second)
+    assert (found.outcome, found.second_after.score) == ("improved", 5)
+
+
+async def test_the_second_judge_is_not_asked_about_what_the_judge_refuses():
+    second = scripted("second")
+    found = await improved(scripted(rewrite=lambda prompt: mended(prompt, good="wrong still")), second=second)
+    assert len(second.asked) == 1
+    assert found.rounds[0].second_score is None
+
+
+def unable(of):
+    """Return a script that judges texts, but not those with the word `of`."""
+
+    def script(prompt):
+        if of in prompt.fields["output"]:
+            raise JudgeUnavailable("the server is busy")
+        return verdicts(prompt)
+
+    return script
+
+
+async def test_without_a_score_of_the_rewriting_it_is_not_taken():
+    found = await improved(scripted(evaluate=unable("Second right")))
+    assert (found.outcome, found.output) == ("refused by the judge", FAULTY.output)
+    assert found.rounds[0].score is None
+    assert found.rounds[0].why.startswith("the judge gives no score: ")
+    assert "the server is busy" in found.rounds[0].why
+    found = await improved(second=scripted("second", evaluate=unable("Second right")))
+    assert (found.outcome, found.output) == ("refused by the second judge", FAULTY.output)
+    assert found.rounds[0].why.startswith("the judge: 2.333 to 5; the second judge gives no score: ")
+
+
+async def test_a_score_that_rises_because_a_verdict_is_missing_is_no_rise():
+    def silent_on_new(prompt):
+        reply = verdicts(prompt)
+        shown = {each["id"]: each["text"] for each in prompt.fields["sentences"]}
+        return {"sentences": [each for each in reply["sentences"] if "right one" not in shown[each["sentence"]]]}
+
+    judge = scripted(evaluate=silent_on_new, rewrite=lambda prompt: mended(prompt, most=1))
+    found = await improved(judge)
+    assert (found.outcome, found.output) == ("refused by the judge", FAULTY.output)
+    assert found.rounds[0].why == "the judge: 2.333 to 3, but score lacks a verdict on sentence 2, which had one before"
+
+
+async def test_without_a_score_of_the_text_there_is_nothing_to_compare_with():
+    judge = scripted(evaluate=unable("Second wrong"))
+    found = await improved(judge)
+    assert (found.outcome, found.output, found.rounds) == ("unscored", FAULTY.output, ())
+    assert "the server is busy" in found.unscored
+    assert not asked(judge, "rewrite")
+    judge = scripted()
+    found = await improved(judge, second=scripted("second", evaluate=unable("Second wrong")))
+    assert (found.outcome, found.before.score) == ("unscored by the second judge", pytest.approx(7 / 3))
+    assert found.unscored.startswith("no score by the second judge, so no rewriting could be taken: ")
+    assert not asked(judge, "rewrite")
+
+
+async def test_a_second_judge_without_a_score_does_not_matter_where_nothing_is_wrong():
+    found = await improved(text=TEXT, second=scripted("second", evaluate=unable("Second")))
+    assert found.outcome == "without fault"
+
+
+async def test_a_writer_whose_replies_cannot_be_used_changes_nothing():
+    judge = scripted(rewrite=lambda _: "I would rather not.")
+    found = await improved(judge)
+    assert (found.outcome, found.output) == ("no usable rewriting", FAULTY.output)
+    assert [done.why for done in found.rounds] == [
+        "unusable reply, also after one repair: it held no complete JSON object."
+    ] * 2
+    assert len(judge.asked) == 5
+
+
+async def test_the_writer_can_be_somebody_else():
+    judge, writer = scripted("judge"), scripted("writer")
+    found = await improved(judge, writer=writer)
+    assert (found.judge, found.writer, found.second_judge) == ("judge", "writer", None)
+    assert {prompt.name for prompt in judge.asked} == {"dcr/evaluate"}
+    assert {prompt.name for prompt in writer.asked} == {"improve/rewrite"}
+
+
+async def test_what_concerns_every_text_is_raised_in_the_middle_too():
+    def spent(_):
+        raise BudgetReached("spent")
+
+    with pytest.raises(BudgetReached):
+        await improved(scripted(rewrite=spent))
+
+
+async def test_whole_texts_are_rewritten_where_no_sentence_is_named():
+    def rate(prompt):
+        good = prompt.fields["output"].count("right")
+        return {"reasoning": f"{good} are right.", "score": min(5, 1 + 2 * good)}
+
+    def rewrite(prompt):
+        assert (prompt.fields["free"], prompt.fields["failing"]) == (True, [])
+        return {"sentences": [{"sentence": 3, "reasoning": "Put right.", "text": "Third right."}]}
+
+    found = await improved(scripted(rate=rate, rewrite=rewrite), rubric=hypotheses("a", "b"), rounds=1)
+    assert found.output == "First right.  Second wrong one.\n\nThird right."
+    assert [fault.reason for fault in found.rounds[0].faults] == ["1 are right.", "1 are right."]
+
+
+async def test_a_rubric_without_reasons_is_refused_before_anything_is_asked():
+    part = sentence_rubric().parts[0].model_copy(update={"method": "direct", "settings": {"scoring": "weighted"}})
+    given = sentence_rubric()
+    weighted = Rubric(task=given.task, aspect=given.aspect, scale=given.scale, parts=(part,))
+    judge = scripted()
+    with pytest.raises(SettingsError, match="nothing to rewrite a text by"):
+        await improved(judge, rubric=weighted)
+    with pytest.raises(SettingsError, match="nothing to rewrite a text by"):
+        improve_stream(weighted, [FAULTY], judge, REF)
+    assert not judge.asked
+
+
+async def test_a_row_is_the_text_s_own_with_the_new_output_and_the_record():
+    second = scripted("second")
+    row = (await improved(second=second)).to_row()
+    record = row.pop("improvement")
+    assert row == {
+        "id": "t1",
+        "output": "First right.  Second right one.\n\nThird right.",
+        "group": "g1",
+        "source": TEXT.source,
+        "system": "s1",
+    }
+    assert [record[name] for name in ("rubric", "judge", "writer", "second_judge")] == [REF, "fake", "fake", "second"]
+    assert [record[name] for name in ("outcome", "after", "second_after", "unscored")] == ["improved", 5, 5, None]
+    assert (record["criteria_before"][0]["units"][1]["value"], record["criteria_after"][0]["score"]) == (0, 5)
+    (done,) = record["rounds"]
+    assert list(done) == ["round", "score", "second_score", "second_change", "taken", "why", "faults", "changes"]
+    assert done["changes"][0]["diff"] == "Second [-wrong-]{+right+} one."
+    assert orjson.loads(orjson.dumps(record))["rounds"] == [orjson.loads(orjson.dumps(done))]
+
+
+async def test_scores_by_people_stay_with_the_text_that_they_are_of():
+    kept = (await improved(text=TEXT)).to_row()
+    assert (kept["scores"], kept["annotations"]) == ({"coherence": 2.0}, {"coherence": (1.0, 3.0)})
+    changed = (await improved()).to_row()
+    assert not {"scores", "annotations"} & set(changed)
+    (again,) = from_rows([changed])
+    assert again == replace(FAULTY, output=changed["output"], scores={}, annotations={})
+
+
+async def test_a_stream_keeps_the_order_and_says_why_a_row_is_none():
+    fault = RowError("texts.jsonl", 2, "output", "nothing", "a non-empty text")
+    rows = [FAULTY, fault, replace(TEXT, id="t2")]
+    found = [each async for each in improve_stream(sentence_rubric(), rows, scripted(), REF, 2)]
+    assert [(each.id, each.outcome) for each in found] == [
+        ("t1", "improved"),
+        ("texts.jsonl:2", "unscored"),
+        ("t2", "without fault"),
+    ]
+    row = found[1].to_row()
+    assert row.keys() == {"id", "improvement"}
+    assert row["improvement"]["unscored"] == str(fault)
+    assert (row["improvement"]["before"], row["improvement"]["rounds"]) == (None, [])
+
+
+WORDS = st.lists(st.sampled_from(["First one.", "A wrong one.", "mr . wrong", "\n\n", "  ", "So wrong!", "“Good.”"]))
+
+
+@given(WORDS.map(" ".join).filter(split_sentences), st.integers(1, 3), st.integers(1, 3))
+async def test_whatever_the_text_sentences_that_passed_are_never_touched(text, rounds, most):
+    judge = scripted(rewrite=lambda prompt: mended(prompt, most=most))
+    found = await improved(judge, Example(id="x", group="x", output=text, source="s"), rounds=rounds)
+    before, after = split_sentences(text), split_sentences(found.output)
+    assert len(before) == len(after)
+    assert all(one == other or "wrong" in one for one, other in zip(before, after, strict=True))
+    assert found.output.replace("right", "wrong").split() == text.split()
+    assert sentences_changed(text, found.output) <= sum(len(done.changes) for done in found.rounds)
+
+
+HOSTILE = st.lists(
+    st.sampled_from(["", "no end", "First one.", "“Good.”", "“", "(", "mr .", "It is so.", "lower case", ". "]),
+    max_size=4,
+).map(" ".join) | st.text(max_size=30)
+
+
+@given(WORDS.map(" ".join).filter(split_sentences), st.lists(HOSTILE, min_size=1, max_size=6), st.integers(1, 3))
+async def test_whatever_the_writer_says_sentences_that_passed_stand_in_their_order(text, replies, rounds):
+    left = itertools.cycle(replies)
+
+    def hostile(prompt):
+        numbers = prompt.fields["failing"]
+        return {"sentences": [{"sentence": each, "reasoning": "", "text": next(left)} for each in numbers]}
+
+    found = await improved(
+        scripted(rewrite=hostile), Example(id="x", group="x", output=text, source="s"), rounds=rounds
+    )
+    passed = [sentence for sentence in split_sentences(text) if "wrong" not in sentence]
+    after = iter(split_sentences(found.output))
+    assert all(sentence in after for sentence in passed)
+
+
+def beside_hypotheses():
+    """Return a rubric that judges sentences, and whole texts by a hypothesis."""
+    given = sentence_rubric()
+    both = (*given.parts, *hypotheses("a").parts)
+    return Rubric(task=given.task, aspect=given.aspect, scale=given.scale, parts=both)
+
+
+def poor(_):
+    return {"reasoning": "It jumps.", "score": 2}
+
+
+async def test_a_fault_of_the_whole_is_no_ground_to_change_a_sentence_that_passed():
+    judge = scripted(rate=poor)
+    found = await improved(judge, rubric=beside_hypotheses())
+    first, *_ = asked(judge, "rewrite")
+    assert (first.fields["failing"], first.fields["free"]) == ([2, 3], False)
+    assert [fault["sentences"] for fault in first.fields["faults"]] == [[2], [3], []]
+    assert found.output == "First right.  Second right one.\n\nThird right."
+    # One more round was to be had, but no sentence fails any more.
+    assert (found.outcome, len(found.rounds), found.faults_left) == ("improved", 1, 1)
+    assert found.stopped == "every sentence passed, and what is wrong with the whole text is no ground to change one"
+
+
+async def test_where_every_sentence_passed_there_is_nothing_to_rewrite_and_the_row_says_so():
+    judge = scripted(rate=poor)
+    row = (await improved(judge, TEXT, rubric=beside_hypotheses())).to_row()
+    assert not asked(judge, "rewrite")
+    assert row["output"] == TEXT.output
+    record = row["improvement"]
+    assert (record["outcome"], record["faults_left"], record["rounds"]) == ("no sentence at fault", 1, [])
+    assert record["stopped"].startswith("every sentence passed")
+
+
+async def test_a_verdict_gone_missing_is_not_made_up_for_by_one_that_turns_up():
+    def forgetful(prompt):
+        silent = "Third" if "wrong one" in prompt.fields["output"] else "Second"
+        reply = verdicts(prompt)["sentences"]
+        shown = {each["id"]: each["text"] for each in prompt.fields["sentences"]}
+        return {"sentences": [each for each in reply if silent not in shown[each["sentence"]]]}
+
+    text = replace(TEXT, output="First right. Second wrong one. Third right. Fourth right.")
+    found = await improved(scripted(evaluate=forgetful), text, rounds=1)
+    assert found.outcome == "refused by the judge"
+    assert found.rounds[0].why.endswith("but score lacks a verdict on sentence 2, which had one before")
+
+
+# Every rewriting taken, as in the paper
+
+
+async def test_a_rewriting_that_scores_no_higher_is_taken_where_every_one_is():
+    """Two of three sentences fail before and after the first rewriting: 1 + 4 x 1/3 = 2.333 both times. It is
+    taken all the same (algorithm 1), and the second rewriting mends all of it.
+    """
+    tries = iter(["wrong, wrong", "right"])
+    judge = scripted(rewrite=lambda prompt: mended(prompt, good=next(tries)))
+    found = await improved(judge, take="every", rounds=2)
+    assert [done.taken for done in found.rounds] == [True, True]
+    assert found.rounds[0].score == pytest.approx(1 + 4 / 3)
+    assert found.after.score == 5
+    first, second = asked(judge, "rewrite")
+    assert second.fields["sentences"] != first.fields["sentences"]
+    assert {first.temperature, second.temperature} == {0}
+
+
+async def test_the_second_judge_refuses_nothing_where_every_rewriting_is_taken():
+    stern = scripted(evaluate=lambda prompt: verdicts(prompt, bad="i"))
+    found = await improved(second=stern, take="every")
+    assert [done.taken for done in found.rounds] == [True]
+    assert found.rounds[0].second_score is not None
+
+
+async def test_a_rewriting_without_a_score_is_not_taken_even_there():
+    def evaluate(prompt):
+        if "right one" in prompt.fields["output"]:
+            raise JudgeUnavailable("busy")
+        return verdicts(prompt)
+
+    found = await improved(scripted(evaluate=evaluate), take="every", rounds=1)
+    assert [done.taken for done in found.rounds] == [False]
+    assert found.output == FAULTY.output

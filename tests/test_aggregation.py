@@ -1,0 +1,212 @@
+"""From the scores by single criteria to one score: worked by hand, and what holds whatever the numbers are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rubriclab.aggregation import (
+    DIGITS,
+    MOST_MISSING,
+    AggregatedScore,
+    Aggregation,
+    Calibration,
+    Conformal,
+    Term,
+    combine,
+    disagreement,
+)
+from rubriclab.data.scale import Scale
+
+ONE_TO_FIVE = Scale(low=1, high=5, whole=True)
+STRAIGHT = Calibration(kind="linear", x=(0, 1), y=(3, 4))
+# Nine errors of half a point: every other error stays below that with probability 0.9.
+HALF_A_POINT = Conformal(errors=(0.5,) * 9, unrest=0)
+
+
+def term(criterion: str, weight: float, center: float = 3, spread: float = 1) -> Term:
+    """Return a term whose interval nobody looks at."""
+    return Term(criterion=criterion, weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1)
+
+
+def aggregation(*terms: Term, **fields: Any) -> Aggregation:
+    """Return a combination; `fields` replace its own."""
+    return Aggregation(**({"terms": terms, "calibration": STRAIGHT} | fields))
+
+
+PAIR = aggregation(term("a", 0.75), term("b", 0.25, center=0.5, spread=0.25), conformal=HALF_A_POINT)
+
+
+def test_a_score_is_worked_out_by_hand():
+    # a is one spread above its center, b two spreads below: 0.75 - 0.5 = 0.25 above the average text, which has 3.
+    assert combine(PAIR, {"a": 4, "b": 0}, ONE_TO_FIVE) == AggregatedScore(3.25, 2.75, 3.75, {"a": 0.75, "b": -0.5})
+
+
+def test_a_missing_score_counts_as_average():
+    found = combine(PAIR, {"a": 4, "b": None}, ONE_TO_FIVE)
+    assert (found.score, found.contributions) == (3.75, {"a": 0.75, "b": 0.0})
+
+
+def test_there_is_no_score_where_half_of_the_weight_is_missing():
+    nothing = AggregatedScore(None, None, None, {})
+    assert combine(PAIR, {"a": None, "b": 1}, ONE_TO_FIVE) == nothing
+    halves = aggregation(term("a", 0.5), term("b", 0.5))
+    assert combine(halves, {"a": 4, "b": None}, ONE_TO_FIVE) == nothing
+
+
+def test_what_cannot_be_asked_of_a_text_is_no_failure():
+    # Three quarters of the weight cannot be asked for, but all that can be is there.
+    found = combine(PAIR, {"b": 1}, ONE_TO_FIVE)
+    assert (found.score, found.contributions) == (3.5, {"a": 0.0, "b": 0.5})
+    assert combine(PAIR, {}, ONE_TO_FIVE).score is None
+    thirds = aggregation(term("a", 0.4), term("b", 0.3), term("c", 0.3))
+    assert combine(thirds, {"b": 3, "c": None}, ONE_TO_FIVE).score is None
+    assert combine(thirds, {"a": 3, "b": 3, "c": None}, ONE_TO_FIVE).score == 3
+
+
+def test_a_negative_weight_takes_away():
+    found = combine(aggregation(term("long", -1.0, center=100, spread=50)), {"long": 150}, ONE_TO_FIVE)
+    assert (found.score, found.contributions) == (2.0, {"long": -1.0})
+
+
+def test_scores_and_intervals_end_where_the_scale_does():
+    assert combine(PAIR, {"a": 5, "b": 1}, ONE_TO_FIVE) == AggregatedScore(5.0, 4.5, 5.0, {"a": 1.5, "b": 0.5})
+    # Four spreads up would be 7: what is left of the way to 5 is shared in the same proportions.
+    found = combine(PAIR, {"a": 7, "b": 1.5}, ONE_TO_FIVE)
+    assert (found.score, found.contributions) == (5.0, {"a": 1.5, "b": 0.5})
+
+
+def test_disagreement_widens_the_interval():
+    unrest = PAIR.model_copy(update={"conformal": HALF_A_POINT.model_copy(update={"unrest": 1.0})})
+    of_one_mind = combine(unrest, {"a": 3.4, "b": 0.6}, ONE_TO_FIVE)
+    at_odds = combine(unrest, {"a": 3.9, "b": 0.225}, ONE_TO_FIVE)
+    assert of_one_mind.score == at_odds.score == 3.4
+    assert of_one_mind.low is not None
+    assert at_odds.low is not None
+    assert (of_one_mind.low, of_one_mind.high) == (2.9, 3.9)
+    # Weighted standard deviation of 0.9 (weight 0.75) and -1.1 (0.25): 2 * sqrt(0.75 * 0.25).
+    assert at_odds.low == pytest.approx(3.4 - 0.5 * (1 + 2 * math.sqrt(0.1875)), abs=1e-6)
+
+
+def test_too_few_errors_for_the_confidence_leave_the_whole_scale():
+    few = PAIR.model_copy(update={"conformal": Conformal(errors=(0.1,) * 8)})
+    found = combine(few, {"a": 3, "b": 0.5}, ONE_TO_FIVE)
+    assert (found.score, found.low, found.high) == (3.0, 1.0, 5.0)
+
+
+def test_without_conformal_errors_there_is_no_interval():
+    found = combine(PAIR.model_copy(update={"conformal": None}), {"a": 3, "b": 0.5}, ONE_TO_FIVE)
+    assert (found.score, found.low, found.high) == (3.0, None, None)
+
+
+def test_isotonic_knots_bend_the_way_and_stay_level_outside():
+    steps = Calibration(kind="isotonic", x=(-1, 0, 1), y=(2, 2, 4))
+    bent = PAIR.model_copy(update={"calibration": steps})
+    assert [steps(raw) for raw in (-9, -0.5, 0.5, 9)] == [2, 2, 3, 4]
+    assert combine(bent, {"a": 4, "b": 0.25}, ONE_TO_FIVE).contributions == {"a": 1.5, "b": -0.5}
+    assert combine(bent, {"a": 2, "b": 0.25}, ONE_TO_FIVE).contributions == {"a": 0.0, "b": 0.0}
+
+
+def test_contributions_that_cancel_out_are_still_shown():
+    found = combine(PAIR, {"a": 4, "b": -0.25}, ONE_TO_FIVE)
+    assert (found.score, found.contributions) == (3.0, {"a": 0.75, "b": -0.75})
+
+
+def test_a_map_applies_to_many_as_to_one():
+    raws = np.array([-2.0, 0.3, np.nan, 5.0])
+    for kind, x, y in (("linear", (0, 1), (3, 4)), ("isotonic", (-1, 0, 1), (2, 2, 4)), ("isotonic", (0.5,), (3,))):
+        found = Calibration(kind=kind, x=x, y=y)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(found.apply(raws), [found(raw) for raw in raws])
+
+
+def test_disagreement_is_the_spread_of_what_is_there_and_the_share_of_what_is_not():
+    weights = np.array([0.5, -0.25, 0.25])
+    z = np.array([[1, -1, 1], [1, 1, 1], [1, np.nan, 3], [np.nan, np.nan, 2], [np.nan, np.nan, np.nan]])
+    third = math.sqrt(2 / 9) * 2
+    expected = [0, math.sqrt(0.75 * 0.25) * 2, third + 0.25, 0.75, 1.0]
+    np.testing.assert_allclose(disagreement(weights, z), expected, atol=1e-12)
+
+
+numbers = st.floats(-50, 50, allow_nan=False).map(lambda number: round(number, 3))
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Aggregation, dict[str, float | None], Scale]:
+    """Return any combination, scores by its criteria, and a scale."""
+    low = draw(st.integers(-3, 3))
+    scale = Scale(low=low, high=low + draw(st.integers(1, 9)), whole=False)
+    weights = draw(st.lists(st.floats(-1, 1).filter(lambda w: abs(w) > 0.01), min_size=1, max_size=6))
+    total = sum(abs(weight) for weight in weights)
+    terms = [
+        term(f"c{i}", weight / total, draw(numbers), draw(st.floats(0.01, 20))) for i, weight in enumerate(weights)
+    ]
+    ys = sorted(draw(st.lists(st.floats(scale.low, scale.high), min_size=3, max_size=3)))
+    calibration = draw(
+        st.sampled_from(
+            [
+                Calibration(kind="linear", x=(0, 1), y=(ys[0], ys[1])),
+                Calibration(kind="isotonic", x=(-1, 0.2, 2), y=tuple(ys)),
+            ]
+        )
+    )
+    errors = tuple(sorted(draw(st.lists(st.floats(0, 4), min_size=1, max_size=30))))
+    conformal = draw(st.none() | st.just(Conformal(errors=errors, unrest=draw(st.floats(0, 3)))))
+    scores = draw(
+        st.fixed_dictionaries({}, optional={each.criterion: st.none() | numbers for each in terms}),
+    )
+    return aggregation(*terms, calibration=calibration, conformal=conformal), scores, scale
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases())
+def test_scores_lie_on_the_scale_within_their_interval(case):
+    combined, scores, scale = case
+    found = combine(combined, scores, scale)
+    if found.score is None:
+        assert found == AggregatedScore(None, None, None, {})
+        return
+    assert scale.low <= found.score <= scale.high
+    assert round(found.score, DIGITS) == found.score
+    assert (found.low is None) == (found.high is None) == (combined.conformal is None)
+    if found.low is not None and found.high is not None:
+        assert scale.low <= found.low <= found.score <= found.high <= scale.high
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases())
+def test_contributions_sum_to_the_distance_from_an_average_text(case):
+    combined, scores, scale = case
+    found = combine(combined, scores, scale)
+    average = min(max(combined.calibration(0.0), scale.low), scale.high)
+    if found.score is not None:
+        assert math.fsum(found.contributions.values()) == pytest.approx(found.score - average, abs=2e-5)
+        assert list(found.contributions) == [each.criterion for each in combined.terms]
+        assert all(found.contributions[name] == 0 for name in found.contributions if scores.get(name) is None)
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases())
+def test_a_score_is_there_if_and_only_if_enough_of_what_was_asked_is(case):
+    combined, scores, scale = case
+    asked = [each for each in combined.terms if each.criterion in scores]
+    whole = sum(abs(each.weight) for each in asked)
+    lost = sum(abs(each.weight) for each in asked if scores[each.criterion] is None)
+    if abs(lost - MOST_MISSING * whole) > 1e-6:
+        assert (combine(combined, scores, scale).score is not None) == (lost < MOST_MISSING * whole)
+
+
+@settings(max_examples=100, deadline=None)
+@given(cases(), st.randoms())
+def test_the_order_of_criteria_changes_nothing(case, random):
+    combined, scores, scale = case
+    terms = list(combined.terms)
+    random.shuffle(terms)
+    again = combine(combined.model_copy(update={"terms": tuple(terms)}), dict(reversed(scores.items())), scale)
+    found = combine(combined, scores, scale)
+    assert (again.score, dict(again.contributions)) == (found.score, dict(found.contributions))
+    assert (again.low, again.high) == pytest.approx((found.low, found.high), abs=2e-6)

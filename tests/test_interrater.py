@@ -1,0 +1,331 @@
+"""Agreement of judges who apply one rubric: scores, bins, criteria of both kinds, and what is missing."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+
+from rubriclab.data import Aspect, Example, Scale
+from rubriclab.interrater import (
+    BINNED,
+    GRADED,
+    PART_BY_PART,
+    UNBINNED,
+    YES_NO,
+    InterraterAgreement,
+    binned,
+    interrater_agreement,
+)
+from rubriclab.rubric import Criterion, Evidence, Level, Part, Question, Rubric
+from rubriclab.scoring import CriterionScore, Score
+from rubriclab.stats.bootstrap import IntervalEstimate
+from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha, weighted_kappa
+
+RNG = np.random.default_rng(7)
+SCALE = Scale(low=1, high=5, whole=True)
+GROUPS, RIVALS = 8, 4
+TEXTS = tuple(
+    Example(id=f"t{g}{r}", output=f"Text {r} of {g}.", group=f"g{g}") for g in range(GROUPS) for r in range(RIVALS)
+)
+NOTHING = IntervalEstimate(None, None, None)
+ANSWERS = ("q1", "q2", "q3")
+EVIDENCE = Evidence(origin="seed questions")
+LEVELS = (Level(score=1, description="none"), Level(score=5, description="all"))
+
+
+def question(name: str) -> Criterion:
+    return Criterion(
+        id=name,
+        kind="question",
+        trait="order",
+        statement=f"Is {name} so?",
+        evidence=EVIDENCE,
+        question=Question(origin="seed"),
+    )
+
+
+def hypothesis(name: str) -> Criterion:
+    return Criterion(id=name, kind="hypothesis", trait="links", statement="Linked.", levels=LEVELS, evidence=EVIDENCE)
+
+
+def rubric(*criteria: Criterion, scale: Scale = SCALE) -> Rubric:
+    part = Part(method="hypoeval", settings={}, criteria=criteria)
+    return Rubric(task="story", aspect=Aspect(name="coherence", definition="Order."), scale=scale, parts=(part,))
+
+
+CHECKLIST = rubric(*map(question, ANSWERS))
+HYPOTHESES = rubric(hypothesis("h1"), hypothesis("h2"))
+
+
+def scores_of(values: Sequence[float], ratings: dict[str, Sequence[float]] | None = None) -> list[Score]:
+    """Return a judge's scores, NaN where it gave none; `ratings` has its rating of each text by criterion."""
+    ratings = ratings or {}
+    return [
+        Score(
+            text.id,
+            "coherence",
+            None if math.isnan(value) else float(value),
+            tuple(rating(name, values[place]) for name, values in ratings.items()),
+            "no reply" if math.isnan(value) else None,
+            "r@1",
+            "judge",
+        )
+        for place, (text, value) in enumerate(zip(TEXTS, values, strict=True))
+    ]
+
+
+def rating(name: str, value: float, applies: bool = True) -> CriterionScore:
+    return CriterionScore(name, None if math.isnan(value) else float(value), "because", applies)
+
+
+def simulated(judges: int = 3, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(3, 1, len(TEXTS))
+    return np.clip(quality + rng.normal(0, 0.6, (judges, len(TEXTS))), 1, 5).round(2)
+
+
+def agreement_of(table: np.ndarray, **given) -> InterraterAgreement:
+    return interrater_agreement(HYPOTHESES, TEXTS, {f"j{n}": scores_of(row) for n, row in enumerate(table)}, **given)
+
+
+def groups() -> np.ndarray:
+    return np.unique([text.group for text in TEXTS], return_inverse=True)[1]
+
+
+def test_figures_of_the_scores_are_those_of_the_statistics_drawn_by_group():
+    table = simulated()
+    table[1, 4] = table[2, 4] = table[0, 9] = np.nan
+    found = agreement_of(table, resamples=200, seed=3)
+    drawn = {"clusters": groups(), "resamples": 200, "seed": 3}
+    assert (found.resampled, found.groups, found.texts) == ("groups", GROUPS, len(TEXTS))
+    assert (found.scores.texts, found.scores.missing) == (len(TEXTS) - 1, 3)
+    assert found.scores.unbinned == {
+        "alpha_interval": krippendorff_alpha(table, "interval", **drawn),
+        "alpha_ordinal": krippendorff_alpha(table, "ordinal", **drawn),
+    }
+    bins = binned(table, SCALE, 5)
+    assert found.scores.binned == {
+        "alpha_interval": krippendorff_alpha(bins, "interval", **drawn),
+        "alpha_ordinal": krippendorff_alpha(bins, "ordinal", **drawn),
+        "alpha_nominal": krippendorff_alpha(bins, "nominal", **drawn),
+        "fleiss_kappa": fleiss_kappa(bins, **drawn),
+        "linear_kappa": weighted_kappa(bins, "linear", **drawn),
+        "quadratic_kappa": weighted_kappa(bins, "quadratic", **drawn),
+    }
+    for estimate in found.scores.binned.values():
+        assert estimate.low < estimate.value < estimate.high
+
+
+def test_texts_without_rivals_are_drawn_one_by_one():
+    table = simulated()
+    alone = [Example(id=text.id, output=text.output, group=text.id) for text in TEXTS]
+    scored = {f"j{n}": scores_of(row) for n, row in enumerate(table)}
+    found = interrater_agreement(HYPOTHESES, alone, scored)
+    assert (found.resampled, found.groups) == ("texts", len(TEXTS))
+    assert found.scores.unbinned["alpha_interval"] == krippendorff_alpha(table, "interval")
+
+
+def test_a_severe_judge_lowers_alpha_but_not_the_rank_correlation():
+    kind = np.clip(simulated(judges=1)[0] / 2 + 2, 1, 4)
+    found = agreement_of(np.array([kind, kind + 1]))
+    (pair,) = found.pairs
+    assert pair.spearman.value == pytest.approx(1)
+    assert pair.difference == IntervalEstimate(pytest.approx(-1), pytest.approx(-1), pytest.approx(-1))
+    assert found.scores.unbinned["alpha_interval"].value < 0.6
+    severe, mild = found.judges
+    assert mild.mean == pytest.approx(severe.mean + 1)
+    assert mild.deviation == pytest.approx(severe.deviation) == pytest.approx(np.std(kind, ddof=1))
+
+
+def test_each_pair_is_compared_on_the_texts_that_both_scored():
+    table = simulated()
+    table[0, :3] = table[1, 2:6] = np.nan
+    found = agreement_of(table)
+    assert [(pair.first, pair.second, pair.n) for pair in found.pairs] == [
+        ("j0", "j1", len(TEXTS) - 6),
+        ("j0", "j2", len(TEXTS) - 3),
+        ("j1", "j2", len(TEXTS) - 4),
+    ]
+    both = ~np.isnan(table[0]) & ~np.isnan(table[1])
+    assert found.pairs[0].spearman.value == pytest.approx(spearmanr(table[0][both], table[1][both]).statistic)
+    assert found.pairs[0].difference.value == pytest.approx((table[0][both] - table[1][both]).mean())
+    assert [(judge.scored, judge.unscored) for judge in found.judges] == [(29, 3), (28, 4), (32, 0)]
+
+
+def test_yes_no_questions_are_compared_as_nominal_and_pooled_over_texts_and_questions():
+    answers = (RNG.random((2, 3, len(TEXTS))) < RNG.random((3, len(TEXTS)))).astype(float)
+    scored = {
+        f"j{n}": scores_of(mine.mean(axis=0) * 4 + 1, dict(zip(ANSWERS, mine, strict=True)))
+        for n, mine in enumerate(answers)
+    }
+    found = interrater_agreement(CHECKLIST, TEXTS, scored)
+    assert [(row.id, row.trait, row.kind, row.criteria) for row in found.criteria] == [
+        (name, "order", "yes/no", 1) for name in ANSWERS
+    ]
+    for number, row in enumerate(found.criteria):
+        assert row.figures.keys() == set(YES_NO)
+        assert row.figures["alpha_nominal"] == krippendorff_alpha(answers[:, number], "nominal", groups())
+        assert row.figures["cohen_kappa"] == weighted_kappa(answers[:, number], "linear", groups())
+        assert (row.answers, row.missing, row.inapplicable) == (len(TEXTS), 0, 0)
+    (pooled,) = found.pooled
+    assert (pooled.kind, pooled.criteria, pooled.answers) == ("yes/no", 3, 3 * len(TEXTS))
+    every = answers.reshape(2, -1)
+    assert pooled.figures["alpha_nominal"] == krippendorff_alpha(every, "nominal", np.tile(groups(), 3))
+    alpha, kappa = (pooled.figures[name].value for name in ("alpha_nominal", "fleiss_kappa"))
+    assert alpha - kappa == pytest.approx((1 - kappa) / every.size)
+
+
+def test_questions_answered_in_shares_of_parts_are_compared_as_intervals():
+    shares = RNG.integers(0, 7, (2, 2, len(TEXTS))) / 6
+    whole = (RNG.random((2, len(TEXTS))) < 0.5).astype(float)
+    scored = {
+        f"j{n}": scores_of(whole[n], {"q1": whole[n], "q2": shares[n, 0], "q3": shares[n, 1] if n else whole[0]})
+        for n in range(2)
+    }
+    found = interrater_agreement(CHECKLIST, TEXTS, scored)
+    assert [row.kind for row in found.criteria] == ["yes/no", "part-by-part", "part-by-part"]
+    row = found.criteria[1]
+    assert row.figures.keys() == set(PART_BY_PART)
+    assert row.figures["alpha_interval"] == krippendorff_alpha(shares[:, 0], "interval", groups())
+    assert row.figures["quadratic_kappa"] == weighted_kappa(shares[:, 0], "quadratic", groups())
+    assert [(pooled.id, pooled.criteria) for pooled in found.pooled] == [("part-by-part", 2)]
+
+
+def test_graded_criteria_are_compared_as_ordinal_and_their_kappas_in_bins():
+    ratings = simulated(judges=2, seed=4)
+    other = simulated(judges=2, seed=5).round()
+    scored = {f"j{n}": scores_of(ratings[n], {"h1": ratings[n], "h2": other[n]}) for n in range(2)}
+    found = interrater_agreement(HYPOTHESES, TEXTS, scored, bins=3)
+    row = found.criteria[0]
+    assert row.kind == "graded"
+    assert row.figures.keys() == {"alpha_ordinal", *GRADED}
+    assert row.figures["alpha_ordinal"] == krippendorff_alpha(ratings, "ordinal", groups())
+    assert row.figures["fleiss_kappa"] == fleiss_kappa(binned(ratings, SCALE, 3), groups())
+    assert row.figures["quadratic_kappa"] == weighted_kappa(binned(ratings, SCALE, 3), "quadratic", groups())
+    assert [(pooled.id, pooled.criteria) for pooled in found.pooled] == [("graded", 2)]
+
+
+def test_a_rubric_of_both_kinds_pools_each_kind_by_itself():
+    mixed = rubric(question("q1"), hypothesis("h1"), question("q2"), hypothesis("h2"))
+    ones, fours = np.ones(len(TEXTS)), np.full(len(TEXTS), 4.0)
+    mine = {"h2": fours, "q2": ones, "q1": ones, "h1": fours}
+    found = interrater_agreement(mixed, TEXTS, {"a": scores_of(fours, mine), "b": scores_of(fours, mine)})
+    assert [row.id for row in found.criteria] == ["q1", "h1", "q2", "h2"]
+    assert [(row.id, row.criteria) for row in found.pooled] == [("yes/no", 2), ("graded", 2)]
+
+
+def test_a_single_criterion_is_not_pooled():
+    ratings = simulated(judges=2)
+    scored = {f"j{n}": scores_of(ratings[n], {"h1": ratings[n]}) for n in range(2)}
+    assert interrater_agreement(rubric(hypothesis("h1")), TEXTS, scored).pooled == ()
+
+
+def test_one_rating_by_all_criteria_together_is_reported_under_its_own_id():
+    ratings = simulated(judges=2)
+    scored = {f"j{n}": scores_of(ratings[n], {"overall": ratings[n]}) for n in range(2)}
+    (row,) = interrater_agreement(HYPOTHESES, TEXTS, scored).criteria
+    assert (row.id, row.trait, row.kind) == ("overall", "all criteria as one", "graded")
+
+
+def test_missing_answers_and_those_that_do_not_apply_are_left_out_and_counted_apart():
+    yes = np.ones(len(TEXTS))
+    first = scores_of(yes, {"q1": (np.arange(len(TEXTS)) % 2).astype(float)})
+    second = [
+        Score(row.id, row.aspect, row.score, (given,), None, "r@1", "b")
+        for row, given in zip(
+            first,
+            [rating("q1", np.nan, applies=False), rating("q1", np.nan), *(row.criteria[0] for row in first[2:])],
+            strict=True,
+        )
+    ]
+    # A row that could not be judged at all has no criteria.
+    second[2] = Score(TEXTS[2].id, "coherence", None, (), "no reply", "r@1", "b")
+    (row,) = interrater_agreement(rubric(question("q1")), TEXTS, {"a": first, "b": second}).criteria
+    assert (row.answers, row.missing, row.inapplicable) == (len(TEXTS) - 3, 2, 1)
+    assert row.figures["alpha_nominal"].value == 1
+
+
+def test_what_cannot_be_told_is_undefined():
+    same, none = np.full(len(TEXTS), 3.0), np.full(len(TEXTS), np.nan)
+    for table in ([same, same], [same, none], [none, none]):
+        found = agreement_of(np.array(table))
+        assert set(found.scores.unbinned.values()) == {NOTHING}
+        assert set(found.scores.binned.values()) == {NOTHING}
+        assert found.pairs[0].spearman == NOTHING
+    assert (found.judges[0].mean, found.judges[0].deviation, found.judges[0].unscored) == (None, None, len(TEXTS))
+    assert found.pairs[0].difference == NOTHING
+    assert (found.criteria, found.pooled, found.scores.texts) == ((), (), 0)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 5), (0, 1), (-2, 2), (1, 7), (0, 5)])
+def test_whole_scores_keep_a_bin_each_by_default(low: int, high: int):
+    scale = Scale(low=low, high=high, whole=True)
+    scores = np.arange(low, high + 1, dtype=float)
+    assert binned(scores, scale, len(scale.anchors())).tolist() == list(range(high - low + 1))
+
+
+def test_the_default_number_of_bins_is_that_of_the_scale_s_levels():
+    for scale, levels in ((SCALE, 5), (Scale(low=0, high=100, whole=True), 5), (Scale(low=0, high=1, whole=True), 2)):
+        table = simulated(judges=2) / 5 * scale.high
+        scored = {f"j{n}": scores_of(row) for n, row in enumerate(table)}
+        assert interrater_agreement(rubric(hypothesis("h1"), scale=scale), TEXTS, scored, resamples=0).bins == levels
+
+
+@given(st.lists(st.floats(1, 5), min_size=1), st.integers(2, 30))
+def test_bins_are_in_order_of_equal_width_and_none_beyond_the_ends(scores: list[float], bins: int):
+    found = binned(np.array(sorted(scores)), SCALE, bins)
+    assert np.all(np.diff(found) >= 0)
+    assert found.min() >= 0
+    assert found.max() <= bins - 1
+    width = 4 / bins
+    assert np.all(np.abs(1 + (found + 0.5) * width - sorted(scores)) <= width / 2 + 1e-8)
+
+
+def test_a_score_on_a_border_belongs_to_the_upper_bin_however_it_was_summed():
+    borders = np.array([1 + 0.8, 1 + 0.1 * 8, sum([0.2] * 9), 2.6, 3.4000000000000004, 3.3999999999999995, np.nan])
+    np.testing.assert_array_equal(binned(borders, SCALE, 5), [1, 1, 1, 2, 3, 3, np.nan])
+
+
+def test_it_is_one_json_object():
+    ratings = simulated(judges=2)
+    scored = {f"j{n}": scores_of(ratings[n], {"h1": ratings[n], "h2": ratings[n]}) for n in range(2)}
+    row = json.loads(
+        json.dumps(interrater_agreement(HYPOTHESES, TEXTS, scored, resamples=50).to_row(), allow_nan=False)
+    )
+    assert row["scale"] == {"low": 1, "high": 5, "whole": True}
+    assert row["scores"]["unbinned"].keys() == set(UNBINNED)
+    assert row["scores"]["binned"].keys() == set(BINNED)
+    assert row["scores"]["binned"]["fleiss_kappa"].keys() == {"value", "low", "high"}
+    assert [criterion["id"] for criterion in row["criteria"]] == ["h1", "h2"]
+    assert row["pairs"][0]["spearman"].keys() == {"value", "low", "high"}
+
+
+def test_equal_seeds_give_equal_intervals_and_others_others():
+    table = simulated()
+    assert agreement_of(table, seed=1) == agreement_of(table, seed=1)
+    assert agreement_of(table, seed=1) != agreement_of(table, seed=2)
+
+
+@pytest.mark.parametrize(
+    ("judges", "bins", "complaint"),
+    [
+        ({"a": TEXTS}, None, "two judges or more, got 1"),
+        ({"a": TEXTS, "b": TEXTS}, 1, "bins: expected at least 2, got 1"),
+        ({"a": TEXTS, "b": TEXTS[1:]}, None, "a score of each text in order, which those of b are not"),
+        ({"a": TEXTS[::-1], "b": TEXTS}, None, "which those of a are not"),
+    ],
+)
+def test_wrong_input_is_refused(judges: dict[str, Sequence[Example]], bins: int | None, complaint: str):
+    scored = {
+        name: [Score(text.id, "coherence", 3.0, (), None, "r@1", name) for text in texts]
+        for name, texts in judges.items()
+    }
+    with pytest.raises(ValueError, match=complaint):
+        interrater_agreement(HYPOTHESES, TEXTS, scored, bins=bins)
