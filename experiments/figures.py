@@ -47,7 +47,7 @@ def main() -> int:
 
 def readmes() -> list[Path]:
     """Return all READMEs that may hold figures."""
-    return [HERE.parent / "README.md", HERE / "README.md", *sorted(HERE.glob("*/README.md"))]
+    return [HERE.parent / "README.md", *sorted((HERE.parent / "docs").glob("*.md")), HERE / "README.md", *sorted(HERE.glob("*/README.md"))]
 
 
 def differing() -> list[Path]:
