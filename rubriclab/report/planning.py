@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rubriclab.active_learning import Clue, LabelingAdvice, LabelPlan, Planned
+from rubriclab.active_learning import InformativeCriterion, LabelPlan, SelectedText, StoppingAdvice
 from rubriclab.active_learning.learning_curve import CONFIDENCE, MOST, STEP
 from rubriclab.data.scale import show
 from rubriclab.report import describe
@@ -13,7 +13,7 @@ TITLE = 60
 HALF = 0.5
 
 
-def why(planned: Planned) -> str:
+def why(planned: SelectedText) -> str:
     """Return why a text is worth a label."""
     return _clue(planned.clue) if planned.clue else "none of its scores stands out"
 
@@ -52,7 +52,7 @@ def basis(plan: LabelPlan) -> str:
     )
 
 
-def plan_row(planned: Planned) -> dict[str, object]:
+def plan_row(planned: SelectedText) -> dict[str, object]:
     """Return what is planned of a text as one JSON object."""
     return {
         "rank": planned.rank,
@@ -63,7 +63,7 @@ def plan_row(planned: Planned) -> dict[str, object]:
     }
 
 
-def _sure(found: LabelingAdvice) -> str:
+def _sure(found: StoppingAdvice) -> str:
     low, high = found.more.low, found.more.high
     if low is None or high is None:
         return ""
@@ -75,7 +75,7 @@ def _range(found: Interval) -> str:
     return estimate(found).removeprefix(figure(found.value)).strip()
 
 
-def _clue(clue: Clue) -> str:
+def _clue(clue: InformativeCriterion) -> str:
     title = describe.title(clue.criterion, TITLE)
     if clue.criterion.question:
         return f"tells what “{title}” is worth: {_answer(clue)}"
@@ -83,7 +83,7 @@ def _clue(clue: Clue) -> str:
     return f"tells what “{title}” is worth: {show(round(clue.score, 1))} here, {usual} on average so far"
 
 
-def _answer(clue: Clue) -> str:
+def _answer(clue: InformativeCriterion) -> str:
     """Return the answer as it was given, and how common it has been; scores say whether it speaks for the text."""
     spoke, share = clue.score >= HALF, clue.usual if clue.score >= HALF else 1 - clue.usual
     yes = spoke == (clue.criterion.question is None or clue.criterion.question.better == "yes")

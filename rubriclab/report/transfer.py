@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rubriclab.rubric import Action
     from rubriclab.transfer.advice import ActionAdvice
     from rubriclab.transfer.metrics import AgreementMetrics
-    from rubriclab.transfer.results import ActionResult, Transfer
+    from rubriclab.transfer.results import ActionEvaluation, Transfer
 
 # What to do, as advice begins.
 ADVICE: Mapping[Action, str] = {
@@ -127,7 +127,7 @@ def agreement(found: Transfer) -> str:
     return f"{here}{beside}, after {estimate(home.spearman)} on {count(home.n, 'label')} at home: {_drop(found.drop)}."
 
 
-def action_row(found: ActionResult) -> str:
+def action_row(found: ActionEvaluation) -> str:
     """Return what an action leaves, in brief."""
     what = MEANING[found.action]
     return f"{what}, {counted(found.criteria, 'criterion')}" if found.criteria else what

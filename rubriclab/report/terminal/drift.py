@@ -12,9 +12,9 @@ from rubriclab.report import wording
 from rubriclab.report.terminal.parts import QUIET, columns, heading, pairs, text
 
 if TYPE_CHECKING:
-    from rubriclab.drift.criteria import State
-    from rubriclab.drift.limits import Check, Outcome
-    from rubriclab.drift.results import Cause, CriterionDrift, Drift, Scores
+    from rubriclab.drift.criteria import CriterionState
+    from rubriclab.drift.limits import LimitCheck, LimitOutcome
+    from rubriclab.drift.results import CriterionDrift, CriterionEffect, Drift, ScoreSummary
 
 # Criteria that are shown, those that moved scores most.
 CRITERIA = 12
@@ -24,15 +24,15 @@ LIMITS: Mapping[str, str] = {
     "max_flips": "a share of {found} of the texts flips; --max-flips allows {allowed}",
     "min_rank": "the rankings correlate by {found}; --min-rank asks for {allowed}",
 }
-OUTCOMES: Mapping[Outcome, tuple[str, str]] = {
+OUTCOMES: Mapping[LimitOutcome, tuple[str, str]] = {
     "within": ("Within the limit", "green"),
     "beyond": ("Beyond the limit", "bold red"),
     "unknown": ("Cannot be told", "bold yellow"),
 }
-STATES: Mapping[State, str] = {"kept": "", "changed": "changed", "removed": "removed", "added": "added"}
+STATES: Mapping[CriterionState, str] = {"kept": "", "changed": "changed", "removed": "removed", "added": "added"}
 
 
-def drift_view(found: Drift, checks: Sequence[Check] = ()) -> RenderableType:
+def drift_view(found: Drift, checks: Sequence[LimitCheck] = ()) -> RenderableType:
     """Return tables of what drift found, and above them what became of the limits that were given."""
     return Group(
         *_title(found),
@@ -54,11 +54,11 @@ def _title(found: Drift) -> Iterator[RenderableType]:
         yield text("No text was scored by both sides: nothing can be compared.", "bold red")
 
 
-def _name(side: Scores) -> str:
+def _name(side: ScoreSummary) -> str:
     return f"{side.rubric} by {side.judge}"
 
 
-def _limit(check: Check) -> RenderableType:
+def _limit(check: LimitCheck) -> RenderableType:
     outcome, style = OUTCOMES[check.outcome]
     found = "an undefined figure" if check.found is None else show(check.found)
     return text(f"{outcome}: {LIMITS[check.limit].format(found=found, allowed=show(check.allowed))}", style)
@@ -121,7 +121,7 @@ def _flips(found: Drift) -> Iterator[RenderableType]:
         yield text(f"and {more:,} more that moved less far; -o FILE writes all with reasons", QUIET)
 
 
-def _cause(cause: Cause, found: Drift) -> str:
+def _cause(cause: CriterionEffect, found: Drift) -> str:
     state = STATES.get(cause.state)
     return f"{cause.criterion} {_amount(cause.change, found)}{f' ({state})' if state else ''}"
 

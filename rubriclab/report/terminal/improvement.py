@@ -12,15 +12,15 @@ from rich.text import Text
 from rubriclab.data.scale import show
 from rubriclab.report import wording
 from rubriclab.report.terminal.parts import QUIET, columns, heading, indented, pairs, text
-from rubriclab.revision.record import Refusal
+from rubriclab.revision.record import RejectionReason
 
 if TYPE_CHECKING:
-    from rubriclab.revision import Gain, Improvement, RevisionSummary, Round, TextEdit
+    from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit
     from rubriclab.rubric import Effort
 
 TAKEN_OUT, PUT_IN = r"\[-.*?-\]", r"\{\+.*?\+\}"
 LABELS = {"no sentence at fault": "at fault as a whole only, so left"}
-REFUSALS: tuple[Refusal, ...] = get_args(Refusal)
+REFUSALS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 
 
 def improvement_view(found: RevisionSummary, effort: Effort) -> RenderableType:
@@ -47,7 +47,7 @@ def rewriting_view(done: Improvement) -> RenderableType:
     )
 
 
-def _roles(found: RevisionSummary) -> tuple[tuple[str, Gain | None], ...]:
+def _roles(found: RevisionSummary) -> tuple[tuple[str, ScoreGain | None], ...]:
     return (
         ("second judge, before its veto", found.second_judge_before_veto),
         ("second judge, after its veto (selected)", found.second_judge_after_veto),
@@ -77,7 +77,7 @@ def _criteria(found: RevisionSummary) -> Iterator[RenderableType]:
     yield _gains([(gain.name, gain) for gain in moved])
 
 
-def _gains(rows: Sequence[tuple[str, Gain]]) -> Table:
+def _gains(rows: Sequence[tuple[str, ScoreGain]]) -> Table:
     table = columns("", "texts", "before", "after", "gain", numeric=("texts", "before", "after", "gain"))
     for name, gain in rows:
         cells = (name, f"{gain.texts:,}", wording.figure(gain.before), wording.figure(gain.after))
@@ -115,7 +115,7 @@ def _scores(done: Improvement) -> Iterator[str]:
             yield f"{role} {name}: {show(before.score)} to {show(after.score)}"
 
 
-def _round(each: Round) -> Iterator[RenderableType]:
+def _round(each: RevisionRound) -> Iterator[RenderableType]:
     yield indented(text(f"round {each.round}, {'taken' if each.taken else 'not taken'}; {each.why}"))
     for fault in each.faults:
         if not fault.sentences:
@@ -126,14 +126,14 @@ def _round(each: Round) -> Iterator[RenderableType]:
             yield indented(indented(indented(text(line, QUIET))))
 
 
-def _changed(change: TextEdit) -> Text:
+def _changed(change: SentenceEdit) -> Text:
     shown = text(f"{change.sentence}. {change.diff}")
     shown.highlight_regex(TAKEN_OUT, "red")
     shown.highlight_regex(PUT_IN, "green")
     return shown
 
 
-def _why(change: TextEdit, each: Round) -> Iterator[str]:
+def _why(change: SentenceEdit, each: RevisionRound) -> Iterator[str]:
     for fault in each.faults:
         if change.sentence in fault.sentences:
             yield f"{fault.criterion}: {fault.reason}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from rubriclab.active_learning import LabelPlan, Planned
+from rubriclab.active_learning import LabelPlan, SelectedText
 from rubriclab.characters import one_line
 from rubriclab.report import planning, wording
 from rubriclab.report.terminal.parts import QUIET, columns, heading, text
@@ -28,7 +28,7 @@ def plan_view(plan: LabelPlan, ref: str) -> RenderableType:
     )
 
 
-def _text(planned: Planned) -> Text:
+def _text(planned: SelectedText) -> Text:
     begins = wording.excerpt(one_line(planned.example.output), EXCERPT)
     lines = (text(planned.example.id, "bold"), text(begins, QUIET), text(planning.why(planned)))
     return Text("\n", overflow="fold").join(lines)

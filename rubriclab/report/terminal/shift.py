@@ -13,13 +13,13 @@ from rubriclab.report import wording
 from rubriclab.report.terminal.parts import QUIET, columns, heading, indented, pairs, text
 
 if TYPE_CHECKING:
-    from rubriclab.transfer.distribution_shift import Finding, SampleComparison, Shift
+    from rubriclab.transfer.distribution_shift import DistributionShift, SampleComparison, ShiftSeverity
     from rubriclab.transfer.feature_shift import FeatureShift
 
 # What of each kind is shown; the rest is in the JSON.
 MOVEMENTS = 8
 IDS = 10
-STYLES: Mapping[Finding, str] = {"inside": "bold", "near the edge": "bold yellow", "outside": "bold red"}
+STYLES: Mapping[ShiftSeverity, str] = {"inside": "bold", "near the edge": "bold yellow", "outside": "bold red"}
 MOVED = "moved: of the mean, in spreads of training"
 OTHERS = (
     "distance: Kolmogorov-Smirnov; beyond: share outside of the range of training; chance: whether chance may explain "
@@ -28,12 +28,12 @@ OTHERS = (
 NUMERIC = ("training", "here", "moved", "distance", "beyond")
 
 
-def shift_view(found: Shift) -> RenderableType:
+def shift_view(found: DistributionShift) -> RenderableType:
     """Return the finding with its reasons and warning, and the two comparisons."""
     return Group(*_lines(found))
 
 
-def _lines(found: Shift) -> Iterator[RenderableType]:
+def _lines(found: DistributionShift) -> Iterator[RenderableType]:
     yield text(f"These texts lie {_place(found.finding)} what the rubric was learned from.", STYLES[found.finding])
     for reason in found.reasons:
         yield indented(text(reason))
@@ -46,11 +46,11 @@ def _lines(found: Shift) -> Iterator[RenderableType]:
     yield text(f"{MOVED}; {OTHERS}" if found.home else MOVED, QUIET)
 
 
-def _place(finding: Finding) -> str:
+def _place(finding: ShiftSeverity) -> str:
     return {"inside": "inside of", "near the edge": "near the edge of", "outside": "outside of"}[finding]
 
 
-def _basis(found: Shift) -> str:
+def _basis(found: DistributionShift) -> str:
     here = f"{wording.count(found.target, 'text')} in {wording.count(found.target_groups, 'group')}"
     if not found.home:
         return f"{here}, beside the means and spreads that the rubric holds"
