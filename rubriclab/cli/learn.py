@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from rubriclab.methods.estimate import CallEstimate
     from rubriclab.methods.method import Progress
     from rubriclab.methods.names import MethodName, PartName
-    from rubriclab.rubric import Rubric, TrainingAgreement
+    from rubriclab.provenance import TrainingAgreement
+    from rubriclab.rubric import Rubric
     from rubriclab.store import Version
 
 joint_options = together(

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import orjson
 
-from rubriclab.rubric import Effort
+from rubriclab.provenance import Effort
 
 # Columns of a view that is written to a file.
 WIDTH = 100
@@ -39,7 +39,7 @@ def view_text(view: Any) -> str:
 def effort_row(effort: Effort) -> dict[str, Any]:
     """Return what a command took, in the form that scripts rely on."""
     return {
-        "calls": {"asked": effort.asked, "answered_from_cache": effort.cached, "failed": effort.failed},
+        "calls": {"asked": effort.calls, "answered_from_cache": effort.cached, "failed": effort.failed},
         "tokens": {"prompt": effort.prompt_tokens, "completion": effort.completion_tokens},
         "calls_by_stage": dict(effort.stages),
         "cost_usd": effort.cost_usd,

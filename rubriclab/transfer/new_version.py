@@ -12,7 +12,7 @@ from rubriclab.learning.baselines import SURFACE, best_measure, measure_values
 from rubriclab.learning.calibration import bounds
 from rubriclab.learning.gate import JOINT, validation
 from rubriclab.learning.single_method import Trained, origins, recorded_texts, training_agreement
-from rubriclab.rubric import Action, Provenance, TransferOrigin
+from rubriclab.provenance import Action, Provenance, TransferOrigin
 from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import grouped_folds
@@ -74,7 +74,7 @@ def _provenance(
         prompts=made.prompts,
         seed=place.seed,
         agreement=training_agreement(fitted, tried.raw, labels, groups, optimistic=tried.action != "reuse"),
-        floor=best_measure(examples, place.aspect),
+        baseline=best_measure(examples, place.aspect),
         validation=validation(
             place.table_of(rated),
             measure_values(examples, SURFACE),

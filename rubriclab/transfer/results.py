@@ -9,7 +9,7 @@ from pydantic import Field
 from rubriclab.base_models import FrozenModel
 from rubriclab.data.scale import Scale
 from rubriclab.learning.gate import GateLevel
-from rubriclab.rubric import Action
+from rubriclab.provenance import Action
 from rubriclab.transfer.advice import ActionAdvice
 from rubriclab.transfer.distribution_shift import DistributionShift
 from rubriclab.transfer.metrics import AgreementMetrics

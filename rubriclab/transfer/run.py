@@ -26,7 +26,8 @@ from rubriclab.learning.gate import GateLevel, gate_level
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained
 from rubriclab.methods.method import Progress, silent
-from rubriclab.rubric import Action, Provenance, Rubric, rounded
+from rubriclab.provenance import Action, Provenance
+from rubriclab.rubric import Rubric, rounded
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.text_features import WORD_COUNT
 from rubriclab.training_record import TrainingRecord
@@ -319,7 +320,7 @@ def _beside_home(home: SourceRubric, course: _Course) -> dict[str, Any]:
     before = _at_home(home, level)
     there = reused(place)
     floors = {WORDS: _measure(WORD_COUNT, 1, place)}
-    if floor := home.provenance.floor:
+    if floor := home.provenance.baseline:
         floors[MEASURE] = _measure(floor.measure, floor.sign, place)
     same = course.measured(there.scores, there.raw, place, before.level if before else level)
     return {
