@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -197,6 +198,8 @@ def _run(
     for number, stream in enumerate(streams):
         os.dup2(os.open(stream, os.O_RDWR), number)
     sys.stdin = open(0, closefd=False)  # multiprocessing has put /dev/null in its place  # noqa: SIM115
+    # A shell that runs the tests in the background has them ignore Ctrl-C, and so would the command.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)

@@ -11,7 +11,7 @@ from hypoeval_scripts import criterion
 from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term, combine
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
-from rubriclab.drift import Pairing, ScoredPair, ScoredSide, pairing
+from rubriclab.drift import PairedScore, Scorer, ScorerPair, pairing
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.rubric import Effort, Part, Provenance, Rubric
 from rubriclab.scoring import CriterionScore, Score
@@ -113,14 +113,16 @@ def scored(made: Version, text: str, values: Values) -> Score:
     return Score(text, rubric.aspect.name, score, criteria, why, made.ref, "fake", interval)
 
 
-def sides(before: Version, after: Version, flip_at: float | None = None, judges: Sequence[str] = ("a", "a")) -> Pairing:
+def sides(
+    before: Version, after: Version, flip_at: float | None = None, judges: Sequence[str] = ("a", "a")
+) -> ScorerPair:
     """Return two versions side by side."""
-    return pairing(ScoredSide(before, judges[0]), ScoredSide(after, judges[1]), flip_at)
+    return pairing(Scorer(before, judges[0]), Scorer(after, judges[1]), flip_at)
 
 
 def paired(
-    both: Pairing, texts: Sequence[Values], after: Sequence[Values] | None = None, rivals: int = 3
-) -> list[ScoredPair]:
+    both: ScorerPair, texts: Sequence[Values], after: Sequence[Values] | None = None, rivals: int = 3
+) -> list[PairedScore]:
     """Return the pairs of texts; `after` is what the side after says of them, where it is not the same."""
     return [
         both.pair(

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from rubriclab.active_learning.learning_curve import learning_curve
-from rubriclab.active_learning.optimal_design import CandidateTexts, picks
+from rubriclab.active_learning.optimal_design import DesignPoints, picks
 from rubriclab.data import parse_scale
 from rubriclab.data.example import Example
 from rubriclab.judges import JudgeOptions, Ledger, connect
@@ -235,8 +235,8 @@ def _next(draw: Draw, strategy: str, free: list[int], labelled: list[int], rng: 
     return [free[pick.place] for pick in picks(pool, known, shares, BATCH)]
 
 
-def _texts(table: RatingMatrix, places: Sequence[int], columns: Sequence[int]) -> CandidateTexts:
-    return CandidateTexts(table.values[np.ix_(places, columns)], [table.groups[place] for place in places])
+def _texts(table: RatingMatrix, places: Sequence[int], columns: Sequence[int]) -> DesignPoints:
+    return DesignPoints(table.values[np.ix_(places, columns)], [table.groups[place] for place in places])
 
 
 def _spread(table: RatingMatrix, order: Sequence[int], labelled: Sequence[int], count: int) -> list[int]:

@@ -33,7 +33,7 @@ COMPARED = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Pick:
+class Selection:
     """A text to label, as if those picked before it had their labels.
 
     Attributes:
@@ -50,7 +50,7 @@ class Pick:
 
 
 @dataclass(frozen=True, eq=False)
-class CandidateTexts:
+class DesignPoints:
     """Texts as a design sees them.
 
     Attributes:
@@ -62,7 +62,7 @@ class CandidateTexts:
     groups: Sequence[str]
 
 
-def picks(pool: CandidateTexts, labelled: CandidateTexts, shares: FloatArray, count: int) -> tuple[Pick, ...]:
+def picks(pool: DesignPoints, labelled: DesignPoints, shares: FloatArray, count: int) -> tuple[Selection, ...]:
     """Return the texts of the pool to label, the one that tells most first.
 
     Of texts that tell the same the first in the pool comes first: a pool in an order of its own, such as that of ids,
@@ -177,9 +177,9 @@ def _covariance(known: _Design, prior: FloatArray, groups: int) -> _Covariance:
     return _Covariance(inner, across, variance - (tied * across).sum(axis=0), variance, tied, inner, [])
 
 
-def _greedy(pool: _Design, covariance: _Covariance, count: int) -> tuple[Pick, ...]:
+def _greedy(pool: _Design, covariance: _Covariance, count: int) -> tuple[Selection, ...]:
     spread = pool.z.T @ pool.z / max(len(pool.z), 1)
-    left, found = np.ones(len(pool.z), dtype=bool), list[Pick]()
+    left, found = np.ones(len(pool.z), dtype=bool), list[Selection]()
     before = float((spread * covariance.criteria).sum())
     while left.any() and len(found) < count:
         told, known = covariance.told(pool)
@@ -187,7 +187,7 @@ def _greedy(pool: _Design, covariance: _Covariance, count: int) -> tuple[Pick, .
         gains = np.where(left, ((told @ spread) * told).sum(axis=1) / uncertain, -np.inf)
         best = int(np.argmax(gains.round(COMPARED)))
         after = before - float(gains[best])
-        found.append(Pick(best, before, after, told[best] ** 2 / uncertain[best]))
+        found.append(Selection(best, before, after, told[best] ** 2 / uncertain[best]))
         covariance.pick(pool.z[best], int(pool.group[best]), told[best], float(uncertain[best]))
         left[best], before = False, after
     return tuple(found)

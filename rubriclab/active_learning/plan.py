@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rubriclab.active_learning.learning_curve import CONFIDENCE, LearningCurve, learning_curve
-from rubriclab.active_learning.optimal_design import CandidateTexts, Pick, picks
+from rubriclab.active_learning.optimal_design import DesignPoints, Selection, picks
 from rubriclab.active_learning.training_data import eligible, own_values, refitting
 from rubriclab.data.example import Example
 from rubriclab.rubric import DIGITS, Criterion, Provenance, Rubric, rounded
@@ -21,7 +21,7 @@ from rubriclab.validation import Interval
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedText:
+class PoolText:
     """A text without a label, and its scores by the rubric's criteria; a missing one is `None` or not there."""
 
     example: Example
@@ -29,7 +29,7 @@ class PlannedText:
 
 
 @dataclass(frozen=True, slots=True)
-class Clue:
+class InformativeCriterion:
     """What a text's label tells most about.
 
     Attributes:
@@ -44,7 +44,7 @@ class Clue:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class SelectedText:
     """A text to label, as if those before it had their labels.
 
     Attributes:
@@ -61,11 +61,11 @@ class Planned:
     gain: float
     width: float
     agreement: float | None
-    clue: Clue | None
+    clue: InformativeCriterion | None
 
 
 @dataclass(frozen=True, slots=True)
-class LabelingAdvice:
+class StoppingAdvice:
     """How many more labels are worth it.
 
     Attributes:
@@ -93,20 +93,20 @@ class LabelPlan:
 
     Attributes:
         pool: texts that were compared.
-        width: as in `Planned`, before any of the labels.
+        width: as in `SelectedText`, before any of the labels.
     """
 
-    texts: tuple[Planned, ...]
+    texts: tuple[SelectedText, ...]
     pool: int
     width: float
-    advice: LabelingAdvice | None
+    advice: StoppingAdvice | None
 
 
 def plan(
     rubric: Rubric,
     provenance: Provenance,
     record: TrainingRecord,
-    pool: Sequence[PlannedText],
+    pool: Sequence[PoolText],
     count: int,
     *,
     threshold: float,
@@ -127,8 +127,8 @@ def plan(
     known = own_values(record, rubric)
     sizes = np.abs([term.weight for term in terms])
     found = picks(
-        CandidateTexts(values, [each.example.group for each in ordered]),
-        CandidateTexts(known, [text.group for text in record.texts]),
+        DesignPoints(values, [each.example.group for each in ordered]),
+        DesignPoints(known, [text.group for text in record.texts]),
         sizes / sizes.sum(),
         count,
     )
@@ -138,19 +138,19 @@ def plan(
     return LabelPlan(story.told(found), len(ordered), width, advice(curve, threshold) if curve else None)
 
 
-def advice(curve: LearningCurve, threshold: float) -> LabelingAdvice:
+def advice(curve: LearningCurve, threshold: float) -> StoppingAdvice:
     """Return how many more labels are worth it by a learning curve."""
     more = curve.worth(threshold)
     then = curve.at(curve.labels + round(more.value or 0))
-    return LabelingAdvice(curve.labels, threshold, more, curve.at(curve.labels), then)
+    return StoppingAdvice(curve.labels, threshold, more, curve.at(curve.labels), then)
 
 
-def _place(rated: PlannedText) -> tuple[str, ...]:
+def _place(rated: PoolText) -> tuple[str, ...]:
     example = rated.example
     return (example.id, example.group, example.output, example.source or "", example.context or "")
 
 
-def _values(rated: Sequence[PlannedText], criteria: Sequence[str]) -> FloatArray:
+def _values(rated: Sequence[PoolText], criteria: Sequence[str]) -> FloatArray:
     scores = [[each.scores.get(name) for name in criteria] for each in rated]
     rows = [[math.nan if score is None else score for score in row] for row in scores]
     return np.array(rows, dtype=float).reshape(len(rated), len(criteria))
@@ -161,7 +161,7 @@ class _Story:
     """What the picks are told with."""
 
     rubric: Rubric
-    pool: Sequence[PlannedText]
+    pool: Sequence[PoolText]
     values: FloatArray
     known: FloatArray
     record: TrainingRecord
@@ -174,10 +174,10 @@ class _Story:
         spread = float(np.std([text.label for text in self.record.texts]))
         return round(2 * reach * spread * math.sqrt(max(variance, 0.0)), DIGITS)
 
-    def told(self, found: Sequence[Pick]) -> tuple[Planned, ...]:
+    def told(self, found: Sequence[Selection]) -> tuple[SelectedText, ...]:
         """Return the picks as a person reads them."""
         return tuple(
-            Planned(
+            SelectedText(
                 rank=rank,
                 example=self.pool[pick.place].example,
                 gain=round(self.width(pick.before) - self.width(pick.after), DIGITS),
@@ -188,7 +188,7 @@ class _Story:
             for rank, pick in enumerate(found, start=1)
         )
 
-    def _clue(self, pick: Pick) -> Clue | None:
+    def _clue(self, pick: Selection) -> InformativeCriterion | None:
         """Return the criterion whose worth the label tells most about, among those that the text has a score by."""
         there = ~np.isnan(self.values[pick.place]) & ~np.isnan(self.known).all(axis=0)
         told = np.where(there, pick.told, 0.0).round(DIGITS)
@@ -198,7 +198,7 @@ class _Story:
         name = self.rubric.aggregation.terms[best].criterion
         criterion = next(each for each in self.rubric.criteria if each.id == name)
         usual = float(np.nanmean(self.known[:, best]))
-        return Clue(criterion, float(self.values[pick.place, best]), round(usual, DIGITS))
+        return InformativeCriterion(criterion, float(self.values[pick.place, best]), round(usual, DIGITS))
 
 
 def _figures(found: Interval) -> dict[str, float | None]:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from rubriclab.cli.session import JudgeChoice, Session
     from rubriclab.data import Example
     from rubriclab.data.readers import Rows
-    from rubriclab.drift import Check, Drift, Pairing, ScoredPair
-    from rubriclab.drift.limits import Outcome
+    from rubriclab.drift import Drift, LimitCheck, PairedScore, ScorerPair
+    from rubriclab.drift.limits import LimitOutcome
     from rubriclab.judges.judge import Judge
     from rubriclab.methods.estimate import CallEstimate
     from rubriclab.store import Store, Version
 
-EXIT_CODES: Mapping[Outcome, int] = {"within": 0, "beyond": 1, "unknown": 3}
+EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "unknown": 3}
 ORDER = "REF [REF] TEXTS"
 
 
@@ -121,18 +121,18 @@ def _check_output(texts: str, given: Mapping[str, Any]) -> None:
 
 def _sides(
     versions: Sequence[Version], given: Mapping[str, Any], store: Store
-) -> tuple[Pairing, tuple[JudgeChoice, JudgeChoice]]:
+) -> tuple[ScorerPair, tuple[JudgeChoice, JudgeChoice]]:
     """Return both sides and who is asked on each, and say what to keep in mind of them."""
     from rubriclab.cli.session import judge_of
     from rubriclab.data.scale import show
-    from rubriclab.drift import ScoredSide, pairing
+    from rubriclab.drift import Scorer, pairing
     from rubriclab.errors import SettingsError
 
     before, after = versions
     names = (*given["judges"], *given["judges"]) if len(given["judges"]) < 2 else given["judges"]
     first, second = names[:2] or (None, None)
     choices = judge_of(before, first, store), judge_of(after, second, store)
-    sides = pairing(ScoredSide(before, choices[0].spec), ScoredSide(after, choices[1].spec), given["flip_at"])
+    sides = pairing(Scorer(before, choices[0].spec), Scorer(after, choices[1].spec), given["flip_at"])
     if not sides.scale.contains(sides.flip_at):
         raise SettingsError(
             f"--flip-at {show(sides.flip_at)} is not on the scale of {before.ref}, {sides.scale.describe()};",
@@ -142,7 +142,7 @@ def _sides(
     return sides, choices
 
 
-def _note_sides(sides: Pairing, given: Mapping[str, Any]) -> None:
+def _note_sides(sides: ScorerPair, given: Mapping[str, Any]) -> None:
     from rubriclab.cli.session import note
     from rubriclab.data.scale import show
 
@@ -185,7 +185,7 @@ def _usable(rows: Rows) -> Iterator[Example]:
 
 
 def _say_most(
-    sides: Pairing, choices: tuple[JudgeChoice, JudgeChoice], texts: Iterable[Example], given: Mapping[str, Any]
+    sides: ScorerPair, choices: tuple[JudgeChoice, JudgeChoice], texts: Iterable[Example], given: Mapping[str, Any]
 ) -> None:
     from rubriclab.cli.dry_run import say_most
     from rubriclab.methods.estimate import CallEstimate
@@ -200,10 +200,10 @@ def _say_most(
 
 
 def _compare(
-    sides: Pairing, texts: str, choices: tuple[JudgeChoice, JudgeChoice], work: Session, given: Mapping[str, Any]
-) -> tuple[Drift, tuple[Check, ...]]:
+    sides: ScorerPair, texts: str, choices: tuple[JudgeChoice, JudgeChoice], work: Session, given: Mapping[str, Any]
+) -> tuple[Drift, tuple[LimitCheck, ...]]:
     from rubriclab.cli.session import finish, note
-    from rubriclab.drift import Limits, check, drift
+    from rubriclab.drift import DriftLimits, check, drift
 
     judges = work.judge(choices[0]), work.judge(choices[1])
     _check_identities(sides, judges)
@@ -211,10 +211,10 @@ def _compare(
     if len({pair.id for pair in pairs}) < len(pairs):
         note("some ids stand more than once; such texts count as often as they stand")
     found = drift(sides, pairs)
-    return found, check(found, Limits(given["max_shift"], given["max_flips"], given["min_rank"]))
+    return found, check(found, DriftLimits(given["max_shift"], given["max_flips"], given["min_rank"]))
 
 
-def _check_identities(sides: Pairing, judges: tuple[Judge, Judge]) -> None:
+def _check_identities(sides: ScorerPair, judges: tuple[Judge, Judge]) -> None:
     """Refuse one judge under two names, as where a recording of it stands beside it."""
     from rubriclab.errors import SettingsError
 
@@ -227,8 +227,8 @@ def _check_identities(sides: Pairing, judges: tuple[Judge, Judge]) -> None:
 
 
 async def _score(
-    sides: Pairing, rows: Rows, judges: tuple[Judge, Judge], work: Session, given: Mapping[str, Any]
-) -> list[ScoredPair]:
+    sides: ScorerPair, rows: Rows, judges: tuple[Judge, Judge], work: Session, given: Mapping[str, Any]
+) -> list[PairedScore]:
     import orjson
 
     from rubriclab.cli.files import lines
@@ -236,7 +236,7 @@ async def _score(
     from rubriclab.drift import score_both
 
     whole = lines(Path(rows.where)) if sys.stderr.isatty() else 0
-    pairs: list[ScoredPair] = []
+    pairs: list[PairedScore] = []
     with _writing(given["output"]) as write, progress(work.ledger) as advance:
         async for pair, before, after in score_both(sides, _usable(rows), *judges, 2 * work.options.concurrency):
             pairs.append(pair)
@@ -259,7 +259,7 @@ def _writing(output: str | None) -> Iterator[Callable[[bytes], object] | None]:
         write(b"")
 
 
-def _print(found: Drift, checks: Sequence[Check], work: Session, given: Mapping[str, Any]) -> None:
+def _print(found: Drift, checks: Sequence[LimitCheck], work: Session, given: Mapping[str, Any]) -> None:
     from rubriclab.cli.printing import effort_row, print_json, print_view
     from rubriclab.cli.session import note
 
@@ -268,7 +268,7 @@ def _print(found: Drift, checks: Sequence[Check], work: Session, given: Mapping[
         row = {**found.model_dump(mode="json"), "checks": checked, "output": given["output"]}
         print_json({**row, **effort_row(work.effort())})
         return
-    from rubriclab.report.terminal.drift import drift_view
+    from rubriclab.report.drift import drift_view
 
     print_view(drift_view(found, checks))
     if given["output"]:

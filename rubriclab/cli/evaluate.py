@@ -229,7 +229,7 @@ def _print(results: Sequence[Result], *, as_json: bool) -> None:
     if as_json:
         print_json({"results": [result.to_row() for result in results]})
         return
-    from rubriclab.report.terminal import results_view
+    from rubriclab.report.evaluation import results_view
 
     print_view(results_view(results))
 
@@ -292,7 +292,7 @@ def _write_report(
     examples: Sequence[Example],
 ) -> None:
     from rubriclab.errors import DataError
-    from rubriclab.report.html import evaluation_report
+    from rubriclab.report.evaluation import evaluation_report
 
     page = evaluation_report(versions, results, scored, examples)
     try:

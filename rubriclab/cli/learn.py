@@ -261,7 +261,7 @@ def _report(version: Version, effort: Any, place: str, *, as_json: bool) -> None
     state = "" if version.new else ", unchanged, so no new version"
     if made.validation:
         from rubriclab.cli.printing import print_view
-        from rubriclab.report.terminal import training_view
+        from rubriclab.report.training import training_view
 
         print_view(training_view(version))
     click.echo(f"{version.ref}: {contents(criteria)}{state}")

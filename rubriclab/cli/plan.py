@@ -21,7 +21,7 @@ from rubriclab.cli.options import (
 from rubriclab.cli.places import FILE
 
 if TYPE_CHECKING:
-    from rubriclab.active_learning import LabelPlan, PlannedText
+    from rubriclab.active_learning import LabelPlan, PoolText
     from rubriclab.cli.session import Session
     from rubriclab.data import Example
     from rubriclab.data.readers import Rows
@@ -114,7 +114,7 @@ def _record(version: Version, work: Session) -> TrainingRecord:
         NotInStore: if that is not known.
     """
     from rubriclab.errors import NotInStore
-    from rubriclab.report.training import unrecorded
+    from rubriclab.report.verdicts import unrecorded
 
     record = work.store.training(version.ref)
     if record is None or version.rubric.aggregation is None:
@@ -217,7 +217,7 @@ def _check_pool(left: _Left, pool: Sequence[_Text], version: Version, given: Map
 
 
 def _planned(
-    version: Version, record: TrainingRecord, rated: Sequence[PlannedText], given: Mapping[str, Any]
+    version: Version, record: TrainingRecord, rated: Sequence[PoolText], given: Mapping[str, Any]
 ) -> LabelPlan:
     from rubriclab.active_learning import plan
 
@@ -225,20 +225,20 @@ def _planned(
     return plan(version.rubric, version.provenance, record, rated, count, threshold=given["worth"])
 
 
-async def _rate(pool: Sequence[_Text], version: Version, judge: Judge, work: Session) -> list[PlannedText]:
+async def _rate(pool: Sequence[_Text], version: Version, judge: Judge, work: Session) -> list[PoolText]:
     """Return the texts that could be scored, with what the criteria say of them, and say how many could not.
 
     Raises:
         JudgeError: if none could be.
     """
-    from rubriclab.active_learning import PlannedText
+    from rubriclab.active_learning import PoolText
     from rubriclab.cli.progress import progress
     from rubriclab.cli.session import note
     from rubriclab.errors import JudgeError
     from rubriclab.report.wording import count
     from rubriclab.scoring import score_stream
 
-    rated, reasons = list[PlannedText](), list[str]()
+    rated, reasons = list[PoolText](), list[str]()
     examples = [text.example for text in pool]
     with progress(work.ledger) as advance:
         scores = score_stream(version.rubric, examples, judge, version.ref, 2 * work.options.concurrency)
@@ -247,7 +247,7 @@ async def _rate(pool: Sequence[_Text], version: Version, judge: Judge, work: Ses
                 reasons.append(score.unscored)
             else:
                 own = {each.id: each.score for each in score.criteria if each.applies}
-                rated.append(PlannedText(examples[len(rated) + len(reasons)], own))
+                rated.append(PoolText(examples[len(rated) + len(reasons)], own))
             done = len(rated) + len(reasons)
             advance(f"{done:,} of {len(pool):,} texts", done / len(pool))
     if not rated:
@@ -273,8 +273,7 @@ def _write(found: LabelPlan, pool: Sequence[_Text], output: str) -> None:
 def _print(found: LabelPlan, version: Version, work: Session, given: Mapping[str, Any]) -> None:
     from rubriclab.cli.printing import effort_row, print_json, print_view
     from rubriclab.cli.session import note
-    from rubriclab.report.planning import advised, plan_row
-    from rubriclab.report.terminal.planning import plan_view
+    from rubriclab.report.planning import advised, plan_row, plan_view
     from rubriclab.report.wording import count
 
     if given["as_json"]:

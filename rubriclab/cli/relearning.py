@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rubriclab.judges.judge import Judge
     from rubriclab.methods.estimate import CallEstimate
     from rubriclab.store import Version
-    from rubriclab.transfer.run import Relearn, Target
+    from rubriclab.transfer.run import RelearnFunction, TargetTexts
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Relearning:
         judge, generator = joint.at_most(self.plans(texts), self.settings)
         return judge + generator
 
-    def by(self, judge: Judge, generator: Judge, model_versions: Callable[[], Sequence[str]]) -> Relearn:
+    def by(self, judge: Judge, generator: Judge, model_versions: Callable[[], Sequence[str]]) -> RelearnFunction:
         """Return the training by a judge, with criteria that the generator proposes."""
 
         async def train(texts: Sequence[Example]) -> Trained:
@@ -55,7 +55,7 @@ class Relearning:
         return train
 
 
-def relearning_of(version: Version, target: Target, seed: int) -> Relearning | None:
+def relearning_of(version: Version, target: TargetTexts, seed: int) -> Relearning | None:
     """Return the training from scratch, by the methods and settings that the version was learned with.
 
     It starts from the questions and findings that ship. `None`, which is said, where none of the methods has questions

@@ -13,7 +13,7 @@ from rubriclab.data.scale import Scale, parse_scale, scale_of
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.evaluation import unseen
 from rubriclab.report.wording import count
-from rubriclab.transfer.run import Target
+from rubriclab.transfer.run import TargetTexts
 
 if TYPE_CHECKING:
     from rubriclab.data import Aspect
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rubriclab.store import Version
 
 
-def target_of(path: str, version: Version, given: Mapping[str, Any]) -> Target:
+def target_of(path: str, version: Version, given: Mapping[str, Any]) -> TargetTexts:
     """Return the texts to carry the rubric over to, and say what was made of their labels."""
     rubric = version.rubric
     aspect = _aspect(rubric, given)
@@ -41,7 +41,7 @@ def target_of(path: str, version: Version, given: Mapping[str, Any]) -> Target:
             f"--labels {given['labels']} is more than the {len(usable)} usable labels in {path}.", "Give a smaller one."
         )
     everything = tuple(by_id.get(text.id, text) for text in kept)
-    return Target(path, everything, usable, aspect, scale, given["labels"] if usable else None)
+    return TargetTexts(path, everything, usable, aspect, scale, given["labels"] if usable else None)
 
 
 def _aspect(rubric: Rubric, given: Mapping[str, Any]) -> Aspect:

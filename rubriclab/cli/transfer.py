@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rubriclab.methods.estimate import CallEstimate
     from rubriclab.rubric import Action
     from rubriclab.store import Version
-    from rubriclab.transfer.run import Relearn, Source, Target, TransferRun
+    from rubriclab.transfer.run import FittedTransfer, RelearnFunction, SourceRubric, TargetTexts
 
 ACTIONS = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
 
@@ -110,8 +110,8 @@ class _Cell:
     """A version, a target, and who is asked; the generator is asked where the rubric is learned anew."""
 
     version: Version
-    home: Source
-    target: Target
+    home: SourceRubric
+    target: TargetTexts
     choice: JudgeChoice
     generator: JudgeChoice
     relearning: Relearning | None
@@ -139,10 +139,10 @@ def _cell(ref: str, path: str, named: str | None, given: dict[str, Any], work: S
     from rubriclab.cli.session import generator_of, judge_of
     from rubriclab.cli.target import target_of
     from rubriclab.errors import SettingsError
-    from rubriclab.transfer.run import Source
+    from rubriclab.transfer.run import SourceRubric
 
     version = work.store.load(ref)
-    home = Source(version.ref, version.rubric, version.provenance, work.store.training(version.ref))
+    home = SourceRubric(version.ref, version.rubric, version.provenance, work.store.training(version.ref))
     target = target_of(path, version, given)
     if given["save"] and not target.labelled:
         raise SettingsError("There are no labels to fit the rubric to, so there is nothing to save.", "Give labels.")
@@ -179,7 +179,7 @@ def _at_most(cell: _Cell) -> CallEstimate:
     return total
 
 
-def _carried(cells: Sequence[_Cell], given: dict[str, Any], work: Session) -> Iterator[TransferRun]:
+def _carried(cells: Sequence[_Cell], given: dict[str, Any], work: Session) -> Iterator[FittedTransfer]:
     """Yield what became of each cell; of several, one that cannot be had costs the others nothing.
 
     Raises:
@@ -204,7 +204,7 @@ def _carried(cells: Sequence[_Cell], given: dict[str, Any], work: Session) -> It
         raise latest
 
 
-def _run(cell: _Cell, given: dict[str, Any], work: Session) -> TransferRun:
+def _run(cell: _Cell, given: dict[str, Any], work: Session) -> FittedTransfer:
     from rubriclab.cli.progress import progress
     from rubriclab.cli.session import finish
     from rubriclab.transfer.run import transfer as carry
@@ -225,7 +225,7 @@ def _run(cell: _Cell, given: dict[str, Any], work: Session) -> TransferRun:
         )
 
 
-def _relearn(cell: _Cell, judge: Judge, work: Session) -> Relearn | None:
+def _relearn(cell: _Cell, judge: Judge, work: Session) -> RelearnFunction | None:
     """Return the training from scratch; who proposed criteria for the version proposes here too."""
     if cell.relearning is None:
         return None
@@ -233,7 +233,7 @@ def _relearn(cell: _Cell, judge: Judge, work: Session) -> Relearn | None:
     return cell.relearning.by(judge, generator, lambda: sorted(work.ledger.model_versions))
 
 
-def _chosen(carried: TransferRun, given: dict[str, Any]) -> Action:
+def _chosen(carried: FittedTransfer, given: dict[str, Any]) -> Action:
     """Return the action to save."""
     advice = carried.found.advice
     if advice is None:
@@ -242,11 +242,11 @@ def _chosen(carried: TransferRun, given: dict[str, Any]) -> Action:
     return action
 
 
-def _savable(carried: TransferRun, given: dict[str, Any]) -> bool:
+def _savable(carried: FittedTransfer, given: dict[str, Any]) -> bool:
     return _chosen(carried, given) in carried.tried
 
 
-def _refuse_unsaved(carried: TransferRun, given: dict[str, Any]) -> None:
+def _refuse_unsaved(carried: FittedTransfer, given: dict[str, Any]) -> None:
     """Return if what was to be saved could be.
 
     Raises:
@@ -260,7 +260,7 @@ def _refuse_unsaved(carried: TransferRun, given: dict[str, Any]) -> None:
         raise SettingsError(f"{action} cannot be saved: {why}.")
 
 
-def _save(cell: _Cell, carried: TransferRun, given: dict[str, Any], work: Session) -> Version:
+def _save(cell: _Cell, carried: FittedTransfer, given: dict[str, Any], work: Session) -> Version:
     from rubriclab.transfer.new_version import as_trained
 
     judge, model_versions = work.judge(cell.choice), sorted(work.ledger.model_versions)
@@ -282,9 +282,9 @@ def _sources(cell: _Cell, action: Action, work: Session) -> dict[str, str | None
     return {"judge_from": cell.choice.named_by, "generator_from": generator_from}
 
 
-def _print_one(carried: TransferRun, saved: Version | None, work: Session, *, as_json: bool) -> None:
+def _print_one(carried: FittedTransfer, saved: Version | None, work: Session, *, as_json: bool) -> None:
     from rubriclab.cli.printing import effort_row, print_json, print_view
-    from rubriclab.report.terminal.transfer import transfer_view
+    from rubriclab.report.transfer import transfer_view
 
     if as_json:
         row = {**carried.found.model_dump(mode="json"), "saved": saved.ref if saved else None}
@@ -297,9 +297,9 @@ def _print_one(carried: TransferRun, saved: Version | None, work: Session, *, as
         click.echo(f"\n{saved.ref} holds just that already, so there is no new version")
 
 
-def _print_matrix(found: Sequence[TransferRun], work: Session, *, as_json: bool) -> None:
+def _print_matrix(found: Sequence[FittedTransfer], work: Session, *, as_json: bool) -> None:
     from rubriclab.cli.printing import effort_row, print_json, print_view
-    from rubriclab.report.terminal.transfer import transfer_matrix_view
+    from rubriclab.report.transfer import transfer_matrix_view
 
     rows = [carried.found for carried in found]
     if as_json:
@@ -308,7 +308,7 @@ def _print_matrix(found: Sequence[TransferRun], work: Session, *, as_json: bool)
         print_view(transfer_matrix_view(rows))
 
 
-def _write_table(path: str, found: Sequence[TransferRun]) -> None:
+def _write_table(path: str, found: Sequence[FittedTransfer]) -> None:
     import csv
     import io
 
@@ -324,9 +324,9 @@ def _write_table(path: str, found: Sequence[TransferRun]) -> None:
         write(text.getvalue().encode())
 
 
-def _write_report(path: str, found: Sequence[TransferRun]) -> None:
+def _write_report(path: str, found: Sequence[FittedTransfer]) -> None:
     from rubriclab.cli.files import writing
-    from rubriclab.report.html.transfer import transfer_report
+    from rubriclab.report.transfer import transfer_report
 
     page = transfer_report([carried.found for carried in found])
     with writing(path) as write:

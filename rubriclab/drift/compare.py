@@ -8,19 +8,19 @@ from typing import Literal
 import numpy as np
 
 from rubriclab.data.scale import Scale
-from rubriclab.drift.criteria import Matched
-from rubriclab.drift.pairs import Pairing, ScoredPair, ScoredSide
+from rubriclab.drift.criteria import CriterionPair
+from rubriclab.drift.pairs import PairedScore, Scorer, ScorerPair
 from rubriclab.drift.results import (
-    Cause,
     CriterionDrift,
+    CriterionEffect,
     Drift,
-    Flip,
-    Flips,
-    Intervals,
-    Mover,
-    Ranks,
-    Scores,
+    FlippedText,
+    FlipSummary,
+    IntervalComparison,
+    RankAgreement,
+    RankChange,
     ScoreShift,
+    ScoreSummary,
 )
 from rubriclab.rubric import DIGITS, rounded
 from rubriclab.stats.agreement import agreement
@@ -40,7 +40,7 @@ CAUSES = 3
 EXACT = 1e-4
 
 
-def drift(sides: Pairing, pairs: Sequence[ScoredPair], *, seed: int = 0) -> Drift:
+def drift(sides: ScorerPair, pairs: Sequence[PairedScore], *, seed: int = 0) -> Drift:
     """Return what changes from one side to the other over the texts that both scored; the others are counted.
 
     Args:
@@ -69,10 +69,10 @@ def drift(sides: Pairing, pairs: Sequence[ScoredPair], *, seed: int = 0) -> Drif
     )
 
 
-def _scores(side: ScoredSide, found: Sequence[tuple[float | None, str | None]]) -> Scores:
+def _scores(side: Scorer, found: Sequence[tuple[float | None, str | None]]) -> ScoreSummary:
     given = np.array([score for score, _ in found if score is not None], dtype=float)
     reasons = [why for score, why in found if score is None]
-    return Scores(
+    return ScoreSummary(
         rubric=side.version.ref,
         judge=side.judge,
         scale=side.scale,
@@ -96,14 +96,14 @@ def _shift(table: FloatArray, groups: Sequence[str], scale: Scale, seed: int) ->
     )
 
 
-def _ranks(table: FloatArray, groups: Sequence[str], seed: int) -> tuple[Ranks, ...]:
+def _ranks(table: FloatArray, groups: Sequence[str], seed: int) -> tuple[RankAgreement, ...]:
     rivals = 1 < len(set(groups)) < len(groups)
     return tuple(_ranked(table, groups, level, seed) for level in (("group", "dataset") if rivals else ("dataset",)))
 
 
-def _ranked(table: FloatArray, groups: Sequence[str], level: Literal["group", "dataset"], seed: int) -> Ranks:
+def _ranked(table: FloatArray, groups: Sequence[str], level: Literal["group", "dataset"], seed: int) -> RankAgreement:
     found = agreement(table[:, 1], table[:, 0], groups, level=level, seed=seed)
-    return Ranks(
+    return RankAgreement(
         level=level,
         texts=found.n,
         groups=found.groups,
@@ -112,7 +112,7 @@ def _ranked(table: FloatArray, groups: Sequence[str], level: Literal["group", "d
     )
 
 
-def _movers(table: FloatArray, pairs: Sequence[ScoredPair]) -> tuple[Mover, ...]:
+def _movers(table: FloatArray, pairs: Sequence[PairedScore]) -> tuple[RankChange, ...]:
     from scipy.stats import rankdata
 
     if not len(table):
@@ -121,7 +121,7 @@ def _movers(table: FloatArray, pairs: Sequence[ScoredPair]) -> tuple[Mover, ...]
     moved = np.abs(ranks[:, 1] - ranks[:, 0])
     order = np.lexsort([-np.abs(table[:, 1] - table[:, 0]), -moved])
     return tuple(
-        Mover(
+        RankChange(
             id=pairs[place].id,
             group=pairs[place].group,
             before=table[place, 0],
@@ -134,7 +134,7 @@ def _movers(table: FloatArray, pairs: Sequence[ScoredPair]) -> tuple[Mover, ...]
     )
 
 
-def _flipped(sides: Pairing, table: FloatArray) -> IntArray:
+def _flipped(sides: ScorerPair, table: FloatArray) -> IntArray:
     above = table >= sides.flip_at
     return np.flatnonzero(above[:, 0] != above[:, 1])
 
@@ -144,13 +144,15 @@ def _causing(changes: FloatArray, table: FloatArray) -> FloatArray:
     return np.nan_to_num(changes) * np.sign(table[:, 1] - table[:, 0])[:, np.newaxis]
 
 
-def _flips(sides: Pairing, table: FloatArray, pairs: Sequence[ScoredPair], causing: FloatArray, seed: int) -> Flips:
+def _flips(
+    sides: ScorerPair, table: FloatArray, pairs: Sequence[PairedScore], causing: FloatArray, seed: int
+) -> FlipSummary:
     crossed = _flipped(sides, table)
     flipped = np.zeros(len(table))
     flipped[crossed] = 1.0
     apart = table[:, 1] - table[:, 0]
     farthest = crossed[np.argsort(-np.abs(apart[crossed]), kind="stable")][:NAMED]
-    return Flips(
+    return FlipSummary(
         at=sides.flip_at,
         texts=len(crossed),
         up=int((apart[crossed] > 0).sum()),
@@ -160,15 +162,15 @@ def _flips(sides: Pairing, table: FloatArray, pairs: Sequence[ScoredPair], causi
     )
 
 
-def _flip(rows: Sequence[Matched], pair: ScoredPair, scores: FloatArray, causing: FloatArray) -> Flip:
+def _flip(rows: Sequence[CriterionPair], pair: PairedScore, scores: FloatArray, causing: FloatArray) -> FlippedText:
     most = np.argsort(-causing, kind="stable")[:CAUSES]
-    return Flip(
+    return FlippedText(
         id=pair.id,
         group=pair.group,
         before=scores[0],
         after=scores[1],
         causes=tuple(
-            Cause(criterion=rows[place].name, state=rows[place].state, change=_rounded(pair.changes[place]))
+            CriterionEffect(criterion=rows[place].name, state=rows[place].state, change=_rounded(pair.changes[place]))
             for place in most.tolist()
             if causing[place] > EXACT
         ),
@@ -176,7 +178,7 @@ def _flip(rows: Sequence[Matched], pair: ScoredPair, scores: FloatArray, causing
 
 
 def _criteria(
-    sides: Pairing, table: FloatArray, changes: FloatArray, causing: FloatArray
+    sides: ScorerPair, table: FloatArray, changes: FloatArray, causing: FloatArray
 ) -> tuple[CriterionDrift, ...]:
     pushed = causing[_flipped(sides, table)]
     first = pushed.argmax(axis=1)[pushed.max(axis=1, initial=0.0) > EXACT] if pushed.size else np.zeros(0, dtype=int)
@@ -186,7 +188,7 @@ def _criteria(
     return tuple(sorted(there, key=lambda each: -(each.absolute or 0.0)))
 
 
-def _criterion(row: Matched, changes: FloatArray, flips: int) -> CriterionDrift:
+def _criterion(row: CriterionPair, changes: FloatArray, flips: int) -> CriterionDrift:
     known = changes[~np.isnan(changes)]
     criterion = row.after or row.before
     return CriterionDrift(
@@ -201,12 +203,12 @@ def _criterion(row: Matched, changes: FloatArray, flips: int) -> CriterionDrift:
     )
 
 
-def _intervals(pairs: Sequence[ScoredPair]) -> Intervals | None:
+def _intervals(pairs: Sequence[PairedScore]) -> IntervalComparison | None:
     found = [(*p.interval_before, *p.interval_after, p.after) for p in pairs if p.interval_before and p.interval_after]
     if not found:
         return None
     low, high, low_after, high_after, score = np.array(found, dtype=float).T
-    return Intervals(
+    return IntervalComparison(
         texts=len(found),
         apart=int(((high < low_after) | (high_after < low)).sum()),
         outside=int(((score < low) | (score > high)).sum()),

@@ -17,11 +17,11 @@ from rubriclab.stats.correlation import FloatArray
 from rubriclab.store.diff import compare
 from rubriclab.store.version import Version
 
-State = Literal["kept", "changed", "removed", "added", "average text"]
+CriterionState = Literal["kept", "changed", "removed", "added", "average text"]
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class CriterionPair:
     """A criterion that both sides have, or one of them.
 
     The state `average text` stands for what no criterion explains: the score of a text of which all say the average.
@@ -29,7 +29,7 @@ class Matched:
 
     before: Criterion | None
     after: Criterion | None
-    state: State
+    state: CriterionState
 
     @property
     def name(self) -> str:
@@ -38,10 +38,10 @@ class Matched:
         return " -> ".join(ids) or self.state
 
 
-AVERAGE = Matched(None, None, "average text")
+AVERAGE = CriterionPair(None, None, "average text")
 
 
-def matched(before: Version, after: Version) -> tuple[Matched, ...]:
+def matched(before: Version, after: Version) -> tuple[CriterionPair, ...]:
     """Return the criteria of both versions, those that mean the same put together whatever their ids.
 
     They are matched as in `rubriclab.store.diff`; ids say nothing, as every learning run hands them out anew.
@@ -55,17 +55,17 @@ def matched(before: Version, after: Version) -> tuple[Matched, ...]:
         if each.id not in removed | reworded:
             same[_words(each)].append(each)
     rows = [
-        Matched(None, each, "added")
+        CriterionPair(None, each, "added")
         if each.id in added
-        else Matched(changed[each.id], each, "changed")
+        else CriterionPair(changed[each.id], each, "changed")
         if each.id in changed
-        else Matched(same[_words(each)].popleft(), each, "kept")
+        else CriterionPair(same[_words(each)].popleft(), each, "kept")
         for each in after.rubric.criteria
     ]
-    return (*rows, *(Matched(each, None, "removed") for each in before.rubric.criteria if each.id in removed))
+    return (*rows, *(CriterionPair(each, None, "removed") for each in before.rubric.criteria if each.id in removed))
 
 
-def contribution_changes(rows: Sequence[Matched], before: Score, after: Score, per_point: float) -> FloatArray:
+def contribution_changes(rows: Sequence[CriterionPair], before: Score, after: Score, per_point: float) -> FloatArray:
     """Return how far each criterion moved the score by what it contributes, shape (criteria,).
 
     A criterion of one side only moved it by all that it contributes there.
@@ -77,7 +77,9 @@ def contribution_changes(rows: Sequence[Matched], before: Score, after: Score, p
     return np.array([per_point * _of(row.after, theirs) - _of(row.before, ours) for row in rows])
 
 
-def score_changes(rows: Sequence[Matched], before: Score, after: Score, scales: tuple[Scale, Scale]) -> FloatArray:
+def score_changes(
+    rows: Sequence[CriterionPair], before: Score, after: Score, scales: tuple[Scale, Scale]
+) -> FloatArray:
     """Return how far each criterion's own score moved, shape (criteria,), NaN where a side has none.
 
     Shares of what it can move at all, so that answers of yes and no and scores on a scale can stand side by side. What

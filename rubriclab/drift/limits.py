@@ -9,7 +9,7 @@ from typing import Literal
 from rubriclab.base_models import FrozenModel
 from rubriclab.drift.results import Drift
 
-Outcome = Literal["within", "beyond", "unknown"]
+LimitOutcome = Literal["within", "beyond", "unknown"]
 
 # What figures are rounded to, so that one just at the limit does not pass it.
 TOLERANCE = 1e-6
@@ -18,7 +18,7 @@ MOST_UNSCORED = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DriftLimits:
     """What is allowed; `None` for what is not held to anything.
 
     Attributes:
@@ -32,7 +32,7 @@ class Limits:
     min_rank: float | None = None
 
 
-class Check(FrozenModel):
+class LimitCheck(FrozenModel):
     """One limit, and the figure that is held to it.
 
     Attributes:
@@ -45,10 +45,10 @@ class Check(FrozenModel):
     limit: Literal["max_shift", "max_flips", "min_rank"]
     allowed: float
     found: float | None
-    outcome: Outcome
+    outcome: LimitOutcome
 
 
-def check(found: Drift, limits: Limits) -> tuple[Check, ...]:
+def check(found: Drift, limits: DriftLimits) -> tuple[LimitCheck, ...]:
     """Return each limit that was given with what became of it."""
     checks = tuple(_checks(found, limits))
     if found.compared < (1 - MOST_UNSCORED) * found.texts:
@@ -56,18 +56,18 @@ def check(found: Drift, limits: Limits) -> tuple[Check, ...]:
     return checks
 
 
-def _not_within(held: Check) -> Check:
+def _not_within(held: LimitCheck) -> LimitCheck:
     """Return a check that texts without a score keep from telling that all is well."""
     return held.model_copy(update={"outcome": "unknown"}) if held.outcome == "within" else held
 
 
-def worst(checks: Sequence[Check]) -> Outcome:
+def worst(checks: Sequence[LimitCheck]) -> LimitOutcome:
     """Return what the checks come to: `beyond` if any limit is passed, else `unknown` if any is."""
     outcomes = {each.outcome for each in checks}
     return "beyond" if "beyond" in outcomes else "unknown" if "unknown" in outcomes else "within"
 
 
-def _checks(found: Drift, limits: Limits) -> Iterator[Check]:
+def _checks(found: Drift, limits: DriftLimits) -> Iterator[LimitCheck]:
     if limits.max_shift is not None:
         mean = found.shift.mean.value
         yield _check("max_shift", limits.max_shift, mean, None if mean is None else abs(mean) - limits.max_shift)
@@ -81,9 +81,9 @@ def _checks(found: Drift, limits: Limits) -> Iterator[Check]:
 
 def _check(
     limit: Literal["max_shift", "max_flips", "min_rank"], allowed: float, found: float | None, beyond: float | None
-) -> Check:
-    outcome: Outcome = "unknown" if beyond is None else "beyond" if beyond > TOLERANCE else "within"
-    return Check(limit=limit, allowed=allowed, found=found, outcome=outcome)
+) -> LimitCheck:
+    outcome: LimitOutcome = "unknown" if beyond is None else "beyond" if beyond > TOLERANCE else "within"
+    return LimitCheck(limit=limit, allowed=allowed, found=found, outcome=outcome)
 
 
 def _rank(found: Drift) -> float | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
-from rubriclab.drift.criteria import AVERAGE, Matched, contribution_changes, matched, rating_of, score_changes
+from rubriclab.drift.criteria import AVERAGE, CriterionPair, contribution_changes, matched, rating_of, score_changes
 from rubriclab.judges.judge import Judge
 from rubriclab.rubric import DIGITS
 from rubriclab.scoring import Score, score_text
@@ -24,7 +24,7 @@ Ends = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class ScoredSide:
+class Scorer:
     """A version and who is asked by it."""
 
     version: Version
@@ -37,7 +37,7 @@ class ScoredSide:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoredPair:
+class PairedScore:
     """What is kept of a text that two sides have scored, on the scale of the side before.
 
     Attributes:
@@ -63,7 +63,7 @@ class ScoredPair:
 
 
 @dataclass(frozen=True)
-class Pairing:
+class ScorerPair:
     """Two sides that score the same texts.
 
     Attributes:
@@ -72,10 +72,10 @@ class Pairing:
         criteria: of both versions.
     """
 
-    before: ScoredSide
-    after: ScoredSide
+    before: Scorer
+    after: Scorer
     flip_at: float
-    criteria: tuple[Matched, ...]
+    criteria: tuple[CriterionPair, ...]
 
     @property
     def scale(self) -> Scale:
@@ -93,13 +93,13 @@ class Pairing:
         return all(side.version.rubric.aggregation for side in (self.before, self.after))
 
     @cached_property
-    def rows(self) -> tuple[Matched, ...]:
+    def rows(self) -> tuple[CriterionPair, ...]:
         """What changes are counted for: the criteria, and with contributions what none of them explains."""
         return (*self.criteria, AVERAGE) if self.by_contribution else self.criteria
 
-    def pair(self, group: str, before: Score, after: Score) -> ScoredPair:
+    def pair(self, group: str, before: Score, after: Score) -> PairedScore:
         """Return what is kept of two scores of one text."""
-        return ScoredPair(
+        return PairedScore(
             id=before.id,
             group=group,
             before=before.score,
@@ -111,13 +111,13 @@ class Pairing:
             changes=self._changes(before, after),
         )
 
-    def crossed(self, pair: ScoredPair) -> bool | None:
+    def crossed(self, pair: PairedScore) -> bool | None:
         """Return whether the text crosses the line; `None` where a side has no score."""
         if pair.before is None or pair.after is None:
             return None
         return (pair.before >= self.flip_at) != (pair.after >= self.flip_at)
 
-    def to_row(self, pair: ScoredPair, before: Score, after: Score) -> dict[str, Any]:
+    def to_row(self, pair: PairedScore, before: Score, after: Score) -> dict[str, Any]:
         """Return a pair as one JSON object, with both sides' reasons, what moved the score most first."""
         sizes = np.nan_to_num(np.abs(pair.changes), nan=-1.0)
         return {
@@ -155,15 +155,15 @@ class Pairing:
         return round(self.after.scale.moved_to(self.scale, score), DIGITS) if self.mapped else score
 
 
-def pairing(before: ScoredSide, after: ScoredSide, flip_at: float | None = None) -> Pairing:
+def pairing(before: Scorer, after: Scorer, flip_at: float | None = None) -> ScorerPair:
     """Return two sides side by side; texts flip at the middle of the scale unless another score is given."""
     middle = before.scale.low + before.scale.width / 2
-    return Pairing(before, after, middle if flip_at is None else flip_at, matched(before.version, after.version))
+    return ScorerPair(before, after, middle if flip_at is None else flip_at, matched(before.version, after.version))
 
 
 def score_both(
-    sides: Pairing, rows: Iterable[Example], before: Judge, after: Judge, under_way: int
-) -> AsyncGenerator[tuple[ScoredPair, Score, Score]]:
+    sides: ScorerPair, rows: Iterable[Example], before: Judge, after: Judge, under_way: int
+) -> AsyncGenerator[tuple[PairedScore, Score, Score]]:
     """Yield each text's pair with both scores, in order; at most `under_way` texts are held at a time.
 
     Raises:
@@ -171,7 +171,7 @@ def score_both(
         JudgeRefused, BudgetReached, ReplayMiss: as the judges do; they concern every text.
     """
 
-    async def both(example: Example) -> tuple[ScoredPair, Score, Score]:
+    async def both(example: Example) -> tuple[PairedScore, Score, Score]:
         first, second = await _all(
             score_text(sides.before.version.rubric, example, before, sides.before.version.ref),
             score_text(sides.after.version.rubric, example, after, sides.after.version.ref),
@@ -190,7 +190,7 @@ async def _all(*work: Any) -> list[Score]:
     return [each for each in found if isinstance(each, Score)]
 
 
-def _criterion_row(row: Matched, change: float, before: Score, after: Score) -> dict[str, Any]:
+def _criterion_row(row: CriterionPair, change: float, before: Score, after: Score) -> dict[str, Any]:
     ours, theirs = rating_of(row.before, before), rating_of(row.after, after)
     return {
         "criterion": row.name,

@@ -6,11 +6,11 @@ from typing import Literal
 
 from rubriclab.base_models import FrozenModel
 from rubriclab.data.scale import Scale
-from rubriclab.drift.criteria import State
+from rubriclab.drift.criteria import CriterionState
 from rubriclab.validation import Interval
 
 
-class Scores(FrozenModel):
+class ScoreSummary(FrozenModel):
     """One side's scores, on the scale of the side before.
 
     Attributes:
@@ -47,7 +47,7 @@ class ScoreShift(FrozenModel):
     tolerance: float
 
 
-class Ranks(FrozenModel):
+class RankAgreement(FrozenModel):
     """How alike the two sides rank texts, within the groups that have rivals or over all texts."""
 
     level: Literal["group", "dataset"]
@@ -57,7 +57,7 @@ class Ranks(FrozenModel):
     kendall: Interval
 
 
-class Mover(FrozenModel):
+class RankChange(FrozenModel):
     """A text whose rank over all texts changed; 1 is the best, equal scores share their mean rank."""
 
     id: str
@@ -68,25 +68,25 @@ class Mover(FrozenModel):
     rank_after: float
 
 
-class Cause(FrozenModel):
+class CriterionEffect(FrozenModel):
     """A criterion, and how far it moved a text's score, in what `Drift.by` says."""
 
     criterion: str
-    state: State
+    state: CriterionState
     change: float
 
 
-class Flip(FrozenModel):
+class FlippedText(FrozenModel):
     """A text on one side of the line before and on the other after, and what moved it there most."""
 
     id: str
     group: str
     before: float
     after: float
-    causes: tuple[Cause, ...]
+    causes: tuple[CriterionEffect, ...]
 
 
-class Flips(FrozenModel):
+class FlipSummary(FrozenModel):
     """Texts that cross the line.
 
     Attributes:
@@ -101,7 +101,7 @@ class Flips(FrozenModel):
     up: int
     down: int
     share: Interval
-    named: tuple[Flip, ...]
+    named: tuple[FlippedText, ...]
 
 
 class CriterionDrift(FrozenModel):
@@ -118,7 +118,7 @@ class CriterionDrift(FrozenModel):
     """
 
     name: str
-    state: State
+    state: CriterionState
     trait: str
     statement: str
     total: float | None
@@ -127,7 +127,7 @@ class CriterionDrift(FrozenModel):
     flips: int
 
 
-class Intervals(FrozenModel):
+class IntervalComparison(FrozenModel):
     """The intervals of both sides, for texts where both have one.
 
     Attributes:
@@ -160,17 +160,17 @@ class Drift(FrozenModel):
         intervals: `None` where no text has two.
     """
 
-    before: Scores
-    after: Scores
+    before: ScoreSummary
+    after: ScoreSummary
     scale: Scale
     texts: int
     groups: int
     compared: int
     unscored_both: int
     shift: ScoreShift
-    ranks: tuple[Ranks, ...]
-    movers: tuple[Mover, ...]
-    flips: Flips
+    ranks: tuple[RankAgreement, ...]
+    movers: tuple[RankChange, ...]
+    flips: FlipSummary
     by: Literal["contribution", "score"]
     criteria: tuple[CriterionDrift, ...]
-    intervals: Intervals | None
+    intervals: IntervalComparison | None

@@ -24,6 +24,7 @@ from rubriclab.report.model import (
     line,
     quiet,
     quoted,
+    spans,
     table,
 )
 from rubriclab.rubric import Criterion, Demonstration, DroppedCriterion, Evidence, Part
@@ -92,7 +93,7 @@ def criteria_blocks(part: Part, definition: str, terms: Mapping[str, Term]) -> I
 def dropped_section(dropped: Sequence[DroppedCriterion]) -> Details:
     """Return what was considered and dropped, by reason."""
     blocks = tuple(
-        Section(line(f"{len(omission.criteria)} dropped:", quoted(omission.reason)), tuple(_omitted(omission)))
+        Section((f"{len(omission.criteria)} dropped: ", quoted(omission.reason)), tuple(_omitted(omission)))
         for omission in omissions(dropped)
     )
     tally = describe.tally([entry.criterion for entry in dropped], "more ")
@@ -161,8 +162,7 @@ def spark(evidence: Evidence, title: Words = "") -> Spark:
     """Return a criterion's rewards, one labelled text after another."""
     points = evidence.rewards
     blocks = wording.sparkline([point.utility + point.bonus for point in points])
-    parts = title if isinstance(title, tuple) else (title, " ") if title else ()
-    return Spark(plots.reward_path(points), blocks, (*parts, quiet(wording.rewards(points))))
+    return Spark(plots.reward_path(points), blocks, (*spans(title), quiet(wording.rewards(points))))
 
 
 def _questions(rows: Iterable[tuple[Criterion, str]]) -> Table:
@@ -172,7 +172,7 @@ def _questions(rows: Iterable[tuple[Criterion, str]]) -> Table:
 
 def _question(question: Criterion, remark: str) -> Words:
     figures = describe.question_figures(question.evidence)
-    shown = line(quoted(question.statement), Span(describe.polarity(question).strip()), quoted(remark, "quiet"))
+    shown = line(quoted(describe.title(question)), quoted(remark, "quiet"))
     detail = Span(f"{'; ' if remark else '  '}{figures}", "quiet", detail=True)
     return (*shown, detail) if figures and isinstance(shown, tuple) else shown
 

@@ -38,7 +38,7 @@ def difference_view(difference: VersionDiff) -> View:
         Section("Criteria", tuple(_criteria(difference)), _tally(difference)),
         *_examples(difference),
     )
-    return View(line(quoted(difference.before), "to", quoted(difference.after)), blocks, "rubriclab difference")
+    return View((quoted(difference.before), " to ", quoted(difference.after)), blocks, "rubriclab difference")
 
 
 def _fields(fields: Sequence[FieldChange]) -> Iterator[Section]:
@@ -116,9 +116,9 @@ def _sides(change: FieldChange) -> Iterator[Paragraph]:
 
 def _lines(before: str, after: str) -> Iterator[Paragraph]:
     """Yield the lines that changed, each with its sign, and those next to them."""
-    pair = (wording.lines(wording.cut(side)) for side in (before, after))
+    old, new = (wording.lines(wording.cut(side)) for side in (before, after))
     # Two lines for the files' names, and one for where the first change is.
-    changed = list(islice(difflib.unified_diff(*pair, n=CONTEXT, lineterm=""), 3, None))
+    changed = list(islice(difflib.unified_diff(old, new, n=CONTEXT, lineterm=""), 3, None))
     if not changed:
         yield Paragraph("white space only", "quiet")
     for changed_line in changed:

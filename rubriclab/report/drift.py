@@ -35,7 +35,7 @@ BASES = {
 
 def drift_view(drift: Drift, checks: Sequence[LimitCheck] = ()) -> View:
     """Return what changed between two sides, and above it whether the limits that were given hold."""
-    title = line(quoted(_name(drift.before)), "to", quoted(_name(drift.after)))
+    title = (quoted(_name(drift.before)), " to ", quoted(_name(drift.after)))
     blocks = (
         *_basis(drift),
         *map(_limit, checks),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rubriclab.data.example import Example, labelled
 from rubriclab.evaluation import Evaluator, Result
 from rubriclab.evaluation import floors as measured_baselines
-from rubriclab.report import charts, describe, plots, version as versions, wording
+from rubriclab.report import charts, describe, plots, wording
+from rubriclab.report import version as versions
 from rubriclab.report.criterion_agreement import CriterionRow, criterion_agreements
 from rubriclab.report.model import (
     Bar,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from rubriclab.methods.method import UnitVerdict
     from rubriclab.store.version import Version
 
+LAYOUTS: Mapping[bool, Literal["", "questions"]] = {False: "", True: "questions"}
 COEFFICIENTS = ("spearman", "pearson", "kendall")
 MOST_UNSCORED, MOST_ROWS, TITLE = 50, 15, 60
 
@@ -51,7 +53,7 @@ def results_view(results: Sequence[Result]) -> View:
     """Return a table for each aspect and level, with an interval beside every figure and what they rest on below."""
     several = len({result.aspect for result in results}) > 1
     blocks = tuple(_level(*block, several=several) for block in wording.blocks(results))
-    title = () if several or not results else line("Agreement with the labels of", quoted(results[0].aspect))
+    title = () if several or not results else ("Agreement with the labels of ", quoted(results[0].aspect))
     return View(title, blocks or (Paragraph("Nothing was evaluated."),), "rubriclab evaluation")
 
 
@@ -158,11 +160,12 @@ def _summary_blocks(aspect: str, summary: EvaluationSummary | None) -> Iterator[
 
 def _tiles(summary: EvaluationSummary) -> Iterator[Tile]:
     for row in summary.evaluators:
-        name = ("baseline " if row.baseline else "", quoted(row.ref))
         verdict = row.surface.verdict if row.surface else None
         kind = verdict if verdict in ("above", "below") else ""
         remark = f"{verdict} the best surface baseline" if verdict else ""
-        yield Tile(name, Figure(row.result.agreement.spearman), remark, kind)
+        yield Tile(
+            ("baseline " if row.baseline else "", quoted(row.ref)), Figure(row.result.agreement.spearman), remark, kind
+        )
     if best := summary.evaluators[0].surface:
         name, _ = wording.evaluator_parts(best.other.evaluator)
         yield Tile(quoted(name), Figure(best.other.agreement.spearman), "the best surface baseline", "baseline")
@@ -172,10 +175,12 @@ def _level(aspect: str, level: str, results: Sequence[Result], *, several: bool)
     """Return what every evaluator reached at one level, and what the figures rest on."""
     axis = charts.correlation_axis(result.agreement.spearman for result in results)
     bars = tuple(_bar(axis, result) for result in results)
-    caption = "Spearman correlation. Filled dots are rubrics, hollow diamonds surface baselines; lines are 95 % intervals."
+    caption = (
+        "Spearman correlation. Filled dots are rubrics, hollow diamonds surface baselines; lines are 95 % intervals."
+    )
     title = wording.LEVELS[level].capitalize()
     return Section(
-        line(quoted(f"{aspect}:"), title) if several else title,
+        (quoted(f"{aspect}: "), title) if several else title,
         (
             Chart(caption, bars, charts.tick_row(axis)),
             _coefficients(results),
@@ -252,8 +257,8 @@ def _criteria(version: Version, texts: Sequence[JudgedText], summary: Evaluation
         f"Spearman correlation of each criterion's scores with the labels of these texts, "
         f"{wording.LEVELS[summary.level]}, with 95 % intervals."
     )
-    layout = "questions" if rows[0].sub_dimension else ""
-    chart = Chart(caption, tuple(bars), charts.tick_row(axis), tall=len(rows) > MOST_ROWS, layout=layout)
+    tall, layout = len(rows) > MOST_ROWS, LAYOUTS[bool(rows[0].sub_dimension)]
+    chart = Chart(caption, tuple(bars), charts.tick_row(axis), tall=tall, layout=layout)
     yield Section("Criterion by criterion", (chart,), page_only=True)
 
 
@@ -275,8 +280,8 @@ def _disagreements(version: Version, texts: Sequence[JudgedText], scored: int) -
     if not (over or under):
         return
     about = Paragraph(
-        f"The figure compares ranks among all {wording.count(scored, 'scored text')}, not scores: hollow is the rank by "
-        "people, filled the rank by the rubric, from below all others (left) to above all others (right)."
+        f"The figure compares ranks among all {wording.count(scored, 'scored text')}, not scores: hollow is the rank "
+        "by people, filled the rank by the rubric, from below all others (left) to above all others (right)."
     )
     criteria = {criterion.id: criterion for criterion in version.rubric.criteria}
     sections = (
@@ -290,7 +295,9 @@ def _disagreements(version: Version, texts: Sequence[JudgedText], scored: int) -
 def _placed(placed: Placed, criteria: Mapping[str, Criterion]) -> Card:
     example, score = placed.judged.example, placed.judged.score
     ends = describe.score_interval(score.interval) if score.interval else ""
-    scores = line(f"people {describe.rounded(placed.judged.human)}, rubric {describe.rounded(score.score)}", quiet(ends))
+    scores = line(
+        f"people {describe.rounded(placed.judged.human)}, rubric {describe.rounded(score.score)}", quiet(ends)
+    )
     answers = [_answer(part, criteria.get(part.id)) for part in score.criteria]
     bar = Bar(quoted(example.id), charts.places(placed.human, placed.rubric), scores)
     return text_card(bar, "", example.output, example.source, answers)

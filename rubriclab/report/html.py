@@ -15,11 +15,10 @@ from markupsafe import Markup
 
 from rubriclab.characters import plain
 from rubriclab.report import model
-from rubriclab.report.model import Block, Cell, Figure, Span, View, Words, spans
+from rubriclab.report.model import NO_DRAWING, Block, Cell, Figure, Span, View, Words, spans
 from rubriclab.report.wording import cut, figure, interval, lines
 
 STYLE = Path(__file__).with_name("report.css")
-NO_MARKUP = Markup("")
 # Headings go down to h6.
 DEEPEST = 6
 _NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
@@ -97,7 +96,7 @@ def _plain(words: str) -> str:
 
 
 def _joined(parts: Iterable[Markup]) -> Markup:
-    return NO_MARKUP.join(parts)
+    return NO_DRAWING.join(parts)
 
 
 def _words(words: Words) -> Markup:
@@ -148,37 +147,65 @@ def _block(block: Block, level: int, title: str) -> Markup:
     """Return a block; headings inside it are of `level`, and tables are named by `title`."""
     match block:
         case model.Paragraph():
-            return _paragraph(block)
-        case model.Pairs(rows):
-            shown = (Markup("<div><dt>{}</dt><dd>{}</dd></div>\n").format(_words(n), _cell(v, level, title)) for n, v in rows)
-            return Markup('<dl class="facts">\n{}</dl>\n').format(_joined(shown))
+            shown = _paragraph(block)
+        case model.Pairs():
+            shown = _pairs(block, level, title)
         case model.Table():
-            return _table(block, level, title)
+            shown = _table(block, level, title)
         case model.Chart():
-            return _chart(block, level, title)
+            shown = _chart(block, level, title)
         case model.Spark(svg, words=words):
-            return Markup('<div class="path">{}<div class="label">{}</div></div>\n').format(svg, _words(words))
+            shown = Markup('<div class="path">{}<div class="label">{}</div></div>\n').format(svg, _words(words))
         case model.Tiles(tiles):
-            return Markup('<div class="tiles">\n{}</div>\n').format(_joined(map(_tile, tiles)))
-        case model.Items(items, grid):
-            shown = (Markup("<li>{}</li>\n").format(_cell(item, level, title)) for item in items)
-            return Markup('<ul class="{}">\n{}</ul>\n').format("grid" if grid else "items", _joined(shown))
+            shown = Markup('<div class="tiles">\n{}</div>\n').format(_joined(map(_tile, tiles)))
+        case model.Items():
+            shown = _items(block, level, title)
+        case _:
+            shown = _group(block, level, title)
+    return shown
+
+
+def _group(block: Block, level: int, title: str) -> Markup:
+    """Return a block that consists of blocks."""
+    match block:
         case model.Stack(blocks):
             return _blocks(blocks, level, title)
         case model.Indented(blocks):
             return Markup('<div class="indented">{}</div>\n').format(_blocks(blocks, level, title))
-        case model.Details(summary, blocks, opened):
-            shown = _blocks(blocks, level, summary)
-            return Markup("<details{}><summary>{}</summary>\n{}</details>\n").format(
-                Markup(" open") if opened else "", _words(summary), shown
-            )
-        case model.Card(name, blocks, text):
-            shown = _heading(name, level) if spans(name) else NO_MARKUP
-            kind = "text" if text else "card"
-            inside = _blocks(blocks, level + 1, _title(name) or title)
-            return Markup('<article class="{}">\n{}{}</article>\n').format(kind, shown, inside)
+        case model.Details():
+            return _details(block, level)
+        case model.Card():
+            return _card(block, level, title)
         case model.Section():
             return _section(block, level)
+    raise TypeError(f"expected a block of a report, got {type(block).__name__}")
+
+
+def _pairs(pairs: model.Pairs, level: int, title: str) -> Markup:
+    rows = (
+        Markup("<div><dt>{}</dt><dd>{}</dd></div>\n").format(_words(name), _cell(value, level, title))
+        for name, value in pairs.rows
+    )
+    return Markup('<dl class="facts">\n{}</dl>\n').format(_joined(rows))
+
+
+def _items(items: model.Items, level: int, title: str) -> Markup:
+    shown = (Markup("<li>{}</li>\n").format(_cell(item, level, title)) for item in items.items)
+    return Markup('<ul class="{}">\n{}</ul>\n').format("grid" if items.grid else "items", _joined(shown))
+
+
+def _details(details: model.Details, level: int) -> Markup:
+    return Markup("<details{}><summary>{}</summary>\n{}</details>\n").format(
+        Markup(" open") if details.open else "",
+        _words(details.summary),
+        _blocks(details.blocks, level, details.summary),
+    )
+
+
+def _card(card: model.Card, level: int, title: str) -> Markup:
+    heading = _heading(card.title, level) if spans(card.title) else NO_DRAWING
+    blocks = _blocks(card.blocks, level + 1, _title(card.title) or title)
+    return Markup('<article class="{}">\n{}{}</article>\n').format("text" if card.text else "card", heading, blocks)
 
 
 def _section(section: model.Section, level: int) -> Markup:
@@ -209,7 +236,7 @@ def _paragraph(block: model.Paragraph) -> Markup:
 
 def _table(table: model.Table, level: int, title: str) -> Markup:
     numeric = [name in table.numeric for name in table.columns]
-    head = NO_MARKUP
+    head = NO_DRAWING
     if any(table.columns):
         names = (
             Markup('<th scope="col"{}>{}</th>').format(_number(right), _words(name))
@@ -223,7 +250,9 @@ def _table(table: model.Table, level: int, title: str) -> Markup:
 
 def _row(row: model.Row | str, numeric: list[bool], level: int, title: str) -> Markup:
     if isinstance(row, str):
-        return Markup('<tr class="title"><th colspan="{}" scope="colgroup">{}</th></tr>\n').format(len(numeric), _words(row))
+        return Markup('<tr class="title"><th colspan="{}" scope="colgroup">{}</th></tr>\n').format(
+            len(numeric), _words(row)
+        )
     first, *others = row.cells
     cells = (
         Markup("<td{}>{}</td>").format(_number(right), _cell(cell, level, title))
@@ -235,8 +264,8 @@ def _row(row: model.Row | str, numeric: list[bool], level: int, title: str) -> M
     )
 
 
-def _number(right: bool) -> Markup:  # noqa: FBT001
-    return Markup(' class="number"') if right else NO_MARKUP
+def _number(right: bool) -> Markup:
+    return Markup(' class="number"') if right else NO_DRAWING
 
 
 def _chart(chart: model.Chart, level: int, title: str) -> Markup:
@@ -251,7 +280,7 @@ def _chart(chart: model.Chart, level: int, title: str) -> Markup:
     ).format(chart.ticks)
     rows = _joined(_bar(bar, level, title) for bar in chart.rows)
     return Markup('<figure>\n{}<div class="chart {}">\n{}{}{}</div>\n</figure>\n').format(
-        caption, chart.layout, ticks if chart.tall else NO_MARKUP, rows, ticks
+        caption, chart.layout, ticks if chart.tall else NO_DRAWING, rows, ticks
     )
 
 

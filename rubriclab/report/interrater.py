@@ -48,7 +48,7 @@ def interrater_view(ref: str, agreement: InterraterAgreement) -> View:
         *(section for kind in SHOWN for section in _criteria(agreement, kind)),
         Section("Summary", (Paragraph(" ".join(sentences(agreement))),)),
     )
-    return View(line(quoted(f"{ref}:"), quoted(agreement.aspect)), blocks, "rubriclab interrater agreement")
+    return View(quoted(f"{ref}: {agreement.aspect}"), blocks, "rubriclab interrater agreement")
 
 
 def sentences(agreement: InterraterAgreement) -> Iterator[str]:

@@ -33,7 +33,9 @@ def _name(version: Version, *, origin: bool) -> tuple[Cell, ...]:
         quoted(version.ref),
         quoted(rubric.aspect.name),
         str(len(rubric.criteria)),
-        "not measured" if agreement is None else Figure(agreement.reselected if agreement.optimistic else agreement.spearman),
+        "not measured"
+        if agreement is None
+        else Figure(agreement.reselected if agreement.optimistic else agreement.spearman),
         quoted(", ".join(version.tags)),
         *(("imported" if version.imported else "learned here",) if origin else ()),
     )

@@ -98,7 +98,7 @@ def csv_table(record: TrainingRecord) -> bytes:
     for number, row in enumerate(rows(record)):
         if number == 0:
             writer.writerow(row)
-        writer.writerow(map(_harmless, row.values()))
+        writer.writerow(map(_as_text, row.values()))
     return table.getvalue().encode()
 
 

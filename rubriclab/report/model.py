@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from markupsafe import Markup
 
@@ -18,6 +18,7 @@ from rubriclab.report.wording import Estimated
 if TYPE_CHECKING:
     from rubriclab.report.terminal import RenderableType
 
+NO_DRAWING = Markup("")
 Style = Literal["", "quiet", "strong", "id", "good", "bad", "warning", "tag", "removed", "added"]
 
 
@@ -36,8 +37,14 @@ class Span:
     detail: bool = False
 
 
-type Words = str | Span | tuple[str | Span, ...]
-type Cell = Words | Figure | Block
+Words: TypeAlias = "str | Span | tuple[str | Span, ...]"
+Cell: TypeAlias = "Words | Figure | Block"
+
+
+class Block:
+    """A part of a view."""
+
+    __slots__ = ()
 
 
 def quoted(words: str, style: Style = "") -> Span:
@@ -71,7 +78,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(Block):
     """Words on one line that wraps; `prose` and `quote` keep their lines."""
 
     words: Words
@@ -79,7 +86,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(Block):
     """Names with what they stand for."""
 
     rows: tuple[tuple[str, Cell], ...]
@@ -94,12 +101,12 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(Block):
     """Rows under column titles; a row that is a string is the title of those that follow.
 
     Attributes:
         numeric: titles of the columns that are aligned to the right.
-        repeated: how many leading columns a terminal repeats where it cuts a wide table into several; 0 leaves it whole.
+        repeated: leading columns that a terminal repeats where it cuts a wide table into several; 0 leaves it whole.
     """
 
     columns: tuple[str, ...]
@@ -120,7 +127,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Block):
     """Drawings with a caption, on pages only: rows over an axis, or one plot.
 
     Attributes:
@@ -130,14 +137,14 @@ class Chart:
 
     caption: Words
     rows: tuple[Bar | str, ...] = ()
-    ticks: Markup = Markup("")
+    ticks: Markup = NO_DRAWING
     tall: bool = False
     layout: Literal["", "questions", "weights", "text"] = ""
-    plot: Markup = Markup("")
+    plot: Markup = NO_DRAWING
 
 
 @dataclass(frozen=True, slots=True)
-class Spark:
+class Spark(Block):
     """A small line drawing with words; a terminal draws it as `blocks`."""
 
     svg: Markup
@@ -156,14 +163,14 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Tiles:
+class Tiles(Block):
     """Figures of note side by side, on pages only."""
 
     tiles: tuple[Tile, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class Items(Block):
     """A list, or with `grid` one in as many columns as fit."""
 
     items: tuple[Cell, ...]
@@ -171,21 +178,21 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
+class Stack(Block):
     """Blocks as one, for a cell that holds several."""
 
     blocks: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Indented:
+class Indented(Block):
     """Blocks that belong to the one before."""
 
     blocks: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class Card(Block):
     """Blocks about one thing; `text` is one text among others, without a frame."""
 
     title: Words
@@ -194,7 +201,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
-class Details:
+class Details(Block):
     """Blocks that a page folds away; a terminal shows them where the view is unfolded or they are `short`.
 
     Attributes:
@@ -209,7 +216,7 @@ class Details:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class Section(Block):
     """Blocks under a heading with a remark beside it; `name` is what a link on the page leads to.
 
     `page_only` sections are left out in a terminal.
@@ -220,11 +227,6 @@ class Section:
     beside: str = ""
     name: str = ""
     page_only: bool = False
-
-
-type Block = (
-    Paragraph | Pairs | Table | Chart | Spark | Tiles | Items | Stack | Indented | Card | Details | Section
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from rubriclab.active_learning.learning_curve import CONFIDENCE, MOST, STEP
 from rubriclab.characters import one_line
 from rubriclab.data.scale import show
 from rubriclab.report import describe
-from rubriclab.report.model import Paragraph, Section, Stack, View, line, quoted, table
+from rubriclab.report.model import Paragraph, Section, Stack, View, quoted, table
 from rubriclab.report.wording import count, estimate, excerpt, figure
 from rubriclab.validation import Interval
 
@@ -24,7 +24,7 @@ def plan_view(plan: LabelPlan, ref: str) -> View:
     ]
     shown = table(("rank", "text and why", "width", "agreement"), rows, numeric=numeric)
     section = Section(
-        line("To label next, for", quoted(ref)), (shown, Paragraph(basis(plan), "quiet")), "most informative text first"
+        ("To label next, for ", quoted(ref)), (shown, Paragraph(basis(plan), "quiet")), "most informative text first"
     )
     return View(advised(plan), (section,), "rubriclab plan")
 
@@ -44,8 +44,8 @@ def advised(plan: LabelPlan) -> str:
     found = plan.advice
     if found is None:
         return (
-            "The labels so far do not show how many more are worth it: there are too few groups, or the rubric does not "
-            "predict held-out labels."
+            "The labels so far do not show how many more are worth it: there are too few groups, or the rubric does "
+            "not predict held-out labels."
         )
     bar = f"{found.threshold:g} per {STEP} labels"
     more = round(found.more.value or 0)

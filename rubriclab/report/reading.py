@@ -15,8 +15,8 @@ CONSTANT = {
         "one's too. If a rubric alone gives all texts of a group the same score, the group counts as 0."
     ),
     "skip": (
-        "If people gave all texts of a group the same score, there is no order to agree with, so the group is left out. "
-        "If a rubric alone gives all texts of a group the same score, the group counts as 0."
+        "If people gave all texts of a group the same score, there is no order to agree with, so the group is left "
+        "out. If a rubric alone gives all texts of a group the same score, the group counts as 0."
     ),
 }
 
@@ -29,15 +29,15 @@ def reading(constant: ConstantRule, criteria: Sequence[Criterion]) -> Section:
 def _entries(constant: ConstantRule, criteria: Sequence[Criterion]) -> Iterator[tuple[str, str]]:
     yield (
         "Spearman correlation",
-        "How similarly a rubric and people rank texts: 1 is the same order, 0 no relation, \N{MINUS SIGN}1 the reverse. "
+        "How similarly a rubric and people rank texts: 1 is the same order, 0 no relation, -1 the reverse. "
         "It ignores whether the scores are as high as people's. Pearson's coefficient also depends on the distances "
         "between scores; Kendall's counts pairs in the same order.",
     )
     yield (
         "Levels",
-        "Within groups, only texts that answer the same source are compared, and the mean over the groups is shown: can "
-        "the rubric rank rivals? Over all texts, it must also distinguish hard sources from easy ones. Between systems, "
-        "only the systems' mean scores count, so the figure rests on few points.",
+        "Within groups, only texts that answer the same source are compared, and the mean over the groups is shown: "
+        "can the rubric rank rivals? Over all texts, it must also distinguish hard sources from easy ones. Between "
+        "systems, only the systems' mean scores count, so the figure rests on few points.",
     )
     yield "Groups with constant labels", CONSTANT[constant]
     yield (

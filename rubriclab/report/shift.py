@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Literal
 
 from rubriclab.data.scale import show
 from rubriclab.report import wording
-from rubriclab.report.model import Block, Indented, Pairs, Paragraph, Section, Table, Words, paragraphs, quoted, table
+from rubriclab.report.model import (
+    Block,
+    Indented,
+    Pairs,
+    Paragraph,
+    Section,
+    Table,
+    View,
+    Words,
+    paragraphs,
+    quoted,
+    table,
+)
 
 if TYPE_CHECKING:
     from rubriclab.transfer.distribution_shift import DistributionShift, SampleComparison, ShiftSeverity
@@ -31,6 +43,11 @@ OTHERS = (
     "distance"
 )
 NUMERIC = ("training", "here", "moved", "distance", "beyond")
+
+
+def shift_view(shift: DistributionShift) -> View:
+    """Return how far texts lie from those of training."""
+    return View((), tuple(shift_blocks(shift)), "rubriclab transfer")
 
 
 def shift_blocks(shift: DistributionShift) -> Iterator[Block]:
@@ -88,7 +105,7 @@ def _features(features: tuple[FeatureShift, ...]) -> Table:
     return table(("", *numeric, *(["chance"] if known else [])), [_row(f, known) for f in features], numeric=numeric)
 
 
-def _row(feature: FeatureShift, known: bool) -> tuple[Words, ...]:  # noqa: FBT001
+def _row(feature: FeatureShift, known: bool) -> tuple[Words, ...]:
     moved = "" if feature.moved is None else f"{feature.moved:+.1f}"
     cells = (quoted(feature.name), show(feature.home), show(feature.target), moved)
     if not known:

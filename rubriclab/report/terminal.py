@@ -21,6 +21,8 @@ from rubriclab.report import model
 from rubriclab.report.model import Block, Cell, Figure, Span, View, Words, spans
 from rubriclab.report.wording import cut, estimate, lines
 
+__all__ = ["RenderableType", "rendered"]
+
 STYLES = {
     "": "",
     "quiet": "dim",
@@ -53,8 +55,12 @@ def rendered(view: View) -> RenderableType:
 
 
 def _blocks(blocks: Iterable[Block], *, unfolded: bool) -> Iterator[RenderableType]:
+    before: Block | None = None
     for block in blocks:
+        if isinstance(before, model.Table) and isinstance(block, model.Paragraph):
+            yield ""
         yield from _block(block, unfolded=unfolded)
+        before = block
 
 
 def _block(block: Block, *, unfolded: bool) -> Iterator[RenderableType]:
@@ -176,8 +182,7 @@ class _FittedTable:
                 yield from ([""] if number else [])
                 yield self._drawn(columns, stacked=False, narrow=True)
             return
-        columns = range(len(self.table.columns))
-        yield self._drawn(columns, stacked=_one_line_width(self.table) > width)
+        yield self._drawn(range(len(self.table.columns)), stacked=_one_line_width(self.table) > width)
 
     def _drawn(self, columns: Sequence[int], *, stacked: bool, narrow: bool = False) -> Table:
         drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
@@ -209,9 +214,10 @@ def _figure(figure: str, *, stacked: bool) -> Text:
 def _one_line_width(table: model.Table) -> int:
     """Return how wide a table is with figures beside their intervals and names wrapped to `NAMES`."""
     rows = [row for row in table.rows if not isinstance(row, str)]
+    titles = max((cell_len(row) for row in table.rows if isinstance(row, str)), default=0)
     widths = 0
     for place, name in enumerate(table.columns):
-        shown = max((_width(row.cells[place]) for row in rows), default=0)
+        shown = max([_width(row.cells[place]) for row in rows] + [0 if place else titles])
         widths += max(cell_len(name), shown if name in table.numeric else min(shown, NAMES))
     return widths + GAP * (len(table.columns) - 1)
 
@@ -229,7 +235,9 @@ def _width(cell: Cell) -> int:
 def _cut(table: model.Table, width: int) -> Iterator[list[int]]:
     """Yield the columns of the tables that fit side by side, each with the repeated ones and at least one other."""
     rows = [row for row in table.rows if not isinstance(row, str)]
-    widths = [max(cell_len(name), *(_width(row.cells[place]) for row in rows)) for place, name in enumerate(table.columns)]
+    widths = [
+        max(cell_len(name), *(_width(row.cells[place]) for row in rows)) for place, name in enumerate(table.columns)
+    ]
     first = list(range(table.repeated))
     free = width - sum(min(28, widths[place]) + GAP for place in first)
     columns, left = list[int](), free

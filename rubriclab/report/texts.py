@@ -103,7 +103,13 @@ def places(scores: FloatArray) -> FloatArray:
 
 
 def text_card(
-    bar: Bar, remark: str, output: str, source: str | None, answers: Sequence[Sequence[Words | Stack]], *, opened: bool = False
+    bar: Bar,
+    remark: str,
+    output: str,
+    source: str | None,
+    answers: Sequence[Sequence[Words | Stack]],
+    *,
+    opened: bool = False,
 ) -> Card:
     """Return a text with its scores, and folded away the criteria's scores and reasons and the source."""
     reasons = table(("criterion", "score", "reason"), answers, numeric=("score",))

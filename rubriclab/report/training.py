@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rubriclab.aggregation import Term
-from rubriclab.data.scale import show
 from rubriclab.methods.names import PartName
-from rubriclab.report import charts, describe, plots, recorded, verdicts, version as versions, wording
+from rubriclab.report import charts, describe, plots, recorded, verdicts, wording
+from rubriclab.report import version as versions
 from rubriclab.report.criteria import spark
-from rubriclab.report.texts import text_card
 from rubriclab.report.model import (
     Bar,
     Block,
@@ -38,6 +37,7 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
+from rubriclab.report.texts import text_card
 from rubriclab.rubric import Criterion
 from rubriclab.validation import EvaluatorAgreement, FrontierPoint, Interval, Raters, Shortcut, Validation
 
@@ -51,6 +51,7 @@ REASON_ONLY = "shown as a reason; does not change the score"
 EXCERPT, TITLE = 150, 60
 MOST_PATHS = 6
 KINDS = {"rubric": "", "judged": "with a judge:", "floor": "surface baselines:"}
+LADDER: Mapping[str, Literal["", "baseline", "total"]] = {"rubric": "total", "judged": "", "floor": "baseline"}
 CALIBRATIONS = {"none": "the mean of the judge's scores", "linear": "a straight line", "isotonic": "increasing steps"}
 
 
@@ -88,7 +89,9 @@ def training_view(version: Version) -> View:
     """
     validation = version.provenance.validation
     if validation is None:
-        raise ValueError(f"expected a version that was validated while it was trained, got {version.ref}, which was not")
+        raise ValueError(
+            f"expected a version that was validated while it was trained, got {version.ref}, which was not"
+        )
     blocks = (
         *_other_comparisons(validation),
         *_sections(version, validation, None),
@@ -161,11 +164,9 @@ def _other_comparisons(validation: Validation) -> Iterator[Section]:
         yield Section("Other comparisons", (shown,), beside)
 
 
-def _agreement(
-    validation: Validation, version: Version | None = None, record: TrainingRecord | None = None
-) -> Section:
+def _agreement(validation: Validation, version: Version | None = None, record: TrainingRecord | None = None) -> Section:
     """Return what every evaluator reached, and with a record each text with its label and held-out score."""
-    blocks = [
+    blocks: list[Block] = [
         _ladder(validation),
         _evaluators(validation),
         Paragraph(verdicts.basis(validation), "quiet"),
@@ -198,7 +199,7 @@ def _ladder(validation: Validation) -> Chart:
 def _ladder_bar(axis: charts.Axis, evaluator: EvaluatorAgreement) -> Bar:
     baseline = evaluator.kind == "floor"
     drawing = charts.whisker(axis, evaluator.pearson, baseline=baseline)
-    kind = "baseline" if baseline else "total" if evaluator.kind == "rubric" else ""
+    kind = LADDER[evaluator.kind]
     return Bar(quoted(verdicts.name(evaluator)), drawing, Figure(evaluator.pearson), kind=kind)
 
 
@@ -209,7 +210,10 @@ def _evaluators(validation: Validation) -> Table:
         chosen = [evaluator for evaluator in validation.evaluators if evaluator.kind == kind]
         rows += [title] if chosen and title else []
         rows += [_evaluator(evaluator, verdicts.name(evaluator)) for evaluator in chosen]
-    rows += ["for comparison:", _evaluator(validation.training, "this rubric, optimistic: on the labels it was fitted to")]
+    rows += [
+        "for comparison:",
+        _evaluator(validation.training, "this rubric, optimistic: on the labels it was fitted to"),
+    ]
     if (ceiling := verdicts.ceiling(validation)) is not None:
         rows.append(Row(("ceiling, as the raters differ", "", wording.figure(ceiling), "")))
     return table(("", *numeric), rows, numeric=numeric)
@@ -318,10 +322,12 @@ def _brief(row: WeightedCriterion) -> str:
 
 def _paths(criteria: Sequence[Criterion]) -> Section:
     about = (
-        "Hypotheses are rated on one labelled text after another. The line is a hypothesis' reward: mean utility, which "
-        "is 1 where ratings meet the labels, plus the shaded bonus for having been tried little."
+        "Hypotheses are rated on one labelled text after another. The line is a hypothesis' reward: mean utility, "
+        "which is 1 where ratings equal the labels, plus the shaded bonus for having been tried little."
     )
-    drawn = [spark(each.evidence, (quoted(describe.title(each, TITLE)), " ", quoted(each.id, "id"))) for each in criteria]
+    drawn = [
+        spark(each.evidence, (quoted(describe.title(each, TITLE)), " ", quoted(each.id, "id"))) for each in criteria
+    ]
     shown, rest = drawn[:MOST_PATHS], drawn[MOST_PATHS:]
     folded = (Details(f"{len(rest)} more", (Items(tuple(rest), grid=True),)),) if rest else ()
     blocks = (Paragraph(about, "quiet"), Items(tuple(shown), grid=True), *folded)
@@ -379,9 +385,7 @@ def _shortcuts(version: Version, validation: Validation, followed: Sequence[Shor
     return Section("Shortcuts", blocks, beside, name="shortcuts")
 
 
-def _shortcut_row(
-    shortcut: Shortcut, features: Sequence[str], criteria: dict[str, Criterion]
-) -> tuple[Words, ...]:
+def _shortcut_row(shortcut: Shortcut, features: Sequence[str], criteria: dict[str, Criterion]) -> tuple[Words, ...]:
     criterion = criteria.get(shortcut.name)
     title = quoted(describe.title(criterion, TITLE), "quiet") if criterion else ""
     name = line("!" if shortcut.marked else "", quoted(shortcut.name), title)
@@ -440,7 +444,11 @@ def _disagreement(axis: charts.Axis, disagreement: Disagreement, *, opened: bool
         for candidate, cell in disagreement.answers
     ]
     return text_card(
-        Bar(quoted(text.id), charts.rated(axis, text), scores), ", ".join(rated), text.output, text.source, answers,
+        Bar(quoted(text.id), charts.rated(axis, text), scores),
+        ", ".join(rated),
+        text.output,
+        text.source,
+        answers,
         opened=opened,
     )
 

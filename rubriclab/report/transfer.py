@@ -118,8 +118,8 @@ def _cautions(transfer: Transfer) -> Iterator[str]:
     if idle > 0:
         none_left = "" if transfer.checked else "; none are left to check the result"
         yield (
-            f"{count(idle, 'more labelled text')} cannot be used for checking, as other texts of their groups were used "
-            f"for fitting{none_left}."
+            f"{count(idle, 'more labelled text')} cannot be used for checking, as other texts of their groups were "
+            f"used for fitting{none_left}."
         )
 
 
@@ -135,7 +135,7 @@ def advice(transfer: Transfer) -> str:
     if advised.few:
         other = " Another judge uses the scale in its own way." if advised.action == "recalibrate" else ""
         return (
-            f"{ADVICE[advised.action]}, by default: labels of fewer than {FEWEST_GROUPS} groups, or that are all equal, "
+            f"{ADVICE[advised.action]}, by default: labels of fewer than {FEWEST_GROUPS} groups, or all equal, "
             f"show no difference between actions.{other}"
         )
     if advised.action == "reuse":

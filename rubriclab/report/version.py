@@ -44,7 +44,7 @@ def rubric_view(rubric: Rubric) -> View:
     """Return a rubric that is in no store: what it judges and its criteria."""
     rows = (("task", quoted(rubric.task)), ("scale", describe.scales(rubric)))
     blocks = (Paragraph(quoted(rubric.aspect.definition)), Pairs(rows), *contents(rubric))
-    return View(line("Rubric of", quoted(rubric.aspect.name)), blocks, "rubriclab rubric")
+    return View(("Rubric of ", quoted(rubric.aspect.name)), blocks, "rubriclab rubric")
 
 
 def definition(rubric: Rubric) -> Paragraph:
@@ -152,11 +152,13 @@ def settings(version: Version) -> Details:
         ("prompts", made.prompts),
     )
     tables = (
-        Section(quoted(method), (table(("", ""), [(quoted(name), quoted(_value(own))) for name, own in values.items()]),))
+        Section(
+            quoted(method), (table(("", ""), [(quoted(name), quoted(_value(own))) for name, own in values.items()]),)
+        )
         for method, values in made.settings.items()
     )
     rows = Pairs(tuple((name, quoted(digest)) for name, digest in digests))
-    return Details("Settings and digests", (rows, *tables))
+    return Details("Settings and digests", (rows, *tables), hint="--evidence shows them.")
 
 
 def _value(value: object) -> str:

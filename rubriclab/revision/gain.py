@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from rubriclab.revision.record import Improvement, Outcome, Round, value
+from rubriclab.revision.record import Improvement, RevisionOutcome, RevisionRound, value
 from rubriclab.revision.word_diff import sentences_changed
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import Score
@@ -27,7 +27,7 @@ RESAMPLES = 1000
 CONFIDENCE = 0.95
 BATCH_ELEMENTS = 2**20
 
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+OUTCOMES: tuple[RevisionOutcome, ...] = get_args(RevisionOutcome)
 
 Pair = tuple[float | None, float | None]
 
@@ -48,7 +48,7 @@ class RevisionMetrics:
     """
 
     group: str
-    outcome: Outcome
+    outcome: RevisionOutcome
     scores: Pair
     second_scores: Pair
     unselected: Pair
@@ -59,7 +59,7 @@ class RevisionMetrics:
 
 
 @dataclass(frozen=True, slots=True)
-class Gain:
+class ScoreGain:
     """Mean scores before and after, and the mean gain with its interval: paired, over the texts that have both."""
 
     name: str
@@ -88,13 +88,13 @@ class RevisionSummary:
 
     rubric: str
     texts: int
-    outcomes: Mapping[Outcome, int]
+    outcomes: Mapping[RevisionOutcome, int]
     sentences: int
     changed: int
-    judge: Gain
-    second_judge_before_veto: Gain | None
-    second_judge_after_veto: Gain | None
-    criteria: tuple[Gain, ...]
+    judge: ScoreGain
+    second_judge_before_veto: ScoreGain | None
+    second_judge_after_veto: ScoreGain | None
+    criteria: tuple[ScoreGain, ...]
     first_rewritings: Mapping[str, int]
 
     def to_row(self) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _paired(before: Score | None, after: Score | None) -> dict[str, Pair]:
     return {criterion.id: (criterion.score, found.get(criterion.id)) for criterion in before.criteria}
 
 
-def _first(done: Improvement) -> Round | None:
+def _first(done: Improvement) -> RevisionRound | None:
     return next((each for each in done.rounds if each.taken_by_judge), None)
 
 
@@ -177,14 +177,14 @@ def _counted(pairs: Sequence[Pair]) -> dict[str, int]:
     }
 
 
-def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) -> Gain:
+def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) -> ScoreGain:
     table = np.array([[np.nan if score is None else score for score in pair] for pair in pairs], dtype=float)
     both = ~np.isnan(table.reshape(-1, 2)).any(axis=1)
     before, after = table.reshape(-1, 2)[both].T
     groups = [text.group for text, used in zip(texts, both, strict=True) if used]
     if not groups:
-        return Gain(name, 0, None, None, IntervalEstimate(None, None, None))
-    return Gain(name, len(groups), float(before.mean()), float(after.mean()), _mean(after - before, groups))
+        return ScoreGain(name, 0, None, None, IntervalEstimate(None, None, None))
+    return ScoreGain(name, len(groups), float(before.mean()), float(after.mean()), _mean(after - before, groups))
 
 
 def _mean(values: FloatArray, groups: Sequence[str]) -> IntervalEstimate:

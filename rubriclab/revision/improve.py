@@ -24,8 +24,8 @@ from rubriclab.data.scale import show
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.replies import Number, Whole
 from rubriclab.revision.pairwise import Origins, incomparable, judged_by_sentence
-from rubriclab.revision.record import Improvement, Refusal, Round, value
-from rubriclab.revision.rewrite import Draft, rewrite, rewrite_prompt
+from rubriclab.revision.record import Improvement, RejectionReason, RevisionRound, value
+from rubriclab.revision.rewrite import RewriteDraft, rewrite, rewrite_prompt
 from rubriclab.revision.weaknesses import TextFault, require_reasons, text_faults
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import Score, score_text
@@ -156,7 +156,7 @@ async def _improve_row(row: Example | RowError, work: _Work) -> Improvement:
 async def _improve(example: Example, work: _Work) -> Improvement:
     score, second = await asyncio.gather(work.score(example), work.second_score(example))
     first = now = _Standing(example, score, second, work.faults(score, example.output))
-    rounds: list[Round] = []
+    rounds: list[RevisionRound] = []
     unscored = _unscored(first)
     while now.faults and not (unscored or now.stopped) and len(rounds) < work.settings.rounds:
         done, now = await _round(now, rounds, work)
@@ -184,7 +184,7 @@ def _unscored(first: _Standing) -> str | None:
     return None
 
 
-async def _round(now: _Standing, before: Sequence[Round], work: _Work) -> tuple[Round, _Standing]:
+async def _round(now: _Standing, before: Sequence[RevisionRound], work: _Work) -> tuple[RevisionRound, _Standing]:
     """Return the next round, and how the text stands after it."""
     number = len(before) + 1
     # Unless the last rewriting was taken, the question is the same again.
@@ -192,22 +192,24 @@ async def _round(now: _Standing, before: Sequence[Round], work: _Work) -> tuple[
     prompt = rewrite_prompt(work.rubric, now.example, now.faults, sample=number if again else 0, free=now.free)
     draft = await rewrite(work.writer, prompt, now.example.output)
     if draft.missing is not None:
-        return Round(number, now.faults, draft.changes, None, None, None, "no usable rewriting", draft.missing), now
+        return RevisionRound(
+            number, now.faults, draft.changes, None, None, None, "no usable rewriting", draft.missing
+        ), now
     return await _judged(number, now, draft, work)
 
 
-async def _judged(number: int, now: _Standing, draft: Draft, work: _Work) -> tuple[Round, _Standing]:
+async def _judged(number: int, now: _Standing, draft: RewriteDraft, work: _Work) -> tuple[RevisionRound, _Standing]:
     example = replace(now.example, output=draft.output)
     score, second, change = await work.score(example), None, None
     gain, why = _gain(now.score, score, draft.origins, "the judge")
     every = work.settings.take == "every"
-    refused: Refusal | None = None if _taken(gain, score, every=every) else "refused by the judge"
+    refused: RejectionReason | None = None if _taken(gain, score, every=every) else "refused by the judge"
     if refused is None and now.second is not None:
         second = await work.second_score(example)
         change, also = _gain(now.second, second, draft.origins, "the second judge")
         refused = None if every or (change is not None and change >= 0) else "refused by the second judge"
         why = f"{why}; {also}"
-    done = Round(number, now.faults, draft.changes, value(score), value(second), change, refused, why)
+    done = RevisionRound(number, now.faults, draft.changes, value(score), value(second), change, refused, why)
     return done, now if refused else _Standing(example, score, second, work.faults(score, draft.output))
 
 

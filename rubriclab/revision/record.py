@@ -6,18 +6,18 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from rubriclab.data.example import Example
-from rubriclab.revision.rewrite import TextEdit
+from rubriclab.revision.rewrite import SentenceEdit
 from rubriclab.revision.weaknesses import TextFault
 from rubriclab.scoring.score import Score
 
-Refusal = Literal["refused by the judge", "refused by the second judge", "no usable rewriting"]
-Outcome = Literal[
-    "improved", "without fault", "no sentence at fault", Refusal, "unscored", "unscored by the second judge"
+RejectionReason = Literal["refused by the judge", "refused by the second judge", "no usable rewriting"]
+RevisionOutcome = Literal[
+    "improved", "without fault", "no sentence at fault", RejectionReason, "unscored", "unscored by the second judge"
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class RevisionRound:
     """One rewriting and what became of it.
 
     Attributes:
@@ -33,11 +33,11 @@ class Round:
 
     round: int
     faults: tuple[TextFault, ...]
-    changes: tuple[TextEdit, ...]
+    changes: tuple[SentenceEdit, ...]
     score: float | None
     second_score: float | None
     second_change: float | None
-    refused: Refusal | None
+    refused: RejectionReason | None
     why: str
 
     @property
@@ -94,12 +94,12 @@ class Improvement:
     second_after: Score | None = None
     faults_before: int = 0
     faults_left: int = 0
-    rounds: tuple[Round, ...] = ()
+    rounds: tuple[RevisionRound, ...] = ()
     stopped: str | None = None
     unscored: str | None = None
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RevisionOutcome:
         """What became of the text; of several refusals the last one counts."""
         if self.unscored:
             return "unscored" if value(self.before) is None else "unscored by the second judge"

@@ -43,7 +43,7 @@ Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class TextEdit:
+class SentenceEdit:
     """A sentence that was rewritten.
 
     Attributes:
@@ -68,14 +68,14 @@ class TextEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class RewriteDraft:
     """A rewriting, not judged yet: the changes and the text with them; or in `missing` why it cannot be used.
 
     `origins` tells for each sentence of the new text from which of the old ones it came.
     """
 
     output: str
-    changes: tuple[TextEdit, ...] = ()
+    changes: tuple[SentenceEdit, ...] = ()
     missing: str | None = None
     origins: Origins = ()
 
@@ -139,7 +139,7 @@ def allowed_ids(fields: Mapping[str, Any]) -> list[int]:
     return [sentence["id"] for sentence in fields["sentences"]] if fields["free"] else list(fields["failing"])
 
 
-async def rewrite(writer: Judge, prompt: Prompt[TextRewrite], output: str) -> Draft:
+async def rewrite(writer: Judge, prompt: Prompt[TextRewrite], output: str) -> RewriteDraft:
     """Return `output` as the writer rewrites it.
 
     A draft without changes, without any sentence left, or in which a sentence to be kept does not begin and end as one
@@ -150,25 +150,25 @@ async def rewrite(writer: Judge, prompt: Prompt[TextRewrite], output: str) -> Dr
     """
     answer = await ask(writer, prompt, salvage=SoundRewriting)
     if answer.value is None:
-        return Draft(output, missing=answer.missing)
+        return RewriteDraft(output, missing=answer.missing)
     sentences = split_sentences(output)
     given = sorted(answer.value.sentences, key=lambda each: each.sentence)
     changes = tuple(
-        TextEdit(each.sentence, before, each.text, each.reasoning)
+        SentenceEdit(each.sentence, before, each.text, each.reasoning)
         for each in given
         if " ".join((before := sentences[each.sentence - 1]).split()) != each.text
     )
     if not changes:
-        return Draft(output, missing="the rewriting leaves every sentence as it was")
+        return RewriteDraft(output, missing="the rewriting leaves every sentence as it was")
     rewritten, places = replaced(output, {change.sentence: change.after for change in changes})
     spans = sentence_spans(rewritten)
     if not spans:
-        return Draft(output, changes, "the rewriting leaves nothing of the text")
+        return RewriteDraft(output, changes, "the rewriting leaves nothing of the text")
     kept = places.keys() - {change.sentence for change in changes}
     # As where a new wording has no full stop: in a later round, both would count as one sentence.
     if not {places[number] for number in kept} <= set(spans):
-        return Draft(output, changes, "the rewriting runs into a sentence that was to be kept")
-    return Draft(rewritten, changes, origins=_origins(spans, places))
+        return RewriteDraft(output, changes, "the rewriting runs into a sentence that was to be kept")
+    return RewriteDraft(rewritten, changes, origins=_origins(spans, places))
 
 
 def _origins(spans: Sequence[Place], places: Mapping[int, Place]) -> Origins:

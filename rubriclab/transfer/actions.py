@@ -54,7 +54,7 @@ LEFT = "not chosen by the labels that the rubric was carried over with"
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class LabelledTarget:
     """A rubric on other texts that have labels.
 
     Attributes:
@@ -103,7 +103,7 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Tried:
+class AdaptedRubric:
     """One action on labelled texts; arrays of shape (texts,), NaN where there is no score.
 
     Attributes:
@@ -131,17 +131,17 @@ class Tried:
         return strict if self.lenient is None else (strict + np.square(self.lenient - labels)) / 2
 
 
-def reused(place: Place) -> Tried:
+def reused(place: LabelledTarget) -> AdaptedRubric:
     """Return the rubric as it is, its scores moved end to end where the labels have another scale."""
     rubric = place.rubric
     scores = floats(rubric.scores_on.moved_to(rubric.scale, each) for each in place.rated.scores.tolist())
     if not rubric.scores_on.same_ends(place.onto):
         own = rubric.aggregation or plain_combination(place)
         rubric = _with(rubric, own.model_copy(update={"onto": place.moved}))
-    return Tried("reuse", rubric, scores, scores)
+    return AdaptedRubric("reuse", rubric, scores, scores)
 
 
-def recalibrated(place: Place) -> Tried:
+def recalibrated(place: LabelledTarget) -> AdaptedRubric:
     """Return the rubric with a new map onto the scale.
 
     A rubric that does not combine its criteria by learned weights gets the combination that its own weights amount to.
@@ -159,10 +159,14 @@ def recalibrated(place: Place) -> Tried:
     whole = _finished(found, scores, hardness_of(own, place.rated), place)
     # A map that is level everywhere leaves no order.
     level = np.ptp(found.calibration.apply(raw[there])) == 0 if there.any() else True
-    return Tried("recalibrate", _with(place.rubric, whole), scores, np.where(there, 0.0, np.nan) if level else raw)
+    return AdaptedRubric(
+        "recalibrate", _with(place.rubric, whole), scores, np.where(there, 0.0, np.nan) if level else raw
+    )
 
 
-def reweighted(place: Place, rated: RatedTexts | None = None, parts: Sequence[Part] = ()) -> Tried | None:
+def reweighted(
+    place: LabelledTarget, rated: RatedTexts | None = None, parts: Sequence[Part] = ()
+) -> AdaptedRubric | None:
     """Return a rubric of those criteria that the labels choose, with the weights that they give them.
 
     `None` where no criterion tells any two texts apart.
@@ -184,10 +188,10 @@ def reweighted(place: Place, rated: RatedTexts | None = None, parts: Sequence[Pa
     whole = _finished(aggregation, apart.scores, held_out_hardness(apart, table), place)
     chosen = _only(parts or place.rubric.parts, {ids[column] for column in found.columns})
     rubric = _with(place.rubric.model_copy(update={"parts": chosen}), whole)
-    return Tried("reselect" if parts else "reweight", rubric, apart.scores, apart.raw)
+    return AdaptedRubric("reselect" if parts else "reweight", rubric, apart.scores, apart.raw)
 
 
-def relearned(place: Place, trained: Trained) -> Tried:
+def relearned(place: LabelledTarget, trained: Trained) -> AdaptedRubric:
     """Return the rubric that a training on the same labels gave, by what its record says of each text unseen."""
     if trained.record is None:
         raise ValueError("expected a training of several methods, which keeps a record, got none")
@@ -197,15 +201,15 @@ def relearned(place: Place, trained: Trained) -> Tried:
     scores, lenient = (_moved(each, place) for each in (predicted, _lenient(place, trained.record, rows)))
     raw = scores - other_means(place.table, place.settings, place.seed)
     # Where whole trainings were left out, nobody has seen a text's own label.
-    return Tried("relearn", trained.rubric, scores, raw, None if place.settings.relearned else lenient)
+    return AdaptedRubric("relearn", trained.rubric, scores, raw, None if place.settings.relearned else lenient)
 
 
-def _moved(scores: FloatArray, place: Place) -> FloatArray:
+def _moved(scores: FloatArray, place: LabelledTarget) -> FloatArray:
     """Return scores on the labels' scale as they are on the one that criteria are asked on."""
     return np.array([place.onto.moved_to(place.rubric.scale, score) for score in scores.tolist()], dtype=float)
 
 
-def _lenient(place: Place, record: TrainingRecord, rows: Sequence[int]) -> FloatArray:
+def _lenient(place: LabelledTarget, record: TrainingRecord, rows: Sequence[int]) -> FloatArray:
     """Return scores of a training's texts by fits to the other folds, whatever the criteria were made from."""
     table = candidate_table(
         [each.model_copy(update={"made_from": ()}) for each in record.candidates],
@@ -230,7 +234,7 @@ def other_means(table: RatingMatrix, settings: JointSettings, seed: int) -> Floa
     return means
 
 
-def plain_combination(place: Place) -> Aggregation:
+def plain_combination(place: LabelledTarget) -> Aggregation:
     """Return the mean of the criteria, each by its own weight, in the form of a combination.
 
     Centers and spreads are those of the texts at hand; a criterion that says the same of all of them has the spread of
@@ -281,13 +285,13 @@ def _ask(rubric: Rubric) -> Ask:
     return rubric.aggregation.ask if rubric.aggregation else "by method"
 
 
-def _finished(aggregation: Aggregation, scores: FloatArray, hardness: FloatArray, place: Place) -> Aggregation:
+def _finished(aggregation: Aggregation, scores: FloatArray, hardness: FloatArray, place: LabelledTarget) -> Aggregation:
     """Return the combination with what intervals are made of, on the labels' scale."""
     errors = conformal(scores, place.table.labels, hardness, float(place.settings.confidence))
     return aggregation.model_copy(update={"conformal": errors, "onto": place.moved})
 
 
-def _map(raw: FloatArray, chosen: BoolArray, place: Place) -> Calibration:
+def _map(raw: FloatArray, chosen: BoolArray, place: LabelledTarget) -> Calibration:
     """Return the map onto the scale that suits the chosen texts best."""
     table, settings = place.table.rows(chosen), place.settings
     kind = settings.calibration

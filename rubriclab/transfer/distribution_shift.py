@@ -27,9 +27,9 @@ from rubriclab.transfer.outliers import Outliers, outlying
 from rubriclab.transfer.sample import Sample
 from rubriclab.validation import Interval
 
-Finding = Literal["inside", "near the edge", "outside"]
+ShiftSeverity = Literal["inside", "near the edge", "outside"]
 
-FINDINGS: tuple[Finding, ...] = ("inside", "near the edge", "outside")
+FINDINGS: tuple[ShiftSeverity, ...] = ("inside", "near the edge", "outside")
 
 # The thresholds were set by draws of 30 and 60 home texts from public sets of rated summaries, stories and dialogue
 # turns, by their surface measures. Against the other half of their set, split by group: 9 % of the texts outside on
@@ -61,7 +61,7 @@ class SampleComparison(FrozenModel):
     foreign: tuple[str, ...] = ()
 
 
-class Shift(FrozenModel):
+class DistributionShift(FrozenModel):
     """How far the target lies from home.
 
     Attributes:
@@ -72,7 +72,7 @@ class Shift(FrozenModel):
         criteria: by the scores of the criteria; `None` where no criterion was scored on both sides.
     """
 
-    finding: Finding
+    finding: ShiftSeverity
     reasons: tuple[str, ...]
     home: int
     home_groups: int
@@ -102,7 +102,7 @@ def shift(
     *,
     terms: Sequence[Term] = (),
     seed: int = 0,
-) -> Shift:
+) -> DistributionShift:
     """Return how far `target` lies from `home`, by measures of the texts and by scores of the criteria.
 
     Without home texts, as for a version from a pack, `terms` stand in: the mean and spread of each criterion at home
@@ -127,7 +127,7 @@ def shift(
     told = [*_told("surface measures", measures), *_told("the criteria's scores", criteria)]
     told.extend(_told_by_means(criteria, terms) if criteria and not home else ())
     finding, reasons = _worst(told)
-    return Shift(
+    return DistributionShift(
         finding=finding,
         reasons=reasons,
         home=len(home),
@@ -195,7 +195,7 @@ def _compare(names: Sequence[str], home: Sample, target: Sample, ids: Sequence[s
     )
 
 
-def _worst(told: Sequence[tuple[Finding, str]]) -> tuple[Finding, tuple[str, ...]]:
+def _worst(told: Sequence[tuple[ShiftSeverity, str]]) -> tuple[ShiftSeverity, tuple[str, ...]]:
     """Return the worst that any view says, and the sentences of those that say more than `inside`, or all of them."""
     if not told:
         return "near the edge", ("Nothing is known of the texts that the rubric was learned from.",)
@@ -203,7 +203,7 @@ def _worst(told: Sequence[tuple[Finding, str]]) -> tuple[Finding, tuple[str, ...
     return worst, tuple(why for finding, why in told if finding != "inside" or worst == "inside")
 
 
-def _told(columns: str, found: SampleComparison | None) -> Iterator[tuple[Finding, str]]:
+def _told(columns: str, found: SampleComparison | None) -> Iterator[tuple[ShiftSeverity, str]]:
     """Yield what a comparison says, with the figure that says so."""
     if found is None:
         return
@@ -220,7 +220,7 @@ def _told(columns: str, found: SampleComparison | None) -> Iterator[tuple[Findin
         yield "near the edge", f"On one side only there are {columns}: {', '.join(found.foreign)}."
 
 
-def _told_by_means(found: SampleComparison, terms: Sequence[Term]) -> Iterator[tuple[Finding, str]]:
+def _told_by_means(found: SampleComparison, terms: Sequence[Term]) -> Iterator[tuple[ShiftSeverity, str]]:
     weights = {term.criterion: abs(term.weight) for term in terms}
     whole = math.fsum(weights[each.name] for each in found.movements)
     if whole:
@@ -237,5 +237,5 @@ def _figure(found: Interval) -> str:
     return f"{found.value:.2f}{between}"
 
 
-def _graded(value: float, much: float, most: float) -> Finding:
+def _graded(value: float, much: float, most: float) -> ShiftSeverity:
     return "outside" if value >= most else "near the edge" if value >= much else "inside"

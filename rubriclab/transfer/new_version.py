@@ -17,13 +17,13 @@ from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import TrainingRecord
-from rubriclab.transfer.actions import Place, Tried, applied, hardness_of
+from rubriclab.transfer.actions import AdaptedRubric, LabelledTarget, applied, hardness_of
 from rubriclab.transfer.rating_matrix import RatedTexts
-from rubriclab.transfer.run import Source, TransferRun
+from rubriclab.transfer.run import FittedTransfer, SourceRubric
 
 
 def as_trained(
-    home: Source, carried: TransferRun, action: Action, judge: Judge, model_versions: Sequence[str]
+    home: SourceRubric, carried: FittedTransfer, action: Action, judge: Judge, model_versions: Sequence[str]
 ) -> Trained:
     """Return what `action` made of a rubric, in the form in which learning gives its result.
 
@@ -54,7 +54,13 @@ def as_trained(
 
 
 def _provenance(
-    home: Source, tried: Tried, place: Place, rated: RatedTexts, *, judge: Judge, model_versions: Sequence[str]
+    home: SourceRubric,
+    tried: AdaptedRubric,
+    place: LabelledTarget,
+    rated: RatedTexts,
+    *,
+    judge: Judge,
+    model_versions: Sequence[str],
 ) -> Provenance:
     made, examples = home.provenance, place.rated.examples
     fields: dict[str, Any] = origins(examples, place.aspect, judge, judge, model_versions)
@@ -82,12 +88,12 @@ def _provenance(
     )
 
 
-def _fitted(tried: Tried, place: Place) -> FloatArray:
+def _fitted(tried: AdaptedRubric, place: LabelledTarget) -> FloatArray:
     """Return the texts' scores by the rubric of all labels."""
     return tried.scores if tried.action == "reuse" else applied(tried.rubric, place.rated)
 
 
-def _record(tried: Tried, place: Place, rated: RatedTexts) -> TrainingRecord:
+def _record(tried: AdaptedRubric, place: LabelledTarget, rated: RatedTexts) -> TrainingRecord:
     """Return the labelled texts with what was found of them."""
     kept = {criterion.id for criterion in tried.rubric.criteria}
     candidates = tuple(each.model_copy(update={"kept": each.criterion.id in kept}) for each in rated.candidates)
@@ -100,5 +106,5 @@ def _record(tried: Tried, place: Place, rated: RatedTexts) -> TrainingRecord:
     return TrainingRecord(texts=texts, candidates=candidates, cells=rated.cells)
 
 
-def _on_labels_scale(scores: FloatArray, place: Place) -> FloatArray:
+def _on_labels_scale(scores: FloatArray, place: LabelledTarget) -> FloatArray:
     return np.array([place.rubric.scale.moved_to(place.onto, score) for score in scores.tolist()], dtype=float)

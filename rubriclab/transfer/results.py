@@ -11,7 +11,7 @@ from rubriclab.data.scale import Scale
 from rubriclab.learning.gate import GateLevel
 from rubriclab.rubric import Action
 from rubriclab.transfer.advice import ActionAdvice
-from rubriclab.transfer.distribution_shift import Shift
+from rubriclab.transfer.distribution_shift import DistributionShift
 from rubriclab.transfer.metrics import AgreementMetrics
 from rubriclab.validation import Interval
 
@@ -25,7 +25,7 @@ class SourceAgreement(FrozenModel):
     pearson: Interval | None = None
 
 
-class ActionResult(FrozenModel):
+class ActionEvaluation(FrozenModel):
     """What an action gives.
 
     Attributes:
@@ -78,6 +78,6 @@ class Transfer(FrozenModel):
     there: AgreementMetrics | None = None
     drop: Interval | None = None
     floors: Mapping[str, AgreementMetrics] = Field(default_factory=dict)
-    actions: tuple[ActionResult, ...] = ()
+    actions: tuple[ActionEvaluation, ...] = ()
     advice: ActionAdvice | None = None
-    shift: Shift | None = None
+    shift: DistributionShift | None = None

@@ -32,8 +32,8 @@ from rubriclab.text_features import WORD_COUNT
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.actions import (
     ACTIONS,
-    Place,
-    Tried,
+    AdaptedRubric,
+    LabelledTarget,
     applied,
     recalibrated,
     relearned,
@@ -41,21 +41,21 @@ from rubriclab.transfer.actions import (
     reweighted,
 )
 from rubriclab.transfer.advice import advise, paired
-from rubriclab.transfer.distribution_shift import Shift, shift
+from rubriclab.transfer.distribution_shift import DistributionShift, shift
 from rubriclab.transfer.metrics import AgreementMetrics, figures
 from rubriclab.transfer.rating_matrix import RatedTexts, rate, rate_all, wider
-from rubriclab.transfer.results import ActionResult, SourceAgreement, Transfer
+from rubriclab.transfer.results import ActionEvaluation, SourceAgreement, Transfer
 from rubriclab.transfer.split import split
 from rubriclab.validation import Interval
 
 WORDS = "word count"
 MEASURE = "best surface measure at home"
 
-Relearn = Callable[[Sequence[Example]], Awaitable[Trained]]
+RelearnFunction = Callable[[Sequence[Example]], Awaitable[Trained]]
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceRubric:
     """A version, and what is on record of its training, if anything is."""
 
     ref: str
@@ -65,7 +65,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetTexts:
     """Texts that a rubric is carried over to.
 
     Attributes:
@@ -84,7 +84,7 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False)
-class TransferRun:
+class FittedTransfer:
     """A transfer, and what can be saved of it.
 
     Attributes:
@@ -95,22 +95,22 @@ class TransferRun:
     """
 
     found: Transfer
-    tried: Mapping[Action, Tried]
-    place: Place | None = None
+    tried: Mapping[Action, AdaptedRubric]
+    place: LabelledTarget | None = None
     trained: Trained | None = None
     wide: RatedTexts | None = None
 
 
 async def transfer(
-    home: Source,
-    target: Target,
+    home: SourceRubric,
+    target: TargetTexts,
     judge: Judge,
     *,
-    relearn: Relearn | None = None,
+    relearn: RelearnFunction | None = None,
     seed: int = 0,
     under_way: int = 16,
     on_progress: Progress = silent,
-) -> TransferRun:
+) -> FittedTransfer:
     """Return what the rubric of `home` is worth on the target, asked of `judge`.
 
     Args:
@@ -129,10 +129,10 @@ async def transfer(
         raise JudgeError(f"None of {len(rated.examples)} texts could be scored; the latest reason: {rated.reason}")
     found = _without_labels(home, target, rated, judge, seed)
     if not target.labelled:
-        return TransferRun(found, {})
+        return FittedTransfer(found, {})
     course = _Course(home, rubric, target, rated, judge, seed, under_way)
     await course.try_all(relearn, on_progress)
-    return TransferRun(
+    return FittedTransfer(
         found.model_copy(update={**_beside_home(home, course), **await course.findings()}),
         course.tried,
         course.place,
@@ -145,9 +145,9 @@ async def transfer(
 class _Course:
     """The actions, one after the other, on labelled texts."""
 
-    home: Source
+    home: SourceRubric
     rubric: Rubric
-    target: Target
+    target: TargetTexts
     rated: RatedTexts
     judge: Judge
     seed: int
@@ -158,18 +158,18 @@ class _Course:
         self.place = self.at(_some(self.rated, use))
         self.check = self.at(_some(self.rated, check)) if check else None
         self.parts = wider(self.rubric, self.home.record)
-        self.tried: dict[Action, Tried] = {}
+        self.tried: dict[Action, AdaptedRubric] = {}
         self.missing: dict[Action, str] = {}
         self.trained: Trained | None = None
         self.wide: RatedTexts | None = None
 
-    def at(self, rated: RatedTexts) -> Place:
+    def at(self, rated: RatedTexts) -> LabelledTarget:
         """Return the rubric on these labelled texts."""
         settings = JointSettings.model_validate(dict(self.home.provenance.settings.get("joint", {})))
         unbounded = settings.model_copy(update={"calls_per_text": 0})
-        return Place(self.rubric, rated, self.target.aspect.name, self.target.scale, unbounded, self.seed)
+        return LabelledTarget(self.rubric, rated, self.target.aspect.name, self.target.scale, unbounded, self.seed)
 
-    async def try_all(self, relearn: Relearn | None, on_progress: Progress) -> None:
+    async def try_all(self, relearn: RelearnFunction | None, on_progress: Progress) -> None:
         """Try what can be tried, and remember why the rest cannot."""
         self._keep("reuse", reused(self.place))
         self._keep("recalibrate", recalibrated(self.place))
@@ -194,13 +194,13 @@ class _Course:
         else:
             self._keep("reselect", reweighted(self.place, self.wide, self.parts))
 
-    def _keep(self, action: Action, tried: Tried | None) -> None:
+    def _keep(self, action: Action, tried: AdaptedRubric | None) -> None:
         if tried:
             self.tried[action] = tried
         else:
             self.missing[action] = "no criterion tells any two of these texts apart"
 
-    async def _relearn(self, relearn: Relearn) -> None:
+    async def _relearn(self, relearn: RelearnFunction) -> None:
         try:
             self.trained = await relearn(self._texts(self.place))
         except (DataError, JudgeError, ReplayMiss, SettingsError) as error:
@@ -226,22 +226,22 @@ class _Course:
             "advice": advice,
         }
 
-    def _finding(self, action: Action, on_check: Mapping[Action, FloatArray], advised: Action) -> ActionResult:
+    def _finding(self, action: Action, on_check: Mapping[Action, FloatArray], advised: Action) -> ActionEvaluation:
         tried, check = self.tried.get(action), self.check
         if tried is None:
-            return ActionResult(action=action, missing=self.missing[action])
+            return ActionEvaluation(action=action, missing=self.missing[action])
         held_out = self.measured(tried.scores, tried.raw, self.place)
         criteria = len(tried.rubric.criteria)
         if check is None or action not in on_check:
-            return ActionResult(action=action, criteria=criteria, held_out=held_out)
+            return ActionEvaluation(action=action, criteria=criteria, held_out=held_out)
         table, behind = check.table, None
         if advised in on_check:
             own, best = (np.square(on_check[name] - table.labels) for name in (action, advised))
             behind = paired(own - best, table.labels, table.groups)
         checked = self.measured(on_check[action], on_check[action], check)
-        return ActionResult(action=action, criteria=criteria, held_out=held_out, checked=checked, behind=behind)
+        return ActionEvaluation(action=action, criteria=criteria, held_out=held_out, checked=checked, behind=behind)
 
-    async def _all_on_check(self, check: Place) -> dict[Action, FloatArray]:
+    async def _all_on_check(self, check: LabelledTarget) -> dict[Action, FloatArray]:
         """Return what each action's rubric says of the other labelled texts, if the judge can say anything of it."""
         found = {}
         for name, each in self.tried.items():
@@ -250,7 +250,7 @@ class _Course:
                 found[name] = await self._on_check(each, check)
         return found
 
-    async def _on_check(self, tried: Tried, check: Place) -> FloatArray:
+    async def _on_check(self, tried: AdaptedRubric, check: LabelledTarget) -> FloatArray:
         """Return what an action's rubric says of the other labelled texts."""
         if tried.action == "reuse":
             return reused(check).scores
@@ -261,7 +261,7 @@ class _Course:
         return np.array([scale.moved_to(self.rubric.scale, score) for score in rated.scores.tolist()], dtype=float)
 
     def measured(
-        self, scores: FloatArray | None, raw: FloatArray, place: Place, level: GateLevel | None = None
+        self, scores: FloatArray | None, raw: FloatArray, place: LabelledTarget, level: GateLevel | None = None
     ) -> AgreementMetrics:
         """Return the figures of scores of a place's texts."""
         table = place.table
@@ -270,7 +270,7 @@ class _Course:
         return figures(scores, raw, table.labels, table.groups, level=own, point=point, seed=self.seed)
 
     @staticmethod
-    def _texts(place: Place) -> tuple[Example, ...]:
+    def _texts(place: LabelledTarget) -> tuple[Example, ...]:
         return place.rated.examples
 
 
@@ -281,7 +281,7 @@ def _some(rated: RatedTexts, examples: Sequence[Example]) -> RatedTexts:
     return replace(rated.rows(chosen), examples=tuple(examples))
 
 
-def _without_labels(home: Source, target: Target, rated: RatedTexts, judge: Judge, seed: int) -> Transfer:
+def _without_labels(home: SourceRubric, target: TargetTexts, rated: RatedTexts, judge: Judge, seed: int) -> Transfer:
     """Return what can be said of the target without labels."""
     return Transfer(
         rubric=home.ref,
@@ -299,7 +299,7 @@ def _without_labels(home: Source, target: Target, rated: RatedTexts, judge: Judg
     )
 
 
-def _shift(home: Source, rated: RatedTexts, seed: int) -> Shift | None:
+def _shift(home: SourceRubric, rated: RatedTexts, seed: int) -> DistributionShift | None:
     """Return how far the rated texts lie from those learned from; `None` where nothing is known of these."""
     ids = [candidate.criterion.id for candidate in rated.candidates]
     here = dict(zip(ids, rated.values.T, strict=True))
@@ -312,7 +312,7 @@ def _shift(home: Source, rated: RatedTexts, seed: int) -> Shift | None:
     return shift([text.example for text in home.record.texts], rated.examples, there, here, terms=terms, seed=seed)
 
 
-def _beside_home(home: Source, course: _Course) -> dict[str, Any]:
+def _beside_home(home: SourceRubric, course: _Course) -> dict[str, Any]:
     """Return how well the rubric agrees with all labels as it is, beside home and the floors."""
     place = course.at(_some(course.rated, course.target.labelled))
     level = gate_level(place.table.labels, place.table.groups)
@@ -330,13 +330,13 @@ def _beside_home(home: Source, course: _Course) -> dict[str, Any]:
     }
 
 
-def _measure(name: str, sign: int, place: Place) -> FloatArray:
+def _measure(name: str, sign: int, place: LabelledTarget) -> FloatArray:
     if name not in SURFACE:
         return np.full(len(place.rated.examples), np.nan)
     return sign * measure_values(place.rated.examples, [name])[:, 0]
 
 
-def _at_home(home: Source, level: GateLevel) -> SourceAgreement | None:
+def _at_home(home: SourceRubric, level: GateLevel) -> SourceAgreement | None:
     """Return what the rubric reached at home, at that level if it is known, else over all texts."""
     validation, agreement = home.provenance.validation, home.provenance.agreement
     if validation and validation.level in (level, "dataset"):

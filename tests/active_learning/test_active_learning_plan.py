@@ -7,7 +7,7 @@ import random
 import pytest
 from planning_samples import rated, rubric, trained
 
-from rubriclab.active_learning import PlannedText, plan
+from rubriclab.active_learning import PoolText, plan
 from rubriclab.active_learning.training_data import eligible, refitting
 from rubriclab.report.planning import advised, basis, plan_row, why
 
@@ -42,7 +42,7 @@ def test_the_reason_names_a_criterion_with_the_score_that_the_text_has() -> None
 
 
 def test_a_question_is_told_as_it_was_answered() -> None:
-    flat = [PlannedText(each.example, {**each.scores, "links": 3.0, "direct": 3.0}) for each in POOL]
+    flat = [PoolText(each.example, {**each.scores, "links": 3.0, "direct": 3.0}) for each in POOL]
     reasons = [why(each) for each in plan(RUBRIC, PROVENANCE, RECORD, flat, 20, threshold=0.01).texts]
     asked = [reason for reason in reasons if "Is it easy to follow?" in reason]
     assert asked
@@ -50,7 +50,7 @@ def test_a_question_is_told_as_it_was_answered() -> None:
 
 
 def test_a_missing_score_is_no_reason() -> None:
-    pool = [PlannedText(each.example, {**each.scores, "links": None}) for each in POOL]
+    pool = [PoolText(each.example, {**each.scores, "links": None}) for each in POOL]
     found = plan(RUBRIC, PROVENANCE, RECORD, pool, 5, threshold=0.01)
     assert all(each.clue is None or each.clue.criterion.id != "links" for each in found.texts)
 

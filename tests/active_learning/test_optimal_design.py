@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubriclab.active_learning.optimal_design import ALIKE, CRITERIA, GROUPS, REST, CandidateTexts, picks
+from rubriclab.active_learning.optimal_design import ALIKE, CRITERIA, GROUPS, REST, DesignPoints, picks
 from rubriclab.stats.correlation import FloatArray
 
 EQUAL = np.array([0.5, 0.3, 0.2])
 
 
-def texts(rng: np.random.Generator, n: int, groups: int, *, missing: float = 0.0) -> CandidateTexts:
+def texts(rng: np.random.Generator, n: int, groups: int, *, missing: float = 0.0) -> DesignPoints:
     values = rng.integers(1, 6, (n, len(EQUAL))).astype(float)
     values[rng.random(values.shape) < missing] = np.nan
-    return CandidateTexts(values, [f"g{number}" for number in rng.integers(groups, size=n)])
+    return DesignPoints(values, [f"g{number}" for number in rng.integers(groups, size=n)])
 
 
-def posterior_variance(pool: CandidateTexts, labelled: CandidateTexts, extra: list[int]) -> float:
+def posterior_variance(pool: DesignPoints, labelled: DesignPoints, extra: list[int]) -> float:
     """The pool's mean variance by the textbook: the covariance of labels with what is wanted, conditioned on them."""
     values = np.vstack([pool.values, labelled.values])
     z = (values - values.mean(axis=0)) / values.std(axis=0)
@@ -60,15 +60,15 @@ def test_no_text_is_picked_twice_and_every_label_narrows(seed: int, n: int, coun
 
 
 def test_texts_that_tell_the_same_come_from_all_groups_in_turn() -> None:
-    pool = CandidateTexts(np.tile([5.0, 4.0, 1.0], (12, 1)), [f"g{number // 4}" for number in range(12)])
-    labelled = CandidateTexts(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]), ["seen", "seen"])
+    pool = DesignPoints(np.tile([5.0, 4.0, 1.0], (12, 1)), [f"g{number // 4}" for number in range(12)])
+    labelled = DesignPoints(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]), ["seen", "seen"])
     groups = [pool.groups[pick.place] for pick in picks(pool, labelled, EQUAL, 9)]
     assert all(set(groups[start : start + 3]) == {"g0", "g1", "g2"} for start in (0, 3, 6))
 
 
 def test_a_text_unlike_the_labelled_ones_comes_before_one_like_them() -> None:
-    labelled = CandidateTexts(np.array([[1.0, 3, 3], [3, 3, 3], [5, 3, 3]] * 3), [f"l{number}" for number in range(9)])
-    pool = CandidateTexts(np.array([[3.0, 3, 3], [1, 3, 3], [3, 5, 1]]), ["a", "b", "c"])
+    labelled = DesignPoints(np.array([[1.0, 3, 3], [3, 3, 3], [5, 3, 3]] * 3), [f"l{number}" for number in range(9)])
+    pool = DesignPoints(np.array([[3.0, 3, 3], [1, 3, 3], [3, 5, 1]]), ["a", "b", "c"])
     first, *_ = picks(pool, labelled, EQUAL, 3)
     assert first.place == 2
     assert np.argmax(first.told) in (1, 2)
@@ -76,8 +76,8 @@ def test_a_text_unlike_the_labelled_ones_comes_before_one_like_them() -> None:
 
 def test_with_nothing_to_tell_texts_apart_there_is_nothing_to_gain() -> None:
     pool, labelled = (
-        CandidateTexts(np.full((3, 3), 2.0), ["a", "b", "c"]),
-        CandidateTexts(np.full((2, 3), np.nan), ["d", "e"]),
+        DesignPoints(np.full((3, 3), 2.0), ["a", "b", "c"]),
+        DesignPoints(np.full((2, 3), np.nan), ["d", "e"]),
     )
     found = picks(pool, labelled, EQUAL, 2)
     assert [pick.place for pick in found] == [0, 1]

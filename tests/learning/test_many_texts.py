@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubriclab.active_learning.optimal_design import CRITERIA, GROUPS, REST, CandidateTexts, picks
+from rubriclab.active_learning.optimal_design import CRITERIA, GROUPS, REST, DesignPoints, picks
 from rubriclab.cli.session import finish
 from rubriclab.learning.contributions import _pearson
 from rubriclab.learning.gate import _defined, gate_level, held_out_pearson
@@ -75,8 +75,8 @@ def texts_outside(n: int) -> Callable[[], object]:
 
 
 def texts_planned(n: int) -> Callable[[], object]:
-    pool = CandidateTexts(RNG.normal(size=(n, 3)), rival_groups(n))
-    return lambda: picks(pool, CandidateTexts(np.empty((0, 3)), []), np.full(3, 1 / 3), 2)
+    pool = DesignPoints(RNG.normal(size=(n, 3)), rival_groups(n))
+    return lambda: picks(pool, DesignPoints(np.empty((0, 3)), []), np.full(3, 1 / 3), 2)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_what_the_gate_says_without_each_cluster_is_the_statistic_of_the_others(
 def test_a_plan_is_the_one_of_the_full_covariance(seed: int, pool: int, labelled: int, groups: int) -> None:
     rng = np.random.default_rng(seed)
     sides = [
-        CandidateTexts(rng.normal(size=(n, 3)), [f"g{number}" for number in rng.integers(0, groups, n)])
+        DesignPoints(rng.normal(size=(n, 3)), [f"g{number}" for number in rng.integers(0, groups, n)])
         for n in (pool, labelled)
     ]
     shares = rng.dirichlet(np.ones(3))
@@ -116,7 +116,7 @@ def test_a_plan_is_the_one_of_the_full_covariance(seed: int, pool: int, labelled
 
 
 def by_full_covariance(
-    pool: CandidateTexts, labelled: CandidateTexts, shares: np.ndarray, count: int
+    pool: DesignPoints, labelled: DesignPoints, shares: np.ndarray, count: int
 ) -> list[tuple[int, float]]:
     """Return places and mean variances after each pick, by a matrix over all criteria and groups."""
     every = [*pool.groups, *labelled.groups]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from drift_samples import HUNDRED, paired, sides, texts, version
 
 from rubriclab.cli.printing import view_text
-from rubriclab.drift import Limits, check, drift
+from rubriclab.drift import DriftLimits, check, drift
 from rubriclab.drift.compare import NAMED
-from rubriclab.report.terminal.drift import drift_view
+from rubriclab.report.drift import drift_view
 
 NAMES = ("a", "b", "c")
 
 
-def shown(both, pairs, limits: Limits | None = None) -> str:
+def shown(both, pairs, limits: DriftLimits | None = None) -> str:
     found = drift(both, pairs)
-    return view_text(drift_view(found, check(found, limits or Limits())))
+    return view_text(drift_view(found, check(found, limits or DriftLimits())))
 
 
 def one_line(text: str) -> str:
@@ -33,7 +33,7 @@ def test_it_says_what_moved_who_did_it_and_by_how_much() -> None:
 def test_limits_come_first_each_with_its_figure() -> None:
     both = sides(version({"a": 1}), version({"a": 1}, number=2))
     pairs = paired(both, [{"a": 2.0}, {"a": 4.0}], [{"a": 2.5}, {"a": 4.5}])
-    view = shown(both, pairs, Limits(max_shift=0.1, max_flips=0.5, min_rank=0.5)).splitlines()
+    view = shown(both, pairs, DriftLimits(max_shift=0.1, max_flips=0.5, min_rank=0.5)).splitlines()
     place = view.index("")
     assert [line.strip() for line in view[place - 3 : place]] == [
         "Beyond the limit: the mean score moves by 0.5 points; --max-shift allows 0.1",
@@ -51,7 +51,7 @@ def test_unscored_texts_are_said_with_a_reason() -> None:
 
 def test_where_nothing_can_be_compared_it_says_so() -> None:
     both = sides(version({"a": 1}), version({"a": 1}, number=2))
-    view = shown(both, paired(both, [{"a": 4.0}], [{"a": None}]), Limits(min_rank=0.5))
+    view = shown(both, paired(both, [{"a": 4.0}], [{"a": None}]), DriftLimits(min_rank=0.5))
     assert "No text was scored by both sides" in view
     assert "Cannot be told: the rankings correlate by an undefined figure" in view
 

@@ -8,20 +8,20 @@ import pytest
 from report_samples import printed
 
 from rubriclab.data.example import Example
-from rubriclab.report.terminal import improvement_view, rewriting_view
-from rubriclab.revision import Gain, Improvement, RevisionSummary, Round, TextEdit, TextFault
+from rubriclab.report.revision import improvement_view, rewriting_view
+from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit, TextFault
 from rubriclab.rubric import Effort
 from rubriclab.scoring import Score
 from rubriclab.stats import IntervalEstimate
 
 HOSTILE = "[red]not markup[/red] \x1b[31mred\x1b]8;;http://x.example\x07 \u202eright\u2066 :smile: \x00"
 RARE = {"no sentence at fault": 2, "unscored": 1, "unscored by the second judge": 3}
-NO_GAIN = Gain("h02 links", 3, 4.0, 4.0, IntervalEstimate(0.0, 0.0, 0.0))
+NO_GAIN = ScoreGain("h02 links", 3, 4.0, 4.0, IntervalEstimate(0.0, 0.0, 0.0))
 
 
-def gain(name: str, before: float, after: float) -> Gain:
+def gain(name: str, before: float, after: float) -> ScoreGain:
     rise = after - before
-    return Gain(name, 3, before, after, IntervalEstimate(rise, rise - 0.1, rise + 0.1))
+    return ScoreGain(name, 3, before, after, IntervalEstimate(rise, rise - 0.1, rise + 0.1))
 
 
 def found(**fields: Any) -> RevisionSummary:
@@ -50,11 +50,11 @@ def seen(summary: RevisionSummary) -> str:
 def text(name: str = "t1", words: str = "It is wrong.") -> Improvement:
     """Return a text with a round that was refused and one that was taken."""
     scores = [Score(name, "coherence", value, (), None, "news@1", "embedded") for value in (2.0, 4.5)]
-    change = TextEdit(2, words, "It is right.", words)
+    change = SentenceEdit(2, words, "It is right.", words)
     faults = (TextFault(words, "asks", "aim", (2,), words), TextFault("order", "asks", "aim", (), words))
     rounds = (
-        Round(1, faults, (change,), 2.0, None, None, "refused by the judge", "the judge: 2 to 2"),
-        Round(2, faults, (change,), 4.5, None, None, None, "the judge: 2 to 4.5"),
+        RevisionRound(1, faults, (change,), 2.0, None, None, "refused by the judge", "the judge: 2 to 2"),
+        RevisionRound(2, faults, (change,), 4.5, None, None, None, "the judge: 2 to 4.5"),
     )
     example = Example(id=name, output=words, group="g")
     given = (name, example, "It is right.", "news@1", "embedded", "embedded", None, *scores)
@@ -91,7 +91,9 @@ def test_it_says_whose_gain_is_to_be_trusted() -> None:
     ("criteria", "shown"),
     [((gain("h01 order", 2, 4), NO_GAIN), True), ((NO_GAIN, NO_GAIN), False), ((gain("score x", 3, 4),), False)],
 )
-def test_criteria_are_shown_where_they_tell_more_than_the_score(criteria: tuple[Gain, ...], *, shown: bool) -> None:
+def test_criteria_are_shown_where_they_tell_more_than_the_score(
+    criteria: tuple[ScoreGain, ...], *, shown: bool
+) -> None:
     view = seen(found(criteria=criteria))
     assert ("Criteria by the judge; 1 more without a change" in view) == shown
     assert "h02 links" not in view

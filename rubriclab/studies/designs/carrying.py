@@ -27,8 +27,8 @@ from rubriclab.studies.results import Gap, Outcome, Row
 from rubriclab.studies.sets import Sets
 from rubriclab.studies.study import Study
 from rubriclab.transfer.advice import CONFIDENCE
-from rubriclab.transfer.results import ActionResult, Transfer
-from rubriclab.transfer.run import Source, Target, transfer
+from rubriclab.transfer.results import ActionEvaluation, Transfer
+from rubriclab.transfer.run import SourceRubric, TargetTexts, transfer
 from rubriclab.validation import Interval
 
 ADVISED = "advised"
@@ -61,10 +61,10 @@ async def run(bench: Bench, case: Case) -> Outcome:
     async def relearn(examples: Sequence[Example]) -> Trained:
         return await learn(course(arm, examples, texts.assignment, texts.benchmarks), bench.judge, seed=case.seed)
 
-    home = Source(f"{' '.join(case.home or ())}", at_home.rubric, at_home.provenance, at_home.record)
+    home = SourceRubric(f"{' '.join(case.home or ())}", at_home.rubric, at_home.provenance, at_home.record)
     there, own = _there(bench, case), texts.assignment
     labels = min(_options(bench.study).used, len(there) // 2)
-    target = Target(case.set, there, there, own.aspect, own.scale, labels)
+    target = TargetTexts(case.set, there, there, own.aspect, own.scale, labels)
     carried = await transfer(
         home,
         target,
@@ -111,7 +111,7 @@ def _rows(found: Transfer) -> Iterator[Row]:
         yield row.model_copy(update={"figures": figures, "note": found.advice.action})
 
 
-def _row(name: str, found: ActionResult) -> Row:
+def _row(name: str, found: ActionEvaluation) -> Row:
     if found.held_out is None or found.checked is None:
         return Row(arm=name, missing=found.missing or "there was nothing to check it on")
     figures = {
@@ -152,7 +152,7 @@ def _unbeaten(found: Transfer) -> bool:
     return not any(each.behind and each.behind.high is not None and each.behind.high < 0 for each in found.actions)
 
 
-def _near(found: Transfer, own: ActionResult) -> bool:
+def _near(found: Transfer, own: ActionEvaluation) -> bool:
     errors = [each.checked.error.value for each in found.actions if each.checked]
     best = min((error for error in errors if error is not None), default=math.nan)
     reached = own.checked.error.value if own.checked else None

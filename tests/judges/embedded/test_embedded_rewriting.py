@@ -13,7 +13,7 @@ from rubriclab.methods.dcr import DCRSettings
 from rubriclab.methods.dcr.checks import make_criterion
 from rubriclab.revision.improve import ImproveSettings, improve_text
 from rubriclab.revision.record import Improvement
-from rubriclab.revision.rewrite import Draft, rewrite, rewrite_prompt
+from rubriclab.revision.rewrite import RewriteDraft, rewrite, rewrite_prompt
 from rubriclab.revision.weaknesses import TextFault
 from rubriclab.rubric import Part, Rubric
 from rubriclab.sentences import split_sentences
@@ -46,7 +46,7 @@ def fault(*sentences: int, asks: str = "Is each sentence borne out?") -> TextFau
 
 async def rewritten(
     output: str, *faults: TextFault, source: str = SOURCE, sample: int = 0, aspect: str = "consistency"
-) -> Draft:
+) -> RewriteDraft:
     text = Example(id="t", output=output, group="g", source=source)
     rubric = consistency().model_copy(update={"aspect": find_aspect("summarization", aspect)})
     free = any(not each.sentences for each in faults)
