@@ -13,7 +13,8 @@ from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
 from rubriclab.drift import PairedScore, Scorer, ScorerPair, scorer_pair
 from rubriclab.methods.hypoeval import HypoEvalSettings
-from rubriclab.rubric import Effort, Part, Provenance, Rubric
+from rubriclab.provenance import Effort, Provenance
+from rubriclab.rubric import Part, Rubric
 from rubriclab.scoring import CriterionScore, Score
 from rubriclab.store.version import Version
 
