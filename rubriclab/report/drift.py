@@ -29,7 +29,7 @@ OUTCOMES: Mapping[LimitOutcome, tuple[str, Literal["", "bad", "warning"]]] = {
 STATES: Mapping[CriterionState, str] = {"kept": "", "changed": "changed", "removed": "removed", "added": "added"}
 BASES = {
     "contribution": "points that each contributes to a score",
-    "score": "each one's own scores, as a share of their range; contributions are not known",
+    "rating": "each one's own scores, as a share of their range; contributions are not known",
 }
 
 
@@ -62,7 +62,7 @@ def _name(side: ScoreSummary) -> str:
 
 def _limit(check: LimitCheck) -> Paragraph:
     outcome, style = OUTCOMES[check.outcome]
-    figure = "an undefined figure" if check.found is None else show(check.found)
+    figure = "an undefined figure" if check.value is None else show(check.value)
     return Paragraph(f"{outcome}: {LIMITS[check.limit].format(found=figure, allowed=show(check.allowed))}", style)
 
 
@@ -70,13 +70,22 @@ def _scores(drift: Drift) -> Section:
     numeric = ("scored", "unscored", "mean", "sd")
     sides = (("before", drift.before), ("after", drift.after))
     rows = [
-        (name, quoted(_name(s)), f"{s.scored:,}", f"{s.unscored:,}", wording.figure(s.mean), wording.figure(s.spread))
+        (
+            name,
+            quoted(_name(s)),
+            f"{s.scored:,}",
+            f"{s.unscored:,}",
+            wording.figure(s.mean),
+            wording.figure(s.standard_deviation),
+        )
         for name, s in sides
     ]
     reasons = (
-        Paragraph(quoted(f"unscored by {_name(side)}, the latest reason: {wording.excerpt(side.why)}"), "quiet")
+        Paragraph(
+            quoted(f"unscored by {_name(side)}, the latest reason: {wording.excerpt(side.unscored_reason)}"), "quiet"
+        )
         for _, side in sides
-        if side.why
+        if side.unscored_reason
     )
     return Section("Scores", (table(("", "scored by", *numeric), rows, numeric=numeric), *reasons))
 
@@ -89,11 +98,11 @@ def _changes(drift: Drift) -> Iterator[Section]:
 
 def _shift(drift: Drift) -> Iterator[tuple[str, str]]:
     shift = drift.shift
-    spreads = "" if shift.in_spreads is None else f", {shift.in_spreads:+.2f} standard deviations"
+    spreads = "" if shift.standardized is None else f", {shift.standardized:+.2f} standard deviations"
     yield "mean score", f"{wording.estimate(shift.mean)} points{spreads}"
-    yield "single scores", f"{wording.figure(shift.absolute)} points in either direction"
-    if shift.moved is not None:
-        yield "noticeable", f"{shift.moved:.0%} of the texts move by more than {show(shift.tolerance)}"
+    yield "single scores", f"{wording.figure(shift.mean_absolute)} points in either direction"
+    if shift.share_moved is not None:
+        yield "noticeable", f"{shift.share_moved:.0%} of the texts move by more than {show(shift.tolerance)}"
     for ranks in drift.ranks:
         name = "ranks" if len(drift.ranks) == 1 else f"ranks {wording.LEVELS[ranks.level]}"
         yield name, f"Spearman {wording.estimate(ranks.spearman)}, Kendall {wording.estimate(ranks.kendall)}"
@@ -102,7 +111,7 @@ def _shift(drift: Drift) -> Iterator[tuple[str, str]]:
 def _intervals(drift: Drift) -> Iterator[tuple[str, str]]:
     if (both := drift.intervals) is None:
         return
-    apart = f"{both.apart:,} of {both.texts:,} do not overlap, {both.outside:,} scores leave the interval before"
+    apart = f"{both.disjoint:,} of {both.texts:,} do not overlap, {both.outside:,} scores leave the interval before"
     yield "intervals", f"{apart}; mean width {wording.figure(both.width_before)} to {wording.figure(both.width_after)}"
 
 
@@ -112,15 +121,15 @@ def _flips(drift: Drift) -> Iterator[Section]:
         return
     share = f"{flips.texts:,} of {drift.compared:,}, a share of {wording.estimate(flips.share)}"
     blocks: list[Block] = [Paragraph(share)]
-    if flips.named:
+    if flips.largest:
         rows = [
-            (quoted(flip.id), show(round(flip.before, 2)), show(round(flip.after, 2)), _causes(flip.causes, drift))
-            for flip in flips.named
+            (quoted(flip.id), show(round(flip.before, 2)), show(round(flip.after, 2)), _causes(flip.effects, drift))
+            for flip in flips.largest
         ]
         blocks.append(table(("text", "before", "after", "mostly because of"), rows, numeric=("before", "after")))
-        if (more := flips.texts - len(flips.named)) > 0:
+        if (more := flips.texts - len(flips.largest)) > 0:
             blocks.append(Paragraph(f"and {more:,} more that moved less; -o FILE writes all with reasons", "quiet"))
-    yield Section(f"Texts that flip at {show(flips.at)}", tuple(blocks), f"{flips.up:,} up, {flips.down:,} down")
+    yield Section(f"Texts that flip at {show(flips.threshold)}", tuple(blocks), f"{flips.up:,} up, {flips.down:,} down")
 
 
 def _causes(causes: Sequence[CriterionEffect], drift: Drift) -> Words:
@@ -135,21 +144,21 @@ def _state(state: CriterionState) -> str:
 def _amount(value: float | None, drift: Drift) -> str:
     if value is None:
         return ""
-    return f"{value:+.2f}" if drift.by == "contribution" else f"{100 * value:+.0f} %"
+    return f"{value:+.2f}" if drift.effect_unit == "contribution" else f"{100 * value:+.0f} %"
 
 
 def _criteria(drift: Drift) -> Iterator[Section]:
-    moved = [each for each in drift.criteria if each.absolute or each.state in ("added", "removed")]
+    moved = [each for each in drift.criteria if each.mean_absolute or each.state in ("added", "removed")]
     if not moved:
         return
-    total = ("all texts",) if drift.by == "contribution" else ()
+    total = ("all texts",) if drift.effect_unit == "contribution" else ()
     numeric = ("mean", "absolute", *total, "flips")
     blocks: list[Block] = [table(("", *numeric, ""), [_criterion(e, drift) for e in moved[:CRITERIA]], numeric=numeric)]
     if (more := len(moved) - CRITERIA) > 0:
         rest = f"and {wording.counted(more, 'criterion')} that moved scores less; --json gives all"
         blocks.append(Paragraph(rest, "quiet"))
     blocks.append(Paragraph("flips: flipped texts that it moved most", "quiet"))
-    yield Section("Criteria that moved scores", tuple(blocks), BASES[drift.by])
+    yield Section("Criteria that moved scores", tuple(blocks), BASES[drift.effect_unit])
 
 
 def _criterion(each: CriterionDrift, drift: Drift) -> tuple[Words, ...]:
@@ -158,15 +167,15 @@ def _criterion(each: CriterionDrift, drift: Drift) -> tuple[Words, ...]:
     return (
         quoted(each.name),
         _amount(each.mean, drift),
-        _amount(each.absolute, drift).removeprefix("+"),
-        *((total,) if drift.by == "contribution" else ()),
+        _amount(each.mean_absolute, drift).removeprefix("+"),
+        *((total,) if drift.effect_unit == "contribution" else ()),
         f"{each.flips:,}" if each.flips else "",
         line(quiet(f"{state}:") if state else "", quoted(wording.excerpt(each.trait, TRAIT), "quiet")),
     )
 
 
 def _ranks(drift: Drift) -> Iterator[Section]:
-    if not drift.movers:
+    if not drift.rank_changes:
         return
     numeric = ("before", "after", "rank before", "rank after")
     rows = [
@@ -177,7 +186,7 @@ def _ranks(drift: Drift) -> Iterator[Section]:
             show(each.rank_before),
             show(each.rank_after),
         )
-        for each in drift.movers
+        for each in drift.rank_changes
     ]
     beside = f"over {wording.count(drift.compared, 'text')}, 1 is the best"
     yield Section("Largest changes of rank", (table(("text", *numeric), rows, numeric=numeric),), beside)

@@ -129,7 +129,7 @@ def _baselines(versions: Sequence[Version], examples: Sequence[Example]) -> list
     Measures that this catalogue does not know, of a rubric that was learned elsewhere, are left out.
     """
     known = {entry.name for entry in CATALOGUE}
-    measures = {version.ref: version.provenance.floor for version in versions}
+    measures = {version.ref: version.provenance.baseline for version in versions}
     return measured_baselines(examples, {ref: own for ref, own in measures.items() if own and own.measure in known})
 
 

@@ -64,20 +64,22 @@ def page(view: View) -> str:
     """Return a view as one self-contained HTML page."""
     named = [block for block in view.blocks if isinstance(block, model.Section) and block.name]
     links = (Markup('<a href="#{}">{}</a>\n').format(section.name, _words(section.title)) for section in named)
-    return _PAGE.format(
-        title=_plain("".join(span.words for span in spans(view.title))),
-        style=_style(),
-        kicker=view.kicker,
-        heading=_words(view.title),
-        contents=_joined(links),
-        main=_blocks(view.blocks, 2, _title(view.title)),
+    return str(
+        _PAGE.format(
+            title=_plain("".join(span.words for span in spans(view.title))),
+            style=_style(),
+            kicker=view.kicker,
+            heading=_words(view.title),
+            contents=_joined(links),
+            main=_blocks(view.blocks, 2, _title(view.title)),
+        )
     )
 
 
 def fragment(view: View) -> str:
     """Return a view as HTML with its own styles, which reach nothing outside of it."""
     main = _blocks(view.blocks, 4, _title(view.title))
-    return _FRAGMENT.format(style=_style(), heading=_words(view.title), main=main)
+    return str(_FRAGMENT.format(style=_style(), heading=_words(view.title), main=main))
 
 
 def typeset(words: str) -> str:

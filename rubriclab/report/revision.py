@@ -25,8 +25,8 @@ from rubriclab.report.model import (
 from rubriclab.revision.record import RejectionReason
 
 if TYPE_CHECKING:
+    from rubriclab.provenance import Effort
     from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit
-    from rubriclab.rubric import Effort
 
 _EDITS = re.compile(r"(\[-.*?-\]|\{\+.*?\+\})", re.DOTALL)
 LABELS = {"no sentence at fault": "fault in the whole text only, so unchanged"}

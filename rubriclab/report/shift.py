@@ -28,21 +28,16 @@ if TYPE_CHECKING:
 # How many of each kind are shown; the rest is in the JSON.
 FEATURES, IDS = 8, 10
 STYLES: Mapping[ShiftSeverity, Literal["strong", "warning", "bad"]] = {
-    "inside": "strong",
-    "near the edge": "warning",
-    "outside": "bad",
+    "small": "strong",
+    "moderate": "warning",
+    "large": "bad",
 }
-PLACES: Mapping[ShiftSeverity, str] = {
-    "inside": "inside",
-    "near the edge": "near the edge of",
-    "outside": "outside",
-}
-MOVED = "moved: of the mean, in standard deviations of training"
+SHIFTED = "shift: of the mean, in standard deviations of training"
 OTHERS = (
-    "distance: Kolmogorov-Smirnov; beyond: share outside the range of training; chance: whether chance may explain the "
-    "distance"
+    "KS: Kolmogorov-Smirnov distance; out of range: share outside the range of training; significant: at a false "
+    "discovery rate of 5 %"
 )
-NUMERIC = ("training", "here", "moved", "distance", "beyond")
+NUMERIC = ("training", "here", "shift", "KS", "out of range")
 
 
 def shift_view(shift: DistributionShift) -> View:
@@ -52,63 +47,65 @@ def shift_view(shift: DistributionShift) -> View:
 
 def shift_blocks(shift: DistributionShift) -> Iterator[Block]:
     """Yield the finding with its reasons and warning, and the two comparisons."""
-    place = f"These texts lie {PLACES[shift.finding]} the distribution that the rubric was learned from."
-    yield Paragraph(place, STYLES[shift.finding])
+    finding = f"The distribution shift from the texts that the rubric was learned from is {shift.severity}."
+    yield Paragraph(finding, STYLES[shift.severity])
     yield Indented(paragraphs(shift.reasons))
     if shift.warning:
         yield Paragraph(shift.warning, "strong")
     yield Paragraph(_basis(shift), "quiet")
-    yield from _comparison("Surface measures", shift.measures)
+    yield from _comparison("Text features", shift.text_features)
     yield from _comparison("Criteria", shift.criteria)
-    yield Paragraph(f"{MOVED}; {OTHERS}" if shift.home else MOVED, "quiet")
+    yield Paragraph(f"{SHIFTED}; {OTHERS}" if shift.source_texts else SHIFTED, "quiet")
 
 
 def _basis(shift: DistributionShift) -> str:
-    here = f"{wording.count(shift.target, 'text')} in {wording.count(shift.target_groups, 'group')}"
-    if not shift.home:
+    here = f"{wording.count(shift.target_texts, 'text')} in {wording.count(shift.target_groups, 'group')}"
+    if not shift.source_texts:
         return f"{here}, compared with the means and standard deviations that the rubric holds"
-    home = f"{wording.count(shift.home, 'text')} of training in {wording.count(shift.home_groups, 'group')}"
-    return f"{here}, compared with {home}"
+    source = f"{wording.count(shift.source_texts, 'text')} of training in {wording.count(shift.source_groups, 'group')}"
+    return f"{here}, compared with {source}"
 
 
 def _comparison(title: str, comparison: SampleComparison | None) -> Iterator[Section]:
     if comparison is None:
         return
-    features = comparison.movements
-    beyond_chance = sum(feature.more_than_chance for feature in features)
-    known = any(feature.chance is not None for feature in features)
-    beside = f"{beyond_chance} of {len(features)} moved by more than chance" if known else ""
+    features = comparison.feature_shifts
+    significant = sum(feature.significant for feature in features)
+    known = any(feature.p_value is not None for feature in features)
+    beside = f"{significant} of {len(features)} shifted significantly" if known else ""
     blocks: list[Block] = []
-    if comparison.apart.value is not None:
+    if comparison.auc.value is not None:
         blocks.append(Pairs(tuple(_summary(comparison))))
     if features:
         blocks.append(_features(features[:FEATURES]))
         if (more := len(features) - FEATURES) > 0:
-            blocks.append(Paragraph(f"and {more} more that moved less; --json gives all", "quiet"))
+            blocks.append(Paragraph(f"and {more} more with a smaller shift; --json gives all", "quiet"))
     yield Section(title, tuple(blocks), beside)
 
 
 def _summary(comparison: SampleComparison) -> Iterator[tuple[str, Words]]:
-    auc = wording.estimate(comparison.apart)
-    yield "domain classifier", f"AUC {auc} (0.50: the sets cannot be distinguished; 1.00: always)"
-    if outliers := comparison.outlying:
-        yield "texts outside", f"{wording.estimate(outliers.share)} ({outliers.usual:.2f} would be usual)"
+    auc = wording.estimate(comparison.auc)
+    yield "classifier AUC", f"{auc} (0.50 is chance)"
+    if outliers := comparison.outliers:
+        yield "outliers", f"{wording.estimate(outliers.share)} ({outliers.expected_share:.2f} would be expected)"
         if outliers.ids:
             more = len(outliers.ids) - IDS
-            yield "such as", quoted(", ".join(outliers.ids[:IDS]) + (f" and {more:,} more" if more > 0 else ""))
+            yield "outlying texts", quoted(", ".join(outliers.ids[:IDS]) + (f" and {more:,} more" if more > 0 else ""))
 
 
 def _features(features: tuple[FeatureShift, ...]) -> Table:
     """Return a table of the features, without the columns that need all training values where these are not known."""
-    known = any(feature.chance is not None for feature in features)
+    known = any(feature.p_value is not None for feature in features)
     numeric = NUMERIC if known else NUMERIC[:3]
-    return table(("", *numeric, *(["chance"] if known else [])), [_row(f, known) for f in features], numeric=numeric)
+    return table(
+        ("", *numeric, *(["significant"] if known else [])), [_row(f, known) for f in features], numeric=numeric
+    )
 
 
 def _row(feature: FeatureShift, known: bool) -> tuple[Words, ...]:
-    moved = "" if feature.moved is None else f"{feature.moved:+.1f}"
-    cells = (quoted(feature.name), show(feature.home), show(feature.target), moved)
+    moved = "" if feature.standardized_shift is None else f"{feature.standardized_shift:+.1f}"
+    cells = (quoted(feature.name), show(feature.source_mean), show(feature.target_mean), moved)
     if not known:
         return cells
-    chance = "no" if feature.more_than_chance else "may be"
-    return *cells, wording.figure(feature.distance), wording.figure(feature.beyond), chance
+    significant = "yes" if feature.significant else "no"
+    return *cells, wording.figure(feature.ks_distance), wording.figure(feature.out_of_range), significant

@@ -28,10 +28,9 @@ from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, i
 from rubriclab.validation import FEWEST_GROUPS, Interval
 
 if TYPE_CHECKING:
-    from rubriclab.rubric import Action
+    from rubriclab.provenance import Action
     from rubriclab.transfer.advice import ActionAdvice
-    from rubriclab.transfer.metrics import AgreementMetrics
-    from rubriclab.transfer.results import ActionEvaluation, Transfer
+    from rubriclab.transfer.results import ActionEvaluation, AgreementMetrics, Transfer
 
 # What to do, as advice begins.
 ADVICE: Mapping[Action, str] = {
@@ -89,21 +88,22 @@ def sentences(transfer: Transfer) -> Iterator[str]:
     yield from _cautions(transfer)
     if transfer.judge != transfer.calibrated_for:
         yield f"It is calibrated for {transfer.calibrated_for}; here the judge was {transfer.judge}."
-    if transfer.aspect != transfer.home_aspect:
-        yield f"It was learned for {transfer.home_aspect}, and is compared with labels of {transfer.aspect}."
-    if not transfer.scale.same_ends(transfer.home_scale):
-        home, here = (f"{scale.low:g} to {scale.high:g}" for scale in (transfer.home_scale, transfer.scale))
-        yield f"Its scores are mapped linearly from the scale {home} to {here}."
-    if transfer.there:
+    if transfer.aspect != transfer.source_aspect:
+        yield f"It was learned for {transfer.source_aspect}, and is compared with labels of {transfer.aspect}."
+    if not transfer.scale.same_ends(transfer.source_scale):
+        source, target = (f"{scale.low:g} to {scale.high:g}" for scale in (transfer.source_scale, transfer.scale))
+        yield f"Its scores are mapped linearly from the scale {source} to {target}."
+    if transfer.agreement:
         yield agreement(transfer)
     if transfer.unscored:
-        yield f"{count(transfer.unscored, 'text')} of {transfer.texts:,} could not be scored: {transfer.unscored_why}"
+        unscored = f"{count(transfer.unscored, 'text')} of {transfer.texts:,} could not be scored"
+        yield f"{unscored}: {transfer.unscored_reason}"
 
 
 def _cautions(transfer: Transfer) -> Iterator[str]:
     """Yield what limits the advice."""
     recommended = transfer.advice and transfer.advice.action
-    metrics = next((each.held_out for each in transfer.actions if each.action == recommended), None)
+    metrics = next((each.cross_validated for each in transfer.actions if each.action == recommended), None)
     if metrics and metrics.error.value is not None and metrics.error.value >= 1:
         yield (
             "Even then its scores are no closer to people than the mean label of all texts: by these labels no action "
@@ -113,10 +113,10 @@ def _cautions(transfer: Transfer) -> Iterator[str]:
         yield "It is not certain that its scores are then closer to people than the mean label of all texts."
     if metrics and metrics.groups < FEWEST_GROUPS:
         yield f"Intervals over {count(metrics.groups, 'group')} are unreliable; at least {FEWEST_GROUPS} are needed."
-    labelled = transfer.there.n + transfer.there.unscored if transfer.there else 0
-    idle = labelled - transfer.labels - transfer.checked
+    labelled = transfer.agreement.n + transfer.agreement.unscored if transfer.agreement else 0
+    idle = labelled - transfer.labels - transfer.held_out_labels
     if idle > 0:
-        none_left = "" if transfer.checked else "; none are left to check the result"
+        none_left = "" if transfer.held_out_labels else "; none are left to check the result"
         yield (
             f"{count(idle, 'more labelled text')} cannot be used for checking, as other texts of their groups were "
             f"used for fitting{none_left}."
@@ -132,7 +132,7 @@ def advice(transfer: Transfer) -> str:
     advised = transfer.advice
     if advised is None:
         raise ValueError("expected a transfer with labels, got one without")
-    if advised.few:
+    if advised.too_few_groups:
         other = " Another judge uses the scale in its own way." if advised.action == "recalibrate" else ""
         return (
             f"{ADVICE[advised.action]}, by default: labels of fewer than {FEWEST_GROUPS} groups, or all equal, "
@@ -141,12 +141,12 @@ def advice(transfer: Transfer) -> str:
     if advised.action == "reuse":
         return f"{ADVICE['reuse']}: no action moves its scores closer to people on these labels.{_others(advised)}"
     gain = f"reduces its squared errors by {estimate(advised.gain)} of the labels' variance"
-    sure = "" if advised.sure else ", which may be chance"
+    sure = "" if advised.significant else ", which may be chance"
     rest = {
         "recalibrate": "The order of texts stays the same except for new ties: for ranking alone it may be reused.",
         "reweight": "A new map onto the scale alone does less.",
         "reselect": "Its own criteria alone do less.",
-        "relearn": "Nothing learned on the original texts does as much.",
+        "relearn": "Nothing learned on the source texts does as much.",
     }
     best = f" As the best of {len(advised.compared)} on the same labels, this is slightly optimistic."
     return f"{ADVICE[advised.action]}: that {gain}{sure}.{best} {rest[advised.action]}{_others(advised)}"
@@ -154,24 +154,28 @@ def advice(transfer: Transfer) -> str:
 
 def _others(advised: ActionAdvice) -> str:
     """Return which other actions may be as good."""
-    return f" These labels cannot distinguish it from: {', '.join(advised.as_good)}." if advised.as_good else ""
+    return (
+        f" These labels cannot distinguish it from: {', '.join(advised.indistinguishable)}."
+        if advised.indistinguishable
+        else ""
+    )
 
 
 def agreement(transfer: Transfer) -> str:
-    """Return how well people agree with the rubric as it is, beside the original texts and the surface baselines.
+    """Return how well people agree with the rubric as it is, beside the source texts and the surface baselines.
 
     Raises:
         ValueError: there are no labels to compare with.
     """
-    there, home = transfer.there, transfer.home
+    there, source = transfer.agreement, transfer.source
     if there is None:
         raise ValueError("expected a transfer with labels, got one without")
     here = f"As it is it reaches Spearman {estimate(there.spearman)} here, {LEVELS[there.level]}"
-    baselines = [f"{name} {figure(metrics.spearman.value)}" for name, metrics in transfer.floors.items()]
+    baselines = [f"{name} {figure(metrics.spearman.value)}" for name, metrics in transfer.baselines.items()]
     beside = f" ({', '.join(baselines)})" if baselines else ""
-    if home is None or transfer.drop is None or transfer.drop.value is None:
-        return f"{here}{beside}; its agreement on the original texts is not known."
-    original = f"after {estimate(home.spearman)} on {count(home.n, 'label')} of the original texts"
+    if source is None or transfer.drop is None or transfer.drop.value is None:
+        return f"{here}{beside}; its agreement on the source texts is not known."
+    original = f"after {estimate(source.spearman)} on {count(source.n, 'label')} of the source texts"
     return f"{here}{beside}, {original}: {_drop(transfer.drop)}."
 
 
@@ -185,20 +189,20 @@ def brief(transfer: Transfer) -> str:
     """Return the advice in a word, for a table."""
     if transfer.advice is None:
         return "no labels"
-    return transfer.advice.action + (" (few groups)" if transfer.advice.few else "")
+    return transfer.advice.action + (" (few groups)" if transfer.advice.too_few_groups else "")
 
 
 def _cell(transfer: Transfer) -> Iterator[Block]:
     yield from paragraphs(sentences(transfer))
     if transfer.actions:
         heading = f"On the {count(transfer.labels, 'label')} used for fitting"
-        yield _actions(transfer, "held_out", heading, "held out")
-    if transfer.checked:
-        yield _actions(transfer, "checked", f"On {count(transfer.checked, 'other label')}", "the result, checked")
+        yield _actions(transfer, "cross_validated", heading, "cross-validated")
+    if transfer.held_out_labels:
+        yield _actions(transfer, "held_out", f"On {count(transfer.held_out_labels, 'other label')}", "held out")
     if transfer.actions:
         yield Paragraph(LEGEND, "quiet")
     if transfer.shift:
-        yield Section("Distance from the training texts", tuple(shift_blocks(transfer.shift)))
+        yield Section("Distribution shift", tuple(shift_blocks(transfer.shift)))
 
 
 def _actions(transfer: Transfer, labels: str, heading: str, beside: str) -> Section:
@@ -211,7 +215,7 @@ def _actions(transfer: Transfer, labels: str, heading: str, beside: str) -> Sect
 
 def _action(transfer: Transfer, evaluation: ActionEvaluation, metrics: AgreementMetrics | None) -> Row:
     advised = transfer.advice is not None and transfer.advice.action == evaluation.action
-    remark = Paragraph(quoted(evaluation.missing) if evaluation.missing else action_row(evaluation), "quiet")
+    remark = Paragraph(quoted(evaluation.skipped) if evaluation.skipped else action_row(evaluation), "quiet")
     name = f"{evaluation.action}{', as advised' if advised else ''}"
     label = Stack((Paragraph(Span(name, "strong" if advised else "")), Indented((remark,))))
     figures = (metrics.error, metrics.spearman, metrics.pearson) if metrics else ()
@@ -219,38 +223,40 @@ def _action(transfer: Transfer, evaluation: ActionEvaluation, metrics: Agreement
 
 
 def _matrix(cells: Sequence[Transfer]) -> Iterator[Block]:
-    labelled = [cell for cell in cells if cell.there]
+    labelled = [cell for cell in cells if cell.agreement]
     if labelled:
         yield _chart(labelled)
-    numeric = ("home", "there", "drop")
+    numeric = ("source", "target", "drop")
     rows = [_matrix_row(cell) for cell in cells]
-    shown = table(("", *numeric, "texts lie", "advice"), rows, numeric=numeric)
-    beside = "Spearman of the rubric as it is; home: on the original texts; drop: home minus there"
+    shown = table(("", *numeric, "shift", "advice"), rows, numeric=numeric)
+    beside = "Spearman of the unchanged rubric; drop: source minus target"
     yield Section("Agreement with people", (shown,), beside)
 
 
 def _matrix_row(cell: Transfer) -> Row:
     remark = Paragraph(quoted(f"{cell.target}; {cell.judge}, {cell.aspect}"), "quiet")
     label = Stack((Paragraph(quoted(cell.rubric)), Indented((remark,))))
-    figures = (cell.home and cell.home.spearman, cell.there and cell.there.spearman, cell.drop)
+    figures = (cell.source and cell.source.spearman, cell.agreement and cell.agreement.spearman, cell.drop)
     shown = (Figure(each) if each else "" for each in figures)
-    return Row((label, *shown, cell.shift.finding if cell.shift else "not known", brief(cell)))
+    return Row((label, *shown, cell.shift.severity if cell.shift else "not known", brief(cell)))
 
 
 def _chart(cells: Sequence[Transfer]) -> Chart:
-    there = [(cell, cell.there.spearman) for cell in cells if cell.there]
-    axis = charts.correlation_axis([value for _, value in there] + [cell.home.spearman for cell in cells if cell.home])
+    there = [(cell, cell.agreement.spearman) for cell in cells if cell.agreement]
+    axis = charts.correlation_axis(
+        [value for _, value in there] + [cell.source.spearman for cell in cells if cell.source]
+    )
     bars: list[Bar] = []
     for cell, spearman in there:
-        if cell.home:
-            home = cell.home.spearman
-            drawing = charts.whisker(axis, home, baseline=True)
-            bars.append(Bar(quoted(cell.rubric), drawing, Figure(home), "original texts", kind="baseline"))
+        if cell.source:
+            source = cell.source.spearman
+            drawing = charts.whisker(axis, source, baseline=True)
+            bars.append(Bar(quoted(cell.rubric), drawing, Figure(source), "source", kind="baseline"))
         drawing = charts.whisker(axis, spearman, baseline=False)
         bars.append(Bar(quoted(cell.target), drawing, Figure(spearman), line(quoted(cell.judge), quoted(cell.aspect))))
     caption = (
-        "Spearman agreement of each rubric as it is. Filled dots are these texts, hollow diamonds the original texts, "
-        "on held-out labels; lines are 95 % intervals."
+        "Spearman agreement of each unchanged rubric. Filled dots are target texts, hollow diamonds source texts, on "
+        "held-out labels; lines are 95 % intervals."
     )
     return Chart(caption, tuple(bars), charts.tick_row(axis))
 
@@ -281,26 +287,26 @@ def _csv_row(cell: Transfer) -> dict[str, Any]:
         "calibrated_for": cell.calibrated_for,
         "judge": cell.judge,
         "target": cell.target,
-        "home_aspect": cell.home_aspect,
+        "source_aspect": cell.source_aspect,
         "aspect": cell.aspect,
         "texts": cell.texts,
         "unscored": cell.unscored,
         "labels": cell.labels,
-        "checked": cell.checked,
-        "level": cell.there.level if cell.there else None,
-        **_columns("home_spearman", cell.home.spearman if cell.home else None),
-        **_columns("spearman", cell.there.spearman if cell.there else None),
-        **_columns("pearson", cell.there.pearson if cell.there else None),
-        **_columns("error", cell.there.error if cell.there else None),
+        "held_out": cell.held_out_labels,
+        "level": cell.agreement.level if cell.agreement else None,
+        **_columns("source_spearman", cell.source.spearman if cell.source else None),
+        **_columns("spearman", cell.agreement.spearman if cell.agreement else None),
+        **_columns("pearson", cell.agreement.pearson if cell.agreement else None),
+        **_columns("error", cell.agreement.error if cell.agreement else None),
         **_columns("drop", cell.drop),
-        "shift": cell.shift.finding if cell.shift else None,
+        "shift": cell.shift.severity if cell.shift else None,
         "advice": cell.advice.action if cell.advice else None,
     }
     by_action = {evaluation.action: evaluation for evaluation in cell.actions}
     for action in ADVICE:
         evaluation = by_action.get(action)
+        row |= _figures(f"{action}_cross_validated", evaluation.cross_validated if evaluation else None)
         row |= _figures(f"{action}_held_out", evaluation.held_out if evaluation else None)
-        row |= _figures(f"{action}_checked", evaluation.checked if evaluation else None)
     return row
 
 

@@ -25,7 +25,8 @@ from rubriclab.report.model import (
 )
 
 if TYPE_CHECKING:
-    from rubriclab.rubric import Rubric, TrainingAgreement
+    from rubriclab.provenance import TrainingAgreement
+    from rubriclab.rubric import Rubric
     from rubriclab.store.version import Version
     from rubriclab.validation import Validation
 
@@ -102,8 +103,8 @@ def agreement(version: Version) -> Iterator[Block]:
         whose = "the labels it was learned from" if made.agreement.optimistic else "labels it was not learned from"
         rows = Pairs(tuple(_statistics(made.agreement, describe.reselection(version.rubric))))
         yield Section(f"Agreement with {whose}", (Indented((rows,)),), wording.count(made.agreement.n, "text"))
-    if made.floor:
-        measure = f"{wording.baseline_measure(made.floor)}: Pearson {wording.figure(made.floor.pearson)}"
+    if made.baseline:
+        measure = f"{wording.baseline_measure(made.baseline)}: Pearson {wording.figure(made.baseline.pearson)}"
         yield Section("Surface baseline", (Indented((Paragraph(f"{measure} with the same labels"),)),))
     elif made.agreement:
         constant = Paragraph("No surface measure varies with the labels.")
