@@ -42,6 +42,7 @@ PRELOADED = (
     "rubriclab.cli.session",
     "rubriclab.cli.settings",
     "rubriclab.services.learn",
+    "rubriclab.services.score",
     "rubriclab.services.workspace",
     "rubriclab.cli.target",
     "rubriclab.drift.compare",
