@@ -33,7 +33,8 @@ from rubriclab.learning.single_method import Trained
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Learned, Method, TrainingInput
-from rubriclab.rubric import Effort, Part, Rubric
+from rubriclab.provenance import Effort
+from rubriclab.rubric import Part, Rubric
 from rubriclab.store import open_store
 from rubriclab.transfer.rating_matrix import rate_all
 

@@ -20,7 +20,8 @@ from rubriclab.cli.places import FILE, JUDGE
 from rubriclab.methods.names import JOINT_METHODS, METHOD_NAMES
 
 if TYPE_CHECKING:
-    from rubriclab.rubric import Rubric, TrainingAgreement
+    from rubriclab.provenance import TrainingAgreement
+    from rubriclab.rubric import Rubric
     from rubriclab.services.learn import LearnResult
 
 joint_options = together(

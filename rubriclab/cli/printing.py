@@ -13,7 +13,7 @@ from rubriclab.characters import plain
 from rubriclab.option_names import on_command_line
 
 if TYPE_CHECKING:
-    from rubriclab.rubric import Effort
+    from rubriclab.provenance import Effort
     from rubriclab.services.dry_run import DryRun
 
 # Columns of a view that is written to a file.
@@ -73,7 +73,7 @@ def view_text(view: Any) -> str:
 def effort_row(effort: Effort) -> dict[str, Any]:
     """Return what a command took, in the form that scripts rely on."""
     return {
-        "calls": {"asked": effort.asked, "answered_from_cache": effort.cached, "failed": effort.failed},
+        "calls": {"asked": effort.calls, "answered_from_cache": effort.cached, "failed": effort.failed},
         "tokens": {"prompt": effort.prompt_tokens, "completion": effort.completion_tokens},
         "calls_by_stage": dict(effort.stages),
         "cost_usd": effort.cost_usd,

@@ -20,7 +20,7 @@ from rubriclab.cli.options import (
 from rubriclab.cli.places import FILE
 
 if TYPE_CHECKING:
-    from rubriclab.rubric import Effort
+    from rubriclab.provenance import Effort
     from rubriclab.services.score import ScoreOptions, Scoring
 
 

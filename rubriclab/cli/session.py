@@ -19,9 +19,9 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import parse_price
+from rubriclab.provenance import Effort
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report.wording import quoted_judge
-from rubriclab.rubric import Effort
 from rubriclab.store import Store, Version, open_store
 
 T = TypeVar("T")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rubriclab.cli.session import JudgeChoice, Session
     from rubriclab.judges.judge import Judge
     from rubriclab.methods.estimate import CallEstimate
-    from rubriclab.rubric import Action
+    from rubriclab.provenance import Action
     from rubriclab.store import Version
     from rubriclab.transfer.run import FittedTransfer, RelearnFunction, SourceRubric, TargetTexts
 

@@ -9,7 +9,7 @@ from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, i
 from rubriclab.validation import FEWEST_GROUPS, Interval
 
 if TYPE_CHECKING:
-    from rubriclab.rubric import Action
+    from rubriclab.provenance import Action
     from rubriclab.transfer.advice import ActionAdvice
     from rubriclab.transfer.results import ActionEvaluation, AgreementMetrics, Transfer
 

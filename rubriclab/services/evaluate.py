@@ -14,8 +14,8 @@ from rubriclab.errors import DataError, JudgeError
 from rubriclab.evaluation import LEVELS, Evaluator, Result, floors, unseen
 from rubriclab.evaluation import evaluate as agreements
 from rubriclab.option_names import option
+from rubriclab.provenance import Effort
 from rubriclab.report.wording import count
-from rubriclab.rubric import Effort
 from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.services.base import JudgeOption, RowOptions, SettingsTables, Texts
@@ -246,7 +246,7 @@ def _results(
     for aspect in dict.fromkeys(version.rubric.aspect.name for version in versions):
         chosen = [version for version in versions if version.rubric.aspect.name == aspect]
         rows = texts[chosen[0].ref]
-        measures = {version.ref: version.provenance.floor for version in chosen if version.provenance.floor}
+        measures = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
         by_aspect[aspect] = tuple(floors(rows, measures))
         evaluators = [_evaluator(version.ref, scores[version.ref]) for version in chosen]
         levels, constant = options.levels or LEVELS, options.constant_groups

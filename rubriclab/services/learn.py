@@ -19,7 +19,7 @@ from rubriclab.literature import Finding, load_findings
 from rubriclab.methods.method import Method, TrainingInput
 from rubriclab.methods.names import JOINT_METHODS
 from rubriclab.option_names import command, option
-from rubriclab.rubric import Effort
+from rubriclab.provenance import Effort
 from rubriclab.services.base import JudgeOption, RowOptions, ScaleText, SettingsTables, Texts
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, rows_of

@@ -18,7 +18,8 @@ from rubriclab.errors import JudgeError, SettingsError, UserError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.learning.unlabelled import MOST, judged_rubric, measured_rubric
 from rubriclab.option_names import command, option
-from rubriclab.rubric import Effort, Rubric
+from rubriclab.provenance import Effort
+from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.services.base import JudgeOption, RowOptions, ScaleText

@@ -17,7 +17,7 @@ from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import Price, parse_price
 from rubriclab.methods.method import Progress, silent
 from rubriclab.option_names import command
-from rubriclab.rubric import Effort
+from rubriclab.provenance import Effort
 from rubriclab.services.base import SettingsTables, option_error
 from rubriclab.store import Store, open_store
 from rubriclab.store.store import Access

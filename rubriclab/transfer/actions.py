@@ -37,7 +37,8 @@ from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, candidate_
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained
 from rubriclab.learning.standardise import centers_and_spreads
-from rubriclab.rubric import Action, DroppedCriterion, Part, Rubric
+from rubriclab.provenance import Action
+from rubriclab.rubric import DroppedCriterion, Part, Rubric
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import grouped_folds, units
 from rubriclab.text_features.prior import usual_directions

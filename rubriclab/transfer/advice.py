@@ -16,7 +16,8 @@ import numpy as np
 from rubriclab.base_models import FrozenModel
 from rubriclab.learning.calibration import standard_error
 from rubriclab.learning.rating_matrix import BoolArray
-from rubriclab.rubric import Action, rounded
+from rubriclab.provenance import Action
+from rubriclab.rubric import rounded
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import units
 from rubriclab.transfer.actions import ACTIONS

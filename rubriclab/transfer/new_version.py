@@ -12,7 +12,7 @@ from rubriclab.learning.baselines import SURFACE, best_measure, measure_values
 from rubriclab.learning.calibration import bounds
 from rubriclab.learning.gate import JOINT, validation
 from rubriclab.learning.single_method import Trained, origins, recorded_texts, training_agreement
-from rubriclab.rubric import Action, Provenance, TransferOrigin
+from rubriclab.provenance import Action, Provenance, TransferOrigin
 from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import TrainingRecord
@@ -72,7 +72,7 @@ def _provenance(
         prompts=before.prompts,
         seed=labelled.seed,
         agreement=training_agreement(scores, adapted.raw, table.labels, table.groups, optimistic=not reused),
-        floor=best_measure(examples, labelled.aspect),
+        baseline=best_measure(examples, labelled.aspect),
         validation=validation(
             labelled.table_of(rated),
             measure_values(examples, SURFACE),

@@ -13,7 +13,8 @@ from rubriclab.data.scale import Scale
 from rubriclab.learning.gate import GateLevel
 from rubriclab.learning.rating_matrix import BoolArray
 from rubriclab.learning.single_method import interval_of
-from rubriclab.rubric import Action, rounded
+from rubriclab.provenance import Action
+from rubriclab.rubric import rounded
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.bootstrap import IntervalEstimate, estimate
 from rubriclab.stats.correlation import FloatArray

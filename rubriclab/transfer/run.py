@@ -26,7 +26,8 @@ from rubriclab.learning.gate import GateLevel, gate_level
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained
 from rubriclab.methods.method import Progress, silent
-from rubriclab.rubric import Action, Provenance, Rubric, rounded
+from rubriclab.provenance import Action, Provenance
+from rubriclab.rubric import Rubric, rounded
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.text_features import WORD_COUNT
 from rubriclab.training_record import TrainingRecord
@@ -335,7 +336,7 @@ class _Actions:
         unchanged = reused(labelled)
         after = self._metrics(unchanged.scores, unchanged.raw, labelled, before.level if before else level)
         features = {WORDS: (WORD_COUNT, 1)}
-        if best := self.source.provenance.floor:
+        if best := self.source.provenance.baseline:
             features[BEST_FEATURE] = (best.measure, best.sign)
         baselines = {
             name: self._metrics(None, _feature(*feature, labelled.rated.examples), labelled, after.level)
