@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from rubriclab.base_models import Bounded, ExtensibleModel, FrozenModel
+from rubriclab.base_models import Bounded, FrozenModel
 from rubriclab.data.scale import Scale
 from rubriclab.stats.conformal import error_bound, expected_error
 from rubriclab.stats.correlation import FloatArray
@@ -113,7 +113,7 @@ class Conformal(FrozenModel):
         return self
 
 
-class Aggregation(ExtensibleModel):
+class Aggregation(FrozenModel):
     """One score from many criteria.
 
     Attributes:
@@ -124,8 +124,6 @@ class Aggregation(ExtensibleModel):
         onto: the scale that scores are given on, where it is not the one that criteria are asked on: from there they
             are moved in a straight line, end to end.
     """
-
-    added: ClassVar[frozenset[str]] = frozenset({"onto"})
 
     ask: Ask = "by method"
     terms: tuple[Term, ...] = Field(min_length=1)

@@ -29,9 +29,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rubriclab.option_names import in_python
+
 
 class RubriclabError(Exception):
-    """Root of the deliberate errors. `hint` says what to do; `exit_code` is the command line's."""
+    """Root of the deliberate errors. `hint` says what to do; `exit_code` is the command line's.
+
+    Message and hint may name options and commands by placeholders (`rubriclab.option_names`); `str` writes them as
+    Python does, the command line in its own way.
+    """
 
     exit_code = 2
     retryable = False
@@ -41,8 +47,13 @@ class RubriclabError(Exception):
         self.message = message
         self.hint = hint
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """Message and hint, with their placeholders."""
         return f"{self.message} {self.hint}" if self.hint else self.message
+
+    def __str__(self) -> str:
+        return in_python(self.text)
 
 
 class UserError(RubriclabError):

@@ -10,7 +10,7 @@ import numpy as np
 
 from rubriclab.data.example import Example, text_digest
 from rubriclab.learning.baselines import measure_values
-from rubriclab.rubric import Baseline, Provenance
+from rubriclab.provenance import Baseline, Provenance
 from rubriclab.stats import Agreement, agreement
 from rubriclab.stats.bootstrap import IntervalEstimate
 from rubriclab.stats.correlation import FloatArray

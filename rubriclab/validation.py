@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
-from rubriclab.base_models import Count, ExtensibleModel, FrozenModel
+from rubriclab.base_models import Count, FrozenModel
 
 Outcome = Literal["better", "inconclusive", "not better"]
 
@@ -50,7 +50,7 @@ class EvaluatorAgreement(FrozenModel):
     calls: float
 
 
-class GateVerdict(ExtensibleModel):
+class GateVerdict(FrozenModel):
     """Whether the rubric agrees better with people than another evaluator.
 
     Attributes:
@@ -62,8 +62,6 @@ class GateVerdict(ExtensibleModel):
         more_labels: about how many more labels would decide, where the outcome is inconclusive and any number would.
         few_groups: how many groups there were, where they were too few for an interval.
     """
-
-    added: ClassVar[frozenset[str]] = frozenset({"few_groups"})
 
     against: str
     outcome: Outcome | None

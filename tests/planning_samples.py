@@ -8,7 +8,8 @@ from rubriclab.active_learning import PoolText
 from rubriclab.aggregation import Aggregation, Calibration, Term
 from rubriclab.data import Example, Scale
 from rubriclab.data.aspect import Aspect
-from rubriclab.rubric import Criterion, Evidence, Level, Part, Provenance, Question, Rubric
+from rubriclab.provenance import Provenance
+from rubriclab.rubric import Criterion, Evidence, Level, Part, Question, Rubric
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
 EVIDENCE = Evidence(origin="definition")

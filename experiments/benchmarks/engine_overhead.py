@@ -130,7 +130,7 @@ class Stack:
             assert answer.value is not None
 
         elapsed = await timed(one, asked)
-        assert self._ledger.asked == self._store.answers.count()
+        assert self._ledger.calls == self._store.answers.count()
         return elapsed
 
 

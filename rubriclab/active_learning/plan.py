@@ -14,7 +14,8 @@ from rubriclab.active_learning.learning_curve import CONFIDENCE, LearningCurve, 
 from rubriclab.active_learning.optimal_design import DesignPoints, Selection, picks
 from rubriclab.active_learning.training_data import eligible, own_values, refitting
 from rubriclab.data.example import Example
-from rubriclab.rubric import DIGITS, Criterion, Provenance, Rubric, rounded
+from rubriclab.provenance import Provenance
+from rubriclab.rubric import DIGITS, Criterion, Rubric, rounded
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.training_record import TrainingRecord
 from rubriclab.validation import Interval

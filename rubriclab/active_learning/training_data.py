@@ -8,7 +8,8 @@ from rubriclab.learning.baselines import SURFACE, measure_values
 from rubriclab.learning.cross_validation import allowed_columns
 from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table
 from rubriclab.learning.settings import JointSettings
-from rubriclab.rubric import Provenance, Rubric
+from rubriclab.provenance import Provenance
+from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.text_features.prior import usual_directions
 from rubriclab.training_record import TrainingRecord

@@ -136,12 +136,12 @@ async def _score(
     whole = len(judges) * len(examples)
     with progress(work.ledger) as advance:
         for number, (name, judge) in enumerate(judges.items()):
-            replies, failed = work.ledger.asked + work.ledger.cached, work.ledger.failed
+            replies, failed = work.ledger.calls + work.ledger.cached, work.ledger.failed
             done = scored[name]
             async for score in score_stream(version.rubric, examples, judge, version.ref, 2 * work.options.concurrency):
                 done.append(score)
                 advance(f"{name}: {len(done)} of {len(examples)} texts", (number * len(examples) + len(done)) / whole)
-            if work.ledger.failed > failed and work.ledger.asked + work.ledger.cached == replies:
+            if work.ledger.failed > failed and work.ledger.calls + work.ledger.cached == replies:
                 silent.append(name)
     return scored, silent
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from rubriclab.cli.learn import default_name
 from rubriclab.cli.session import note
 from rubriclab.cli.settings import method_settings
 from rubriclab.cli.texts import rows_of
@@ -20,6 +19,7 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import TrainingInput
 from rubriclab.scoring.score import assignment_of
+from rubriclab.services.learn import default_name
 
 if TYPE_CHECKING:
     from rubriclab.cli.session import JudgeChoice, Session

@@ -170,7 +170,7 @@ def _results(
             values = np.array([math.nan if score.score is None else score.score for score in own], dtype=float)
             missing, answers = sum(score.answers_missing for score in own), sum(score.answers for score in own)
             evaluators.append(Evaluator(version.ref, values, missing, answers))
-        known = {version.ref: version.provenance.floor for version in chosen}
+        known = {version.ref: version.provenance.baseline for version in chosen}
         by_aspect[aspect] = floors(rows, {ref: floor for ref, floor in known.items() if floor})
         levels = given["levels"] or LEVELS
         everyone = [*evaluators, *by_aspect[aspect]]

@@ -34,6 +34,7 @@ from rubriclab.cli import (
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, options_of
 from rubriclab.errors import RubriclabError
 from rubriclab.methods.names import SETTINGS_NAMES
+from rubriclab.option_names import on_command_line
 
 INTERRUPTED = 130
 # What writing to a full disk, or beyond a quota or limit, ends with.
@@ -156,7 +157,9 @@ def _failed(error: Exception) -> int:
     """Print on standard error why a command ended, and return its exit code."""
     if isinstance(error, RubriclabError):
         # What a message quotes of a server, a pack or a row must not act on the terminal.
-        click.echo(f"error: {plain(str(error))}", err=True)
+        from rubriclab.cli.printing import flags
+
+        click.echo(f"error: {plain(on_command_line(error.text, flags()))}", err=True)
         return error.exit_code
     if isinstance(error, click.ClickException):
         error.show()

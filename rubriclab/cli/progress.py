@@ -49,7 +49,7 @@ def progress(ledger: Ledger) -> Iterator[Advance]:
 def spent(ledger: Ledger) -> str:
     """Return calls, tokens and money so far, in one line."""
     usage = ledger.usage
-    parts = [f"{ledger.asked:,} calls"]
+    parts = [f"{ledger.calls:,} calls"]
     if ledger.cached:
         parts.append(f"{ledger.cached:,} kept")
     if ledger.failed:

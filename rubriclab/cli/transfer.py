@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rubriclab.cli.session import JudgeChoice, Session
     from rubriclab.judges.judge import Judge
     from rubriclab.methods.estimate import CallEstimate
-    from rubriclab.rubric import Action
+    from rubriclab.provenance import Action
     from rubriclab.store import Version
     from rubriclab.transfer.run import FittedTransfer, RelearnFunction, SourceRubric, TargetTexts
 
@@ -163,15 +163,14 @@ def _say_most(cells: Sequence[_Cell], given: dict[str, Any]) -> None:
 
 def _at_most(cell: _Cell) -> CallEstimate:
     from rubriclab.scoring.estimate import scoring_at_most
-    from rubriclab.transfer.rating_matrix import wider
-    from rubriclab.transfer.split import split
+    from rubriclab.transfer.rating_matrix import with_dropped_criteria
 
     rubric, target = cell.version.rubric, cell.target
     total = scoring_at_most(rubric, target.examples)
     if not target.labelled:
         return total
-    wide = rubric.model_copy(update={"parts": wider(rubric, cell.home.record)})
-    use, check = split(target.labelled, target.labels, 0)
+    wide = rubric.model_copy(update={"parts": with_dropped_criteria(rubric, cell.home.record)})
+    use, check = target.split(0)
     total += scoring_at_most(wide, target.labelled)
     if cell.relearning:
         # Learning rates each of its texts at least as often as scoring by what it learned would.
@@ -235,7 +234,7 @@ def _relearn(cell: _Cell, judge: Judge, work: Session) -> RelearnFunction | None
 
 def _chosen(carried: FittedTransfer, given: dict[str, Any]) -> Action:
     """Return the action to save."""
-    advice = carried.found.advice
+    advice = carried.transfer.advice
     if advice is None:
         raise ValueError("expected a transfer with labels, got one without")
     action: Action = given["action"] or advice.action
@@ -243,7 +242,7 @@ def _chosen(carried: FittedTransfer, given: dict[str, Any]) -> Action:
 
 
 def _savable(carried: FittedTransfer, given: dict[str, Any]) -> bool:
-    return _chosen(carried, given) in carried.tried
+    return _chosen(carried, given) in carried.adapted
 
 
 def _refuse_unsaved(carried: FittedTransfer, given: dict[str, Any]) -> None:
@@ -255,8 +254,8 @@ def _refuse_unsaved(carried: FittedTransfer, given: dict[str, Any]) -> None:
     from rubriclab.errors import SettingsError
 
     action = _chosen(carried, given)
-    if action not in carried.tried:
-        why = next(each.missing for each in carried.found.actions if each.action == action)
+    if action not in carried.adapted:
+        why = next(each.skipped for each in carried.transfer.actions if each.action == action)
         raise SettingsError(f"{action} cannot be saved: {why}.")
 
 
@@ -287,10 +286,10 @@ def _print_one(carried: FittedTransfer, saved: Version | None, work: Session, *,
     from rubriclab.report.terminal.transfer import transfer_view
 
     if as_json:
-        row = {**carried.found.model_dump(mode="json"), "saved": saved.ref if saved else None}
+        row = {**carried.transfer.model_dump(mode="json"), "saved": saved.ref if saved else None}
         print_json({**row, **effort_row(work.effort())})
         return
-    print_view(transfer_view(carried.found))
+    print_view(transfer_view(carried.transfer))
     if saved and saved.new:
         click.echo(f"\nkept as {saved.ref}, whose parent is {saved.parent}; calibrated for {saved.provenance.judge}")
     elif saved:
@@ -301,7 +300,7 @@ def _print_matrix(found: Sequence[FittedTransfer], work: Session, *, as_json: bo
     from rubriclab.cli.printing import effort_row, print_json, print_view
     from rubriclab.report.terminal.transfer import transfer_matrix_view
 
-    rows = [carried.found for carried in found]
+    rows = [carried.transfer for carried in found]
     if as_json:
         print_json({"cells": [row.model_dump(mode="json") for row in rows], **effort_row(work.effort())})
     else:
@@ -315,7 +314,7 @@ def _write_table(path: str, found: Sequence[FittedTransfer]) -> None:
     from rubriclab.cli.files import writing
     from rubriclab.report.transfer import csv_rows
 
-    rows = csv_rows([carried.found for carried in found])
+    rows = csv_rows([carried.transfer for carried in found])
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -328,6 +327,6 @@ def _write_report(path: str, found: Sequence[FittedTransfer]) -> None:
     from rubriclab.cli.files import writing
     from rubriclab.report.html.transfer import transfer_report
 
-    page = transfer_report([carried.found for carried in found])
+    page = transfer_report([carried.transfer for carried in found])
     with writing(path) as write:
         write(page.encode())

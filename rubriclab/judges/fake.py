@@ -17,7 +17,7 @@ class FakeJudge:
 
     A `Reply` is returned as it is, with its tokens, usage and all.
 
-    `asked` holds the prompts in the order they came. Prompts are rendered as for a real model, so a template that
+    `prompts` holds the prompts in the order they came. Prompts are rendered as for a real model, so a template that
     fails is found by tests too.
     """
 
@@ -26,12 +26,12 @@ class FakeJudge:
 
     def __init__(self, script: Script) -> None:
         self._script = script
-        self.asked: list[Prompt[Any]] = []
+        self.prompts: list[Prompt[Any]] = []
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return what the script says to `prompt`."""
         messages = render(prompt)
-        self.asked.append(prompt)
+        self.prompts.append(prompt)
         answer = self._script(prompt)
         if isinstance(answer, Reply):
             return answer

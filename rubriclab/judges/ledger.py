@@ -11,7 +11,7 @@ from rubriclab.errors import JudgeUnavailable, PromptRejected
 from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Judge, Reply, Usage
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Effort
+from rubriclab.provenance import Effort
 
 
 @dataclass(slots=True)
@@ -19,7 +19,7 @@ class Ledger:
     """Running totals; several judges may share one.
 
     Attributes:
-        asked: replies that came from the provider.
+        calls: replies that came from the provider.
         cached: replies that were kept earlier, or came with an identical request in flight.
         failed: questions that ended without a usable reply.
         repaired: replies that had to be asked for once more.
@@ -29,7 +29,7 @@ class Ledger:
         damaged: digests of requests that were asked again because the answer kept for them is damaged.
     """
 
-    asked: int = 0
+    calls: int = 0
     cached: int = 0
     failed: int = 0
     repaired: int = 0
@@ -41,12 +41,12 @@ class Ledger:
     @property
     def silent(self) -> bool:
         """Whether there were questions, and not one had a reply."""
-        return self.failed > 0 and not (self.asked or self.cached)
+        return self.failed > 0 and not (self.calls or self.cached)
 
     def effort(self, seconds: float) -> Effort:
         """Return the totals as they stand, with the wall-clock time that the command took."""
         return Effort(
-            asked=self.asked,
+            calls=self.calls,
             cached=self.cached,
             failed=self.failed,
             repaired=self.repaired,
@@ -99,5 +99,5 @@ class Metered:
         if reply.cached:
             self._ledger.cached += 1
         else:
-            self._ledger.asked += 1
+            self._ledger.calls += 1
             self._ledger.usage += reply.usage

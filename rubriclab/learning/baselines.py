@@ -10,7 +10,8 @@ import numpy as np
 from rubriclab.data.example import Example
 from rubriclab.learning.rating_matrix import BoolArray
 from rubriclab.learning.standardise import centers_and_spreads, standardised
-from rubriclab.rubric import DIGITS, Baseline
+from rubriclab.provenance import Baseline
+from rubriclab.rubric import DIGITS
 from rubriclab.stats.correlation import FloatArray, IntArray, pearson
 from rubriclab.text_features import CATALOGUE, WORD_COUNT, extract_features
 

@@ -45,7 +45,8 @@ from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress, silent
 from rubriclab.methods.single_call import TEMPLATE
 from rubriclab.prompts import prompts_digest
-from rubriclab.rubric import DIGITS, Provenance, Rubric, TrainingAgreement
+from rubriclab.provenance import Provenance, TrainingAgreement
+from rubriclab.rubric import DIGITS, Rubric
 from rubriclab.stats.correlation import FloatArray, pearson
 from rubriclab.stats.levels import Level
 from rubriclab.training_record import TrainingRecord
@@ -101,7 +102,7 @@ async def train(
         prompts=prompts_digest(sorted({name for plan in plans for name in plan.method.prompts} | {TEMPLATE})),
         seed=seed,
         agreement=study.agreement,
-        floor=best_measure(found.examples, assignment.aspect.name),
+        baseline=best_measure(found.examples, assignment.aspect.name),
         validation=study.validation,
     )
     return Trained(rubric, provenance, (*found.notes, *study.notes), study.record(rubric))

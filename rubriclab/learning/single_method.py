@@ -15,7 +15,8 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import best_measure
 from rubriclab.methods.method import Learned, Method, Progress, TrainingInput, silent
 from rubriclab.prompts import prompts_digest
-from rubriclab.rubric import Provenance, Rubric, TrainingAgreement, rounded
+from rubriclab.provenance import Provenance, TrainingAgreement
+from rubriclab.rubric import Rubric, rounded
 from rubriclab.stats import Agreement, agreement
 from rubriclab.stats.bootstrap import IntervalEstimate
 from rubriclab.stats.correlation import FloatArray
@@ -68,7 +69,7 @@ async def train(
         prompts=prompts_digest(method.prompts),
         seed=seed,
         agreement=_training_agreement(learned, ordered, assignment.aspect.name) if ordered else None,
-        floor=best_measure(ordered, assignment.aspect.name) if ordered else None,
+        baseline=best_measure(ordered, assignment.aspect.name) if ordered else None,
     )
     return Trained(rubric, provenance, learned.notes)
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from rubriclab.aggregation import Term
 from rubriclab.data.scale import show
+from rubriclab.provenance import Provenance
 from rubriclab.report.wording import count, counted, excerpt, figure, listed
-from rubriclab.rubric import Criterion, Evidence, Part, Provenance, Rubric
+from rubriclab.rubric import Criterion, Evidence, Part, Rubric
 
 if TYPE_CHECKING:
     from rubriclab.methods.method import UnitVerdict

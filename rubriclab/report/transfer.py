@@ -9,10 +9,9 @@ from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, i
 from rubriclab.validation import FEWEST_GROUPS, Interval
 
 if TYPE_CHECKING:
-    from rubriclab.rubric import Action
+    from rubriclab.provenance import Action
     from rubriclab.transfer.advice import ActionAdvice
-    from rubriclab.transfer.metrics import AgreementMetrics
-    from rubriclab.transfer.results import ActionEvaluation, Transfer
+    from rubriclab.transfer.results import ActionEvaluation, AgreementMetrics, Transfer
 
 # What to do, as advice begins.
 ADVICE: Mapping[Action, str] = {
@@ -49,20 +48,22 @@ def sentences(found: Transfer) -> Iterator[str]:
     yield from _cautions(found)
     if found.judge != found.calibrated_for:
         yield f"It is calibrated for {found.calibrated_for}; here {found.judge} was asked."
-    if found.aspect != found.home_aspect:
-        yield f"It was learned for {found.home_aspect}, and is held to labels of {found.aspect}."
-    if not found.scale.same_ends(found.home_scale):
-        ends = [f"{scale.low:g} to {scale.high:g}" for scale in (found.home_scale, found.scale)]
+    if found.aspect != found.source_aspect:
+        yield f"It was learned for {found.source_aspect}, and is held to labels of {found.aspect}."
+    if not found.scale.same_ends(found.source_scale):
+        ends = [f"{scale.low:g} to {scale.high:g}" for scale in (found.source_scale, found.scale)]
         yield f"Its scores are moved from the scale {ends[0]} to {ends[1]}, end to end."
-    if found.there:
+    if found.agreement:
         yield agreement(found)
     if found.unscored:
-        yield f"{count(found.unscored, 'text')} of {found.texts:,} could not be scored: {found.unscored_why}"
+        yield f"{count(found.unscored, 'text')} of {found.texts:,} could not be scored: {found.unscored_reason}"
 
 
 def _cautions(found: Transfer) -> Iterator[str]:
     """Yield what keeps the advice from meaning what it seems to mean."""
-    own = next((each.held_out for each in found.actions if found.advice and each.action == found.advice.action), None)
+    own = next(
+        (each.cross_validated for each in found.actions if found.advice and each.action == found.advice.action), None
+    )
     if own and own.error.value is not None and own.error.value >= 1:
         yield (
             "Even so its scores are no nearer to people than the mean label of all texts would be: by these labels "
@@ -72,11 +73,13 @@ def _cautions(found: Transfer) -> Iterator[str]:
         yield "That its scores then come nearer to people than the mean label of all texts would is not certain."
     if own and own.groups < FEWEST_GROUPS:
         yield f"Intervals over {count(own.groups, 'group')} say little; at least {FEWEST_GROUPS} are needed."
-    idle = (found.there.n + found.there.unscored if found.there else 0) - found.labels - found.checked
+    idle = (
+        (found.agreement.n + found.agreement.unscored if found.agreement else 0) - found.labels - found.held_out_labels
+    )
     if idle > 0:
         yield (
             f"{count(idle, 'more labelled text')} can check nothing, as other texts of their groups were used"
-            f"{'; none are left to check what came of it' if not found.checked else ''}."
+            f"{'; none are left to check what came of it' if not found.held_out_labels else ''}."
         )
 
 
@@ -85,7 +88,7 @@ def advice(found: Transfer) -> str:
     told = found.advice
     if told is None:
         raise ValueError("expected a transfer with labels, got one without")
-    if told.few:
+    if told.too_few_groups:
         other = " Another judge uses the scale in its own way." if told.action == "recalibrate" else ""
         return (
             f"{ADVICE[told.action]}, for want of anything better: labels of fewer than {FEWEST_GROUPS} groups, or "
@@ -96,7 +99,7 @@ def advice(found: Transfer) -> str:
             f"{ADVICE['reuse']}: nothing that these labels teach makes its scores come nearer to people.{_others(told)}"
         )
     gain = f"takes {estimate(told.gain)} of the labels' variance off its squared errors"
-    sure = "" if told.sure else ", which may be chance"
+    sure = "" if told.significant else ", which may be chance"
     rest = {
         "recalibrate": "But for texts that now share a score their order stays: for ranking alone it may be reused.",
         "reweight": "A new map onto the scale alone does less.",
@@ -109,18 +112,18 @@ def advice(found: Transfer) -> str:
 
 def _others(told: ActionAdvice) -> str:
     """Return which other actions may be as good."""
-    if not told.as_good:
+    if not told.indistinguishable:
         return ""
-    return f" These labels cannot tell it from: {', '.join(told.as_good)}."
+    return f" These labels cannot tell it from: {', '.join(told.indistinguishable)}."
 
 
 def agreement(found: Transfer) -> str:
     """Return how well people agree with the rubric as it is, beside home and the floors."""
-    there, home = found.there, found.home
+    there, home = found.agreement, found.source
     if there is None:
         raise ValueError("expected a transfer with labels, got one without")
     here = f"As it is it reaches Spearman {estimate(there.spearman)} here, {LEVELS[there.level]}"
-    floors = [f"{name} {figure(each.spearman.value)}" for name, each in found.floors.items()]
+    floors = [f"{name} {figure(each.spearman.value)}" for name, each in found.baselines.items()]
     beside = f" ({', '.join(floors)})" if floors else ""
     if home is None or found.drop is None or found.drop.value is None:
         return f"{here}{beside}; what it reached at home is not known."
@@ -137,7 +140,7 @@ def brief(found: Transfer) -> str:
     """Return the advice in a word, for a table."""
     if found.advice is None:
         return "no labels"
-    return found.advice.action + (" (few groups)" if found.advice.few else "")
+    return found.advice.action + (" (few groups)" if found.advice.too_few_groups else "")
 
 
 def csv_rows(cells: Sequence[Transfer]) -> list[dict[str, Any]]:
@@ -166,25 +169,25 @@ def _csv_row(found: Transfer) -> dict[str, Any]:
         "calibrated_for": found.calibrated_for,
         "judge": found.judge,
         "target": found.target,
-        "home_aspect": found.home_aspect,
+        "source_aspect": found.source_aspect,
         "aspect": found.aspect,
         "texts": found.texts,
         "unscored": found.unscored,
         "labels": found.labels,
-        "checked": found.checked,
-        "level": found.there.level if found.there else None,
-        **_columns("home_spearman", found.home.spearman if found.home else None),
-        **_columns("spearman", found.there.spearman if found.there else None),
-        **_columns("pearson", found.there.pearson if found.there else None),
-        **_columns("error", found.there.error if found.there else None),
+        "held_out": found.held_out_labels,
+        "level": found.agreement.level if found.agreement else None,
+        **_columns("source_spearman", found.source.spearman if found.source else None),
+        **_columns("spearman", found.agreement.spearman if found.agreement else None),
+        **_columns("pearson", found.agreement.pearson if found.agreement else None),
+        **_columns("error", found.agreement.error if found.agreement else None),
         **_columns("drop", found.drop),
-        "shift": found.shift.finding if found.shift else None,
+        "shift": found.shift.severity if found.shift else None,
         "advice": found.advice.action if found.advice else None,
     }
     by_action = {each.action: each for each in found.actions}
     for action in ADVICE:
         own = by_action.get(action)
-        for name, figures in (("held_out", own and own.held_out), ("checked", own and own.checked)):
+        for name, figures in (("cross_validated", own and own.cross_validated), ("held_out", own and own.held_out)):
             row |= _figures(f"{action}_{name}", figures or None)
     return row
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from rubriclab.characters import one_line, plain
-from rubriclab.rubric import Baseline, Effort, RewardPoint
+from rubriclab.provenance import Baseline, Effort
+from rubriclab.rubric import RewardPoint
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -159,7 +160,7 @@ def effort(spent: Effort) -> str:
     """Return what learning took: calls, tokens, money and time."""
     failed = "" if not spent.failed else f", {spent.failed:,} failed"
     repaired = "" if not spent.repaired else f", {spent.repaired:,} repaired"
-    calls = f"{count(spent.asked, 'call')} ({spent.cached:,} more answered from cache{failed}{repaired})"
+    calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache{failed}{repaired})"
     tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens"
     return f"{calls}, {tokens}, {cost(spent.cost_usd)}, {spent.seconds:,.0f} s"
 

@@ -13,8 +13,9 @@ from rubriclab.bounds import first_bounds_fault
 from rubriclab.data.fields import describe
 from rubriclab.documents import Unreadable, parse_json
 from rubriclab.errors import PackError, StoreError
+from rubriclab.provenance import Effort, Provenance
 from rubriclab.pydantic_errors import faults
-from rubriclab.rubric import Effort, Provenance, Rubric
+from rubriclab.rubric import Rubric
 from rubriclab.store.soundness import first_soundness_fault
 from rubriclab.store.store import Store
 from rubriclab.store.version import Version, check_name

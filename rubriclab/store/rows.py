@@ -12,8 +12,9 @@ from pydantic import BaseModel, ValidationError
 from rubriclab.bounds import first_bounds_fault
 from rubriclab.digest import canonical, digest, digest_text, encoded
 from rubriclab.errors import StoreError
+from rubriclab.provenance import Effort, Provenance
 from rubriclab.pydantic_errors import first_fault
-from rubriclab.rubric import Effort, Provenance, Rubric
+from rubriclab.rubric import Rubric
 from rubriclab.store.tables import TrainingRow, VersionRow, now
 from rubriclab.store.version import Version
 from rubriclab.training_record import TrainingRecord
@@ -50,17 +51,16 @@ def content_of(model: BaseModel) -> str:
     """Return the canonical JSON of a model as a store keeps it.
 
     Raises:
-        StoreError: if it could not be read back as the same, or is beyond the limits of `rubriclab.bounds`; a training
-            record, which holds the texts themselves and never leaves the store, has none.
+        StoreError: if it could not be read back as the same, or is beyond the limits of `rubriclab.bounds`.
     """
     kind = type(model).__name__
     try:
         plain = model.model_dump(mode="json", warnings="error")
+        if fault := first_bounds_fault(plain):
+            raise ValueError(fault)
         content = canonical(plain)
     except ValueError as error:
         raise StoreError(f"This {kind} cannot be stored: {error}.") from None
-    if not isinstance(model, TrainingRecord) and (beyond := first_bounds_fault(plain)):
-        raise StoreError(f"This {kind} cannot be stored: {beyond}.")
     if read(type(model), content, f"This {kind}, once stored,") != model:
         raise StoreError(f"This {kind} cannot be stored: it would read back as another.")
     return content
@@ -137,8 +137,7 @@ def record_digest(row: VersionRow, parent: str | None) -> str:
             "created": row.created,
             "parent": row.parent,
             "parent_record": parent,
-            # Absent from the digests of versions that were written before origins were recorded.
-            **({"origin": row.origin} if row.origin else {}),
+            "origin": row.origin,
         }
     )
 

@@ -12,7 +12,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
 from rubriclab.errors import NoStore, NotInStore, StoreError
-from rubriclab.rubric import Effort, Provenance, Rubric
+from rubriclab.provenance import Effort, Provenance
+from rubriclab.rubric import Rubric
 from rubriclab.store.answers import AnswerTable
 from rubriclab.store.engine import address, file_of, guarded, make_engine, may_write, shown, writing
 from rubriclab.store.reconnect import persistently

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rubriclab.errors import StoreError
-from rubriclab.rubric import Effort, Provenance, Rubric
+from rubriclab.provenance import Effort, Provenance
+from rubriclab.rubric import Rubric
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from commands import Commands
 
-from rubriclab.rubric import Effort
+from rubriclab.provenance import Effort
 from rubriclab.store import open_store
 from rubriclab.validation import EvaluatorAgreement, GateVerdict, Interval, Validation
 

@@ -41,10 +41,10 @@ def test_results_go_to_stdout_and_everything_else_to_stderr(rubriclab: Commands)
     assert first == "summarization-coherence-hypoeval@1: 5 criteria"
     assert second.startswith("Spearman 0.")
     assert "optimistic" in second
-    scale, judge, kept = done.err.splitlines()
+    scale, judge, saved = done.err.splitlines()
     assert scale == "scale 1 to 5 taken from the labels; give --scale LOW:HIGH if the raters used another"
     assert judge.startswith("judge: embedded, as none is configured; it measures texts offline and is not a language")
-    assert kept == "kept in store.db; read it with: rubriclab show summarization-coherence-hypoeval@1"
+    assert saved == "saved in store.db; read it with: rubriclab show summarization-coherence-hypoeval@1"
 
 
 def test_json_form_is_the_promised_one(rubriclab: Commands) -> None:

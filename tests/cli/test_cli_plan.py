@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from rubriclab.aggregation import Aggregation, Calibration, Term
 from rubriclab.data import Example, read
 from rubriclab.judges import JudgeOptions, Ledger, connect
-from rubriclab.rubric import Effort
+from rubriclab.provenance import Effort
 from rubriclab.scoring import score_text
 from rubriclab.store import Version, open_store
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord

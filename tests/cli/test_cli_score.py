@@ -12,7 +12,7 @@ import pytest
 from commands import HELDOUT, Commands
 
 from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term
-from rubriclab.rubric import Effort
+from rubriclab.provenance import Effort
 from rubriclab.store import open_store
 
 TEXTS = HELDOUT.read_bytes().splitlines(keepends=True)[:12]

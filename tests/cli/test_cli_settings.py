@@ -184,7 +184,7 @@ def test_every_method_learns_offline_under_a_name_of_its_own(rubriclab: Commands
         (("--method", "hypoeval", "--set", "seeval.shown=3"), "is for another method; this is hypoeval."),
         (
             ("--set", "seal.proposed=3"),
-            "--set 'seal.proposed=3' is for another method; it takes no part in this training.",
+            "--set: seal.proposed is for another method; it takes no part in this training.",
         ),
         (("--set", "joint.prefer=best"), "joint.prefer: expected 'smallest' or 'accuracy'"),
         (("--set", "joint.fold=3"), "Known are: ask, calibration"),

@@ -53,33 +53,35 @@ def share(row: dict[str, Any]) -> float:
 
 def test_every_action_has_figures_on_the_labels_it_may_use_and_on_the_others(told: dict[str, Any]) -> None:
     assert [each["action"] for each in told["actions"]] == ["reuse", "recalibrate", "reweight", "reselect", "relearn"]
-    assert (told["labels"], told["checked"]) == (24, 36)
+    assert (told["labels"], told["held_out_labels"]) == (24, 36)
     for each in told["actions"]:
-        assert each["missing"] is None
-        assert each["held_out"]["n"] == 24
-        assert each["checked"]["n"] == 36
+        assert each["skipped"] is None
+        assert each["cross_validated"]["n"] == 24
+        assert each["held_out"]["n"] == 36
         assert (
-            each["held_out"]["error"]["low"] <= each["held_out"]["error"]["value"] <= each["held_out"]["error"]["high"]
+            each["cross_validated"]["error"]["low"]
+            <= each["cross_validated"]["error"]["value"]
+            <= each["cross_validated"]["error"]["high"]
         )
 
 
 def test_the_advice_is_what_comes_nearest_to_people_by_labels_that_had_no_part_in_it(told: dict[str, Any]) -> None:
     compared = {each["action"]: each for each in told["advice"]["compared"]}
     advised = told["advice"]["action"]
-    assert compared[advised]["behind"]["value"] == 0
+    assert compared[advised]["excess_error"]["value"] == 0
     assert compared["reuse"]["gain"]["value"] == 0
-    assert all(each["behind"]["value"] >= 0 for each in compared.values())
-    assert [each["behind"]["value"] for each in told["actions"] if each["action"] == advised] == [0]
+    assert all(each["excess_error"]["value"] >= 0 for each in compared.values())
+    assert [each["excess_error"]["value"] for each in told["actions"] if each["action"] == advised] == [0]
 
 
 def test_what_it_reaches_there_stands_beside_home_and_what_costs_nothing(told: dict[str, Any]) -> None:
-    assert told["home"]["n"] == 36
-    assert told["there"]["n"] == 72
+    assert told["source"]["n"] == 36
+    assert told["agreement"]["n"] == 72
     assert told["drop"]["value"] == pytest.approx(
-        told["home"]["spearman"]["value"] - told["there"]["spearman"]["value"], abs=1e-6
+        told["source"]["spearman"]["value"] - told["agreement"]["spearman"]["value"], abs=1e-6
     )
-    assert set(told["floors"]) == {"word count", "best surface measure at home"}
-    assert told["shift"]["finding"] in ("inside", "near the edge", "outside")
+    assert set(told["baselines"]) == {"word count", "best text feature on the source"}
+    assert told["shift"]["severity"] in ("small", "moderate", "large")
 
 
 def test_in_words_it_says_what_to_do_and_why(carrying: Commands) -> None:
@@ -88,14 +90,14 @@ def test_in_words_it_says_what_to_do_and_why(carrying: Commands) -> None:
     shown = " ".join(done.out.split())
     assert "both@1 on target.jsonl, asked of embedded" in shown
     assert any(shown.count(words) for words in ("Reuse it", "Recalibrate it", "Reweight it", "Reweight its criteria"))
-    assert "it was not asked for" in shown
+    assert "not requested" in shown
     assert "How far these texts lie from home" in shown
 
 
 def test_without_labels_it_says_how_far_the_texts_lie_and_gives_no_advice(carrying: Commands) -> None:
     done = carrying("transfer", "both", "--to", "bare.jsonl", "--json")
-    assert (done.code, done.json["advice"], done.json["actions"], done.json["there"]) == (0, None, [], None)
-    assert done.json["shift"]["target"] == 12
+    assert (done.code, done.json["advice"], done.json["actions"], done.json["agreement"]) == (0, None, [], None)
+    assert done.json["shift"]["target_texts"] == 12
     shown = carrying("transfer", "both", "--to", "bare.jsonl").out
     assert "There are no labels to tell how well people agree" in " ".join(shown.split())
 
@@ -152,7 +154,7 @@ def test_another_judge_is_said_to_be_another_and_learning_that_it_cannot_answer_
     assert 'both@1 is calibrated for "embedded"; with another judge its agreement may differ' in done.err
     found = done.json
     assert (found["judge"], found["calibrated_for"]) == ("recorded:tape.jsonl", "embedded")
-    missing = {each["action"]: each["missing"] for each in found["actions"]}
+    missing = {each["action"]: each["skipped"] for each in found["actions"]}
     assert "holds no reply" in missing["relearn"]
     assert missing["reweight"] is None
 

@@ -14,7 +14,7 @@ from sqlalchemy import make_url
 from rubriclab.cli.config import GUARDED, JUDGES, options_of
 from rubriclab.cli.main import every_command
 from rubriclab.cli.places import STORE, PlaceType
-from rubriclab.rubric import Provenance
+from rubriclab.provenance import Provenance
 
 KEY = "sk-the-users-own-key-0123456789"
 THEIRS = "openai/theirs"

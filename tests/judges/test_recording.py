@@ -206,7 +206,7 @@ async def test_recording_is_complete_where_answers_were_kept_before(server: Runn
     assert len(server.bodies) == 1
     ledger = Ledger()
     await connect(f"recorded:{path}", options=options, ledger=ledger).reply(rate())
-    assert (ledger.asked, ledger.cached) == (0, 1)
+    assert (ledger.calls, ledger.cached) == (0, 1)
 
 
 def test_a_line_without_end_is_refused_before_it_is_read_whole(tmp_path: Path) -> None:

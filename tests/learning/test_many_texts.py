@@ -22,7 +22,7 @@ from rubriclab.stats import agreement, pearson_rows
 from rubriclab.stats.dependent_correlations import dependent_correlation
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 from rubriclab.training_record import Cell, RecordedText, TrainingRecord
-from rubriclab.transfer.outliers import outlying
+from rubriclab.transfer.outliers import find_outliers
 from rubriclab.transfer.sample import Sample
 
 RNG = np.random.default_rng(5)
@@ -71,7 +71,7 @@ def systems_of_their_own(n: int) -> Callable[[], object]:
 
 def texts_outside(n: int) -> Callable[[], object]:
     sides = [Sample(RNG.normal(size=(n, 3)), tuple(own_groups(n))) for _ in range(2)]
-    return lambda: outlying(*sides, own_groups(n))
+    return lambda: find_outliers(*sides, own_groups(n))
 
 
 def texts_planned(n: int) -> Callable[[], object]:

@@ -24,9 +24,9 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning import train
 from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
+from rubriclab.provenance import Effort
 from rubriclab.report.html import evaluation_report
 from rubriclab.report.html.page import typeset
-from rubriclab.rubric import Effort
 from rubriclab.scoring.score import score_text
 from rubriclab.store.version import Version
 

@@ -8,9 +8,9 @@ import pytest
 from report_samples import printed
 
 from rubriclab.data.example import Example
+from rubriclab.provenance import Effort
 from rubriclab.report.terminal import improvement_view, rewriting_view
 from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit, TextFault
-from rubriclab.rubric import Effort
 from rubriclab.scoring import Score
 from rubriclab.stats import IntervalEstimate
 
@@ -44,7 +44,7 @@ def found(**fields: Any) -> RevisionSummary:
 
 
 def seen(summary: RevisionSummary) -> str:
-    return " ".join(printed(improvement_view(summary, Effort(asked=7)), width=140).split())
+    return " ".join(printed(improvement_view(summary, Effort(calls=7)), width=140).split())
 
 
 def text(name: str = "t1", words: str = "It is wrong.") -> Improvement:

@@ -56,7 +56,7 @@ def summary_of(
 
 
 def _floors(versions: Sequence[Version], texts: Sequence[Example]) -> list[Evaluator]:
-    return floors(texts, {one.ref: one.provenance.floor for one in versions if one.provenance.floor})
+    return floors(texts, {one.ref: one.provenance.baseline for one in versions if one.provenance.baseline})
 
 
 def words(found: EvaluationSummary | None) -> str:

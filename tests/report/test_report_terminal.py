@@ -110,7 +110,7 @@ def test_with_evidence_origin_rewards_and_dropped_criteria_are_shown() -> None:
 
 
 def test_a_rubric_without_figures_is_shown_without_them() -> None:
-    bare = version(agreement=None, floor=None, parent=None, model_versions=(), tags=(), parts=_one_part())
+    bare = version(agreement=None, baseline=None, parent=None, model_versions=(), tags=(), parts=_one_part())
     shown = words_of(version_view(bare))
     assert "Spearman" not in shown
     assert "Floor" not in shown

@@ -10,8 +10,8 @@ from kinds_samples import answers_of, checklist
 from report_samples import examples, interval, results_of, scores_of, version
 
 from rubriclab.evaluation import WORD_COUNT_FLOOR, floors
+from rubriclab.provenance import Baseline, Effort
 from rubriclab.report import wording
-from rubriclab.rubric import Baseline, Effort
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_unknown_prices_are_not_free() -> None:
 
 
 def test_effort_says_what_failed() -> None:
-    spent = Effort(asked=1, cached=2, failed=3, prompt_tokens=1000, completion_tokens=5, cost_usd=None, seconds=4)
+    spent = Effort(calls=1, cached=2, failed=3, prompt_tokens=1000, completion_tokens=5, cost_usd=None, seconds=4)
     assert wording.effort(spent) == "1 call (2 more answered from cache, 3 failed), 1,000 + 5 tokens, cost unknown, 4 s"
 
 

@@ -34,7 +34,7 @@ async def improved(judge=None, text=FAULTY, *, rubric=None, second=None, writer=
 
 
 def asked(judge, name):
-    return [prompt for prompt in judge.asked if prompt.name == f"improve/{name}"]
+    return [prompt for prompt in judge.prompts if prompt.name == f"improve/{name}"]
 
 
 def by_sample(first, later):
@@ -113,7 +113,7 @@ async def test_a_second_judge_that_scores_it_lower_refuses_a_rewriting():
         pytest.approx(1 + 4 * 2 / 3),
         pytest.approx(11 / 3),
     )
-    assert {prompt.name for prompt in second.asked} == {"dcr/evaluate"}
+    assert {prompt.name for prompt in second.prompts} == {"dcr/evaluate"}
 
 
 async def test_the_second_judge_need_not_score_it_higher():
@@ -125,7 +125,7 @@ async def test_the_second_judge_need_not_score_it_higher():
 async def test_the_second_judge_is_not_asked_about_what_the_judge_refuses():
     second = scripted("second")
     found = await improved(scripted(rewrite=lambda prompt: mended(prompt, good="wrong still")), second=second)
-    assert len(second.asked) == 1
+    assert len(second.prompts) == 1
     assert found.rounds[0].second_score is None
 
 
@@ -188,15 +188,15 @@ async def test_a_writer_whose_replies_cannot_be_used_changes_nothing():
     assert [done.why for done in found.rounds] == [
         "unusable reply, also after one repair: it held no complete JSON object."
     ] * 2
-    assert len(judge.asked) == 5
+    assert len(judge.prompts) == 5
 
 
 async def test_the_writer_can_be_somebody_else():
     judge, writer = scripted("judge"), scripted("writer")
     found = await improved(judge, writer=writer)
     assert (found.judge, found.writer, found.second_judge) == ("judge", "writer", None)
-    assert {prompt.name for prompt in judge.asked} == {"dcr/evaluate"}
-    assert {prompt.name for prompt in writer.asked} == {"improve/rewrite"}
+    assert {prompt.name for prompt in judge.prompts} == {"dcr/evaluate"}
+    assert {prompt.name for prompt in writer.prompts} == {"improve/rewrite"}
 
 
 async def test_what_concerns_every_text_is_raised_in_the_middle_too():
@@ -230,7 +230,7 @@ async def test_a_rubric_without_reasons_is_refused_before_anything_is_asked():
         await improved(judge, rubric=weighted)
     with pytest.raises(SettingsError, match="nothing to rewrite a text by"):
         improve_stream(weighted, [FAULTY], judge, REF)
-    assert not judge.asked
+    assert not judge.prompts
 
 
 async def test_a_row_is_the_text_s_own_with_the_new_output_and_the_record():

@@ -56,7 +56,7 @@ async def draft(*replies, asked=None, output=TEXT.output):
     """Return what a writer's replies to one prompt come to, and what it was asked."""
     left = list(replies)
     writer = scripted(rewrite=lambda _: left.pop(0))
-    return await rewrite(writer, asked or prompt(), output), writer.asked
+    return await rewrite(writer, asked or prompt(), output), writer.prompts
 
 
 @given(TEXTS, st.data())

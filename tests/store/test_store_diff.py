@@ -12,7 +12,8 @@ from store_samples import EFFORT, criterion, provenance, rubric
 
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
-from rubriclab.rubric import Criterion, Demonstration, Level, Part, Question, Rubric, TrainingAgreement
+from rubriclab.provenance import TrainingAgreement
+from rubriclab.rubric import Criterion, Demonstration, Level, Part, Question, Rubric
 from rubriclab.store import FieldChange, Version, compare
 from rubriclab.validation import Interval
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from store_samples import EFFORT, numbered, provenance, tamper
 
 from rubriclab.cli.session import JudgeChoice, generator_of, judge_of
 from rubriclab.errors import NotConfirmed, NotInStore
-from rubriclab.rubric import Provenance
+from rubriclab.provenance import Provenance
 from rubriclab.store import Store, Version, import_pack, open_store, read_pack, write_pack
 
 MINE = provenance(judge="openai/judge", generator="openai/judge", judge_address="http://mine/v1")
@@ -114,18 +113,6 @@ def test_a_confirmation_of_another_record_is_none(tmp_path: Path) -> None:
     tamper(file, "UPDATE confirmations SET record_digest = 'sha256:0'")
     with open_store(file) as store:
         assert not store.load("news").trusted
-
-
-def test_a_version_from_before_origins_were_recorded_counts_as_imported(tmp_path: Path) -> None:
-    file = tmp_path / "first.db"
-    connection = sqlite3.connect(file)
-    connection.executescript(Path(__file__).with_name("schema_0001.sql").read_text("utf-8"))
-    connection.close()
-    with open_store(file) as store:
-        assert [version.trusted for version in store.log("old")] == [False, False]
-        assert store.confirm("old@1").trusted
-        assert store.save("old", numbered(9), MINE, EFFORT).trusted
-        assert store.verify() == ()
 
 
 def test_a_generator_that_came_with_a_pack_is_not_asked_by_what_was_made_from_it(

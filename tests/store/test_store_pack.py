@@ -16,7 +16,8 @@ from store_samples import EFFORT, criterion, numbered, provenance, rubric
 from rubriclab.characters import is_blank
 from rubriclab.data.aspect import Aspect
 from rubriclab.errors import PackError
-from rubriclab.rubric import LEAST_WEIGHT, Part, Provenance, Rubric
+from rubriclab.provenance import Provenance
+from rubriclab.rubric import LEAST_WEIGHT, Part, Rubric
 from rubriclab.store import Store, Version, import_pack, open_store, read_pack, write_pack
 
 

@@ -43,10 +43,10 @@ class Counting(SecondJudge):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.asked: list[str] = []
+        self.prompts: list[str] = []
 
     async def reply(self, prompt):
-        self.asked.append(prompt.name)
+        self.prompts.append(prompt.name)
         return await super().reply(prompt)
 
 
@@ -82,11 +82,11 @@ def test_each_judge_learns_once_and_is_told_beforehand_what_it_is_asked_at_most(
     outcome, bench, case = outcome_of(study(), sets, *judges)
     most = CROSSED.at_most(bench, case)
     for judge, estimate in zip(judges, most, strict=True):
-        assert judge.asked.count("hypoeval/propose") == 1
-        assert 0 < len(judge.asked) <= estimate.calls
+        assert judge.prompts.count("hypoeval/propose") == 1
+        assert 0 < len(judge.prompts) <= estimate.calls
     rows = {row.arm: row for row in outcome.rows}
     assert rows["1 by 1"].learning == rows["1 by 2"].learning
-    assert len(judges[0].asked) == (
+    assert len(judges[0].prompts) == (
         rows["1 by 1"].learning.calls + rows["1 by 1"].scoring.calls + rows["2 by 1"].scoring.calls
     )
 
@@ -100,7 +100,7 @@ def test_arms_that_learn_otherwise_do_not_share_what_is_learned(sets) -> None:
     ]
     some = study(arms=arms, compare=[], options={"judges": {"two": [1, 1], "one": [1, 2]}})
     outcome_of(some, sets, judge, SecondJudge())
-    assert judge.asked.count("hypoeval/propose") == 2
+    assert judge.prompts.count("hypoeval/propose") == 2
 
 
 def test_an_arm_that_cannot_learn_says_why_and_the_others_go_on(sets) -> None:

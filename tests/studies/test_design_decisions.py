@@ -49,7 +49,7 @@ async def outcome_of(some: Study, sets, judge):
 async def test_precision_recall_and_f1_are_those_of_scikit_learn(sets, border: float) -> None:
     some = study(options={"good_from": border})
     texts, outcome = texts_of(some, sets), await outcome_of(some, sets, judge := FakeJudge(Overall()))
-    given = {prompt.fields["output"]: by_lot(prompt) for prompt in judge.asked}
+    given = {prompt.fields["output"]: by_lot(prompt) for prompt in judge.prompts}
     through = np.array([given[text.output] for text in texts.test]) >= border
     good = human_scores(texts) >= border
     precision, recall, f1, _ = precision_recall_fscore_support(good, through, average="binary")
@@ -80,7 +80,7 @@ async def test_sentences_are_judged_one_by_one_and_texts_as_a_whole(sets) -> Non
     judge = FakeJudge(verdicts)
     outcome = await outcome_of(study(SENTENCES, WHOLE), sets, judge)
     shown = {paragraph: [] for paragraph in (False, True)}
-    for prompt in judge.asked:
+    for prompt in judge.prompts:
         shown[prompt.fields["paragraph"]].append(len(prompt.fields["sentences"]))
     assert set(shown[True]) == {1}
     assert max(shown[False]) > 1

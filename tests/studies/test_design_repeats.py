@@ -41,7 +41,7 @@ async def outcome_of(some: Study, sets, judge):
 
 def scores_of(texts, judge: FakeJudge, run: int) -> list[float]:
     """Return what the script gave each text in one run."""
-    given = {p.fields["output"]: by_lot(p) for p in judge.asked if p.sample // STRIDE == run}
+    given = {p.fields["output"]: by_lot(p) for p in judge.prompts if p.sample // STRIDE == run}
     return [given[text.output] for text in texts.test]
 
 
@@ -49,7 +49,7 @@ async def test_each_run_has_answers_of_its_own_and_the_first_those_of_a_usual_ru
     judge = FakeJudge(Overall())
     _, texts = await outcome_of(study(test_texts=5), sets, Cached(judge, MemoryAnswers()))
     different = {text.output for text in texts.test}
-    asked = [(prompt.fields["output"], prompt.sample) for prompt in judge.asked]
+    asked = [(prompt.fields["output"], prompt.sample) for prompt in judge.prompts]
     assert sorted(asked) == sorted((text, STRIDE * run) for text in different for run in range(3))
 
 
@@ -80,7 +80,7 @@ async def test_what_varies_in_learning_is_in_the_spread(sets) -> None:
     geval = {"name": "geval", "method": "geval", "labels": False, "settings": {"geval": {"scoring": "once"}}}
     outcome, _ = await outcome_of(study(geval, test_texts=5), sets, judge)
     assert outcome.rows[0].learning.calls == 3
-    rated = [prompt for prompt in judge.asked if prompt.name == "geval/rate"]
+    rated = [prompt for prompt in judge.prompts if prompt.name == "geval/rate"]
     assert all(f"Step of run {p.sample // STRIDE}." in str(p.fields) for p in rated)
 
 
@@ -93,7 +93,7 @@ async def test_a_temperature_is_raised_and_never_lowered(sets) -> None:
     for case, expected in zip(cases, (0.0, 1.0), strict=True):
         judge = FakeJudge(Overall())
         await REPEATS.run(Bench(some, sets, (judge,)), case)
-        asked = {(prompt.name, prompt.temperature) for prompt in judge.asked}
+        asked = {(prompt.name, prompt.temperature) for prompt in judge.prompts}
         assert asked == {("direct/rate", expected), ("geval/steps", expected), ("geval/rate", 1.5)}
 
 
@@ -102,7 +102,7 @@ async def test_at_most_covers_all_runs(sets) -> None:
     bench, case = Bench(some, sets, (judge,)), schedule(some, sets).cases[0]
     (most,) = REPEATS.at_most(bench, case)
     outcome = await REPEATS.run(bench, case)
-    assert most.calls == len(judge.asked) == outcome.rows[0].scoring.calls == 4 * len(bench.material(case).test)
+    assert most.calls == len(judge.prompts) == outcome.rows[0].scoring.calls == 4 * len(bench.material(case).test)
 
 
 async def test_an_arm_that_cannot_learn_says_why_and_the_others_go_on(sets) -> None:

@@ -41,10 +41,10 @@ class Touchy:
     def __init__(self) -> None:
         self._judge = EmbeddedJudge()
         self.name, self.identity = "touchy", {"model": "touchy"}
-        self.asked: list = []
+        self.prompts: list = []
 
     async def reply(self, prompt):
-        self.asked.append(prompt)
+        self.prompts.append(prompt)
         reply = await self._judge.reply(replace(prompt, alternatives=0))
         answer = json.loads(reply.text)
         if prompt.fields["words"]["output"] != CONTRARY or "score" not in answer:
@@ -104,7 +104,7 @@ def test_only_scoring_is_asked_in_other_words(sets) -> None:
     _, bench, case = outcome_of(some, sets, judge)
     tested = {text.output for text in bench.material(case).test}
     told = [
-        (p.fields["words"]["output"], p.fields["aspect"]["definition"], p.fields.get("output")) for p in judge.asked
+        (p.fields["words"]["output"], p.fields["aspect"]["definition"], p.fields.get("output")) for p in judge.prompts
     ]
     usual = sets.assignment("summeval", "coherence")
     learning = [each[:2] for each in told if each[2] not in tested]

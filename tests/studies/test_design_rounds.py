@@ -120,8 +120,8 @@ async def test_beside_sentences_stands_what_striking_out_the_failing_ones_would_
 async def test_whole_texts_are_judged_and_rewritten_as_one(sets) -> None:
     judge = judge_of(lambda _: {"sentences": []})
     rows, _ = await outcome_of(study(WHOLE), sets, judge)
-    assert {len(prompt.fields["sentences"]) for prompt in judge.asked if prompt.name == "dcr/evaluate"} == {1}
-    assert all(prompt.fields["free"] for prompt in judge.asked if prompt.name == "improve/rewrite")
+    assert {len(prompt.fields["sentences"]) for prompt in judge.prompts if prompt.name == "dcr/evaluate"} == {1}
+    assert all(prompt.fields["free"] for prompt in judge.prompts if prompt.name == "improve/rewrite")
     assert rows["whole", "round 2"].counts["repaired"] == 0
 
 
@@ -141,7 +141,7 @@ async def test_a_second_judge_scores_what_came_and_what_came_of_it_and_decides_n
     assert final.counts["inconsistent"] == len(texts)
     assert final.counts["repaired"] == 0
     assert rows["sentences", "before, by strict"].figures["consistent"].value == 0
-    assert {prompt.name for prompt in second.asked} == {"dcr/evaluate"}
+    assert {prompt.name for prompt in second.prompts} == {"dcr/evaluate"}
 
 
 async def test_at_most_covers_what_is_asked_of_either_judge(sets) -> None:
@@ -149,8 +149,8 @@ async def test_at_most_covers_what_is_asked_of_either_judge(sets) -> None:
     bench, (case,) = Bench(some, sets, judges), schedule(some, sets, 2).cases
     most = ROUNDS.at_most(bench, case)
     await ROUNDS.run(bench, case)
-    assert [len(judge.asked) <= bound.calls for judge, bound in zip(judges, most, strict=True)] == [True, True]
-    assert most[1].calls == len(judges[1].asked)
+    assert [len(judge.prompts) <= bound.calls for judge, bound in zip(judges, most, strict=True)] == [True, True]
+    assert most[1].calls == len(judges[1].prompts)
     assert len(ROUNDS.at_most(Bench(some, sets, judges[:1]), case)) == 1
 
 

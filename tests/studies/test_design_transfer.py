@@ -49,10 +49,10 @@ class Listening:
     def __init__(self) -> None:
         self._judge = EmbeddedJudge()
         self.name, self.identity = self._judge.name, self._judge.identity
-        self.asked: list = []
+        self.prompts: list = []
 
     async def reply(self, prompt):
-        self.asked.append(prompt)
+        self.prompts.append(prompt)
         return await self._judge.reply(prompt)
 
 
@@ -101,10 +101,10 @@ def test_what_was_learned_elsewhere_is_asked_with_the_aspect_that_is_tested(sets
     outcome = asyncio.run(TRANSFER.run(bench, case))
     here, away = materials(bench, case)
     tested = {text.output for text in here.test}
-    asked = [prompt for prompt in judge.asked if prompt.name == "hypoeval/rate" and prompt.fields["output"] in tested]
+    asked = [prompt for prompt in judge.prompts if prompt.name == "hypoeval/rate" and prompt.fields["output"] in tested]
     assert {prompt.fields["aspect"]["name"] for prompt in asked} == {"cohesiveness"}
     assert len({repr(prompt.fields["criteria"]) for prompt in asked}) > 2
-    learned = [prompt for prompt in judge.asked if prompt.name == "hypoeval/propose"]
+    learned = [prompt for prompt in judge.prompts if prompt.name == "hypoeval/propose"]
     assert [prompt.fields["aspect"]["name"] for prompt in learned] == ["cohesiveness", "coherence"]
     assert [row.arm for row in outcome.rows] == [HERE, AWAY, *FLOORS]
     seen = {item["output"] for item in learned[1].fields["observations"]}

@@ -102,12 +102,12 @@ class Kept:
     name, identity = "kept", {"model": "kept"}
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.prompts = 0
 
     async def reply(self, _prompt: Prompt) -> Reply:
-        self.asked += 1
+        self.prompts += 1
         usage = Usage(prompt_tokens=10, completion_tokens=2, cost_usd=0.25)
-        return Reply("{}", "kept", usage, cached=self.asked % 2 == 0)
+        return Reply("{}", "kept", usage, cached=self.prompts % 2 == 0)
 
 
 async def test_answers_that_were_kept_count_like_new_ones() -> None:

@@ -74,7 +74,7 @@ async def test_a_reworded_judge_is_asked_what_the_reworded_assignment_asks() -> 
     answer = await ask(Reworded(judge, OTHER), prompts(ASSIGNMENT)[0])
     assert answer.value is not None
     assert answer.value.score == 4
-    assert [dict(prompt.fields) for prompt in judge.asked] == [prompts(told_as(ASSIGNMENT, OTHER))[0].fields]
+    assert [dict(prompt.fields) for prompt in judge.prompts] == [prompts(told_as(ASSIGNMENT, OTHER))[0].fields]
     assert (Reworded(judge, OTHER).name, Reworded(judge, OTHER).identity) == (judge.name, judge.identity)
 
 
@@ -82,7 +82,7 @@ async def test_an_unusable_reply_is_complained_about_in_the_same_wording() -> No
     replies = iter(["no", {"reasoning": "So.", "score": 4}])
     judge = FakeJudge(lambda _: next(replies))
     await ask(Reworded(judge, OTHER), prompts(ASSIGNMENT)[1])
-    first, repair = judge.asked
+    first, repair = judge.prompts
     assert repair.repair is not None
     assert repair.fields == first.fields
     assert repair.fields["words"]["output"] == "digest"

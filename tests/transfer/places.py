@@ -52,7 +52,7 @@ def on(of: Rubric, examples: tuple[Example, ...], values: np.ndarray, onto: Scal
     cells = tuple(tuple(Cell(score=None if np.isnan(v) else v, reason="made up") for v in row) for row in values)
     rated = RatedTexts(examples, candidates, cells, np.full(len(examples), np.nan))
     if of.aggregation:
-        scores = [combine(of.aggregation, rated.answers(row), of.scale).score for row in range(len(examples))]
+        scores = [combine(of.aggregation, rated.ratings(row), of.scale).score for row in range(len(examples))]
         rated = replace(rated, scores=np.array([np.nan if score is None else score for score in scores], dtype=float))
     else:
         rated = replace(rated, scores=np.nanmean(values[:, [0, 2]], axis=1))

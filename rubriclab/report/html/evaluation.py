@@ -149,7 +149,7 @@ def _floors(versions: Sequence[Version], examples: Sequence[Example]) -> list[Ev
     Measures that this catalogue does not know, of a rubric that somebody else learned, are left out.
     """
     known = {entry.name for entry in CATALOGUE}
-    chosen = {version.ref: version.provenance.floor for version in versions}
+    chosen = {version.ref: version.provenance.baseline for version in versions}
     return measured_floors(examples, {ref: floor for ref, floor in chosen.items() if floor and floor.measure in known})
 
 

@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 def transfer_report(cells: Sequence[Transfer]) -> str:
     """Return what rubrics are worth on other texts as one self-contained HTML page."""
-    known = [cell.there.spearman for cell in cells if cell.there]
-    homes = [cell.home.spearman for cell in cells if cell.home]
+    known = [cell.agreement.spearman for cell in cells if cell.agreement]
+    homes = [cell.source.spearman for cell in cells if cell.source]
     return render("transfer.html", cells=cells, transfer=transfer, scale=charts.correlation_axis([*known, *homes]))

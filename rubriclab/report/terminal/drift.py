@@ -60,7 +60,7 @@ def _name(side: ScoreSummary) -> str:
 
 def _limit(check: LimitCheck) -> RenderableType:
     outcome, style = OUTCOMES[check.outcome]
-    found = "an undefined figure" if check.found is None else show(check.found)
+    found = "an undefined figure" if check.value is None else show(check.value)
     return text(f"{outcome}: {LIMITS[check.limit].format(found=found, allowed=show(check.allowed))}", style)
 
 
@@ -68,12 +68,17 @@ def _sides(found: Drift) -> Iterator[RenderableType]:
     yield heading("Scores")
     table = columns("", "", "scored", "unscored", "mean", "sd", numeric=("scored", "unscored", "mean", "sd"))
     for name, side in (("before", found.before), ("after", found.after)):
-        cells = (f"{side.scored:,}", f"{side.unscored:,}", wording.figure(side.mean), wording.figure(side.spread))
+        cells = (
+            f"{side.scored:,}",
+            f"{side.unscored:,}",
+            wording.figure(side.mean),
+            wording.figure(side.standard_deviation),
+        )
         table.add_row(*map(text, (name, _name(side), *cells)))
     yield table
     for side in (found.before, found.after):
-        if side.why:
-            yield text(f"unscored by {_name(side)}, the latest reason: {wording.excerpt(side.why)}", QUIET)
+        if side.unscored_reason:
+            yield text(f"unscored by {_name(side)}, the latest reason: {wording.excerpt(side.unscored_reason)}", QUIET)
 
 
 def _scores(found: Drift) -> Iterator[RenderableType]:
@@ -87,11 +92,11 @@ def _scores(found: Drift) -> Iterator[RenderableType]:
 
 def _shift(found: Drift) -> Iterator[tuple[str, str]]:
     shift = found.shift
-    spreads = "" if shift.in_spreads is None else f", {shift.in_spreads:+.2f} spreads"
+    spreads = "" if shift.standardized is None else f", {shift.standardized:+.2f} spreads"
     yield "mean score", f"{wording.estimate(shift.mean)} points{spreads}"
-    yield "single scores", f"{wording.figure(shift.absolute)} points either way"
-    if shift.moved is not None:
-        yield "moved visibly", f"{shift.moved:.0%} of the texts, by more than {show(shift.tolerance)}"
+    yield "single scores", f"{wording.figure(shift.mean_absolute)} points either way"
+    if shift.share_moved is not None:
+        yield "moved visibly", f"{shift.share_moved:.0%} of the texts, by more than {show(shift.tolerance)}"
     for ranks in found.ranks:
         name = "ranks" if len(found.ranks) == 1 else f"ranks {wording.LEVELS[ranks.level]}"
         yield name, f"Spearman {wording.estimate(ranks.spearman)}, Kendall {wording.estimate(ranks.kendall)}"
@@ -100,7 +105,7 @@ def _shift(found: Drift) -> Iterator[tuple[str, str]]:
 def _intervals(found: Drift) -> Iterator[tuple[str, str]]:
     if (both := found.intervals) is None:
         return
-    apart = f"{both.apart:,} of {both.texts:,} do not overlap, {both.outside:,} scores leave the interval before"
+    apart = f"{both.disjoint:,} of {both.texts:,} do not overlap, {both.outside:,} scores leave the interval before"
     yield "intervals", f"{apart}; mean width {wording.figure(both.width_before)} to {wording.figure(both.width_after)}"
 
 
@@ -108,16 +113,16 @@ def _flips(found: Drift) -> Iterator[RenderableType]:
     flips = found.flips
     if flips.share.value is None:
         return
-    yield heading(f"Texts that flip at {show(flips.at)}", f"{flips.up:,} up, {flips.down:,} down")
+    yield heading(f"Texts that flip at {show(flips.threshold)}", f"{flips.up:,} up, {flips.down:,} down")
     yield text(f"{flips.texts:,} of {found.compared:,}, a share of {wording.estimate(flips.share)}")
-    if not flips.named:
+    if not flips.largest:
         return
     table = columns("text", "before", "after", "moved there by", numeric=("before", "after"))
-    for flip in flips.named:
-        causes = ", ".join(_cause(cause, found) for cause in flip.causes) or "not known"
+    for flip in flips.largest:
+        causes = ", ".join(_cause(cause, found) for cause in flip.effects) or "not known"
         table.add_row(*map(text, (flip.id, show(round(flip.before, 2)), show(round(flip.after, 2)), causes)))
     yield table
-    if (more := flips.texts - len(flips.named)) > 0:
+    if (more := flips.texts - len(flips.largest)) > 0:
         yield text(f"and {more:,} more that moved less far; -o FILE writes all with reasons", QUIET)
 
 
@@ -129,19 +134,19 @@ def _cause(cause: CriterionEffect, found: Drift) -> str:
 def _amount(value: float | None, found: Drift) -> str:
     if value is None:
         return ""
-    return f"{value:+.2f}" if found.by == "contribution" else f"{100 * value:+.0f} %"
+    return f"{value:+.2f}" if found.effect_unit == "contribution" else f"{100 * value:+.0f} %"
 
 
 def _criteria(found: Drift) -> Iterator[RenderableType]:
-    moved = [each for each in found.criteria if each.absolute or each.state in ("added", "removed")]
+    moved = [each for each in found.criteria if each.mean_absolute or each.state in ("added", "removed")]
     if not moved:
         return
     known = {
         "contribution": "points that each contributes to a score",
-        "score": "each one's own scores, as a share of what they can be; what they contribute is not known",
+        "rating": "each one's own scores, as a share of what they can be; what they contribute is not known",
     }
-    yield heading("Criteria that did it", known[found.by])
-    figures = ("mean", "either way", *(("all texts",) if found.by == "contribution" else ()), "flips")
+    yield heading("Criteria that did it", known[found.effect_unit])
+    figures = ("mean", "either way", *(("all texts",) if found.effect_unit == "contribution" else ()), "flips")
     table = columns("", *figures, "", numeric=figures)
     for each in moved[:CRITERIA]:
         table.add_row(*_criterion(each, found))
@@ -154,8 +159,8 @@ def _criteria(found: Drift) -> Iterator[RenderableType]:
 def _criterion(each: CriterionDrift, found: Drift) -> Iterator[RenderableType]:
     yield text(each.name)
     yield text(_amount(each.mean, found))
-    yield text(_amount(each.absolute, found).removeprefix("+"))
-    if found.by == "contribution":
+    yield text(_amount(each.mean_absolute, found).removeprefix("+"))
+    if found.effect_unit == "contribution":
         yield text("" if each.total is None else f"{each.total:+.1f}")
     yield text(f"{each.flips:,}" if each.flips else "")
     state = STATES.get(each.state)
@@ -163,11 +168,11 @@ def _criterion(each: CriterionDrift, found: Drift) -> Iterator[RenderableType]:
 
 
 def _movers(found: Drift) -> Iterator[RenderableType]:
-    if not found.movers:
+    if not found.rank_changes:
         return
     yield heading("Largest changes of rank", f"over {wording.count(found.compared, 'text')}, 1 is the best")
     table = columns("text", "before", "after", "rank", "", numeric=("before", "after", "rank"))
-    for each in found.movers:
+    for each in found.rank_changes:
         scores = (show(round(each.before, 2)), show(round(each.after, 2)))
         table.add_row(*map(text, (each.id, *scores, show(each.rank_before), f"to {show(each.rank_after)}")))
     yield table

@@ -15,8 +15,8 @@ from rubriclab.report.terminal.parts import QUIET, columns, heading, indented, p
 from rubriclab.revision.record import RejectionReason
 
 if TYPE_CHECKING:
+    from rubriclab.provenance import Effort
     from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit
-    from rubriclab.rubric import Effort
 
 TAKEN_OUT, PUT_IN = r"\[-.*?-\]", r"\{\+.*?\+\}"
 LABELS = {"no sentence at fault": "at fault as a whole only, so left"}

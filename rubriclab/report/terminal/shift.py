@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 # What of each kind is shown; the rest is in the JSON.
 MOVEMENTS = 8
 IDS = 10
-STYLES: Mapping[ShiftSeverity, str] = {"inside": "bold", "near the edge": "bold yellow", "outside": "bold red"}
-MOVED = "moved: of the mean, in spreads of training"
+STYLES: Mapping[ShiftSeverity, str] = {"small": "bold", "moderate": "bold yellow", "large": "bold red"}
+SHIFTED = "shift: of the mean, in standard deviations of training"
 OTHERS = (
-    "distance: Kolmogorov-Smirnov; beyond: share outside of the range of training; chance: whether chance may explain "
-    "the distance"
+    "KS: Kolmogorov-Smirnov distance; out of range: share outside of the range of training; significant: at a false "
+    "discovery rate of 5 %"
 )
-NUMERIC = ("training", "here", "moved", "distance", "beyond")
+NUMERIC = ("training", "here", "shift", "KS", "out of range")
 
 
 def shift_view(found: DistributionShift) -> RenderableType:
@@ -34,68 +34,69 @@ def shift_view(found: DistributionShift) -> RenderableType:
 
 
 def _lines(found: DistributionShift) -> Iterator[RenderableType]:
-    yield text(f"These texts lie {_place(found.finding)} what the rubric was learned from.", STYLES[found.finding])
+    yield text(
+        f"The distribution shift from the texts that the rubric was learned from is {found.severity}.",
+        STYLES[found.severity],
+    )
     for reason in found.reasons:
         yield indented(text(reason))
     if found.warning:
         yield text(found.warning, "bold")
     yield text(_basis(found), QUIET)
-    yield from _comparison("Surface measures", found.measures)
+    yield from _comparison("Text features", found.text_features)
     yield from _comparison("Criteria", found.criteria)
     yield ""
-    yield text(f"{MOVED}; {OTHERS}" if found.home else MOVED, QUIET)
-
-
-def _place(finding: ShiftSeverity) -> str:
-    return {"inside": "inside of", "near the edge": "near the edge of", "outside": "outside of"}[finding]
+    yield text(f"{SHIFTED}; {OTHERS}" if found.source_texts else SHIFTED, QUIET)
 
 
 def _basis(found: DistributionShift) -> str:
-    here = f"{wording.count(found.target, 'text')} in {wording.count(found.target_groups, 'group')}"
-    if not found.home:
+    here = f"{wording.count(found.target_texts, 'text')} in {wording.count(found.target_groups, 'group')}"
+    if not found.source_texts:
         return f"{here}, beside the means and spreads that the rubric holds"
-    return (
-        f"{here}, beside {wording.count(found.home, 'text')} of training in {wording.count(found.home_groups, 'group')}"
-    )
+    training = wording.count(found.source_texts, "text")
+    return f"{here}, compared with {training} of training in {wording.count(found.source_groups, 'group')}"
 
 
 def _comparison(title: str, found: SampleComparison | None) -> Iterator[RenderableType]:
     if found is None:
         return
-    sure = sum(each.more_than_chance for each in found.movements)
-    known = any(each.chance is not None for each in found.movements)
-    beside = f"{sure} of {len(found.movements)} moved by more than chance" if known else ""
+    sure = sum(each.significant for each in found.feature_shifts)
+    known = any(each.p_value is not None for each in found.feature_shifts)
+    beside = f"{sure} of {len(found.feature_shifts)} shifted significantly" if known else ""
     yield heading(title, beside)
-    if found.apart.value is not None:
+    if found.auc.value is not None:
         yield pairs(_summary(found))
-    if found.movements:
-        yield _movements(found.movements[:MOVEMENTS])
-        if (more := len(found.movements) - MOVEMENTS) > 0:
-            yield text(f"and {more} more that moved less; --json gives all", QUIET)
+    if found.feature_shifts:
+        yield _movements(found.feature_shifts[:MOVEMENTS])
+        if (more := len(found.feature_shifts) - MOVEMENTS) > 0:
+            yield text(f"and {more} more with a smaller shift; --json gives all", QUIET)
 
 
 def _summary(found: SampleComparison) -> Iterator[tuple[str, RenderableType]]:
-    yield "told apart", f"{wording.estimate(found.apart)} (0.50 is a guess, 1.00 always)"
-    if found.outlying:
-        yield "texts outside", f"{wording.estimate(found.outlying.share)} ({found.outlying.usual:.2f} would be usual)"
-        if found.outlying.ids:
-            more = len(found.outlying.ids) - IDS
-            yield "of these", ", ".join(found.outlying.ids[:IDS]) + (f" and {more:,} more" if more > 0 else "")
+    yield "classifier AUC", f"{wording.estimate(found.auc)} (0.50 is chance)"
+    if found.outliers:
+        yield (
+            "outliers",
+            f"{wording.estimate(found.outliers.share)} ({found.outliers.expected_share:.2f} would be expected)",
+        )
+        if found.outliers.ids:
+            more = len(found.outliers.ids) - IDS
+            yield "outlying texts", ", ".join(found.outliers.ids[:IDS]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _movements(found: tuple[FeatureShift, ...]) -> Table:
     """Return a table of the movements, without the columns that take home values one by one where none are known."""
-    known = any(each.chance is not None for each in found)
+    known = any(each.p_value is not None for each in found)
     figures = NUMERIC if known else NUMERIC[:3]
-    table = columns("", *figures, *(["chance"] if known else []), numeric=figures)
+    table = columns("", *figures, *(["significant"] if known else []), numeric=figures)
     for each in found:
-        moved = "" if each.moved is None else f"{each.moved:+.1f}"
-        cells = [show(each.home), show(each.target), moved]
+        moved = "" if each.standardized_shift is None else f"{each.standardized_shift:+.1f}"
+        cells = [show(each.source_mean), show(each.target_mean), moved]
         if known:
-            cells += [wording.figure(each.distance), wording.figure(each.beyond), _chance(each)]
+            cells += [wording.figure(each.ks_distance), wording.figure(each.out_of_range), _significant(each)]
         table.add_row(text(each.name), *map(text, cells))
     return table
 
 
-def _chance(found: FeatureShift) -> str:
-    return "no" if found.more_than_chance else "may be"
+def _significant(found: FeatureShift) -> str:
+    return "yes" if found.significant else "no"

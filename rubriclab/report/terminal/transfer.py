@@ -12,8 +12,7 @@ from rubriclab.report.terminal.parts import QUIET, columns, figured, heading, in
 from rubriclab.report.terminal.shift import shift_view
 
 if TYPE_CHECKING:
-    from rubriclab.transfer.metrics import AgreementMetrics
-    from rubriclab.transfer.results import Transfer
+    from rubriclab.transfer.results import AgreementMetrics, Transfer
 
 
 def transfer_view(found: Transfer) -> RenderableType:
@@ -31,9 +30,13 @@ def _lines(found: Transfer) -> Iterator[RenderableType]:
     for line in transfer.sentences(found):
         yield text(line)
     if found.actions:
-        yield from _actions(found, "held_out", f"On the {wording.count(found.labels, 'label')} to fit by", "held out")
-    if found.checked:
-        yield from _actions(found, "checked", f"On {wording.count(found.checked, 'other label')}", "what came of it")
+        yield from _actions(
+            found, "cross_validated", f"On the {wording.count(found.labels, 'label')} to fit by", "held out"
+        )
+    if found.held_out_labels:
+        yield from _actions(
+            found, "held_out", f"On {wording.count(found.held_out_labels, 'other label')}", "what came of it"
+        )
     if found.actions:
         yield ""
         yield text(transfer.LEGEND, QUIET)
@@ -51,7 +54,7 @@ def _actions(found: Transfer, which: str, title: str, beside: str) -> Iterator[R
         figures: AgreementMetrics | None = getattr(action, which)
         advised = found.advice is not None and found.advice.action == action.action
         name = text(f"{action.action}{', as advised' if advised else ''}", "bold" if advised else "")
-        label = Group(name, indented(text(action.missing or transfer.action_row(action), QUIET)))
+        label = Group(name, indented(text(action.skipped or transfer.action_row(action), QUIET)))
         estimates = (figures.error, figures.spearman, figures.pearson) if figures else ()
         cells = [figured(wording.estimate(each), stacked=True) for each in estimates] or [text("")] * len(numeric)
         table.add_row(label, *cells)
@@ -65,9 +68,9 @@ def _matrix(cells: Sequence[Transfer]) -> Iterator[RenderableType]:
     for cell in cells:
         asked = f"{cell.judge}, {cell.aspect}"
         label = Group(text(cell.rubric), indented(text(f"{cell.target}\n{asked}", QUIET)))
-        figures = (cell.home and cell.home.spearman, cell.there and cell.there.spearman, cell.drop)
+        figures = (cell.source and cell.source.spearman, cell.agreement and cell.agreement.spearman, cell.drop)
         shown = [figured(wording.estimate(each), stacked=True) if each else text("") for each in figures]
-        finding = cell.shift.finding if cell.shift else "not known"
+        finding = cell.shift.severity if cell.shift else "not known"
         table.add_row(label, *shown, text(finding), text(transfer.brief(cell)))
     yield table
     yield ""

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 
+from rubriclab.provenance import Provenance, TrainingAgreement
 from rubriclab.report import describe, training, verdicts, wording
 from rubriclab.report.terminal.criteria import criteria_view, dropped_view
 from rubriclab.report.terminal.parts import QUIET, heading, indented, pairs, text
-from rubriclab.rubric import DroppedCriterion, Provenance, TrainingAgreement
+from rubriclab.rubric import DroppedCriterion
 from rubriclab.validation import Validation
 
 if TYPE_CHECKING:
@@ -112,10 +113,10 @@ def _statistics(found: TrainingAgreement, reselection: str) -> Iterator[tuple[st
 
 
 def _floor(made: Provenance) -> Iterator[RenderableType]:
-    if made.floor:
+    if made.baseline:
         yield heading("Floor")
-        measure = text(wording.floor_measure(made.floor))
-        yield indented(measure.append(f": Pearson {wording.figure(made.floor.pearson)} with the same labels"))
+        measure = text(wording.floor_measure(made.baseline))
+        yield indented(measure.append(f": Pearson {wording.figure(made.baseline.pearson)} with the same labels"))
     elif made.agreement:
         yield heading("Floor")
         yield indented(text("No surface measure varies with the labels."))

@@ -74,7 +74,9 @@ async def run(bench: Bench, case: Case) -> Outcome:
         under_way=bench.under_way,
         on_progress=lambda doing, share: bench.on_progress(f"{case}: {doing}", share),
     )
-    return Outcome(case=case, split=texts.split, rows=tuple(_rows(carried.found)), gaps=tuple(_gaps(carried.found)))
+    return Outcome(
+        case=case, split=texts.split, rows=tuple(_rows(carried.transfer)), gaps=tuple(_gaps(carried.transfer))
+    )
 
 
 def at_most(bench: Bench, case: Case) -> tuple[CallEstimate]:
@@ -112,50 +114,62 @@ def _rows(found: Transfer) -> Iterator[Row]:
 
 
 def _row(name: str, found: ActionEvaluation) -> Row:
-    if found.held_out is None or found.checked is None:
-        return Row(arm=name, missing=found.missing or "there was nothing to check it on")
+    if found.cross_validated is None or found.held_out is None:
+        return Row(arm=name, missing=found.skipped or "there was nothing to check it on")
     figures = {
-        "error": found.checked.error,
-        "spearman": found.checked.spearman,
-        "expected error": found.held_out.error,
+        "error": found.held_out.error,
+        "spearman": found.held_out.spearman,
+        "expected error": found.cross_validated.error,
     }
-    counts = {"texts": found.checked.n + found.checked.unscored, "n": found.checked.n, "groups": found.checked.groups}
-    return Row(arm=name, figures=figures, counts={**counts, "unscored": found.checked.unscored})
+    counts = {
+        "texts": found.held_out.n + found.held_out.unscored,
+        "n": found.held_out.n,
+        "groups": found.held_out.groups,
+    }
+    return Row(arm=name, figures=figures, counts={**counts, "unscored": found.held_out.unscored})
 
 
 def _gaps(found: Transfer) -> Iterator[Gap]:
     """Yield how much smaller the errors of the advised action are than those of each other one."""
     for each in found.actions:
-        if each.behind and found.advice and each.action != found.advice.action:
-            yield Gap(first=ADVISED, second=each.action, measure="error", difference=each.behind)
+        if each.excess_error and found.advice and each.action != found.advice.action:
+            yield Gap(first=ADVISED, second=each.action, measure="error", difference=each.excess_error)
 
 
 def _right(found: Transfer) -> bool:
     """Return whether no action is better by an interval widened for how many are compared."""
     from scipy.special import stdtrit
 
-    others = [each for each in found.actions if each.behind and each.behind.value]
-    if not any(each.behind and each.behind.high is not None for each in found.actions):
+    others = [each for each in found.actions if each.excess_error and each.excess_error.value]
+    if not any(each.excess_error and each.excess_error.high is not None for each in found.actions):
         # Nothing can be told, so that nothing speaks for it either.
         return False
     for each in others:
-        groups = each.checked.groups if each.checked else 0
-        if groups > 1 and each.behind and each.behind.value is not None and each.behind.high is not None:
+        groups = each.held_out.groups if each.held_out else 0
+        if (
+            groups > 1
+            and each.excess_error
+            and each.excess_error.value is not None
+            and each.excess_error.high is not None
+        ):
             single, all_together = (float(stdtrit(groups - 1, 1 - MISSED / 2 / many)) for many in (1, len(others)))
-            reach = (each.behind.high - each.behind.value) * all_together / single
-            if each.behind.value + reach < 0:
+            reach = (each.excess_error.high - each.excess_error.value) * all_together / single
+            if each.excess_error.value + reach < 0:
                 return False
     return True
 
 
 def _unbeaten(found: Transfer) -> bool:
-    return not any(each.behind and each.behind.high is not None and each.behind.high < 0 for each in found.actions)
+    return not any(
+        each.excess_error and each.excess_error.high is not None and each.excess_error.high < 0
+        for each in found.actions
+    )
 
 
 def _near(found: Transfer, own: ActionEvaluation) -> bool:
-    errors = [each.checked.error.value for each in found.actions if each.checked]
+    errors = [each.held_out.error.value for each in found.actions if each.held_out]
     best = min((error for error in errors if error is not None), default=math.nan)
-    reached = own.checked.error.value if own.checked else None
+    reached = own.held_out.error.value if own.held_out else None
     return reached is not None and reached <= best + NEAR
 
 

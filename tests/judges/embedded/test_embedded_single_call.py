@@ -35,10 +35,10 @@ class Counting(EmbeddedJudge):
     """The offline judge, which counts what it is asked."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.prompts: list[str] = []
 
     async def reply(self, prompt: Prompt[Any]) -> Any:
-        self.asked.append(prompt.name)
+        self.prompts.append(prompt.name)
         return await super().reply(prompt)
 
 
@@ -105,7 +105,7 @@ async def test_one_reply_says_what_the_separate_replies_say(scale: Scale):
     for text in texts:
         judge = Counting()
         together = await judge_all(text, parts, assignment, judge)
-        assert judge.asked == ["single_call/judge"]
+        assert judge.prompts == ["single_call/judge"]
         apart = [await METHODS[part.method].score(text, part, assignment, EmbeddedJudge()) for part in parts]
         assert together == tuple(rated for _, ratings in apart for rated in ratings)
         found.append({rated.criterion: rated.score for rated in together})

@@ -41,10 +41,10 @@ class Watched(EmbeddedJudge):
     """The offline judge, which remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Prompt[Any]] = []
+        self.prompts: list[Prompt[Any]] = []
 
     async def reply(self, prompt: Prompt[Any]) -> Any:
-        self.asked.append(prompt)
+        self.prompts.append(prompt)
         return await super().reply(prompt)
 
 
@@ -78,7 +78,7 @@ async def test_every_shipped_pack_is_answered_without_a_repair(task: str, aspect
         assert score is not None
         assert 1 <= score <= 5
         assert all("Measured, not read" in unit.reason for each in rated.values() for unit in each.units)
-    assert not [prompt.name for prompt in judge.asked if prompt.repair]
+    assert not [prompt.name for prompt in judge.prompts if prompt.repair]
 
 
 # Facts

@@ -138,4 +138,4 @@ async def test_an_empty_text_is_not_split():
     judge = scripted()
     given = part_of(pack("sentence", sizes=(1,)), **paper())
     value, _ = await SEAL.score(replace(text(1), output=" … "), given, assignment(), judge)
-    assert (value, judge.asked) == (None, [])
+    assert (value, judge.prompts) == (None, [])
