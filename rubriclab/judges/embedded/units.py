@@ -120,6 +120,8 @@ def _faults(fields: Mapping[str, Any], spoken: Mapping[str, int], earlier: Seque
     if kind == "sentence" and "stumbles" in spoken:
         slips = {"impossible word neighbours": values["stumbles"], "no mark at its end": 1 - values["ends_complete"]}
         return [slip for slip, count in slips.items() if count > 0]
+    if kind == "fact" and fields["source"] and "frequent_words_covered" in spoken:
+        return [] if values["frequent_words_covered"] else ["it has none of the most frequent words of what is shown"]
     if kind == "sentence pair":
         return [] if values["linked_sentences"] else ["no word, reference or connective ties the two"]
     if kind == "triple" and fields["source"]:
