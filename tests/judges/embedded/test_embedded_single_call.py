@@ -69,7 +69,7 @@ def questions() -> Part:
         for sub in checklist.sub_dimensions
         for each in sub.questions
     ]
-    unanswerable = question("nothing", text=own_question("longest_context_copy", 50, rising=True))
+    unanswerable = question("nothing", text=own_question("context_covered", 50, rising=True))
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
     return part_of("checkeval", *found, unanswerable, dimensions=dimensions)
 

@@ -21,7 +21,7 @@ from rubriclab.judges import Reply, score_distribution
 from rubriclab.judges.ask import read
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.judge import ANSWERS
-from rubriclab.judges.embedded.traits import BY_NAME
+from rubriclab.judges.embedded.wording import BY_NAME
 from rubriclab.judges.request import read_back, written
 from rubriclab.methods.baselines.few_shot import FORM as FEW_SHOT
 from rubriclab.methods.baselines.geval import FORM as GEVAL
@@ -92,7 +92,7 @@ def exact(example: Example, form: ScoreFormat, criterion=None, scale: Scale = SC
 @given(scale=st.sampled_from(SCALES[:5]), share=st.floats(0, 1))
 def test_the_probabilities_of_a_weighted_reply_are_those_of_the_exact_score(scale, share):
     score = scale.low + share * scale.width
-    reply = EmbeddedJudge()._weighing(score, {"low": scale.low, "high": scale.high, "whole": True})
+    reply = EmbeddedJudge()._weighted(score, {"low": scale.low, "high": scale.high, "whole": True})
     assert "".join(token.text for token in reply.tokens) == reply.text
     legal = [float(value) for value in range(int(scale.low), int(scale.high) + 1)]
     found = score_distribution(reply, legal)

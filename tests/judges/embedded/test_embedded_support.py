@@ -1,11 +1,10 @@
-"""How far a text bears out a sentence: its words in any form, its names and its numbers to the letter."""
+"""How far a text supports a sentence: its words in any form, its names and its numbers to the letter."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubriclab.judges.embedded.backing import ENOUGH, backing, roots
-from rubriclab.judges.embedded.clauses import clauses
+from rubriclab.judges.embedded.support import ENOUGH, clauses, roots, support
 
 SOURCE = (
     "The county council will close the Harrow bridge on 3 November.",
@@ -20,12 +19,12 @@ SOURCE = (
         "The Harrow bridge closes on 3 November.",
         "Repairing the rusty cables costs 1.4 million crowns.",
         "Buses can cross to the island, Okoye says.",
-        "2 of fourteen cables have rusted.",
+        "Two of the 14 cables have rusted.",
         "the council 's closing the bridge , and repairs cost 1. 4 million crowns .",
     ],
 )
-def test_a_sentence_in_other_forms_of_the_same_words_is_borne_out(sentence: str) -> None:
-    assert backing(sentence, SOURCE).holds
+def test_a_sentence_in_other_forms_of_the_same_words_is_supported(sentence: str) -> None:
+    assert support(sentence, SOURCE).holds
 
 
 @pytest.mark.parametrize(
@@ -38,44 +37,44 @@ def test_a_sentence_in_other_forms_of_the_same_words_is_borne_out(sentence: str)
     ],
 )
 def test_a_number_or_a_name_that_is_not_there_decides(sentence: str, missing: tuple[str, ...]) -> None:
-    found = backing(sentence, SOURCE)
+    found = support(sentence, SOURCE)
     assert not found.holds
     assert found.decisive == missing
 
 
 def test_a_number_counts_only_in_a_sentence_about_the_same() -> None:
-    assert backing("Okoye told islanders about 14 buses.", SOURCE).decisive == ("14",)
-    assert backing("Okoye told islanders about 14 rusty buses.", SOURCE).holds
+    assert support("Okoye told islanders about 14 buses.", SOURCE).decisive == ("14",)
+    assert support("Okoye told islanders about 14 rusty buses.", SOURCE).holds
 
 
-def test_a_sentence_about_something_else_is_not_borne_out() -> None:
-    found = backing("Seagulls can drink salt water through a gland.", SOURCE)
+def test_a_sentence_about_something_else_is_not_supported() -> None:
+    found = support("Seagulls can drink salt water through a gland.", SOURCE)
     assert (found.holds, found.found, found.decisive) == (False, 0, ())
     assert found.absent[0] == "Seagulls"
 
 
 def test_the_sentences_it_is_found_in_are_named_and_are_few() -> None:
-    found = backing("Buses may cross, but the rusty cables close the bridge on 3 November.", SOURCE)
+    found = support("Buses may cross, but the rusty cables close the bridge on 3 November.", SOURCE)
     assert found.sentences[0] == 0
     assert sorted(found.sentences) == [0, 1, 2]
-    assert backing("bridge", SOURCE * 20).sentences == (0,)
+    assert support("bridge", SOURCE * 20).sentences == (0,)
 
 
-def test_without_content_words_or_another_text_nothing_breaks() -> None:
-    assert backing("It is so.", SOURCE).holds
-    assert backing("", ()).share == 1
-    assert not backing("The bridge.", ()).holds
+def test_a_text_without_content_words_is_supported() -> None:
+    assert support("It is so.", SOURCE).holds
+    assert support("", ()).share == 1
+    assert not support("The bridge.", ()).holds
     assert 0 < ENOUGH < 1
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=60), max_size=4))
 @settings(deadline=None, max_examples=150)
 def test_any_texts_can_be_compared(sentence: str, others: list[str]) -> None:
-    found = backing(sentence, others)
+    found = support(sentence, others)
     assert 0 <= found.share <= 1
     assert found.words == len(roots(sentence))
     assert set(found.decisive) <= set(found.absent)
-    assert backing(sentence, [*others, sentence]).share == 1
+    assert support(sentence, [*others, sentence]).share == 1
 
 
 # Clauses
