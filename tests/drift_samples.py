@@ -11,7 +11,7 @@ from hypoeval_scripts import criterion
 from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term, combine
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
-from rubriclab.drift import PairedScore, Scorer, ScorerPair, pairing
+from rubriclab.drift import PairedScore, Scorer, ScorerPair, scorer_pair
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Part, Rubric
@@ -35,7 +35,7 @@ def version(
     words: Mapping[str, str] | None = None,
     intervals: bool = True,
 ) -> Version:
-    """Return a version whose criteria, by id, weigh so much; an average text scores `middle`.
+    """Return a version whose criteria, by id, weigh so much; an intercept scores `middle`.
 
     `words` names what a criterion says, where that is not its id: criteria of the same words are the same.
     """
@@ -114,11 +114,11 @@ def scored(made: Version, text: str, values: Values) -> Score:
     return Score(text, rubric.aspect.name, score, criteria, why, made.ref, "fake", interval)
 
 
-def sides(
-    before: Version, after: Version, flip_at: float | None = None, judges: Sequence[str] = ("a", "a")
+def scorers(
+    before: Version, after: Version, threshold: float | None = None, judges: Sequence[str] = ("a", "a")
 ) -> ScorerPair:
     """Return two versions side by side."""
-    return pairing(Scorer(before, judges[0]), Scorer(after, judges[1]), flip_at)
+    return scorer_pair(Scorer(before, judges[0]), Scorer(after, judges[1]), threshold)
 
 
 def paired(

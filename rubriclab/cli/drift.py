@@ -84,9 +84,9 @@ def drift(named: Sequence[str], **given: Any) -> None:
         found, checks = _compare(sides, texts, choices, work, given)
         _print(found, checks, work, given)
         _stop_if_dead(found, work)
-    from rubriclab.drift.limits import worst
+    from rubriclab.drift.limits import worst_outcome
 
-    click.get_current_context().exit(EXIT_CODES[worst(checks)])
+    click.get_current_context().exit(EXIT_CODES[worst_outcome(checks)])
 
 
 def _named(named: Sequence[str], judges: Sequence[str]) -> tuple[tuple[str, str], str]:
@@ -125,17 +125,17 @@ def _sides(
     """Return both sides and who is asked on each, and say what to keep in mind of them."""
     from rubriclab.cli.session import judge_of
     from rubriclab.data.scale import show
-    from rubriclab.drift import Scorer, pairing
+    from rubriclab.drift import Scorer, scorer_pair
     from rubriclab.errors import SettingsError
 
     before, after = versions
     names = (*given["judges"], *given["judges"]) if len(given["judges"]) < 2 else given["judges"]
     first, second = names[:2] or (None, None)
     choices = judge_of(before, first, store), judge_of(after, second, store)
-    sides = pairing(Scorer(before, choices[0].spec), Scorer(after, choices[1].spec), given["flip_at"])
-    if not sides.scale.contains(sides.flip_at):
+    sides = scorer_pair(Scorer(before, choices[0].spec), Scorer(after, choices[1].spec), given["flip_at"])
+    if not sides.scale.contains(sides.threshold):
         raise SettingsError(
-            f"--flip-at {show(sides.flip_at)} is not on the scale of {before.ref}, {sides.scale.describe()};",
+            f"--flip-at {show(sides.threshold)} is not on the scale of {before.ref}, {sides.scale.describe()};",
             "no text could cross it.",
         )
     _note_sides(sides, given)
@@ -152,11 +152,11 @@ def _note_sides(sides: ScorerPair, given: Mapping[str, Any]) -> None:
     if before.rubric.aspect.name != after.rubric.aspect.name:
         aspects = f"{before.rubric.aspect.name} and {after.rubric.aspect.name}"
         note(f"{before.ref} and {after.ref} judge different aspects, {aspects}: their scores mean different things")
-    if sides.mapped:
+    if sides.rescaled:
         ends = f"{sides.after.scale.describe()} to {sides.scale.describe()}"
         note(f"scores of {after.ref} are moved in a straight line from {ends}")
     if given["flip_at"] is None:
-        note(f"texts flip at {show(sides.flip_at)}, the middle of the scale (--flip-at names another score)")
+        note(f"texts flip at {show(sides.threshold)}, the middle of the scale (--flip-at names another score)")
 
 
 def _rows(texts: str, given: Mapping[str, Any]) -> Rows:
@@ -203,15 +203,15 @@ def _compare(
     sides: ScorerPair, texts: str, choices: tuple[JudgeChoice, JudgeChoice], work: Session, given: Mapping[str, Any]
 ) -> tuple[Drift, tuple[LimitCheck, ...]]:
     from rubriclab.cli.session import finish, note
-    from rubriclab.drift import DriftLimits, check, drift
+    from rubriclab.drift import DriftLimits, check_limits, compare_scores
 
     judges = work.judge(choices[0]), work.judge(choices[1])
     _check_identities(sides, judges)
     pairs = finish(lambda: _score(sides, _rows(texts, given), judges, work, given))
     if len({pair.id for pair in pairs}) < len(pairs):
         note("some ids stand more than once; such texts count as often as they stand")
-    found = drift(sides, pairs)
-    return found, check(found, DriftLimits(given["max_shift"], given["max_flips"], given["min_rank"]))
+    found = compare_scores(sides, pairs)
+    return found, check_limits(found, DriftLimits(given["max_shift"], given["max_flips"], given["min_rank"]))
 
 
 def _check_identities(sides: ScorerPair, judges: tuple[Judge, Judge]) -> None:
@@ -240,7 +240,7 @@ async def _score(
     with _writing(given["output"]) as write, progress(work.ledger) as advance:
         async for pair, before, after in score_both(sides, _usable(rows), *judges, 2 * work.options.concurrency):
             pairs.append(pair)
-            if write and (given["every"] or sides.crossed(pair)):
+            if write and (given["every"] or sides.flips(pair)):
                 write(orjson.dumps(sides.to_row(pair, before, after), option=orjson.OPT_APPEND_NEWLINE))
             advance(f"{len(pairs):,} texts", len(pairs) / whole if whole else -1.0)
     return pairs
@@ -268,7 +268,7 @@ def _print(found: Drift, checks: Sequence[LimitCheck], work: Session, given: Map
         row = {**found.model_dump(mode="json"), "checks": checked, "output": given["output"]}
         print_json({**row, **effort_row(work.effort())})
         return
-    from rubriclab.report.terminal.drift import drift_view
+    from rubriclab.report.drift import drift_view
 
     print_view(drift_view(found, checks))
     if given["output"]:
@@ -280,4 +280,6 @@ def _stop_if_dead(found: Drift, work: Session) -> None:
 
     for side in (found.before, found.after):
         if not side.scored and work.ledger.failed:
-            raise JudgeError(f"{side.judge} gave no reply that {side.rubric} can use; the latest reason: {side.why}")
+            raise JudgeError(
+                f"{side.judge} gave no reply that {side.rubric} can use; the latest reason: {side.unscored_reason}"
+            )
