@@ -34,7 +34,9 @@ _VAGUE = phrases(
 _NAME_ENDING = re.compile(
     r"(?:ility|iveness|ingness|ness|ality|ity|ency|ence|ancy|ance|acy|ement|ment|(?<=th)y|(?<=st)y|(?<=s)e)$"
 )
-_ENDINGS = "(?:ility|le|[ei]?ly|[ai]?l?ly|iv\\w+|ing\\w*|ness|al\\w*|ity|[ea]nt\\w*|[ea]nc[ey]|ate\\w*|e[ds]?|y|(?:et)?ic\\w*|i[sz]e)"
+_ENDINGS = (
+    r"(?:ility|le|[aei]?l?ly|iv\w+|ing\w*|ness|al\w*|ity|[ea]nt\w*|[ea]nc[ey]|ate\w*|e[ds]?|y|(?:et)?ic\w*|i[sz]e)"
+)
 _THINGS = word_set("argument audience balance document evidence prose reference sentence tense")
 
 _WRITER = "(?:author|writer|model|system|assistant|student|poet|journalist|translator|summari[sz]er|annotator)s?"
