@@ -10,11 +10,10 @@ from typing import Any, Literal
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
 from rubriclab.judges.address import check_address, check_environment, environment_address, shown_address
 from rubriclab.judges.judge import Reply, Token, Usage
-from rubriclab.judges.litellm_loading import is_loaded, load_litellm
 from rubriclab.judges.logprobs import reported_tokens
 from rubriclab.judges.price import Price
-from rubriclab.judges.provider import provider_of
 from rubriclab.judges.provider_errors import refused_setting, translated
+from rubriclab.judges.providers import is_loaded, load_litellm, provider_of
 from rubriclab.judges.reply_size import DEFAULT_BYTES, RECEPTION, Reception, body_limit, text_limit
 from rubriclab.judges.request import messages_of
 from rubriclab.judges.schema import response_format
