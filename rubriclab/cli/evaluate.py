@@ -102,7 +102,7 @@ def _print(evaluation: Evaluation, *, as_json: bool) -> None:
     if as_json:
         print_json({"results": [result.to_row() for result in evaluation.results]})
         return
-    from rubriclab.report.terminal import results_view
+    from rubriclab.report.evaluation import results_view
 
     print_view(results_view(evaluation.results))
     _print_verdicts(evaluation)
@@ -128,7 +128,7 @@ def _print_verdicts(evaluation: Evaluation) -> None:
 
 def _write_report(path: str, evaluation: Evaluation) -> None:
     from rubriclab.errors import DataError
-    from rubriclab.report.html import evaluation_report
+    from rubriclab.report.evaluation import evaluation_report
 
     page = evaluation_report(evaluation.versions, evaluation.results, evaluation.scores, evaluation.examples)
     try:

@@ -53,7 +53,7 @@ def show(rubric: str, *, evidence: bool, matrix: bool, output: str | None, store
     elif as_json:
         click.echo(pack, nl=False)
     else:
-        from rubriclab.report.terminal import version_view
+        from rubriclab.report.version import version_view
 
         print_view(version_view(version, evidence=evidence))
 
@@ -66,7 +66,7 @@ def _show_matrix(version: Version, record: TrainingRecord, output: str | None, *
     if as_json:
         print_json({"rubric": version.ref, **record.model_dump(mode="json")})
     elif not output:
-        from rubriclab.report.terminal import matrix_view
+        from rubriclab.report.matrix import matrix_view
 
         print_view(matrix_view(record))
 

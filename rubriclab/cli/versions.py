@@ -62,7 +62,7 @@ def diff(before: str, after: str, *, store: str | None, as_json: bool) -> None:
     if as_json:
         print_json(difference.as_json())
         return
-    from rubriclab.report.terminal import difference_view
+    from rubriclab.report.difference import difference_view
 
     print_view(difference_view(difference))
 
@@ -165,7 +165,7 @@ def _print_verified(result: VerifyResult, *, repair: bool) -> None:
     if not result.problems:
         click.echo(f"{result.place}: {count(result.names, 'rubric')}, everything as it was written")
         return
-    from rubriclab.report.terminal import problems_view
+    from rubriclab.report.lists import problems_view
 
     print_view(problems_view(result.problems))
     answers = sum(problem.answer is not None for problem in result.problems)
@@ -181,9 +181,9 @@ def _print_versions(versions: Sequence[Version], *, as_json: bool, view: str) ->
     if as_json:
         print_json({"versions": [_row(version) for version in versions]})
         return
-    from rubriclab.report import terminal
+    from rubriclab.report import lists
 
-    print_view(getattr(terminal, view)(versions))
+    print_view(getattr(lists, view)(versions))
 
 
 def _row(version: Version) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def training_record(workspace: Workspace, ref: str) -> TrainingRecord:
     Raises:
         NotInStore: if the store does not hold it.
     """
-    from rubriclab.report.training import unrecorded
+    from rubriclab.report.verdicts import unrecorded
 
     store = workspace.open_store(access="read")
     version = store.load(ref)
@@ -130,7 +130,7 @@ def report(workspace: Workspace, ref: str) -> str:
     Raises:
         NotInStore: if there is no such version.
     """
-    from rubriclab.report.html import training_report
+    from rubriclab.report.training import training_report
 
     store = workspace.open_store(access="read")
     version = store.load(ref)
