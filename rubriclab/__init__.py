@@ -6,9 +6,13 @@ The names below are the public ones; each is imported when it is first used, so 
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+# An application decides where log messages go.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 if TYPE_CHECKING:
     from rubriclab.data import (

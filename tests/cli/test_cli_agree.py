@@ -222,8 +222,8 @@ def test_judges_can_stand_in_the_configuration(offline: Commands) -> None:
         (("embedded",), "Agreement takes two judges or more, and only embedded was named;"),
         (("embedded", "openai/mine", "embedded"), "The judge embedded is named twice;"),
         (("embedded", "recorded:missing"), "The recording missing cannot be read"),
-        (("embedded", "recorded:recorded.jsonl"), "The recording recorded.jsonl: which judge is meant is not said;"),
-        (("embedded", "recorded:recorded.jsonl#me"), "The recording recorded.jsonl: there is no judge 'me';"),
+        (("embedded", "recorded:recorded.jsonl"), "The recording recorded.jsonl has more than one judge;"),
+        (("embedded", "recorded:recorded.jsonl#me"), "The recording recorded.jsonl has no judge me;"),
     ],
     ids=["none", "one", "twice", "no recording", "which", "who"],
 )
