@@ -27,9 +27,10 @@ from rubriclab.services.evaluate import EvaluateOptions, Evaluation
 from rubriclab.services.inputs import Data
 from rubriclab.services.learn import LearnOptions
 from rubriclab.services.lint import LintResult
+from rubriclab.services.progress_log import ProgressDisplay
 from rubriclab.services.running import finish, iterate
 from rubriclab.services.score import RubricLike, ScoreOptions, Scores
-from rubriclab.services.workspace import Notify, ProgressDisplay, Workspace, judge_options, no_progress
+from rubriclab.services.workspace import Notify, Workspace, judge_options, no_progress
 
 if TYPE_CHECKING:
     from rubriclab.checklist import Checklist
