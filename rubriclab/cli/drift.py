@@ -143,7 +143,7 @@ def _print(result: DriftResult, output: str | None, *, write_all: bool, as_json:
         row = {**result.drift.model_dump(mode="json"), "checks": checks, "output": output}
         print_json({**row, **effort_row(result.effort)})
         return
-    from rubriclab.report.terminal.drift import drift_view
+    from rubriclab.report.drift import drift_view
 
     print_view(drift_view(result.drift, result.checks))
     if output:

@@ -30,7 +30,7 @@ def experiment() -> None:
 def list_studies(*, as_json: bool) -> None:
     """List the studies: what each asks, and whose claim it is."""
     from rubriclab.cli.printing import print_json, print_view
-    from rubriclab.report.terminal.study import studies_view
+    from rubriclab.report.study import studies_view
     from rubriclab.studies.study import load_study, studies
 
     found = [load_study(name) for name in studies()]
@@ -259,7 +259,7 @@ def _shipped(name: str) -> list[tuple[Study, Results]]:
 
 def _print(found: Sequence[tuple[Study, Results]], *, as_json: bool) -> None:
     from rubriclab.cli.printing import print_json, print_view
-    from rubriclab.report.terminal.study import study_view
+    from rubriclab.report.study import study_view
     from rubriclab.studies.summary import summarise
 
     summaries = [(study, results, summarise(study, results)) for study, results in found]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rubriclab.revision import Improvement
     from rubriclab.services.improve import Improving
 
+
 @click.command()
 @click.argument("texts")
 @rubric_option
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     metavar="JUDGE",
     help="A judge that must not score a rewriting lower; the writer is not shown its reasons.",
 )
-@option("--diff", type=FILE, metavar="PATH", help="Write what changed and why, for people to read; - for standard output.")
+@option("--diff", type=FILE, metavar="PATH", help="Write what changed and why, as text; - for standard output.")
 @judge_options
 @rows_options
 @store_option
@@ -129,7 +130,7 @@ def _write(improving: Improving, output: str, diff: str | None) -> None:
 def _show(text: Improvement, write: Callable[[bytes], object] | None) -> None:
     """Print or write what changed in a text."""
     from rubriclab.cli.printing import print_view, view_text
-    from rubriclab.report.terminal import rewriting_view
+    from rubriclab.report.revision import rewriting_view
 
     if write:
         write(view_text(rewriting_view(text)).encode("utf-8", "backslashreplace"))
@@ -144,6 +145,6 @@ def _print(improving: Improving, output: str, *, as_json: bool) -> None:
     if as_json:
         print_json({**summary.to_row(), "output": output, **effort_row(effort)})
         return
-    from rubriclab.report.terminal import improvement_view
+    from rubriclab.report.revision import improvement_view
 
     print_view(improvement_view(summary, effort), err=True)

@@ -20,6 +20,7 @@ from rubriclab.cli.places import FILE
 if TYPE_CHECKING:
     from rubriclab.services.plan import PlanResult
 
+
 @click.command()
 @click.argument("texts")
 @rubric_option
@@ -112,7 +113,7 @@ def _print_json(result: PlanResult, output: str | None) -> None:
 
 def _print(result: PlanResult, output: str | None) -> None:
     from rubriclab.cli.printing import note, print_view
-    from rubriclab.report.terminal.planning import plan_view
+    from rubriclab.report.planning import plan_view
     from rubriclab.report.wording import count
 
     print_view(plan_view(result.plan, result.rubric), err=output == "-")

@@ -130,7 +130,7 @@ def _check(targets: Sequence[str], table: str | None, report: str | None, *, sav
 
 def _print(result: TransferResult, *, as_json: bool) -> None:
     from rubriclab.cli.printing import effort_row, print_json, print_view
-    from rubriclab.report.terminal.transfer import transfer_view
+    from rubriclab.report.transfer import transfer_view
 
     saved = result.saved
     if as_json:
@@ -150,7 +150,7 @@ def _saved(version: Version) -> str:
 
 def _print_matrix(results: Sequence[TransferResult], effort: Effort, *, as_json: bool) -> None:
     from rubriclab.cli.printing import effort_row, print_json, print_view
-    from rubriclab.report.terminal.transfer import transfer_matrix_view
+    from rubriclab.report.transfer import transfer_matrix_view
 
     transfers = [result.transfer for result in results]
     if as_json:
@@ -177,7 +177,7 @@ def _write_table(path: str, results: Sequence[TransferResult]) -> None:
 
 def _write_report(path: str, results: Sequence[TransferResult]) -> None:
     from rubriclab.cli.files import writing
-    from rubriclab.report.html.transfer import transfer_report
+    from rubriclab.report.transfer import transfer_report
 
     page = transfer_report([result.transfer for result in results])
     with writing(path) as write:

@@ -73,7 +73,7 @@ class ImproveResult:
 
 @dataclass(eq=False)
 class Improving:
-    """Improvement that has not begun: iterate over `stream()`, then ask for the `summary()`."""
+    """Improvement that has not begun: iterate over `stream()`, then ask for the `summarize_revisions()`."""
 
     workspace: Workspace
     data: Data
@@ -97,7 +97,9 @@ class Improving:
                 rewriting += rewriting_at_most(self.version.rubric, row)
         judging = scoring * (1 + self.options.rounds)
         most = {"judge": judging, "writer": rewriting * self.options.rounds, "second judge": judging}
-        roles = {role: (choice.spec, most[role]) for role, choice in self.choices.items()}
+        roles: dict[str, tuple[str, CallEstimate]] = {
+            role: (choice.spec, most[role]) for role, choice in self.choices.items()
+        }
         return dry_run(roles, self.workspace.options)
 
     async def stream(self) -> AsyncGenerator[Improvement]:
@@ -163,9 +165,7 @@ class Improving:
         return {role: Metered(each, self.ledgers[role]) for role, each in judges.items()}
 
 
-def prepare_improvement(
-    workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions
-) -> Improving:
+def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
     """Return the improvement of texts by a rubric, before anything is asked.
 
     Raises:
@@ -205,5 +205,5 @@ def _failures(text: Improvement) -> Iterator[tuple[Role, str]]:
         yield "judge", text.before.unscored
     if text.second_before and text.second_before.unscored:
         yield "second judge", text.second_before.unscored
-    if text.rounds and text.rounds[-1].refused == "no usable rewriting":
-        yield "writer", text.rounds[-1].why
+    if text.rounds and text.rounds[-1].rejected == "no usable rewriting":
+        yield "writer", text.rounds[-1].reason

@@ -17,7 +17,7 @@ from rubriclab.errors import DataError, JudgeError, NotInStore
 from rubriclab.option_names import command, option
 from rubriclab.provenance import Effort
 from rubriclab.report.planning import plan_row
-from rubriclab.report.training import unrecorded
+from rubriclab.report.verdicts import unrecorded
 from rubriclab.report.wording import count
 from rubriclab.scoring import score_stream
 from rubriclab.scoring.estimate import scoring_at_most
@@ -95,9 +95,7 @@ class PreparedPlan:
         """
         rated = await self._rated()
         version, number = self.version, self.options.count or DEFAULT_COUNT
-        result = make_plan(
-            version.rubric, version.provenance, self.record, rated, number, threshold=self.options.worth
-        )
+        result = make_plan(version.rubric, version.provenance, self.record, rated, number, threshold=self.options.worth)
         row_of = {id(text.example): text.row for text in self.pool}
         rows = tuple(row_of[id(text.example)] for text in result.texts)
         return PlanResult(version.ref, result, rows, self.workspace.effort())

@@ -29,8 +29,7 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import TrainingInput
 from rubriclab.option_names import option
-from rubriclab.provenance import Effort
-from rubriclab.rubric import Action
+from rubriclab.provenance import Action, Effort
 from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.services.base import JudgeOption, RowOptions, ScaleText
 from rubriclab.services.dry_run import DryRun, dry_run
@@ -233,9 +232,7 @@ def prepare_transfer(
     return PreparedTransfer(workspace, options, version, target, choice, generator or choice, training)
 
 
-async def transfer(
-    workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions
-) -> TransferResult:
+async def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> TransferResult:
     """Return the agreement of a rubric on the texts of `to`, and the evaluation of each action.
 
     Raises:
@@ -288,7 +285,7 @@ def training_like(version: Version, target: TargetTexts, workspace: Workspace) -
     for method in methods:
         settings = resolved.methods[method.name]
         try:
-            needed = method.needs_checklist(settings)  # type: ignore[arg-type]
+            needed = method.needs_checklist(settings)
             startable.append((method, settings, seed_questions(method.checklists, task, aspect, needed=needed)))
         except ChecklistError:
             continue

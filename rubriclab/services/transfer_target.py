@@ -77,9 +77,7 @@ def _usable_labels(
     return on_scale
 
 
-def _scale(
-    rated: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify
-) -> Scale:
+def _scale(rated: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify) -> Scale:
     """Return the scale of the target's labels, and say which it is if it was inferred from them.
 
     Labels that all lie on the rubric's scale are taken to be on it, though they may cover only a part of it.

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import false_discovery_control, mannwhitneyu, wilcoxon
 
 from rubriclab.cli.printing import view_text
-from rubriclab.report.terminal.study import study_view
+from rubriclab.report.study import study_view
 from rubriclab.studies.cases import Case
 from rubriclab.studies.results import Gap, Outcome, Results, Row, Spent
 from rubriclab.studies.study import Study, parse_study
