@@ -47,7 +47,7 @@ def main() -> int:
 
 def readmes() -> list[Path]:
     """Return all READMEs that may hold figures."""
-    return [HERE.parent / "README.md", HERE / "README.md", *sorted(HERE.glob("*/README.md"))]
+    return [HERE.parent / "README.md", *sorted((HERE.parent / "docs").glob("*.md")), *sorted(HERE.rglob("README.md"))]
 
 
 def differing() -> list[Path]:
@@ -76,10 +76,15 @@ def block(folder: Path, name: str) -> str:
         ValueError: if the folder does not offer it.
     """
     other, _, own = name.rpartition("/")
-    offered = blocks(HERE / other if other else folder)
+    offered = blocks(_folder(other) if other else folder)
     if own not in offered:
         raise ValueError(f"{folder / 'README.md'} asks for {name!r}; there are: {', '.join(offered) or 'none'}.")
     return offered[own]
+
+
+def _folder(name: str) -> Path:
+    study = HERE / "studies" / name
+    return study if study.is_dir() else HERE / name
 
 
 @cache

@@ -53,7 +53,7 @@ PRELOADED = (
     "rubriclab.methods.checkeval.lint",
     "rubriclab.report.html",
     "rubriclab.report.terminal",
-    "rubriclab.studies.run",
+    "experiments.runner.run",
     "rubriclab.transfer.new_version",
     "alembic.config",
     "litellm",
@@ -208,4 +208,8 @@ def _run(
         before()
     from rubriclab.cli.main import main
 
+    if arguments[:1] == ["experiment"]:
+        from experiments.commands import experiment
+
+        main(arguments[1:], experiment, "python -m experiments")
     main(arguments)

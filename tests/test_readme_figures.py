@@ -20,8 +20,8 @@ DECIMALS = re.compile(r"(?<![\w.])[+-]?\d\.\d{2,}")
 # Decimals that are no figures: settings and versions.
 SETTINGS = {
     "README.md": {"3.11"},
-    "experiments/checkeval-weights/README.md": {"0.01"},
-    "experiments/transfer/README.md": {"0.05"},
+    "experiments/studies/checkeval-weights/README.md": {"0.01"},
+    "experiments/studies/transfer/README.md": {"0.05"},
 }
 
 
@@ -123,7 +123,7 @@ def test_a_changed_result_of_a_study_makes_the_check_fail(
     results["cases"][0]["rows"][0]["figures"]["spearman"]["value"] += 0.1
     stored.write_text(json.dumps(results), "utf-8")
     assert check(copy, monkeypatch, "--check") == 1
-    assert capsys.readouterr().out == "experiments/dcr-main/README.md differs from the stored results\n"
+    assert capsys.readouterr().out == "experiments/studies/dcr-main/README.md differs from the stored results\n"
 
 
 def test_a_block_that_nothing_offers_is_an_error_with_those_that_there_are(
