@@ -121,8 +121,8 @@ def run_study(name: str, **given: Any) -> None:
 def show_study(names: Sequence[str], *, as_json: bool) -> None:
     """Show results beside the papers' figures.
 
-    NAME shows the stored results of a study, FILE what `python -m experiments run` has written. Files that hold parts of
-    one study are shown as one; the folder of a study of your own comes before its files.
+    NAME shows the stored results of a study, FILE what `python -m experiments run` has written. Files that hold parts
+    of one study are merged; the folder of a study of your own comes before its files.
     """
     from experiments.runner.results import merged, read_results
 

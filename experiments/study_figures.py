@@ -172,11 +172,11 @@ def _correlation(summary: Summary) -> str:
 
 
 def _means_in_order(summary: Summary) -> list[Mean]:
-    return sorted(summary.means, key=lambda mean: wording.is_floor(mean.setting.arm))
+    return sorted(summary.means, key=lambda mean: wording.is_baseline(mean.setting.arm))
 
 
 def _floors_last(settings: Iterable[Setting]) -> list[Setting]:
-    return sorted(dict.fromkeys(settings), key=lambda setting: wording.is_floor(setting.arm))
+    return sorted(dict.fromkeys(settings), key=lambda setting: wording.is_baseline(setting.arm))
 
 
 def _several(summary: Summary) -> bool:

@@ -8,32 +8,32 @@ that text quoted from a file is never taken for one.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-_OPEN, _SEPARATOR, _CLOSE = "\ue000", "\ue001", "\ue002"
-_PLACEHOLDER = re.compile(f"{_OPEN}(option|command){_SEPARATOR}([^{_SEPARATOR}]*){_SEPARATOR}([^{_CLOSE}]*){_CLOSE}")
+_OPEN, _SEPARATOR, _BETWEEN, _CLOSE = "\ue000", "\ue001", "\ue002", "\ue003"
+_PLACEHOLDER = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
 
 
 def option(name: str, value: str = "") -> str:
     """Return the placeholder of an option, given as Python names it: `option("scale", "1:5")`."""
-    return f"{_OPEN}option{_SEPARATOR}{name}{_SEPARATOR}{value}{_CLOSE}"
+    return f"{_OPEN}{_SEPARATOR.join(('option', name, value))}{_CLOSE}"
 
 
-def command(name: str, argument: str = "") -> str:
-    """Return the placeholder of a command: `command("trust", "news@1")`."""
-    return f"{_OPEN}command{_SEPARATOR}{name}{_SEPARATOR}{argument}{_CLOSE}"
+def command(name: str, argument: str = "", **options: str) -> str:
+    """Return the placeholder of a command: `command("learn", task="story")`; an option without value is `""`."""
+    pairs = _BETWEEN.join(f"{option}={value}" for option, value in options.items())
+    return f"{_OPEN}{_SEPARATOR.join(('command', name, argument, pairs))}{_CLOSE}"
 
 
 def in_python(text: str) -> str:
     """Return a message for somebody who calls Python: `scale=1:5`, `lab.trust('news@1')`."""
 
-    def written(match: re.Match[str]) -> str:
-        kind, name, value = match.groups()
-        if kind == "option":
-            return f"{name}={value}" if value else name
-        return f"lab.{name}({value!r})" if value else f"lab.{name}()"
+    def call(name: str, argument: str, options: Mapping[str, str]) -> str:
+        values = [repr(argument)] if argument else []
+        values += [f"{key}={value!r}" if value else f"{key}=True" for key, value in options.items()]
+        return f"lab.{name}({', '.join(values)})"
 
-    return _PLACEHOLDER.sub(written, text)
+    return _replaced(text, lambda name, value: f"{name}={value}" if value else name, call)
 
 
 def on_command_line(text: str, flags: Mapping[str, str] | None = None) -> str:
@@ -42,11 +42,24 @@ def on_command_line(text: str, flags: Mapping[str, str] | None = None) -> str:
     `flags` maps names of options to their flags where these differ: `methods` to `--method`.
     """
 
+    def flag(name: str, value: str) -> str:
+        written = (flags or {}).get(name) or f"--{name.replace('_', '-')}"
+        return f"{written} {value}".rstrip()
+
+    def line(name: str, argument: str, options: Mapping[str, str]) -> str:
+        return " ".join(filter(None, ["rubriclab", name, argument, *(flag(*pair) for pair in options.items())]))
+
+    return _replaced(text, flag, line)
+
+
+def _replaced(
+    text: str, option: Callable[[str, str], str], command: Callable[[str, str, Mapping[str, str]], str]
+) -> str:
     def written(match: re.Match[str]) -> str:
-        kind, name, value = match.groups()
+        kind, name, value, *rest = match[1].split(_SEPARATOR)
         if kind == "option":
-            flag = (flags or {}).get(name) or f"--{name.replace('_', '-')}"
-            return f"{flag} {value}".rstrip()
-        return f"rubriclab {name} {value}".rstrip()
+            return option(name, value)
+        pairs = [pair.partition("=") for pair in filter(None, rest[0].split(_BETWEEN))]
+        return command(name, value, {key: given for key, _, given in pairs})
 
     return _PLACEHOLDER.sub(written, text)

@@ -31,7 +31,6 @@ HELDOUT = CHECKOUT / "experiments" / "sample" / "heldout.jsonl"
 # Whatever runs longer hangs.
 PATIENCE = 120
 PRELOADED = (
-    "rubriclab.cli.baselines",
     "rubriclab.cli.dry_run",
     "rubriclab.cli.drift",
     "rubriclab.cli.files",
@@ -41,7 +40,9 @@ PRELOADED = (
     "rubriclab.cli.relearning",
     "rubriclab.cli.session",
     "rubriclab.cli.settings",
+    "rubriclab.services.evaluate",
     "rubriclab.services.learn",
+    "rubriclab.services.score",
     "rubriclab.services.workspace",
     "rubriclab.cli.target",
     "rubriclab.drift.compare",
@@ -51,8 +52,8 @@ PRELOADED = (
     "rubriclab.learning",
     "rubriclab.learning.joint",
     "rubriclab.methods.checkeval.lint",
-    "rubriclab.report.html",
-    "rubriclab.report.terminal",
+    "rubriclab.report.evaluation",
+    "rubriclab.report.training",
     "experiments.runner.run",
     "rubriclab.transfer.new_version",
     "alembic.config",

@@ -6,11 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-
 from rubriclab.report import wording
-from rubriclab.report.terminal.parts import QUIET, columns, heading, pairs, text
+from rubriclab.report.model import Block, Cell, Figure, Pairs, Paragraph, Section, Stack, Table, View, quoted, table
 
 if TYPE_CHECKING:
     from experiments.runner.results import Results
@@ -22,131 +19,149 @@ NOBODY = "a question of our own"
 SHOWN = 2
 
 
-def studies_view(found: Sequence[Study]) -> RenderableType:
+def studies_view(studies: Sequence[Study]) -> View:
     """Return the studies with their questions and papers."""
-    return pairs((each.name, Group(text(each.question), text(each.paper or NOBODY, QUIET))) for each in found)
+    rows = (
+        (study.name, Stack((Paragraph(quoted(study.question)), Paragraph(quoted(study.paper or NOBODY), "quiet"))))
+        for study in studies
+    )
+    return View((), (Pairs(tuple(rows)),))
 
 
-def study_view(study: Study, results: Results, summary: Summary) -> RenderableType:
+def study_view(study: Study, results: Results, summary: Summary) -> View:
     """Return what results come to: means first, then every aspect, then differences and what it took."""
-    parts = [text(study.question, "bold"), text(study.paper or NOBODY, QUIET), *_basis(study, results)]
+    blocks: tuple[Block, ...] = (Paragraph(quoted(study.paper or NOBODY), "quiet"), *_basis(study, results))
     if not summary.lines:
-        return Group(*parts, text("no case is finished"))
-    return Group(*parts, *_means(summary), *_aspects(summary), *_contrasts(summary), *_efforts(summary))
+        return View(quoted(study.question), (*blocks, Paragraph("no case is finished")))
+    sections = (_means(summary), *_aspects(summary), *_contrasts(summary), _efforts(summary))
+    return View(quoted(study.question), (*blocks, *sections))
 
 
-def _basis(study: Study, results: Results) -> Iterator[RenderableType]:
-    yield text(f"judge: {', '.join(results.judges)}; {wording.count(len(results.cases), 'case')} finished", QUIET)
+def _basis(study: Study, results: Results) -> Iterator[Paragraph]:
+    judges = f"judge: {', '.join(results.judges)}; {wording.count(len(results.cases), 'case')} finished"
+    yield Paragraph(quoted(judges), "quiet")
     if results.small:
-        yield text("a run in little: its figures say that everything runs, and nothing else", QUIET)
+        yield Paragraph("a small run: its figures show that everything runs, and nothing else", "quiet")
     elif results.digest != study.digest:
-        yield text("run with another configuration than the study has now", QUIET)
+        yield Paragraph("run with another configuration than the study has now", "quiet")
     if study.constant == "papers":
-        yield text("groups with constant human scores count as 1, as in the paper; `ours` leaves them out", QUIET)
+        yield Paragraph(
+            "groups with constant human scores count as 1, as in the paper; `ours` leaves them out", "quiet"
+        )
 
 
-def _means(summary: Summary) -> Iterator[RenderableType]:
+def _means(summary: Summary) -> Section:
     labels = sorted({mean.setting.labels for mean in summary.means})
     aspects = len({(line.set, line.aspect) for line in summary.lines})
     fewer = f" of {aspects}, those with every number of labels" if len(labels) > 1 and _most(summary) < aspects else ""
-    yield heading(f"Means over {wording.count(_most(summary), 'aspect')}{fewer}", _beside(summary))
-    yield _by_labels(summary, labels) if len(labels) > 1 else _by_measure(summary)
+    shown = _by_labels(summary, labels) if len(labels) > 1 else _by_measure(summary)
+    title = f"Means over {wording.count(_most(summary), 'aspect')}{fewer}"
+    return Section(title, (shown,), _beside(summary))
 
 
 def _by_labels(summary: Summary, labels: Sequence[int]) -> Table:
     """Return a table of the first measure with a column for each number of labels."""
-    names = [f"{number} labels" for number in labels]
-    table = columns(summary.measures[0], *names, numeric=names)
-    found = {(mean.setting.arm, mean.setting.variant, mean.setting.labels): mean for mean in summary.means}
-    for arm, variant in _floors_last(table, dict.fromkeys((arm, variant) for arm, variant, _ in found)):
-        own = (found.get((arm, variant, number)) for number in labels)
-        figures = ("" if mean is None else _mean_figure(mean, summary) for mean in own)
-        table.add_row(text(_called(arm, variant)), *map(text, figures))
-    return table
+    numeric = [f"{number} labels" for number in labels]
+    means = {(mean.setting.arm, mean.setting.variant, mean.setting.labels): mean for mean in summary.means}
+    rows: list[tuple[Cell, ...] | str] = []
+    for name in _baselines_last(dict.fromkeys((arm, variant) for arm, variant, _ in means)):
+        if isinstance(name, str):
+            rows.append(name)
+            continue
+        own = (means.get((*name, number)) for number in labels)
+        rows.append((_called(*name), *("" if mean is None else _mean_figure(mean, summary) for mean in own)))
+    return table((summary.measures[0], *numeric), rows, numeric=numeric)
 
 
 def _by_measure(summary: Summary) -> Table:
     """Return a table of the first measures, of ours where it differs, and of the papers'."""
     first, judges = summary.measures[0], _judges(summary)
     differs = any(mean.ours != mean.figures for mean in summary.means)
-    names = [*summary.measures[:SHOWN], *([f"{first}, ours"] if differs else []), *judges]
-    table = columns("", *names, numeric=names)
-    found = {(mean.setting.arm, mean.setting.variant): mean for mean in summary.means}
-    for arm, variant in _floors_last(table, found):
-        mean = found[arm, variant]
-        figures = [wording.figure(mean.figures[name]) for name in summary.measures[:SHOWN]]
+    numeric = [*summary.measures[:SHOWN], *([f"{first}, ours"] if differs else []), *judges]
+    means = {(mean.setting.arm, mean.setting.variant): mean for mean in summary.means}
+    rows: list[tuple[Cell, ...] | str] = []
+    for name in _baselines_last(means):
+        if isinstance(name, str):
+            rows.append(name)
+            continue
+        mean = means[name]
+        figures = [wording.figure(mean.figures[measure]) for measure in summary.measures[:SHOWN]]
         figures += [wording.figure(mean.ours[first])] if differs else []
         figures += [_paper(mean.published.get(judge, {}).get(first)) for judge in judges]
-        table.add_row(text(_called(arm, variant) + _fewer(mean, summary)), *map(text, figures))
-    return table
+        rows.append((_called(*name) + _fewer(mean, summary), *figures))
+    return table(("", *numeric), rows, numeric=numeric)
 
 
-def _aspects(summary: Summary) -> Iterator[RenderableType]:
-    """Yield a table with a section for each aspect, and below it why some arm has no figure."""
+def _aspects(summary: Summary) -> Iterator[Block]:
+    """Yield a table with a title for each aspect, and below it why some arm has no figure."""
     several = len({line.setting.labels for line in summary.lines}) > 1
     first, judges = summary.measures[0], _judges(summary)
-    names = [*summary.measures[:SHOWN], *judges]
-    yield heading("Aspect by aspect", "means over the seeds")
-    table = columns("", *names, numeric=names)
+    numeric = [*summary.measures[:SHOWN], *judges]
+    rows: list[tuple[Cell, ...] | str] = []
     for (name, aspect), own in groupby(summary.lines, lambda line: (line.set, line.aspect)):
-        table.add_section()
-        table.add_row(text(f"{name} {aspect}", "bold"))
+        rows.append(f"{name} {aspect}")
         for line in own:
-            figures = [wording.estimate(line.figures[first]) if first in line.figures else "none"]
             others = (line.figures.get(each) for each in summary.measures[1:SHOWN])
+            figures: list[Cell] = [Figure(line.figures[first]) if first in line.figures else "none"]
             figures += [wording.figure(other.value) if other else "" for other in others]
             figures += [_paper(line.published.get(judge, {}).get(first)) for judge in judges]
-            table.add_row(text(_row_name(line, several=several)), *map(text, figures))
-    yield table
-    for line in summary.lines:
-        if line.missing:
-            yield text(f"no figure for {line.setting.arm} on {line.set} {line.aspect}: {line.missing}", QUIET)
+            rows.append((_row_name(line, several=several), *figures))
+    missing = (
+        Paragraph(f"no figure for {line.setting.arm} on {line.set} {line.aspect}: {line.missing}", "quiet")
+        for line in summary.lines
+        if line.missing
+    )
+    yield Section("Aspect by aspect", (table(("", *numeric), rows, numeric=numeric), *missing), "means over the seeds")
 
 
-def _contrasts(summary: Summary) -> Iterator[RenderableType]:
+def _contrasts(summary: Summary) -> Iterator[Section]:
     if not summary.contrasts:
         return
-    yield heading(
-        "Differences",
+    beside = (
         f"in {summary.measures[0]}, mean over the aspects; p by Wilcoxon's test over them, adjusted for all pairs "
-        "(Benjamini-Hochberg); cases in which the paired bootstrap interval lies above and below 0",
+        "(Benjamini-Hochberg); cases in which the paired bootstrap interval lies above and below 0"
     )
-    names = ("difference", "p", "aspects", "above", "below", "cases")
-    table = columns("", *names, numeric=names)
+    numeric = ("difference", "p", "aspects", "above", "below", "cases")
     several = len({each.labels for each in summary.contrasts}) > 1
-    for each in summary.contrasts:
-        p = "" if each.adjusted is None else f"{each.adjusted:.3f}"
-        counts = map(str, (each.aspects, each.ahead, each.behind, each.cases))
-        signed = "" if each.difference is None else f"{each.difference:+.3f}"
-        table.add_row(text(_pair(each, several=several)), signed, p, *counts)
-    yield table
+    rows = [
+        (
+            _pair(each, several=several),
+            "" if each.difference is None else f"{each.difference:+.3f}",
+            "" if each.adjusted is None else f"{each.adjusted:.3f}",
+            *map(str, (each.aspects, each.ahead, each.behind, each.cases)),
+        )
+        for each in summary.contrasts
+    ]
+    yield Section("Differences", (table(("", *numeric), rows, numeric=numeric),), beside)
 
 
-def _efforts(summary: Summary) -> Iterator[RenderableType]:
-    """Yield what each arm took by itself."""
-    yield heading("What it took", "each arm by itself; learning on average, scoring a text, all cases together")
-    names = ("calls to learn", "calls a text", "dollars", "seconds")
-    table = columns("", *names, numeric=names)
+def _efforts(summary: Summary) -> Section:
+    """Return what each arm took by itself."""
+    numeric = ("calls to learn", "calls a text", "dollars", "seconds")
     several = len({mean.setting.labels for mean in summary.means}) > 1
-    for mean in summary.means:
-        if mean.seconds is not None:
-            calls = (
-                "" if each is None else f"{each:,.1f}".removesuffix(".0") for each in (mean.learning, mean.scoring)
-            )
-            money = "unknown" if mean.cost_usd is None else f"{mean.cost_usd:,.2f}"
-            labels = mean.setting.labels if several else None
-            name = text(_called(mean.setting.arm, mean.setting.variant, labels))
-            table.add_row(name, *calls, money, f"{mean.seconds:,.1f}")
-    yield table
+    rows = [
+        (
+            _called(mean.setting.arm, mean.setting.variant, mean.setting.labels if several else None),
+            _count(mean.learning),
+            _count(mean.scoring),
+            "unknown" if mean.cost_usd is None else f"{mean.cost_usd:,.2f}",
+            f"{mean.seconds:,.1f}",
+        )
+        for mean in summary.means
+        if mean.seconds is not None
+    ]
+    beside = "each arm by itself; learning on average, scoring a text, all cases together"
+    return Section("What it took", (table(("", *numeric), rows, numeric=numeric),), beside)
 
 
-def _floors_last(table: Table, named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield arms and variants, the floors after a line of their own."""
-    ordered = sorted(named, key=lambda each: wording.is_floor(each[0]))
-    for place, each in enumerate(ordered):
-        if wording.is_floor(each[0]) and (place == 0 or not wording.is_floor(ordered[place - 1][0])):
-            table.add_section()
-        yield each
+def _baselines_last(names: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str] | str]:
+    """Yield arms and variants, the surface baselines after a title of their own."""
+    titled = False
+    for name in sorted(names, key=lambda each: wording.is_baseline(each[0])):
+        if wording.is_baseline(name[0]) and not titled:
+            titled = True
+            yield "surface baselines:"
+        yield name
 
 
 def _pair(each: Contrast, *, several: bool) -> str:

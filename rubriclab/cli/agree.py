@@ -160,9 +160,9 @@ def _print(version: Version, found: InterraterAgreement, work: Session, given: M
     if given["as_json"]:
         print_json({"rubric": version.ref, **found.to_row(), **effort_row(work.effort())})
         return
-    from rubriclab.report.terminal import concordance_view
+    from rubriclab.report.interrater import interrater_view
 
-    print_view(concordance_view(version.ref, found))
+    print_view(interrater_view(version.ref, found))
 
 
 def _stop_if_silent(scored: Mapping[str, Sequence[Score]], silent: Sequence[str]) -> None:

@@ -268,7 +268,7 @@ def _print(found: Drift, checks: Sequence[LimitCheck], work: Session, given: Map
         row = {**found.model_dump(mode="json"), "checks": checked, "output": given["output"]}
         print_json({**row, **effort_row(work.effort())})
         return
-    from rubriclab.report.terminal.drift import drift_view
+    from rubriclab.report.drift import drift_view
 
     print_view(drift_view(found, checks))
     if given["output"]:

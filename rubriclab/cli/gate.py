@@ -35,7 +35,7 @@ def gate(ref: str, *, store: str | None, as_json: bool) -> None:
         found = validation.model_dump(mode="json", include={"level", "n", "groups", "folds", "evaluators", "verdicts"})
         print_json({"rubric": version.ref, "outcome": validation.outcome, **found})
     else:
-        from rubriclab.report.terminal.gate import gate_view
+        from rubriclab.report.training import gate_view
 
         print_view(gate_view(version.ref, validation))
     click.get_current_context().exit(EXIT_CODES[validation.outcome])

@@ -255,7 +255,7 @@ def _show(text: Improvement, diff: str, write: Callable[[bytes], object]) -> Non
     if text.outcome != "improved":
         return
     from rubriclab.cli.printing import print_view, view_text
-    from rubriclab.report.terminal import rewriting_view
+    from rubriclab.report.revision import rewriting_view
 
     if diff == "-":
         print_view(rewriting_view(text))
@@ -274,6 +274,6 @@ def _summary(
     if given["as_json"]:
         print_json({**found.to_row(), "output": given["output"], **effort_row(work.effort())})
         return
-    from rubriclab.report.terminal import improvement_view
+    from rubriclab.report.revision import improvement_view
 
     print_view(improvement_view(found, work.effort()), err=True)

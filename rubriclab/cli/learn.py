@@ -137,7 +137,7 @@ def _print(result: LearnResult) -> None:
     criteria, provenance = version.rubric.criteria, version.provenance
     if provenance.validation:
         from rubriclab.cli.printing import print_view
-        from rubriclab.report.terminal import training_view
+        from rubriclab.report.training import training_view
 
         print_view(training_view(version))
     click.echo(f"{version.ref}: {contents(criteria)}{'' if version.new else ', unchanged, so no new version'}")

@@ -114,7 +114,7 @@ def _record(version: Version, work: Session) -> TrainingRecord:
         NotInStore: if that is not known.
     """
     from rubriclab.errors import NotInStore
-    from rubriclab.report.training import unrecorded
+    from rubriclab.report.verdicts import unrecorded
 
     record = work.store.training(version.ref)
     if record is None or version.rubric.aggregation is None:
@@ -273,8 +273,7 @@ def _write(found: LabelPlan, pool: Sequence[_Text], output: str) -> None:
 def _print(found: LabelPlan, version: Version, work: Session, given: Mapping[str, Any]) -> None:
     from rubriclab.cli.printing import effort_row, print_json, print_view
     from rubriclab.cli.session import note
-    from rubriclab.report.planning import advised, plan_row
-    from rubriclab.report.terminal.planning import plan_view
+    from rubriclab.report.planning import advised, plan_row, plan_view
     from rubriclab.report.wording import count
 
     if given["as_json"]:

@@ -19,7 +19,7 @@ def report(rubric: str, *, output: str, store: str | None) -> None:
     """
     from rubriclab.cli.files import check_place, writing
     from rubriclab.cli.session import note
-    from rubriclab.report.html import training_report
+    from rubriclab.report.training import training_report
     from rubriclab.store import open_store
 
     with open_store(store, access="read") as opened:

@@ -55,7 +55,7 @@ def show(rubric: str, *, evidence: bool, matrix: bool, output: str | None, store
         document: Any = write_pack(version)
         click.echo(document, nl=False)
         return
-    from rubriclab.report.terminal import version_view
+    from rubriclab.report.version import version_view
 
     print_view(version_view(version, evidence=evidence))
 
@@ -63,7 +63,7 @@ def show(rubric: str, *, evidence: bool, matrix: bool, output: str | None, store
 def _show_matrix(version: Version, record: TrainingRecord | None, output: str | None, *, as_json: bool) -> None:
     from rubriclab.cli.printing import print_json, print_view
     from rubriclab.errors import NotInStore
-    from rubriclab.report.training import unrecorded
+    from rubriclab.report.verdicts import unrecorded
 
     if record is None:
         raise NotInStore(f"There is no matrix of {version.ref}.", unrecorded(version))
@@ -72,7 +72,7 @@ def _show_matrix(version: Version, record: TrainingRecord | None, output: str | 
     if as_json:
         print_json({"rubric": version.ref, **record.model_dump(mode="json")})
     elif not output:
-        from rubriclab.report.terminal import matrix_view
+        from rubriclab.report.matrix import matrix_view
 
         print_view(matrix_view(record))
 

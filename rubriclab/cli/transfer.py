@@ -283,7 +283,7 @@ def _sources(cell: _Cell, action: Action, work: Session) -> dict[str, str | None
 
 def _print_one(carried: FittedTransfer, saved: Version | None, work: Session, *, as_json: bool) -> None:
     from rubriclab.cli.printing import effort_row, print_json, print_view
-    from rubriclab.report.terminal.transfer import transfer_view
+    from rubriclab.report.transfer import transfer_view
 
     if as_json:
         row = {**carried.transfer.model_dump(mode="json"), "saved": saved.ref if saved else None}
@@ -298,7 +298,7 @@ def _print_one(carried: FittedTransfer, saved: Version | None, work: Session, *,
 
 def _print_matrix(found: Sequence[FittedTransfer], work: Session, *, as_json: bool) -> None:
     from rubriclab.cli.printing import effort_row, print_json, print_view
-    from rubriclab.report.terminal.transfer import transfer_matrix_view
+    from rubriclab.report.transfer import transfer_matrix_view
 
     rows = [carried.transfer for carried in found]
     if as_json:
@@ -325,7 +325,7 @@ def _write_table(path: str, found: Sequence[FittedTransfer]) -> None:
 
 def _write_report(path: str, found: Sequence[FittedTransfer]) -> None:
     from rubriclab.cli.files import writing
-    from rubriclab.report.html.transfer import transfer_report
+    from rubriclab.report.transfer import transfer_report
 
     page = transfer_report([carried.transfer for carried in found])
     with writing(path) as write:

@@ -121,7 +121,7 @@ def _list(store: str | None, *, as_json: bool) -> None:
     from rubriclab.cli.confirmed_files import confirmed_files, digest_of
     from rubriclab.cli.printing import print_json, print_view
     from rubriclab.errors import NoStore
-    from rubriclab.report.terminal.lists import trust_view
+    from rubriclab.report.lists import trust_view
     from rubriclab.store import open_store
 
     try:

@@ -68,7 +68,7 @@ def diff(before: str, after: str, *, store: str | None, as_json: bool) -> None:
     if as_json:
         print_json(difference.as_json())
         return
-    from rubriclab.report.terminal import difference_view
+    from rubriclab.report.difference import difference_view
 
     print_view(difference_view(difference))
 
@@ -197,7 +197,7 @@ def _print_problems(problems: Sequence[Problem], removed: Sequence[str], sound: 
     if not problems:
         click.echo(sound)
         return
-    from rubriclab.report.terminal import problems_view
+    from rubriclab.report.lists import problems_view
 
     print_view(problems_view(problems))
     answers = sum(problem.answer is not None for problem in problems)
@@ -235,9 +235,9 @@ def _print_versions(versions: Any, *, as_json: bool, view: str) -> None:
     if as_json:
         print_json({"versions": [_row(version) for version in versions]})
         return
-    from rubriclab.report import terminal
+    from rubriclab.report import lists
 
-    print_view(getattr(terminal, view)(versions))
+    print_view(getattr(lists, view)(versions))
 
 
 def _row(version: Any) -> dict[str, Any]:

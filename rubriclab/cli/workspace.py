@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,14 +20,14 @@ def workspace_of(values: Mapping[str, Any]) -> Workspace:
     from rubriclab.cli.progress import progress
     from rubriclab.judges.options import JudgeOptions
     from rubriclab.services.settings import parse_settings
-    from rubriclab.services.workspace import Workspace, judge_options
+    from rubriclab.services.workspace import Workspace, judge_options, no_progress
 
     record = values.get("record")
     return Workspace(
         values["store"],
         judge_options({name: values.get(name) for name in JudgeOptions.model_fields}),
         notify=note,
-        progress=progress,
+        progress=progress if sys.stderr.isatty() else no_progress,
         record=Path(record) if record else None,
         settings=parse_settings(values.get("configured") or ()),
     )

@@ -70,9 +70,9 @@ def tick_row(axis: Axis) -> Markup:
     return Markup('<svg class="strip ticks" aria-hidden="true">{}</svg>').format(words)
 
 
-def whisker(axis: Axis, found: Estimated, *, floor: bool) -> Markup:
-    """Return a dot (a hollow diamond for a floor) with its interval; the grid alone if the value is undefined."""
-    return _strip(axis, _interval(axis, found) + _dot(axis, found, floor=floor))
+def whisker(axis: Axis, found: Estimated, *, baseline: bool) -> Markup:
+    """Return a dot (a hollow diamond for a baseline) with its interval; the grid alone if the value is undefined."""
+    return _strip(axis, _interval(axis, found) + _dot(axis, found, baseline=baseline))
 
 
 def bar(axis: Axis, found: Estimated, *, total: bool) -> Markup:
@@ -110,7 +110,7 @@ def rated(axis: Axis, text: RecordedText) -> Markup:
     )
     said = Interval(value=text.predicted, low=text.low, high=text.high)
     label = Markup('<circle class="hollow" cx="{}" cy="50%" r="5"/>').format(axis.percent(text.label))
-    return _strip(axis, strokes + _interval(axis, said) + label + _dot(axis, said, floor=False))
+    return _strip(axis, strokes + _interval(axis, said) + label + _dot(axis, said, baseline=False))
 
 
 def _strip(axis: Axis, content: Markup) -> Markup:
@@ -134,11 +134,11 @@ def _interval(axis: Axis, found: Estimated) -> Markup:
     )
 
 
-def _dot(axis: Axis, found: Estimated, *, floor: bool) -> Markup:
+def _dot(axis: Axis, found: Estimated, *, baseline: bool) -> Markup:
     if found.value is None:
         return Markup("")
     place = axis.percent(found.value)
-    if not floor:
+    if not baseline:
         return Markup('<circle class="dot" cx="{}" cy="50%" r="5"/>').format(place)
     # Paths know no percentages, so the diamond stands at the origin of a box that is placed.
     return Markup('<svg x="{}" y="50%" overflow="visible"><path class="hollow" d="M0-6 6 0 0 6-6 0Z"/></svg>').format(

@@ -243,6 +243,11 @@ def answered(part: CriterionScore | Cell, criterion: Criterion | None, *, whole:
     return better if part.score == 1 else {"yes": "no", "no": "yes"}[better]
 
 
+def rounded(score: float | None) -> str:
+    """Return a score to two decimals, or `none`."""
+    return "none" if score is None else show(round(score, 2))
+
+
 def contribution(points: float) -> str:
     """Return what a criterion adds to the score of an average text, as `added +0.40`."""
     return f"added {points:+.2f}"

@@ -1,30 +1,51 @@
-"""What is said of a plan, the same in a terminal and in files."""
+"""A plan of what to label next: how many labels are worth it, and the texts in order."""
 
 from __future__ import annotations
 
 from rubriclab.active_learning import InformativeCriterion, LabelPlan, SelectedText, StoppingAdvice
 from rubriclab.active_learning.learning_curve import CONFIDENCE, MOST, STEP
+from rubriclab.characters import one_line
 from rubriclab.data.scale import show
 from rubriclab.report import describe
-from rubriclab.report.wording import count, estimate, figure
+from rubriclab.report.model import Paragraph, Section, Stack, View, quoted, table
+from rubriclab.report.wording import count, estimate, excerpt, figure
 from rubriclab.validation import Interval
 
-TITLE = 60
+TITLE, EXCERPT = 60, 120
 HALF = 0.5
+
+
+def plan_view(plan: LabelPlan, ref: str) -> View:
+    """Return the stopping rule in words, and below it the texts to label in order."""
+    numeric = ("rank", "width", "agreement")
+    rows = [
+        (str(each.rank), _text(each), f"{each.width:.2f}", "" if each.agreement is None else figure(each.agreement))
+        for each in plan.texts
+    ]
+    shown = table(("rank", "text and why", "width", "agreement"), rows, numeric=numeric)
+    section = Section(
+        ("To label next, for ", quoted(ref)), (shown, Paragraph(basis(plan), "quiet")), "most informative text first"
+    )
+    return View(advised(plan), (section,), "rubriclab plan")
+
+
+def _text(planned: SelectedText) -> Stack:
+    begins = quoted(excerpt(one_line(planned.example.output), EXCERPT), "quiet")
+    return Stack((Paragraph(quoted(planned.example.id, "strong")), Paragraph(begins), Paragraph(quoted(why(planned)))))
 
 
 def why(planned: SelectedText) -> str:
     """Return why a text is worth a label."""
-    return _clue(planned.clue) if planned.clue else "none of its scores stands out"
+    return _clue(planned.clue) if planned.clue else "none of its scores is unusual"
 
 
 def advised(plan: LabelPlan) -> str:
-    """Return how many more labels are worth it, and what is known of that."""
+    """Return how many more labels are worth it, and how certain that is."""
     found = plan.advice
     if found is None:
         return (
-            "How many more labels are worth it cannot be told from those there are: too few groups, or none of their "
-            "labels is tracked once it is set aside."
+            "The labels so far do not show how many more are worth it: there are too few groups, or the rubric does "
+            "not predict held-out labels."
         )
     bar = f"{found.threshold:g} per {STEP} labels"
     more = round(found.more.value or 0)
@@ -45,10 +66,9 @@ def advised(plan: LabelPlan) -> str:
 def basis(plan: LabelPlan) -> str:
     """Return what the figures of a plan rest on."""
     return (
-        f"Width: of the {CONFIDENCE:.0%} interval that the uncertain worth of the criteria leaves to a score, in "
-        f"points, mean over {count(plan.pool, 'text')} without a label; {plan.width:.2f} now. Agreement: Pearson's "
-        "correlation with people on groups set aside, estimated from parts of the labels so far, for texts drawn at "
-        "random."
+        f"Width: of the {CONFIDENCE:.0%} interval of a score given the uncertain weights of the criteria, in points, "
+        f"mean over {count(plan.pool, 'text')} without a label; {plan.width:.2f} now. Agreement: Pearson's correlation "
+        "with people on held-out groups, estimated from subsets of the labels so far, for texts drawn at random."
     )
 
 
@@ -68,7 +88,7 @@ def _sure(found: StoppingAdvice) -> str:
     if low is None or high is None:
         return ""
     most = f"{MOST} or more" if high >= MOST else f"{high:.0f}"
-    return f"{found.labels} labels leave much open: {low:.0f} to {most} at {CONFIDENCE:.0%} confidence."
+    return f"{found.labels} labels leave this uncertain: {low:.0f} to {most} at {CONFIDENCE:.0%} confidence."
 
 
 def _range(found: Interval) -> str:
@@ -78,9 +98,9 @@ def _range(found: Interval) -> str:
 def _clue(clue: InformativeCriterion) -> str:
     title = describe.title(clue.criterion, TITLE)
     if clue.criterion.question:
-        return f"tells what “{title}” is worth: {_answer(clue)}"
+        return f"informs the weight of “{title}”: {_answer(clue)}"
     usual = show(round(clue.usual, 1))
-    return f"tells what “{title}” is worth: {show(round(clue.score, 1))} here, {usual} on average so far"
+    return f"informs the weight of “{title}”: {show(round(clue.score, 1))} here, {usual} on average so far"
 
 
 def _answer(clue: InformativeCriterion) -> str:

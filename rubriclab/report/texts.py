@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from rubriclab.data.example import Example, labelled
+from rubriclab.report.model import Bar, Block, Card, Chart, Details, Paragraph, Stack, Words, paragraphs, quoted, table
+from rubriclab.report.wording import excerpt
 from rubriclab.scoring.score import Score
 from rubriclab.stats.correlation import FloatArray
 
 MOST_SHOWN = 5
+SOURCE_EXCERPT = 1500
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +100,26 @@ def places(scores: FloatArray) -> FloatArray:
     below = np.cumsum(sizes) - sizes
     shares: FloatArray = 100 * (below + (sizes - 1) / 2)[level] / (len(scores) - 1)
     return shares
+
+
+def text_card(
+    bar: Bar,
+    remark: str,
+    output: str,
+    source: str | None,
+    answers: Sequence[Sequence[Words | Stack]],
+    *,
+    opened: bool = False,
+) -> Card:
+    """Return a text with its scores, and folded away the criteria's scores and reasons and the source."""
+    reasons = table(("criterion", "score", "reason"), answers, numeric=("score",))
+    folded: tuple[Block, ...] = (reasons,)
+    if source:
+        folded += (Paragraph("Source", "quiet"), Paragraph(quoted(excerpt(source, SOURCE_EXCERPT)), "quote"))
+    blocks = (
+        Chart("", (bar,), layout="text"),
+        *paragraphs([quoted(remark)] if remark else [], "quiet"),
+        Paragraph(quoted(excerpt(output)), "quote"),
+        Details(f"Scores and reasons by criterion{', the source' if source else ''}", folded, open=opened),
+    )
+    return Card("", blocks, text=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rubriclab.evaluation import Result
 
-FLOOR = "floor: "
+BASELINE = "floor: "
 DIGEST_SHOWN = 12
 EXCERPT = 420
 # Characters of one text that are shown: wrapping takes minutes for millions of them, and nobody reads on.
@@ -126,14 +126,14 @@ def listed(names: Iterable[str]) -> str:
     return f"{', '.join(before)} and {last}" if before else last
 
 
-def is_floor(evaluator: str) -> bool:
-    """Return whether an evaluator of this name never understands a text; see `rubriclab.evaluation.floors`."""
-    return evaluator.startswith(FLOOR)
+def is_baseline(evaluator: str) -> bool:
+    """Return whether an evaluator of this name is a surface baseline; see `rubriclab.evaluation`."""
+    return evaluator.startswith(BASELINE)
 
 
 def evaluator_parts(evaluator: str) -> tuple[str, str]:
     """Return what an evaluator is called in a table, and the remark in brackets that its name may end with."""
-    name, _, remark = evaluator.removeprefix(FLOOR).partition(" (")
+    name, _, remark = evaluator.removeprefix(BASELINE).partition(" (")
     return name, remark.removesuffix(")")
 
 
@@ -211,13 +211,13 @@ def cost(usd: float | None) -> str:
     return "less than $0.01" if usd < 0.005 else f"${usd:,.2f}"
 
 
-def floor_measure(floor: Baseline) -> str:
-    """Return what a floor measures, in words if this version of the catalogue knows it."""
+def baseline_measure(baseline: Baseline) -> str:
+    """Return what a surface baseline measures, in words if this version of the catalogue knows it."""
     from rubriclab.text_features import CATALOGUE
 
     titles = {entry.name: entry.title for entry in CATALOGUE}
-    title = f"{titles[floor.measure]} ({floor.measure})" if floor.measure in titles else floor.measure
-    return title if floor.sign > 0 else f"the less {title}, the better"
+    title = f"{titles[baseline.measure]} ({baseline.measure})" if baseline.measure in titles else baseline.measure
+    return title if baseline.sign > 0 else f"the less {title}, the better"
 
 
 def rewards(points: Sequence[RewardPoint]) -> str:
@@ -265,8 +265,8 @@ def bases(results: Sequence[Result]) -> list[str]:
 
 
 def blocks(results: Sequence[Result]) -> list[tuple[str, str, list[Result]]]:
-    """Return the results by aspect and level, in the order in which these come, floors behind the rest."""
+    """Return the results by aspect and level, in the order in which these come, surface baselines last."""
     found: dict[tuple[str, str], list[Result]] = {}
     for result in results:
         found.setdefault((result.aspect, result.agreement.level), []).append(result)
-    return [(*key, sorted(rows, key=lambda row: is_floor(row.evaluator))) for key, rows in found.items()]
+    return [(*key, sorted(rows, key=lambda row: is_baseline(row.evaluator))) for key, rows in found.items()]

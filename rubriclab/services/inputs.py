@@ -19,6 +19,8 @@ from rubriclab.services.workspace import Notify
 # A path or `-`, rows as mappings, texts, examples, or a table of one of the well-known libraries.
 Data = Any
 
+# Bytes read at once.
+BLOCK = 2**20
 EXPECTED = (
     "expected a path, rows as mappings, texts, Example objects, a pandas, polars or pyarrow table, or a Hugging Face "
     "data set"
@@ -49,6 +51,18 @@ def rows_of(data: Data, options: RowOptions) -> Rows:
 def can_be_read_again(data: Data) -> bool:
     """Return whether the rows can be read more than once: not those of standard input or of an iterator."""
     return data != "-" if isinstance(data, str | Path) else not isinstance(data, Iterator)
+
+
+def row_count(data: Data) -> int:
+    """Return how many rows there are, for showing progress; 0 where that is not known without reading them."""
+    if not isinstance(data, str | Path):
+        return len(data) if hasattr(data, "__len__") else 0
+    path = Path(data)
+    if path.suffix not in (".jsonl", ".ndjson") or not path.is_file():
+        return 0
+    with path.open("rb") as file:
+        # By blocks: a line may be longer than the memory.
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(BLOCK), b""))
 
 
 def describe(data: Data) -> str:

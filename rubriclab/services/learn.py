@@ -16,7 +16,6 @@ from rubriclab.data.aspect import shipped_aspects
 from rubriclab.errors import ChecklistError, SettingsError
 from rubriclab.learning.candidates import Plan
 from rubriclab.literature import Finding, load_findings
-from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Method, TrainingInput
 from rubriclab.methods.names import JOINT_METHODS
 from rubriclab.option_names import command, option
@@ -25,7 +24,7 @@ from rubriclab.services.base import JudgeOption, RowOptions, ScaleText, Settings
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named
-from rubriclab.services.settings import JOINT, resolve_settings
+from rubriclab.services.settings import JOINT, method_named, resolve_settings
 from rubriclab.services.training import TrainingRun
 from rubriclab.services.workspace import Notify, Workspace
 from rubriclab.store import Version
@@ -188,7 +187,7 @@ def _single(name: str, data: Data, options: LearnOptions, workspace: Workspace) 
     """Return the training of one method, as it was published."""
     for field in options.joint_settings:
         check_joint(options, field)
-    method = _method(name)
+    method = method_named(name)
     resolved = resolve_settings([method], joint=False, configured=workspace.settings, chosen=options.settings)
     if options.checklist and not method.checklists:
         workspace.notify(f"{option('checklist')} is left out: {method.name} asks no questions of a checklist")
@@ -201,17 +200,11 @@ def _joint(data: Data, options: LearnOptions, workspace: Workspace) -> TrainingR
     names = list(dict.fromkeys(options.methods or JOINT_METHODS))
     if options.surface == "include":
         names.append("surface")
-    methods = [_method(name) for name in names]
+    methods = [method_named(name) for name in names]
     chosen = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_settings}}
     resolved = resolve_settings(methods, joint=True, configured=workspace.settings, chosen=chosen)
     pairs = [(method, resolved.methods[method.name]) for method in methods]
     return TrainingRun(_plans(data, pairs, options, workspace.notify, labels_needed=True), resolved.joint)
-
-
-def _method(name: str) -> Method:
-    if name not in METHODS:
-        raise SettingsError(f"{option('methods')}: there is no method {name!r}.", f"Known are: {', '.join(METHODS)}.")
-    return METHODS[name]  # type: ignore[index]
 
 
 def _plans(

@@ -76,6 +76,18 @@ def resolve_settings(
     )
 
 
+def method_named(name: str) -> Method:
+    """Return a method by its name.
+
+    Raises:
+        SettingsError: if there is none.
+    """
+    methods: Mapping[str, Method] = {str(known): method for known, method in METHODS.items()}
+    if name not in methods:
+        raise SettingsError(f"{option('methods')}: there is no method {name!r}.", f"Known are: {', '.join(methods)}.")
+    return methods[name]
+
+
 def settings_from(method: Method, values: Mapping[str, Any]) -> BaseModel:
     """Return the method's settings.
 
@@ -101,7 +113,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
 def _set_by_user(recorded: SettingsTables) -> dict[str, Mapping[str, Any]]:
     if JOINT in recorded:
         return dict(recorded)
-    return {name: _unlike_defaults(METHODS[name], values) for name, values in recorded.items()}  # type: ignore[index]
+    return {name: _unlike_defaults(method_named(name), values) for name, values in recorded.items()}
 
 
 def _unlike_defaults(method: Method, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -96,6 +96,11 @@ class Workspace:
         )
 
     @property
+    def shows_progress(self) -> bool:
+        """Whether anybody sees how far an operation is."""
+        return self.progress is not no_progress
+
+    @property
     def under_way(self) -> int:
         """How many texts are scored at a time: twice the requests, so that a slow one never leaves the others idle."""
         return 2 * self.options.concurrency

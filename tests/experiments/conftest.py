@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from study_rows import write_sets
 
-from experiments.commands import experiment
+from experiments import commands
 from experiments.runner.sets import Sets, sets_in
 from rubriclab.cli.main import run
 
@@ -54,7 +54,7 @@ def experiment(
 
     def ask(*arguments: object) -> Said:
         capsys.readouterr()
-        code = run(list(map(str, arguments)), experiment, "python -m experiments")
+        code = run(list(map(str, arguments)), commands.experiment, "python -m experiments")
         found = capsys.readouterr()
         return Said(code, found.out, found.err)
 

@@ -16,7 +16,8 @@ import pytest
 from joint_samples import hostile_joint, joint_record, joint_version
 from report_samples import examples, hostile_evaluation, results_of, scores_of, version
 
-from rubriclab.report.html import evaluation_report, training_report
+from rubriclab.report.evaluation import evaluation_report
+from rubriclab.report.training import training_report
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 TRACKER = "tracker.example"

@@ -7,7 +7,7 @@ from drift_samples import HUNDRED, paired, scorers, texts, version
 from rubriclab.cli.printing import view_text
 from rubriclab.drift import DriftLimits, check_limits, compare_scores
 from rubriclab.drift.compare import LISTED
-from rubriclab.report.terminal.drift import drift_view
+from rubriclab.report.drift import drift_view
 
 NAMES = ("a", "b", "c")
 

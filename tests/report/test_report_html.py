@@ -25,8 +25,8 @@ from rubriclab.learning import train
 from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
 from rubriclab.provenance import Effort
-from rubriclab.report.html import evaluation_report
-from rubriclab.report.html.page import typeset
+from rubriclab.report.evaluation import evaluation_report
+from rubriclab.report.html import typeset
 from rubriclab.scoring.score import score_text
 from rubriclab.store.version import Version
 

@@ -9,7 +9,7 @@ from report_samples import printed
 
 from rubriclab.data.example import Example
 from rubriclab.provenance import Effort
-from rubriclab.report.terminal import improvement_view, rewriting_view
+from rubriclab.report.revision import improvement_view, rewriting_view
 from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit, TextFault
 from rubriclab.scoring import Score
 from rubriclab.stats import IntervalEstimate

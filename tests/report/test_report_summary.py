@@ -11,7 +11,7 @@ from report_samples import examples, results_of, scores_of, version
 
 from rubriclab.data.example import Example
 from rubriclab.evaluation import Evaluator, floors
-from rubriclab.report.criteria import criterion_agreements
+from rubriclab.report.criterion_agreement import criterion_agreements
 from rubriclab.report.summary import EvaluationSummary, sentences, summarize
 from rubriclab.report.texts import judged_texts
 from rubriclab.scoring.score import CriterionScore, Score

@@ -28,14 +28,10 @@ from rich.console import Console, RenderableType
 import rubriclab
 from rubriclab.characters import is_blank
 from rubriclab.evaluation import Result
-from rubriclab.report.terminal import (
-    difference_view,
-    log_view,
-    names_view,
-    problems_view,
-    results_view,
-    version_view,
-)
+from rubriclab.report.difference import difference_view
+from rubriclab.report.evaluation import results_view
+from rubriclab.report.lists import log_view, names_view, problems_view
+from rubriclab.report.version import version_view
 from rubriclab.rubric import Part
 from rubriclab.stats import Agreement, IntervalEstimate
 from rubriclab.store.diff import compare

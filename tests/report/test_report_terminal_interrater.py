@@ -19,8 +19,7 @@ from rubriclab.interrater import (
     Kind,
     ScoreAgreement,
 )
-from rubriclab.report.terminal import concordance_view
-from rubriclab.report.terminal.interrater import sentences
+from rubriclab.report.interrater import interrater_view, sentences
 from rubriclab.stats import IntervalEstimate
 
 NOTHING = IntervalEstimate(None, None, None)
@@ -81,7 +80,7 @@ def said(**fields: Any) -> str:
 
 
 def test_judges_pairs_scores_and_criteria_are_shown_with_every_figure() -> None:
-    shown = words_of(concordance_view("news@2", found()))
+    shown = words_of(interrater_view("news@2", found()))
     for part in (
         "news@2: coherence 60 texts on 1 (lowest) to 5 (highest), whole numbers only",
         "95 % bootstrap intervals over 12 groups of texts",
@@ -108,7 +107,7 @@ def test_judges_pairs_scores_and_criteria_are_shown_with_every_figure() -> None:
 
 
 def test_questions_asked_part_by_part_say_so() -> None:
-    shown = words_of(concordance_view("news@2", found(criteria=(criterion("q1", "part-by-part", 0.5),), pooled=())))
+    shown = words_of(interrater_view("news@2", found(criteria=(criterion("q1", "part-by-part", 0.5),), pooled=())))
     assert "Questions asked part by part shares of parts with the good answer; alpha: interval" in shown
     assert "q1 linked sentences 0.50 0.51 0.52 0" in shown
 
@@ -121,7 +120,7 @@ def test_it_fits_into_80_columns() -> None:
             "embedded", "openai/mine", 59, IntervalEstimate(-0.1, -0.2, -0.0), IntervalEstimate(-10.8, -11.2, -10.1)
         ),
     )
-    lines = printed(concordance_view("news@2", found(scores=scores, pairs=pairs)), width=80).splitlines()
+    lines = printed(interrater_view("news@2", found(scores=scores, pairs=pairs)), width=80).splitlines()
     assert max(map(len, lines)) <= 80
     rows = [line for line in lines if line.startswith(("alpha, ", "Fleiss' kappa ", "kappa, "))]
     assert len(rows) == len(BINNED)
@@ -129,7 +128,7 @@ def test_it_fits_into_80_columns() -> None:
 
 
 def test_kinds_of_criteria_that_a_rubric_lacks_are_not_mentioned() -> None:
-    shown = words_of(concordance_view("news@2", found(criteria=(criterion("h1", "graded", 0.5),), pooled=())))
+    shown = words_of(interrater_view("news@2", found(criteria=(criterion("h1", "graded", 0.5),), pooled=())))
     assert "Yes/no" not in shown
     assert "pooled" not in shown
     assert "n/a" not in shown
@@ -143,7 +142,7 @@ def test_nothing_from_outside_acts_on_the_terminal() -> None:
         pairs=(JudgePair(judges[0].judge, judges[1].judge, 59, around(0.7), around(-0.8)),),
         criteria=(criterion(HOSTILE, "graded", 0.5, trait=HOSTILE), criterion("h2", "graded", 0.1)),
     )
-    shown = printed(concordance_view(HOSTILE, evil))
+    shown = printed(interrater_view(HOSTILE, evil))
     assert not {"\x1b", "\x9b", "\u202e"} & set(shown)
     assert "[red]not markup[/red]" in shown
     assert ":smile:" in shown
@@ -212,5 +211,5 @@ def test_an_undefined_alpha_is_explained() -> None:
 def test_any_number_of_judges_has_names_for_the_table_of_pairs(judges: int) -> None:
     many = tuple(JudgeScores(f"j{number}", 60, 0, 3.0, 1.0) for number in range(judges))
     last = JudgePair("j0", many[-1].judge, 60, around(0.5), around(0.1))
-    shown = words_of(concordance_view("news@2", found(judges=many, pairs=(last,))))
+    shown = words_of(interrater_view("news@2", found(judges=many, pairs=(last,))))
     assert f"A, {'BZ'[judges > 2] if judges <= 26 else judges} 60 0.50" in shown

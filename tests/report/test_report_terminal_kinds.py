@@ -24,7 +24,9 @@ from report_samples import printed, version, words_of
 from rich.cells import cell_len
 from rich.console import RenderableType
 
-from rubriclab.report.terminal import difference_view, log_view, names_view, version_view
+from rubriclab.report.difference import difference_view
+from rubriclab.report.lists import log_view, names_view
+from rubriclab.report.version import version_view
 from rubriclab.rubric import DroppedCriterion, Evidence, Part
 from rubriclab.store.diff import compare
 

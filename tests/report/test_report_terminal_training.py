@@ -11,8 +11,9 @@ from pages import Page
 from report_samples import printed, version, words_of
 from rich.cells import cell_len
 
-from rubriclab.report.html import training_report
-from rubriclab.report.terminal import matrix_view, training_view, version_view
+from rubriclab.report.matrix import matrix_view
+from rubriclab.report.training import training_report, training_view
+from rubriclab.report.version import version_view
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 from rubriclab.validation import EvaluatorAgreement, GateVerdict, Interval
 

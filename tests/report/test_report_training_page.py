@@ -12,7 +12,7 @@ from pages import ALLOWED, ALLOWED_ATTRIBUTES, HOSTILE, Page
 from report_samples import version
 
 from rubriclab.report import recorded
-from rubriclab.report.html import training_report
+from rubriclab.report.training import training_report
 from rubriclab.rubric import Rubric
 from rubriclab.store.version import Version
 

@@ -10,8 +10,9 @@ from report_samples import examples, results_of, version, words_of
 
 from rubriclab.methods.method import UnitVerdict
 from rubriclab.report import describe
-from rubriclab.report.html import evaluation_report
-from rubriclab.report.terminal import difference_view, version_view
+from rubriclab.report.difference import difference_view
+from rubriclab.report.evaluation import evaluation_report
+from rubriclab.report.version import version_view
 from rubriclab.rubric import Part
 from rubriclab.scoring.score import CriterionScore, Score
 from rubriclab.segmentation import Units

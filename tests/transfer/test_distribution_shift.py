@@ -8,7 +8,7 @@ import pytest
 from rubriclab.aggregation import Term
 from rubriclab.cli.printing import view_text
 from rubriclab.data.example import Example
-from rubriclab.report.terminal.shift import shift_view
+from rubriclab.report.shift import shift_view
 from rubriclab.transfer.distribution_shift import distribution_shift
 
 WORDS = ["river", "stone", "lamp", "window", "garden", "bread", "winter", "letter", "market", "horse", "cloud", "paper"]

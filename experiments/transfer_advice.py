@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 
+from experiments import STUDIES
 from experiments.runner.designs.carrying import ADVISED, NEAR
 from experiments.runner.results import Outcome, read_results
 
-RESULTS = Path(__file__).parent / "results" / "embedded.json"
+RESULTS = STUDIES / "transfer" / "results" / "embedded.json"
 PAIRS = {
     "SummEval, NewsRoom": ("summeval", "newsroom"),
     "HANNA, halves": ("hanna",),

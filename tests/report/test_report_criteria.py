@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinds_samples import LEFT_OUT, checklist_part, overall, question
 
-from rubriclab.report.grouping import Omission, omissions, sub_dimensions
+from rubriclab.report.criteria import Omission, omissions, sub_dimensions
 from rubriclab.rubric import DroppedCriterion, Part
 
 

@@ -1,0 +1,337 @@
+"""How far rubrics and baselines agree with people on texts that the rubrics have not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from rubriclab.data.example import Example, labelled
+from rubriclab.evaluation import Evaluator, Result
+from rubriclab.evaluation import floors as measured_baselines
+from rubriclab.report import charts, describe, plots, wording
+from rubriclab.report import version as versions
+from rubriclab.report.criterion_agreement import CriterionRow, criterion_agreements
+from rubriclab.report.model import (
+    Bar,
+    Block,
+    Card,
+    Chart,
+    Figure,
+    Items,
+    Paragraph,
+    Row,
+    Section,
+    Stack,
+    Table,
+    Tile,
+    Tiles,
+    View,
+    Words,
+    line,
+    paragraphs,
+    quiet,
+    quoted,
+    table,
+)
+from rubriclab.report.reading import reading
+from rubriclab.report.summary import EvaluationSummary, sentences, summarize
+from rubriclab.report.texts import JudgedText, Placed, furthest_apart, judged_texts, text_card
+from rubriclab.rubric import Criterion
+from rubriclab.scoring.score import CriterionScore, Score
+from rubriclab.text_features import CATALOGUE
+
+if TYPE_CHECKING:
+    from rubriclab.methods.method import UnitVerdict
+    from rubriclab.store.version import Version
+
+LAYOUTS: Mapping[bool, Literal["", "questions"]] = {False: "", True: "questions"}
+COEFFICIENTS = ("spearman", "pearson", "kendall")
+MOST_UNSCORED, MOST_ROWS, TITLE = 50, 15, 60
+
+
+def results_view(results: Sequence[Result]) -> View:
+    """Return a table for each aspect and level, with an interval beside every figure and what they rest on below."""
+    several = len({result.aspect for result in results}) > 1
+    blocks = tuple(_level(*block, several=several) for block in wording.blocks(results))
+    title = () if several or not results else ("Agreement with the labels of ", quoted(results[0].aspect))
+    return View(title, blocks or (Paragraph("Nothing was evaluated."),), "rubriclab evaluation")
+
+
+def evaluation_report(
+    versions: Sequence[Version],
+    results: Sequence[Result],
+    scored: Mapping[str, Sequence[Score]],
+    examples: Sequence[Example],
+) -> str:
+    """Return the evaluation of `versions` as one self-contained HTML page; see `evaluation_view`."""
+    return evaluation_view(versions, results, scored, examples).page()
+
+
+def evaluation_view(
+    versions: Sequence[Version],
+    results: Sequence[Result],
+    scored: Mapping[str, Sequence[Score]],
+    examples: Sequence[Example],
+) -> View:
+    """Return the evaluation of `versions`.
+
+    Args:
+        versions: the rubrics that were evaluated.
+        results: their agreement with people and that of the surface baselines; see `rubriclab.evaluation.evaluate`.
+        scored: by `NAME@NUMBER`, the scores of `examples`, or of those with a label, in their order.
+        examples: the texts, with labels for the rubrics' aspects.
+
+    Raises:
+        ValueError: scores are missing for a version, or belong to other texts.
+    """
+    texts = {version.ref: _texts(version, scored, examples) for version in versions}
+    aspects = list(dict.fromkeys(version.rubric.aspect.name for version in versions))
+    summaries = {aspect: _summary(aspect, versions, results, texts, examples) for aspect in aspects}
+    agreement = tuple(_level(*block, several=len(aspects) > 1) for block in wording.blocks(results))
+    rubrics = (
+        _rubric(number, version, texts[version.ref], summaries[version.rubric.aspect.name])
+        for number, version in enumerate(versions, 1)
+    )
+    constant = results[0].agreement.constant if results else "skip"
+    blocks = (
+        Section("Summary", tuple(_summaries(summaries)), name="summary"),
+        Section("Agreement by level", agreement or (Paragraph("Nothing was evaluated."),), name="agreement"),
+        *rubrics,
+        reading(constant, [criterion for version in versions for criterion in version.rubric.criteria]),
+    )
+    names = [quoted(aspect) for aspect in aspects]
+    listed = [part for name in names for part in (" and " if name is names[-1] else ", ", name)][1:]
+    return View(("Agreement with the labels of ", *listed), blocks, "rubriclab evaluation")
+
+
+def _texts(version: Version, scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]) -> list[JudgedText]:
+    if version.ref not in scored:
+        known = ", ".join(scored) or "none"
+        raise ValueError(f"scored: expected the scores of {version.ref!r} too, got those of {known}")
+    return judged_texts(examples, scored[version.ref], version.ref, version.rubric.aspect.name)
+
+
+def _summary(
+    aspect: str,
+    versions: Sequence[Version],
+    results: Sequence[Result],
+    texts: Mapping[str, Sequence[JudgedText]],
+    examples: Sequence[Example],
+) -> EvaluationSummary | None:
+    chosen = [version for version in versions if version.rubric.aspect.name == aspect]
+    baselines = _baselines(chosen, labelled(examples, aspect))
+    return summarize(aspect, chosen, [result for result in results if result.aspect == aspect], texts, baselines)
+
+
+def _baselines(versions: Sequence[Version], examples: Sequence[Example]) -> list[Evaluator]:
+    """Return the surface baselines' scores once more: results keep figures only, and a comparison needs the scores.
+
+    Measures that this catalogue does not know, of a rubric that was learned elsewhere, are left out.
+    """
+    known = {entry.name for entry in CATALOGUE}
+    measures = {version.ref: version.provenance.baseline for version in versions}
+    return measured_baselines(examples, {ref: own for ref, own in measures.items() if own and own.measure in known})
+
+
+def _summaries(summaries: Mapping[str, EvaluationSummary | None]) -> Iterator[Block]:
+    for aspect, summary in summaries.items():
+        blocks = tuple(_summary_blocks(aspect, summary))
+        yield Section(quoted(aspect), blocks) if len(summaries) > 1 else Stack(blocks)
+
+
+def _summary_blocks(aspect: str, summary: EvaluationSummary | None) -> Iterator[Block]:
+    if summary is None:
+        yield Paragraph(
+            (
+                "No correlation with the labels of ",
+                quoted(aspect),
+                " is defined on these texts: too few of them are scored, or the scores do not differ.",
+            ),
+            "lead",
+        )
+        return
+    yield Tiles(tuple(_tiles(summary)))
+    level = wording.LEVELS[summary.level]
+    yield Paragraph(f"Spearman correlation with the labels, {level}, with 95 % intervals.", "quiet")
+    first, *others = sentences(summary)
+    yield Paragraph(first, "lead")
+    yield from paragraphs(others)
+
+
+def _tiles(summary: EvaluationSummary) -> Iterator[Tile]:
+    for row in summary.evaluators:
+        verdict = row.surface.verdict if row.surface else None
+        kind = verdict if verdict in ("above", "below") else ""
+        remark = f"{verdict} the best surface baseline" if verdict else ""
+        yield Tile(
+            ("baseline " if row.baseline else "", quoted(row.ref)), Figure(row.result.agreement.spearman), remark, kind
+        )
+    if best := summary.evaluators[0].surface:
+        name, _ = wording.evaluator_parts(best.other.evaluator)
+        yield Tile(quoted(name), Figure(best.other.agreement.spearman), "the best surface baseline", "baseline")
+
+
+def _level(aspect: str, level: str, results: Sequence[Result], *, several: bool) -> Section:
+    """Return what every evaluator reached at one level, and what the figures rest on."""
+    axis = charts.correlation_axis(result.agreement.spearman for result in results)
+    bars = tuple(_bar(axis, result) for result in results)
+    caption = (
+        "Spearman correlation. Filled dots are rubrics, hollow diamonds surface baselines; lines are 95 % intervals."
+    )
+    title = wording.LEVELS[level].capitalize()
+    return Section(
+        (quoted(f"{aspect}: "), title) if several else title,
+        (
+            Chart(caption, bars, charts.tick_row(axis)),
+            _coefficients(results),
+            *paragraphs((*wording.bases(results), *wording.remarks(results)), "quiet"),
+        ),
+        wording.LEVEL_NOTES[level],
+    )
+
+
+def _bar(axis: charts.Axis, result: Result) -> Bar:
+    baseline = wording.is_baseline(result.evaluator)
+    name, _ = wording.evaluator_parts(result.evaluator)
+    spearman = result.agreement.spearman
+    drawing = charts.whisker(axis, spearman, baseline=baseline)
+    return Bar(quoted(name), drawing, Figure(spearman), kind="baseline" if baseline else "")
+
+
+def _coefficients(results: Sequence[Result]) -> Table:
+    rows: list[Row | str] = []
+    baselines = False
+    for result in results:
+        if wording.is_baseline(result.evaluator) and not baselines:
+            baselines = True
+            rows.append("surface baselines:")
+        name, _ = wording.evaluator_parts(result.evaluator)
+        figures = (Figure(getattr(result.agreement, coefficient)) for coefficient in COEFFICIENTS)
+        rows.append(Row((quoted(name), *figures), "baseline" if baselines else ""))
+    titles = [coefficient.title() for coefficient in COEFFICIENTS]
+    return table(("", *titles), rows, numeric=titles)
+
+
+def _rubric(number: int, version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary | None) -> Section:
+    """Return what the page shows of one rubric."""
+    pairs = [(text.human, text.score.score) for text in texts if text.score.score is not None]
+    blocks: list[Block] = [
+        versions.definition(version.rubric),
+        *versions.agreement(version),
+        *versions.contents(version.rubric),
+    ]
+    if pairs:
+        blocks.append(Section("Score by score", (_scatter(version, pairs),), page_only=True))
+    if summary:
+        blocks += _criteria(version, texts, summary)
+    blocks += _disagreements(version, texts, len(pairs))
+    blocks.append(Section("Unscored texts", tuple(_unscored(texts))))
+    judges = [text.score.judge for text in texts] or ["no judge"]
+    blocks.append(Section("Provenance", (versions.facts(version, judges), versions.settings(version))))
+    title = line(quoted(version.ref), *(quoted(tag, "tag") for tag in version.tags))
+    return Section(title, tuple(blocks), name=f"rubric-{number}", page_only=True)
+
+
+def _scatter(version: Version, pairs: Sequence[tuple[float, float]]) -> Chart:
+    caption = (
+        "Each dot is a text; texts of equal scores share a dot, which is darker the more there are. On the broken line "
+        "both scores are equal; a rubric may be stricter or milder than people and still rank as they do."
+    )
+    return Chart(caption, plot=plots.scatter(pairs, version.rubric.scores_on, version.ref))
+
+
+def _criteria(version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary) -> Iterator[Section]:
+    """Yield how far each criterion agrees with people by itself, beside the rubric."""
+    result = next((row.result for row in summary.evaluators if row.ref == version.ref), None)
+    constant = summary.evaluators[0].result.agreement.constant
+    rows = criterion_agreements(version.rubric, texts, summary.level, constant)
+    if len(rows) < 2:
+        return
+    shown = [row.spearman for row in rows] + ([result.agreement.spearman] if result else [])
+    axis = charts.correlation_axis(shown)
+    bars = list(_criterion_bars(axis, rows))
+    if result:
+        spearman = result.agreement.spearman
+        bars.append(Bar("the rubric", charts.bar(axis, spearman, total=True), Figure(spearman), kind="total"))
+    caption = (
+        f"Spearman correlation of each criterion's scores with the labels of these texts, "
+        f"{wording.LEVELS[summary.level]}, with 95 % intervals."
+    )
+    tall, layout = len(rows) > MOST_ROWS, LAYOUTS[bool(rows[0].sub_dimension)]
+    chart = Chart(caption, tuple(bars), charts.tick_row(axis), tall=tall, layout=layout)
+    yield Section("Criterion by criterion", (chart,), page_only=True)
+
+
+def _criterion_bars(axis: charts.Axis, rows: Sequence[CriterionRow]) -> Iterator[Bar | str]:
+    """Yield a bar for each criterion, the questions of one sub-dimension together."""
+    groups: dict[str, list[CriterionRow]] = {}
+    for row in rows:
+        groups.setdefault(row.sub_dimension, []).append(row)
+    for sub_dimension, members in groups.items():
+        if sub_dimension:
+            yield sub_dimension
+        for row in members:
+            drawing = charts.bar(axis, row.spearman, total=False)
+            yield Bar(quoted(row.title(TITLE)), drawing, Figure(row.spearman), quoted(row.remark))
+
+
+def _disagreements(version: Version, texts: Sequence[JudgedText], scored: int) -> Iterator[Section]:
+    over, under = furthest_apart(texts)
+    if not (over or under):
+        return
+    about = Paragraph(
+        f"The figure compares ranks among all {wording.count(scored, 'scored text')}, not scores: hollow is the rank "
+        "by people, filled the rank by the rubric, from below all others (left) to above all others (right)."
+    )
+    criteria = {criterion.id: criterion for criterion in version.rubric.criteria}
+    sections = (
+        Section(title, tuple(_placed(each, criteria) for each in placed))
+        for title, placed in (("Ranked too high", over), ("Ranked too low", under))
+        if placed
+    )
+    yield Section("Largest disagreements with people", (about, *sections), page_only=True)
+
+
+def _placed(placed: Placed, criteria: Mapping[str, Criterion]) -> Card:
+    example, score = placed.judged.example, placed.judged.score
+    ends = describe.score_interval(score.interval) if score.interval else ""
+    scores = line(
+        f"people {describe.rounded(placed.judged.human)}, rubric {describe.rounded(score.score)}", quiet(ends)
+    )
+    answers = [_answer(part, criteria.get(part.id)) for part in score.criteria]
+    bar = Bar(quoted(example.id), charts.places(placed.human, placed.rubric), scores)
+    return text_card(bar, "", example.output, example.source, answers)
+
+
+def _answer(part: CriterionScore, criterion: Criterion | None) -> tuple[Words, Words, Stack]:
+    title = quoted(describe.title(criterion, TITLE)) if criterion else ""
+    name = line(quoted(part.id, "id" if criterion else ""), title)
+    added = quiet(describe.contribution(part.contribution)) if part.contribution is not None else ""
+    answer = line(describe.answered(part, criterion, whole=not part.units), added)
+    units = (Items(tuple(map(_unit, _failing_first(part.units)))),) if part.units else ()
+    return name, answer, Stack((Paragraph(quoted(part.reason)), *units))
+
+
+def _failing_first(units: Sequence[UnitVerdict]) -> list[UnitVerdict]:
+    failing = [unit for unit in units if unit.value is not None and unit.value < 1]
+    ranked = sorted(failing, key=lambda unit: unit.value or 0.0)
+    return ranked + [unit for unit in units if unit not in failing]
+
+
+def _unit(unit: UnitVerdict) -> Words:
+    support = f"(by: {'; '.join(unit.support)})" if unit.support else ""
+    text = quoted(f"“{wording.excerpt(unit.unit)}”")
+    return line(describe.verdict(unit), text, quoted(unit.reason, "quiet"), quoted(support, "quiet"))
+
+
+def _unscored(texts: Sequence[JudgedText]) -> Iterator[Block]:
+    missing = [text for text in texts if text.score.score is None]
+    if not missing:
+        yield Paragraph(f"All {wording.count(len(texts), 'text')} have a score.")
+        return
+    number = f"{wording.count(len(missing), 'text')} of {len(texts)} without a score"
+    yield Paragraph(f"{number}; every figure leaves them out.", "quiet")
+    rows = [(quoted(text.example.id), quoted(text.score.unscored or "")) for text in missing[:MOST_UNSCORED]]
+    yield table(("text", "why"), rows)
+    if (more := len(missing) - MOST_UNSCORED) > 0:
+        yield Paragraph(f"And {more} more.", "quiet")
