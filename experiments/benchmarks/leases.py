@@ -35,6 +35,8 @@ class WithoutLeases:
     def __init__(self, store: Store) -> None:
         self._answers = store.answers
 
+    remote = False
+
     def get(self, digest: str) -> dict[str, Any] | None:
         """Return what was kept."""
         return self._answers.get(digest)

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from pydantic import Field
 
@@ -28,6 +28,9 @@ from rubriclab.services.inputs import Data, can_be_read_again, notify_comparison
 from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 # What scores without a learned rubric name as theirs.
 UNVALIDATED = "unvalidated"
@@ -199,6 +202,16 @@ class Scores:
         except ImportError:
             raise UserError("A data frame needs pandas, which is not installed.", "Use to_rows().") from None
         return pandas.DataFrame([_flat(scored) for scored in self.scored])
+
+    def __rich__(self) -> RenderableType:
+        from rubriclab.report.scores import scores_view
+
+        return scores_view(self).__rich__()
+
+    def _repr_html_(self) -> str:
+        from rubriclab.report.scores import scores_view
+
+        return scores_view(self)._repr_html_()
 
 
 def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scoring:

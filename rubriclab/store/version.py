@@ -43,6 +43,9 @@ class Version:
     imported: bool = False
     confirmed: bool = False
 
+    def __repr__(self) -> str:
+        return f"Version({self.ref!r})"
+
     @property
     def ref(self) -> str:
         """`NAME@NUMBER`, which means this version for ever."""
