@@ -8,12 +8,13 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from pydantic import Field
 
 from rubriclab.data import Assignment, Example, Rows, find_aspect, parse_scale, task_words
 from rubriclab.data.row import RowError
+from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError, SettingsError, UserError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.learning.unlabelled import MOST, judged_rubric, measured_rubric
@@ -28,6 +29,9 @@ from rubriclab.services.inputs import Data, can_be_read_again, notify_comparison
 from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
 
 # What scores without a learned rubric name as theirs.
 UNVALIDATED = "unvalidated"
@@ -146,12 +150,18 @@ class Scoring:
 
 
 @dataclass(frozen=True)
-class Scores:
+class Scores(Displayed):
     """Scores of texts, in the order of the texts."""
 
     scored: tuple[ScoredRow, ...]
     rubric: str
     effort: Effort
+
+    def view(self) -> View:
+        """Return how many there are, their mean, and the first."""
+        from rubriclab.report.scores import scores_view
+
+        return scores_view(self.rubric, [*self])
 
     def __iter__(self) -> Iterator[Score]:
         return (scored.score for scored in self.scored)
