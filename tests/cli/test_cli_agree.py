@@ -136,7 +136,7 @@ def test_the_embedded_judge_stands_beside_a_recording_offline(offline: Commands)
     assert f"A embedded 12 0 {found['judges'][0]['mean']:.2f}" in words
     for criterion in found["criteria"]:
         assert f"\n{criterion['id']} " in done.out
-    assert "Krippendorff (2004) relies on data from 0.800 on" in words
+    assert "Krippendorff (2004) considers data reliable from 0.800" in words
     assert "answers are missing" not in words
 
 

@@ -20,7 +20,7 @@ SAID = {
     ),
     "inconclusive": (
         "Inconclusive against word count: the difference is 0.10 [-0.10, 0.30]; about 90 more labels would decide, "
-        "and it points to: better, on 30 held-out labels."
+        "and the estimate suggests: better, on 30 held-out labels."
     ),
 }
 CODES = {"better": 0, "not better": 1, "inconclusive": 3}

@@ -84,7 +84,7 @@ def test_the_summary_says_what_was_gained_and_that_it_flatters(improved: dict[st
     assert "facts@1: 5 texts" in said
     assert f"improved {outcomes.count('improved')} " in said
     assert "unscored 1 " in said
-    assert "The judge's own gain flatters" in said
+    assert "The judge's own gain is optimistic" in said
     assert "--second-judge" in said
 
 
@@ -109,7 +109,7 @@ def test_texts_come_on_standard_output_and_changes_on_it_or_the_summary_as_json(
     rows = consistency("improve", "-", "--rubric", "facts", stdin=b"".join(LINES)).rows
     assert [row["id"] for row in rows] == [row["id"] for row in ROWS]
     shown = consistency("improve", "-", "--rubric", "facts", "-o", "x", "--diff", "-", stdin=b"".join(LINES)).out
-    assert shown.count("round 1, taken") == sum(row["improvement"]["outcome"] == "improved" for row in rows)
+    assert shown.count("round 1, accepted") == sum(row["improvement"]["outcome"] == "improved" for row in rows)
     found = consistency("improve", "-", "--rubric", "facts", "-o", "x", "--json", stdin=b"".join(LINES)).json
     assert (found["rubric"], found["texts"], found["output"]) == ("facts@1", 4, "x")
     assert found["outcomes"]["improved"] == sum(row["improvement"]["outcome"] == "improved" for row in rows)

@@ -275,7 +275,7 @@ def test_a_found_file_is_used_once_confirmed_and_until_it_changes(user: Commands
     assert done.err.splitlines()[0] == f'{FILE} in this folder sets judge = "openai/mine", api-base = "{server.url}"'
     config(user, f"{text}# changed")
     assert user(*score, stdin=TEXT).code == 2
-    assert "changed or gone: not confirmed" in " ".join(user("trust").out.split())
+    assert "changed or missing: not confirmed" in " ".join(user("trust").out.split())
     config(user, text)
     assert user("trust", "--json").json["files"] == [{"file": str(user.folder / FILE), "confirmed": True}]
     assert user("trust", FILE, "--revoke").out == f"{FILE} is no longer confirmed\n"
