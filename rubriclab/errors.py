@@ -15,6 +15,7 @@
     │   ├── PackError           a pack that cannot be read or does not match its digest
     │   ├── ReplayMiss          a recording that lacks the request
     │   └── BudgetReached       a cap on calls or money; what was paid for is kept
+    ├── BelowThreshold          the result fails what was asked of it (exit code 1)
     └── JudgeError              the provider failed (exit code 4)
         ├── JudgeRefused        wrong key, model or request: ends the command, never retried
         ├── PromptRejected      this one prompt cannot be answered (too long, filtered): never retried
@@ -110,6 +111,12 @@ class ReplayMiss(UserError):
 
 class BudgetReached(UserError):
     """The cap on calls or money was reached; everything answered so far is kept."""
+
+
+class BelowThreshold(RubriclabError):
+    """The result fails what was asked of it: nothing is wrong with the request."""
+
+    exit_code = 1
 
 
 class JudgeError(RubriclabError):

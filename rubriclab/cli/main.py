@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ from rubriclab.cli import (
     versions,
 )
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, options_of
+from rubriclab.cli.logs import start_logging
 from rubriclab.errors import RubriclabError
 from rubriclab.methods.names import SETTINGS_NAMES
 from rubriclab.option_names import on_command_line
@@ -39,6 +41,8 @@ from rubriclab.option_names import on_command_line
 INTERRUPTED = 130
 # What writing to a full disk, or beyond a quota or limit, ends with.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+_log = logging.getLogger(__name__)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -49,8 +53,21 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     envvar="RUBRICLAB_CONFIG",
     help=f"Configuration file; by default {CONFIG_NAME} in the current folder, if there is one.",
 )
+@click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    envvar="RUBRICLAB_VERBOSE",
+    help="Log to standard error: -v retries, waits and progress, -vv also every request.",
+)
+@click.option(
+    "--log-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="RUBRICLAB_LOG_FILE",
+    help="Append the log, with every request, to this file.",
+)
 @click.pass_context
-def cli(context: click.Context, config: Path | None) -> None:
+def cli(context: click.Context, config: Path | None, verbose: int, log_file: Path | None) -> None:
     """Learn what human raters reward from about thirty labels, and score texts by it.
 
     \b
@@ -64,6 +81,8 @@ def cli(context: click.Context, config: Path | None) -> None:
     Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result fails what was
     asked of it, 2 something for you to fix, 3 inconclusive, 4 the provider failed, 70 a bug in rubriclab.
     """
+    start_logging(verbose, log_file)
+    _log.info("rubriclab %s: %s", __version__, context.invoked_subcommand)
     context.default_map = {}
     context.obj = loaded = load_config(config)
     if loaded is None:
@@ -159,7 +178,9 @@ def _failed(error: Exception) -> int:
         # What a message quotes of a server, a pack or a row must not act on the terminal.
         from rubriclab.cli.printing import flags
 
-        click.echo(f"error: {plain(on_command_line(error.text, flags()))}", err=True)
+        text = plain(on_command_line(error.text, flags()))
+        _log.info("ended with exit code %d: %s", error.exit_code, text)
+        click.echo(f"error: {text}", err=True)
         return error.exit_code
     if isinstance(error, click.ClickException):
         error.show()
@@ -171,6 +192,7 @@ def _failed(error: Exception) -> int:
         return RubriclabError.exit_code
     from rubriclab.cli.bug import report_bug
 
+    _log.info("ended by an unexpected %s", type(error).__name__)
     return report_bug(error)
 
 

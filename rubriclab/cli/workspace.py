@@ -17,8 +17,8 @@ OptionsT = TypeVar("OptionsT", bound="Options")
 def workspace_of(values: Mapping[str, Any]) -> Workspace:
     """Return the workspace that the options of a command say."""
     from rubriclab.cli.printing import note
-    from rubriclab.cli.progress import progress
     from rubriclab.judges.options import JudgeOptions
+    from rubriclab.progress import terminal_bar
     from rubriclab.services.settings import parse_settings
     from rubriclab.services.workspace import Workspace, judge_options, no_progress
 
@@ -27,7 +27,7 @@ def workspace_of(values: Mapping[str, Any]) -> Workspace:
         values["store"],
         judge_options({name: values.get(name) for name in JudgeOptions.model_fields}),
         notify=note,
-        progress=progress if sys.stderr.isatty() else no_progress,
+        progress=terminal_bar if sys.stderr.isatty() else no_progress,
         record=Path(record) if record else None,
         settings=parse_settings(values.get("configured") or ()),
     )

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
+import time
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
 from rubriclab.judges.address import check_address, check_environment, environment_address, shown_address
 from rubriclab.judges.judge import Reply, Token, Usage
-from rubriclab.judges.litellm_loading import is_loaded, load_litellm
 from rubriclab.judges.logprobs import reported_tokens
 from rubriclab.judges.price import Price
-from rubriclab.judges.provider import provider_of
 from rubriclab.judges.provider_errors import refused_setting, translated
+from rubriclab.judges.providers import is_loaded, load_litellm, provider_of
 from rubriclab.judges.reply_size import DEFAULT_BYTES, RECEPTION, Reception, body_limit, text_limit
 from rubriclab.judges.request import messages_of
 from rubriclab.judges.schema import response_format
@@ -29,6 +30,8 @@ GRACE_SECONDS = 15.0
 # What a provider may claim that a reply took; more would only spoil the totals.
 MOST_TOKENS = 100_000_000
 LONGEST_NAME = 200
+
+_log = logging.getLogger(__name__)
 
 
 class LanguageModel:
@@ -113,6 +116,8 @@ class LanguageModel:
             JudgeRefused: for a wrong key, model or request, or a server that redirects to another one.
         """
         load_litellm()  # its import takes seconds, which are not the provider's
+        started = time.monotonic()
+        _log.debug("%s: request %s", self.model, prompt.name)
         reception = Reception(self.model, body_limit(prompt, self._reasoning_tokens, self._max_reply_bytes))
         outer = RECEPTION.set(reception)
         try:
@@ -121,6 +126,15 @@ class LanguageModel:
             RECEPTION.reset(outer)
         if len(reply.text.encode()) > text_limit(prompt, self._reasoning_tokens, self._max_reply_bytes):
             raise reception.too_large()
+        usage, seconds = reply.usage, time.monotonic() - started
+        _log.debug(
+            "%s: reply to %s after %.2f s, %d prompt and %d completion tokens",
+            self.model,
+            prompt.name,
+            seconds,
+            usage.prompt_tokens,
+            usage.completion_tokens,
+        )
         return reply
 
     async def _received(self, prompt: Prompt[Any], reception: Reception) -> Any:
@@ -145,6 +159,7 @@ class LanguageModel:
                 refused = refused_setting(error, settings)
                 if refused is None or (refused == "response_format" and self._structured == "schema"):
                     raise
+                _log.info("%s does not accept %s; requests go on without it", self.model, refused)
                 self._refused.add(refused)
 
     async def _complete(self, prompt: Prompt[Any], settings: dict[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected
-from rubriclab.judges.provider import provider_of
+from rubriclab.judges.providers import key_variable, provider_of
 from rubriclab.masking import masked
 
 REJECTED = {"ContextWindowExceededError", "ContentPolicyViolationError"}
@@ -83,11 +83,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     wish = headers.get("retry-after")
     seconds = _number(wish)
     return seconds if seconds is not None or wish is None else _seconds_until(wish)
-
-
-def key_variable(model: str) -> str:
-    """Return the environment variable in which litellm looks for the provider's key."""
-    return f"{provider_of(model).upper()}_API_KEY"
 
 
 def _said(error: Exception) -> str:

@@ -22,7 +22,7 @@ from rubriclab.data.scale import Scale, show
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.probabilities import score_distribution
+from rubriclab.judges.logprobs import score_distribution
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.method import CriterionRating, Learned, Progress, ScoreFunction, TrainingInput
 from rubriclab.methods.names import MethodName

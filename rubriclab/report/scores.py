@@ -1,39 +1,38 @@
-"""Scores of texts: how many, their mean, and the first ones."""
+"""Scores of texts, as a notebook and a terminal show them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rubriclab.report import describe, wording
-from rubriclab.report.model import Cell, Details, Pairs, Paragraph, Stack, View, line, quiet, quoted, table
+from rubriclab.data.scale import show
+from rubriclab.report.model import Cell, Paragraph, View, quoted, table
+from rubriclab.report.wording import count
 
 if TYPE_CHECKING:
-    from rubriclab.scoring.score import Score
+    from rubriclab.scoring import Score
+    from rubriclab.services.score import Scores
 
-MOST_SHOWN = 10
-
-
-def scores_view(rubric: str, scores: Sequence[Score]) -> View:
-    """Return the scores by `rubric`: how many, their mean, and the first with the reasons of its criteria."""
-    values = [score.score for score in scores if score.score is not None]
-    mean = wording.figure(math.fsum(values) / len(values) if values else None)
-    facts = (("scored", f"{len(values):,}"), ("unscored", f"{len(scores) - len(values):,}"), ("mean", mean))
-    shown = [_row(score) for score in scores[:MOST_SHOWN]]
-    blocks = (
-        (Pairs(facts), table(("text", "score", "reasons"), shown, numeric=("score",))) if shown else (Pairs(facts),)
-    )
-    more = len(scores) - len(shown)
-    rest = (Paragraph(f"and {more:,} more", "quiet"),) if more else ()
-    title = (f"{wording.count(len(scores), 'text')} scored by ", quoted(rubric))
-    return View(title, (*blocks, *rest), "rubriclab scores")
+# Rows that are shown at each end of a long list.
+SHOWN = 10
+LONGEST_REASON = 200
 
 
-def _row(score: Score) -> tuple[Cell, ...]:
-    ends = describe.score_interval(score.interval) if score.interval else ""
-    if score.score is None:
-        return quoted(score.id), "none", quoted(f"unscored: {score.unscored}", "quiet")
-    rows = [(quoted(part.id, "id"), describe.answered(part, None), quoted(part.reason)) for part in score.criteria]
-    reasons = Stack((Details(wording.counted(len(rows), "criterion"), (table(("", "", ""), rows),)),)) if rows else ""
-    return quoted(score.id), line(describe.rounded(score.score), quiet(ends)), reasons
+def scores_view(scores: Scores) -> View:
+    """Return the mean, how many texts have no score, and the first and last scores with their intervals."""
+    mean = "undefined" if math.isnan(scores.mean) else show(scores.mean)
+    summary = f"{count(len(scores), 'text')} scored by {scores.rubric}: mean {mean}, {len(scores.unscored)} unscored."
+    rows = list(scores)
+    first, last = (rows[:SHOWN], rows[-SHOWN:]) if len(rows) > 2 * SHOWN else (rows, [])
+    cells = [_cells(score) for score in first]
+    if last:
+        cells += [("…", "", "", f"{len(rows) - 2 * SHOWN:,} more"), *(_cells(score) for score in last)]
+    columns = ("text", "score", "interval", "reason")
+    return View((), (Paragraph(summary), table(columns, cells, numeric=("score", "interval"))))
+
+
+def _cells(score: Score) -> tuple[Cell, ...]:
+    interval = f"{show(score.interval[0])} to {show(score.interval[1])}" if score.interval else ""
+    reason = score.unscored or next((part.reason for part in score.criteria if part.reason), "")
+    cut = reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]}…"
+    return quoted(score.id), "" if score.score is None else show(score.score), interval, quoted(cut)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
@@ -35,7 +35,7 @@ def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     return results[0]
 
 
-def iterate(stream: Callable[[], AsyncGenerator[T]]) -> Iterator[T]:
+def iterate(stream: Callable[[], AsyncGenerator[T]]) -> Generator[T]:
     """Yield what an asynchronous stream yields, which runs in a thread of its own, a few results ahead at most.
 
     Closing the iterator ends the stream.

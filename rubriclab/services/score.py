@@ -161,7 +161,7 @@ class Scores(Displayed):
         """Return how many there are, their mean, and the first."""
         from rubriclab.report.scores import scores_view
 
-        return scores_view(self.rubric, [*self])
+        return scores_view(self)
 
     def __iter__(self) -> Iterator[Score]:
         return (scored.score for scored in self.scored)

@@ -19,6 +19,7 @@ from rubriclab.methods.method import Progress, silent
 from rubriclab.option_names import command
 from rubriclab.provenance import Effort
 from rubriclab.services.base import SettingsTables, option_error
+from rubriclab.services.progress_log import ProgressDisplay, logged
 from rubriclab.store import Store, open_store
 from rubriclab.store.store import Access
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 # Told what a person should know beside the results.
 Notify = Callable[[str], None]
-# Shows progress while its block runs; yields what is called with a text and the share done (0 to 1, below 0 unknown).
-ProgressDisplay = Callable[[Ledger], AbstractContextManager[Progress]]
 
 
 def no_progress(_ledger: Ledger) -> AbstractContextManager[Progress]:
@@ -66,6 +65,8 @@ class Workspace:
         self._started = time.monotonic()
         self._held = ExitStack()
         self._store: Store | None = None
+        self._shows_progress = self.progress is not no_progress
+        self.progress = logged(self.progress)
 
     @property
     def store(self) -> Store:
@@ -98,7 +99,7 @@ class Workspace:
     @property
     def shows_progress(self) -> bool:
         """Whether anybody sees how far an operation is."""
-        return self.progress is not no_progress
+        return self._shows_progress
 
     @property
     def under_way(self) -> int:

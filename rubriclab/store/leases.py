@@ -1,8 +1,7 @@
-"""Leases on questions in flight, so that of several processes on one store only one pays for an answer.
+"""Leases on requests in flight, so that only one of several processes on one store pays for an answer.
 
-A lease lasts for seconds and is renewed while its question is in flight. So a process that is killed blocks nobody for
-long: its leases expire, and on the same machine they are void as soon as the process is gone. Time is the database's
-own, since the clocks of several machines differ.
+A lease lasts for seconds and is renewed while its request is in flight. The leases of a killed process expire soon, and
+on the same machine they are void at once. Times are the database's, since the clocks of machines differ.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from rubriclab.store.process import is_gone, this_process
 from rubriclab.store.reconnect import HeldConnection
 from rubriclab.store.tables import METADATA, AnswerRow, LeaseRow
 
-# Seconds that a lease lasts, and between two renewals: some may fail before a lease is lost.
+# Seconds that a lease lasts, and between two renewals; a few renewals may fail before a lease is lost.
 TERM = 15
 RENEWAL = 4.0
 
@@ -50,39 +49,40 @@ _DROP_EXPIRED = delete(_LEASES).where(_LEASES.c.expires < _NOW)
 
 
 class Leases:
-    """The leases of this process; a thread renews them from the first one on. Safe to use from several threads.
+    """The leases of this process, renewed by a thread. Safe to use from several threads.
 
-    A lease whose question was answered is not needed any more: it is deleted with the next renewal instead of at once,
-    which would cost each answer a further statement.
+    The lease of an answered request is deleted with the next renewal, which saves one statement per answer.
     """
 
     def __init__(self, connection: HeldConnection) -> None:
         self._connection = connection
         self._holder = this_process()
         self._held: set[str] = set()
+        self._lock = threading.Lock()
         self._ended = threading.Event()
         self._renewing: threading.Thread | None = None
 
     def take(self, digest: str) -> bool:
-        """Return whether this call got the lease on the question: nobody holds it, and there is no answer.
+        """Return whether this call got the lease: no process holds it, and there is no answer.
 
         Raises:
             StoreError: if the database fails.
         """
-        if digest in self._held or not (self._insert(digest) or self._take_over(digest)):
-            return False
-        self._held.add(digest)
-        if self._renewing is None:
-            self._renewing = threading.Thread(target=self._renew_regularly, name="rubriclab-leases", daemon=True)
-            self._renewing.start()
+        with self._lock:
+            if digest in self._held or not (self._insert(digest) or self._take_over(digest)):
+                return False
+            self._held.add(digest)
+            if self._renewing is None:
+                self._renewing = threading.Thread(target=self._renew_regularly, name="rubriclab-leases", daemon=True)
+                self._renewing.start()
         return True
 
     def answered(self, digest: str) -> None:
-        """Mark the question as answered; its lease needs no renewal."""
+        """Mark the request as answered; its lease needs no renewal."""
         self._held.discard(digest)
 
     def release(self, digest: str) -> None:
-        """Give the lease on a question up that was not answered, so that others may ask it at once."""
+        """Give up the lease of an unanswered request, so that other processes may make it at once."""
         if digest in self._held:
             self._held.discard(digest)
             with suppress(StoreError):
@@ -96,7 +96,7 @@ class Leases:
         self._renewing.join()
         with suppress(StoreError):
             self._connection.change(_RELEASE_ALL, {"by": self._holder}, patience=0)
-            # Those of processes that were killed on other machines, and never came back.
+            # Leases of processes that were killed on other machines.
             self._connection.change(_DROP_EXPIRED, patience=0)
 
     def _insert(self, digest: str) -> bool:
@@ -106,15 +106,15 @@ class Leases:
             return False
 
     def _take_over(self, digest: str) -> bool:
-        """Return whether the lease is ours after all, or is void and was taken from its holder."""
-        found = self._connection.rows(_STATE, {"wanted": digest})
-        if not found:
+        """Return whether this process holds the lease already, or the lease was void and has been taken over."""
+        rows = self._connection.rows(_STATE, {"wanted": digest})
+        if not rows:
             return False
-        holder = found[0].holder
+        holder = rows[0].holder
         if holder == self._holder:
-            # The statement that took it was repeated after the connection had been lost.
+            # The connection was lost after the insert, which was then repeated.
             return True
-        if found[0].expired:
+        if rows[0].expired:
             self._connection.change(_DROP_EXPIRED)
         elif is_gone(holder):
             self._connection.change(_RELEASE_ALL, {"by": holder})
@@ -124,7 +124,7 @@ class Leases:
 
     def _renew_regularly(self) -> None:
         while not self._ended.wait(RENEWAL):
-            # What fails now may work the next time; what fails for good, the next answer tells.
+            # A failure may be temporary; a permanent one is reported by the next answer.
             with suppress(StoreError):
                 self._connection.change(_RELEASE_ANSWERED, {"by": self._holder}, patience=0)
                 if self._held:

@@ -54,6 +54,9 @@ class Version(Displayed):
 
         return version_view(self)
 
+    def __repr__(self) -> str:
+        return f"Version({self.ref!r})"
+
     @property
     def ref(self) -> str:
         """`NAME@NUMBER`, which means this version for ever."""

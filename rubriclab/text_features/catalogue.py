@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import OrderedDict
 from functools import lru_cache
 from hashlib import blake2b
 from threading import Lock
 
-from rubriclab.text_features.feature import TextFeature
-from rubriclab.text_features.source import CONTEXT_FEATURES, SOURCE_FEATURES, context_features, source_features
-from rubriclab.text_features.style import STYLE_FEATURES, style_features
-from rubriclab.text_features.surface import SURFACE_FEATURES, surface_features
+from rubriclab.text_features.feature import TextFeature, catalogue_rows
+from rubriclab.text_features.source import context_features, source_features
+from rubriclab.text_features.style import style_features
+from rubriclab.text_features.surface import surface_features
 from rubriclab.text_features.text import Text
 
-CATALOGUE: tuple[TextFeature, ...] = (*SURFACE_FEATURES, *SOURCE_FEATURES, *STYLE_FEATURES, *CONTEXT_FEATURES)
+CATALOGUE: tuple[TextFeature, ...] = catalogue_rows()
 
 # Rival outputs share their source, so its views are computed once for all of them.
 _shared_text = lru_cache(maxsize=32)(Text)
@@ -55,10 +56,9 @@ def _key(*parts: str | None) -> bytes:
 
 def _values(output: str, source: str | None, context: str | None) -> list[float]:
     text = Text(output)
-    values = {
-        **surface_features(text),
-        **source_features(text, _shared_text(source) if source else None),
-        **style_features(text),
-        **context_features(text, _shared_text(context) if context else None),
-    }
-    return [values[name] for name in _NAMES]
+    values = surface_features(text) | style_features(text)
+    if source:
+        values |= source_features(text, _shared_text(source))
+    if context:
+        values |= context_features(text, _shared_text(context))
+    return [values.get(name, math.nan) for name in _NAMES]

@@ -6,69 +6,11 @@ import math
 import re
 from itertools import pairwise
 
-from rubriclab.text_features.feature import TextFeature
 from rubriclab.text_features.lexicon import ARTICLES, AUXILIARIES, CONJUNCTIONS, POSSESSIVES, PREPOSITIONS, word_set
 from rubriclab.text_features.text import Text, share
 
 WORD_COUNT = "words"
 """The feature that every learned rubric is compared with."""
-
-_LENGTH = ("length", "long", "short", "brief", "detail", "concise", "thorough", "elaborat", "extensive", "develop")
-_SENTENCE = ("sentence", "complex", "simple", "elaborat", "readab", "clear", "long", "short")
-_GRAMMAR = ("gramma", "fluen", "well-formed", "correct", "error", "mistake", "awkward", "natural", "polish")
-
-SURFACE_FEATURES = (
-    TextFeature(WORD_COUNT, "number of words", "words", _LENGTH, ("coverage", "engagement")),
-    TextFeature(
-        "log_words",
-        "number of words on a logarithmic scale",
-        "natural log of words + 1",
-        _LENGTH,
-        ("coverage", "engagement"),
-    ),
-    TextFeature("sentences", "number of sentences", "sentences", (*_LENGTH, "sentence"), ("coverage", "engagement")),
-    TextFeature("longest_sentence", "length of the longest sentence", "words", (*_SENTENCE, "run-on", "rambl")),
-    TextFeature(
-        "ends_complete",
-        "an ending on final punctuation",
-        "1 if the text ends in a sentence mark, else 0",
-        ("complet", "finish", "end", "conclu", "cut", "truncat", "abrupt", *_GRAMMAR),
-        ("fluency", "coherence"),
-    ),
-    TextFeature(
-        "opening_capital",
-        "an opening with a capital, digit or quotation mark",
-        "1 or 0",
-        ("capital", "begin", "start", "open", "case", *_GRAMMAR),
-        ("fluency", "coherence"),
-    ),
-    TextFeature(
-        "detached_punctuation",
-        "share of punctuation marks that stand apart from their word",
-        "share of marks",
-        ("punctuat", "spac", "token", "format", *_GRAMMAR),
-        better_low=("fluency",),
-    ),
-    TextFeature(
-        "stumbles",
-        "impossible word neighbours, such as an article before a full stop or a doubled word",
-        "per 100 words",
-        ("ungramma", "broken", "garbl", "disfluen", "understand", "sense", "incomplet", *_GRAMMAR),
-        better_low=("fluency", "coherence", "engagement"),
-    ),
-    TextFeature(
-        "commas",
-        "commas, semicolons and colons",
-        "per sentence",
-        ("punctuat", "comma", "clause", "complex", "subordinat", "elaborat"),
-    ),
-    TextFeature(
-        "markup",
-        "layout marks: headings, list items, bold, code, links",
-        "per 100 words",
-        ("markdown", "bullet", "list", "heading", "link", "url", "code", "format", "layout", "markup", "structure"),
-    ),
-)
 
 _FINAL = re.compile(r"[.!?…。！？][\"'”’)\]»`\s]*\Z")
 _PUNCTUATION = re.compile(r"(\s?)[.,;:!?](?=\s|\Z)")
@@ -83,11 +25,11 @@ _MAY_DOUBLE = word_set("had that very no so bye ha really many far long now yes 
 
 
 def surface_features(text: Text) -> dict[str, float]:
-    """Values of this module's features; nan for a text without words, except for counts."""
+    """Values of the features of length, form and layout; for a text without words of the counts alone."""
     lengths, total = [len(sentence) for sentence in text.sentence_words], len(text.words)
     counts = {WORD_COUNT: float(total), "log_words": math.log1p(total), "sentences": float(len(lengths))}
     if not total:
-        return {feature.name: math.nan for feature in SURFACE_FEATURES} | counts
+        return counts
     marks = _PUNCTUATION.findall(text.raw)
     return {
         **counts,

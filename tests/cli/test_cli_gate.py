@@ -82,6 +82,7 @@ def test_the_verdict_is_there_as_json(gated: Commands) -> None:
         "outcome": "inconclusive",
         "difference": {"value": 0.1, "low": -0.1, "high": 0.3},
         "more_labels": 90,
+        "few_groups": None,
     }
     assert [evaluator_agreement["name"] for evaluator_agreement in done.json["evaluators"]] == ["joint", "word count"]
 
@@ -90,7 +91,7 @@ def test_a_version_of_one_method_has_no_gate(gated: Commands) -> None:
     done = gated("gate", "news@1")
     assert (done.code, done.out) == (2, "")
     assert done.error == (
-        "news@1 was never held against anything: it was made by one method. Learn it without --method, or with "
+        "news@1 was never compared with anything: it was made by one method. Learn it without --method, or with "
         "several, and the gate is part of learning."
     )
 
@@ -100,7 +101,7 @@ def test_production_is_refused_to_what_is_not_better(gated: Commands, name: str)
     done = gated("tag", name, "production")
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        f"{name}@1 stays without the tag production. {SAID[name.replace('-', ' ')]} "
+        f"error: {name}@1 stays without the tag production. {SAID[name.replace('-', ' ')]} "
         "Give --force to tag it all the same.\n"
     )
     assert gated("show", f"{name}@production").code == 2

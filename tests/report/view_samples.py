@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from joint_samples import hostile_joint, joint_record, joint_version
@@ -33,6 +34,7 @@ from rubriclab.report.training import training_view
 from rubriclab.report.version import rubric_view, version_view
 from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit, TextFault
 from rubriclab.scoring import Score
+from rubriclab.services.score import ScoredRow, Scores
 from rubriclab.stats import IntervalEstimate
 from rubriclab.store.diff import compare
 from rubriclab.store.verify import Problem
@@ -133,6 +135,11 @@ def improvement(name: str = "t1", words: str = "It is wrong.") -> Improvement:
     return Improvement(*own, rounds=rounds)
 
 
+def listed(rubric: str, scores: Sequence[Score]) -> Scores:
+    """Return scores of rows that hold nothing else."""
+    return Scores(tuple(ScoredRow(score, None, None) for score in scores), rubric, Effort())
+
+
 def usual_views() -> dict[str, View]:
     """Return one view of each kind."""
     news, texts = version(), examples()
@@ -147,7 +154,7 @@ def usual_views() -> dict[str, View]:
         "unlabelled": version_view(unlabelled()),
         "rubric": rubric_view(news.rubric),
         "results": results_view(results_of([news], scored, texts)),
-        "scores": scores_view(news.ref, scored[news.ref]),
+        "scores": scores_view(listed(news.ref, scored[news.ref])),
         "difference": difference_view(compare(version(), checklist(2))),
         "matrix": matrix_view(joint_record()),
         "interrater": interrater_view("news@2", interrater()),
@@ -177,7 +184,7 @@ def hostile_views(words: str) -> dict[str, View]:
         "training": training_view(joint),
         "matrix": matrix_view(record),
         "results": results_view(results),
-        "scores": scores_view(words, scored[versions[0].ref]),
+        "scores": scores_view(listed(words, scored[versions[0].ref])),
         "names": names_view([evil, kinds]),
         "log": log_view([evil, kinds]),
         "added": difference_view(compare(version(), evil)),

@@ -92,7 +92,7 @@ def test_a_store_that_may_only_be_read_is_read_and_left_as_it_was(folder: Path, 
     found, tagged, claimed = as_a_user(folder, access)
     assert found == FOUND
     assert "may only be read" in tagged
-    assert "may only be read, and holds no answer to one of the questions; nothing was asked" in claimed
+    assert "is read-only and lacks an answer that is needed; no request was made" in claimed
     assert sorted(os.listdir(folder)) == before == ["store.db"]
 
 

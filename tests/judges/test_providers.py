@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rubriclab.judges import LanguageModel
-from rubriclab.judges.litellm_loading import load_litellm
-from rubriclab.judges.provider import provider_of
+from rubriclab.judges.providers import load_litellm, provider_of
 
 ADDRESS = "http://127.0.0.1:9/v1"
 
