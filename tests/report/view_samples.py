@@ -104,7 +104,7 @@ NO_GAIN = ScoreGain("h02 links", 3, 4.0, 4.0, IntervalEstimate(0.0, 0.0, 0.0))
 
 def revision(**fields: Any) -> RevisionSummary:
     """Return what became of four texts, with a second judge unless `fields` say otherwise."""
-    outcomes = {"improved": 1, "without fault": 1, "refused by the judge": 0, "refused by the second judge": 1}
+    outcomes = {"improved": 1, "without fault": 1, "rejected by the judge": 0, "rejected by the second judge": 1}
     rare = {"no usable rewriting": 0, "no sentence at fault": 2, "unscored": 1, "unscored by the second judge": 3}
     own: dict[str, Any] = {
         "rubric": "news@1",
@@ -127,7 +127,7 @@ def improvement(name: str = "t1", words: str = "It is wrong.") -> Improvement:
     change = SentenceEdit(2, words, "It is right.", words)
     faults = (TextFault(words, "asks", "aim", (2,), words), TextFault("order", "asks", "aim", (), words))
     rounds = (
-        RevisionRound(1, faults, (change,), 2.0, None, None, "refused by the judge", "the judge: 2 to 2"),
+        RevisionRound(1, faults, (change,), 2.0, None, None, "rejected by the judge", "the judge: 2 to 2"),
         RevisionRound(2, faults, (change,), 4.5, None, None, None, "the judge: 2 to 4.5"),
     )
     example = Example(id=name, output=words, group="g")
