@@ -19,7 +19,7 @@ from rubriclab.base_models import FrozenModel
 from rubriclab.data.aspect import Words
 from rubriclab.documents import Unreadable, parse_json, read_file, text_of
 from rubriclab.errors import ChecklistError
-from rubriclab.pydantic_errors import faults
+from rubriclab.pydantic_errors import faults, has_wrong_names
 from rubriclab.segmentation import Material, Units
 from rubriclab.shipped_files import content_path
 
@@ -234,5 +234,4 @@ def _list(value: Any) -> list[Any]:
 
 
 def _hint(error: ValidationError) -> str | None:
-    form = {"missing", "extra_forbidden"}
-    return _EXAMPLE if any(fault["type"] in form for fault in error.errors(include_url=False)) else None
+    return _EXAMPLE if has_wrong_names(error) else None

@@ -125,7 +125,7 @@ def _scores(improvement: Improvement) -> Iterator[str]:
 
 
 def _round(each: RevisionRound) -> Iterator[Block]:
-    accepted = f"round {each.round}, {'accepted' if each.taken else 'rejected'}; {each.why}"
+    accepted = f"round {each.round}, {'accepted' if each.accepted else 'rejected'}; {each.reason}"
     whole = (quoted(f"the whole text: {f.criterion}: {f.reason}") for f in each.faults if not f.sentences)
     changes = (
         part

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.option_names import option
-from rubriclab.pydantic_errors import first_fault
+from rubriclab.pydantic_errors import first_fault, has_unknown_name
 
 
 class Options(BaseModel):
@@ -37,11 +37,10 @@ class Options(BaseModel):
 
 def option_error(error: ValidationError, model: type[BaseModel]) -> SettingsError:
     """Return the first fault of some options as an error that names the option."""
-    first = error.errors(include_url=False)[0]
-    if first["type"] == "extra_forbidden":
-        known = ", ".join(option(name) for name in model.model_fields)
-        return SettingsError(f"There is no option {option(str(first['loc'][0]))} here.", f"Known are: {known}.")
     name, _, fault = first_fault(error).partition(":")
+    if has_unknown_name(error):
+        known = ", ".join(option(name) for name in model.model_fields)
+        return SettingsError(f"There is no option {option(name)} here.", f"Known are: {known}.")
     return SettingsError(f"{option(name)}:{fault}." if fault else f"{name}.")
 
 

@@ -21,7 +21,7 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Method, chosen_settings
 from rubriclab.methods.names import SETTINGS_NAMES
 from rubriclab.option_names import option
-from rubriclab.pydantic_errors import first_fault
+from rubriclab.pydantic_errors import first_fault, has_unknown_name
 from rubriclab.services.base import SettingsTables
 
 M = TypeVar("M", bound=BaseModel)
@@ -131,10 +131,9 @@ def _checked(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
     try:
         return make()
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
         preset = "" if name == JOINT else "preset, "
         known = f"Known are: {preset}{', '.join(sorted(model.model_fields))}."
-        hint = known if first["type"] == "extra_forbidden" else None
+        hint = known if has_unknown_name(error) else None
         raise SettingsError(f"{first_fault(error, name)}.", hint) from None
     except ValueError as error:
         raise SettingsError(f"{name}.preset: {error}.") from None

@@ -37,7 +37,7 @@ def test_the_reason_names_a_criterion_with_the_score_that_the_text_has() -> None
     for each in plan(RUBRIC, PROVENANCE, RECORD, POOL, 8, threshold=0.01).texts:
         assert each.clue is not None
         assert by_id[each.example.id].scores[each.clue.criterion.id] == each.clue.score
-        assert why(each).startswith("tells what “")
+        assert why(each).startswith("informs the weight of “")
         assert plan_row(each)["why"] == why(each)
 
 
@@ -65,7 +65,7 @@ def test_advice_says_how_many_labels_and_how_sure_that_is() -> None:
     assert "worth it: expected held-out agreement" in advised(eager)
     assert "beyond that less than 0.0001 per 10 labels" in advised(eager)
     assert advised(modest).startswith("No more labels are worth it at 0.2 per 10 labels")
-    assert "30 labels leave much open" in advised(modest)
+    assert "30 labels leave this uncertain" in advised(modest)
     assert "20 texts without a label" in basis(modest)
     assert set(eager.advice.to_row()) == {"labels", "threshold_per_10", "more", "now", "then"}
 
@@ -76,7 +76,7 @@ def test_where_nothing_is_known_of_agreement_it_is_said_so() -> None:
     found = plan(RUBRIC, PROVENANCE, two_groups, POOL, 3, threshold=0.01)
     assert found.advice is None
     assert all(each.agreement is None for each in found.texts)
-    assert advised(found).startswith("How many more labels are worth it cannot be told")
+    assert advised(found).startswith("The labels so far do not show how many more are worth it")
 
 
 def test_numbers_are_fitted_anew_as_they_were_trained() -> None:

@@ -84,7 +84,7 @@ def test_the_summary_says_what_was_gained_and_that_it_flatters(improved: dict[st
     assert "facts@1: 5 texts" in said
     assert f"improved {outcomes.count('improved')} " in said
     assert "unscored 1 " in said
-    assert "The judge's own gain flatters" in said
+    assert "The judge's own gain is optimistic" in said
     assert "--second-judge" in said
 
 
@@ -109,7 +109,7 @@ def test_texts_come_on_standard_output_and_changes_on_it_or_the_summary_as_json(
     rows = consistency("improve", "-", "--rubric", "facts", stdin=b"".join(LINES)).rows
     assert [row["id"] for row in rows] == [row["id"] for row in ROWS]
     shown = consistency("improve", "-", "--rubric", "facts", "-o", "x", "--diff", "-", stdin=b"".join(LINES)).out
-    assert shown.count("round 1, taken") == sum(row["improvement"]["outcome"] == "improved" for row in rows)
+    assert shown.count("round 1, accepted") == sum(row["improvement"]["outcome"] == "improved" for row in rows)
     found = consistency("improve", "-", "--rubric", "facts", "-o", "x", "--json", stdin=b"".join(LINES)).json
     assert (found["rubric"], found["texts"], found["output"]) == ("facts@1", 4, "x")
     assert found["outcomes"]["improved"] == sum(row["improvement"]["outcome"] == "improved" for row in rows)
@@ -152,7 +152,7 @@ def test_a_second_judge_refuses_what_it_scores_lower_and_both_gains_are_told(ask
     found = asking(*IMPROVE, *WRITER, *second, "-o", "improved.jsonl", "--json").json
     rows = [json.loads(line) for line in (asking.folder / "improved.jsonl").read_text("utf-8").splitlines()]
     rounds = [done for row in rows for done in row["improvement"]["rounds"]]
-    refused = [done for done in rounds if done["second_score"] is not None and not done["taken"]]
+    refused = [done for done in rounds if done["second_score"] is not None and not done["accepted"]]
     assert refused
     assert all("quite" in done["changes"][0]["after"] for done in refused)
     assert not any("quite" in row["output"] for row in rows)
@@ -246,8 +246,8 @@ def test_so_does_a_writer_or_second_judge_of_whom_none_comes_after_the_rows(
         (("-o", "texts.jsonl"), "The texts would overwrite texts.jsonl while it is being read."),
         (("-o", "x", "--diff", "texts.jsonl"), "What changed would overwrite texts.jsonl while it is being read."),
         (("-o", "no/where"), "no/where cannot be written: No such file or directory."),
-        (("--second-judge", "embedded"), "embedded is the judge itself, who has seen what was gained already;"),
-        (("--rubric", "weighted"), "weighted@1 scores by probabilities, without a reason, so there is nothing to"),
+        (("--second-judge", "embedded"), "embedded is the judge itself, whose scores decided already;"),
+        (("--rubric", "weighted"), "weighted@1 scores by probabilities, without reasons to rewrite a text by"),
         (("--writer", "recorded:none"), "The recording none cannot be read"),
         (("--rounds", 0), "Invalid value for '--rounds'"),
         (("--good-from", 0), "Invalid value for '--good-from'"),

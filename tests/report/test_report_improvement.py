@@ -26,7 +26,7 @@ def gain(name: str, before: float, after: float) -> ScoreGain:
 
 def found(**fields: Any) -> RevisionSummary:
     """Return what came of four texts, with a second judge unless `fields` say otherwise."""
-    outcomes = {"improved": 1, "without fault": 1, "refused by the judge": 0, "refused by the second judge": 1}
+    outcomes = {"improved": 1, "without fault": 1, "rejected by the judge": 0, "rejected by the second judge": 1}
     given: dict[str, Any] = {
         "rubric": "news@1",
         "texts": 4,
@@ -53,7 +53,7 @@ def text(name: str = "t1", words: str = "It is wrong.") -> Improvement:
     change = SentenceEdit(2, words, "It is right.", words)
     faults = (TextFault(words, "asks", "aim", (2,), words), TextFault("order", "asks", "aim", (), words))
     rounds = (
-        RevisionRound(1, faults, (change,), 2.0, None, None, "refused by the judge", "the judge: 2 to 2"),
+        RevisionRound(1, faults, (change,), 2.0, None, None, "rejected by the judge", "the judge: 2 to 2"),
         RevisionRound(2, faults, (change,), 4.5, None, None, None, "the judge: 2 to 4.5"),
     )
     example = Example(id=name, output=words, group="g")
@@ -64,7 +64,7 @@ def text(name: str = "t1", words: str = "It is wrong.") -> Improvement:
 def test_the_summary_counts_texts_and_shows_both_gains_with_their_intervals() -> None:
     shown = seen(found())
     assert "news@1: 4 texts" in shown
-    assert "already without fault 1 improved 1 unchanged 1: 1 refused by the second judge" in shown
+    assert "already without fault 1 improved 1 unchanged 1: 1 rejected by the second judge" in shown
     assert "at fault as a whole only, so left 2 unscored 1 unscored by the second judge 3" in shown
     assert "sentences changed 2 of 12" in shown
     assert "openai/second: second judge, before its veto 3 3.20 3.00 -0.20 [-0.30, -0.10]" in shown

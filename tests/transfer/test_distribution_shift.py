@@ -161,6 +161,6 @@ def test_the_view_shows_severity_warning_and_shifts() -> None:
 def test_the_view_without_texts_of_training_has_no_columns_for_them() -> None:
     target = plain(40, 1, "t")
     shown = view_text(shift_view(distribution_shift([], target, {}, scores(target, 3), terms=terms("first", "second"))))
-    assert "beside the means and spreads that the rubric holds" in shown
+    assert "compared with the means and standard deviations that the rubric holds" in shown
     assert "Kolmogorov" not in shown
     assert "out of range" not in shown

@@ -99,7 +99,7 @@ def test_what_the_recording_does_not_hold_is_missing_and_the_rest_is_found(found
 def test_the_saved_version_is_calibrated_for_the_judge_that_was_asked(elsewhere: Commands) -> None:
     done = elsewhere(*CARRY, "--save", "--action", "recalibrate", "--name", "moved")
     assert 'both@1 is calibrated for "embedded"; with another judge its agreement may differ' in done.err
-    assert f"kept as moved@1, whose parent is both@1; calibrated for {OTHER}" in done.out
+    assert f"saved as moved@1, whose parent is both@1; calibrated for {OTHER}" in done.out
     made = json.loads(elsewhere("export", "moved").out)["provenance"]
     assert (made["judge"], made["generator"], made["transfer"]["judge"]) == (OTHER, "embedded", "embedded")
     scored = elsewhere("score", "target.jsonl", "--rubric", "moved")

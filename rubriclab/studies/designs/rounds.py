@@ -150,7 +150,7 @@ def path_of(done: Improvement, rubric: Rubric, rounds: int) -> Path:
     shares = [_share(done.before.score if done.before else None, rubric)]
     words = [_words(done.example)]
     for number in range(rounds):
-        took = done.rounds[number] if number < len(done.rounds) and done.rounds[number].taken else None
+        took = done.rounds[number] if number < len(done.rounds) and done.rounds[number].accepted else None
         shares.append(_share(took.score, rubric) if took else shares[-1])
         longer = sum(len(change.after.split()) - len(change.before.split()) for change in took.changes) if took else 0
         words.append(words[-1] + longer)

@@ -178,7 +178,7 @@ async def test_an_answer_off_the_scale_is_asked_for_once_more():
     judge = FakeJudge(script)
     found = await run(judge)
     assert all(each.score is not None for each in found)
-    assert "whole.0.score: the score must be 1 (lowest) to 5 (highest)" in judge.prompts[1].repair.complaint
+    assert "whole[0].score: the score must be 1 (lowest) to 5 (highest)" in judge.prompts[1].repair.complaint
 
 
 async def test_scores_keep_to_a_scale_that_is_not_1_to_5():

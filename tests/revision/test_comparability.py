@@ -3,7 +3,7 @@
 import pytest
 
 from rubriclab.methods.method import UnitVerdict
-from rubriclab.revision.pairwise import incomparable
+from rubriclab.revision.comparability import incomparable
 from rubriclab.scoring import CriterionScore, Score
 
 WHOLE = UnitVerdict("A. B.", (), 1.0, "")
@@ -34,8 +34,8 @@ def test_the_same_verdicts_can_be_compared_and_so_can_a_text_with_a_sentence_les
 def test_scores_by_sentence_and_of_the_whole_are_no_two_of_a_kind(turned):
     scores = [score(unit(0.0, 0), unit(1.0, 1)), score(WHOLE)]
     found = why(*(scores[::-1] if turned else scores))
-    ways = ("as a whole", "sentence by sentence") if turned else ("sentence by sentence", "as a whole")
-    assert found == "q1 judged the text {} before and {} after, which cannot be compared".format(*ways)
+    ways = ("as a whole", "by sentence") if turned else ("by sentence", "as a whole")
+    assert found == "q1 judged the text {} before and {} after".format(*ways)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,6 @@ def test_what_had_no_verdict_before_needs_none():
 
 def test_a_verdict_on_the_whole_that_went_missing_cannot_be_compared():
     lost = UnitVerdict("It ends.", (), None, "")
-    assert why(score(WHOLE), score(lost)) == "q1 lacks 1 more of its verdicts on the whole"
-    assert why(score(), score(score=None)) == "q1 lacks 1 more of its verdicts on the whole"
-    assert why(score(), score(id="q2")) == "q1 was judged before and is no more"
+    assert why(score(WHOLE), score(lost)) == "q1 lacks 1 more of its verdicts on the whole text"
+    assert why(score(), score(score=None)) == "q1 lacks 1 more of its verdicts on the whole text"
+    assert why(score(), score(id="q2")) == "q1 was judged before only"
