@@ -57,7 +57,7 @@ def outcome_of(some: Study, sets, *judges):
 
 
 def test_each_arm_has_the_figures_of_its_own_two_judges(sets) -> None:
-    some, judges = study(), (EmbeddedJudge(), SecondJudge(share=0.5))
+    some, judges = study(), (EmbeddedJudge(), SecondJudge(share=0.8))
     outcome, bench, case = outcome_of(some, sets, *judges)
     texts = bench.material(case)
 
