@@ -17,56 +17,50 @@ from rubriclab.text_features.lexicon import NEGATIONS
 
 # The share of their features that two hypotheses have in common from which they are the same.
 SAME_FEATURES = 0.5
-# Content words that a nested criterion has beyond those of the wider one, at most.
-MOST_MORE = 3
-# A criterion of fewer content words is too short to be compared.
-FEWEST = 2
+# The fewest words of a criterion that is compared, and the most that a nested one has beyond those of the wider one.
+FEWEST, MOST_MORE = 2, 3
 
 
 def group(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the groups among the entries in `fields`; each has two members, the wider one first."""
     shown = roots(f"{fields['words']['output']} {fields['words']['source']}").keys()
     groups = []
-    for one, other in itertools.combinations(fields["entries"], 2):
-        if _same_own(one, other):
-            groups.append(_grouped("same", "Read off much the same features.", one, other))
-        elif not (_own(one) or _own(other)) and _negated(one["text"]) == _negated(other["text"]):
-            words = [[root for root in roots(entry["text"]) if root not in shown] for entry in (one, other)]
-            wider, narrower = (one, other) if len(words[0]) <= len(words[1]) else (other, one)
-            if _within(*sorted(words, key=len)):
-                relation = "same" if words[0] == words[1] else "nested"
-                groups.append(_grouped(relation, "Much the same words.", wider, narrower))
+    for pair in itertools.combinations(fields["entries"], 2):
+        words = {entry["id"]: [root for root in roots(entry["text"]) if root not in shown] for entry in pair}
+        members = sorted(words, key=lambda name: len(words[name]))
+        own = [_own(entry) for entry in pair]
+        if all(own):
+            relation, reason = "same" if _overlap(*own) >= SAME_FEATURES else "", "Read off much the same features."
+            members = [entry["id"] for entry in pair]
+        elif any(own) or len({_negated(entry["text"]) for entry in pair}) > 1:
+            continue
+        else:
+            relation, reason = _relation(*(words[name] for name in members)), "Much the same words."
+        if relation:
+            groups.append({"reason": reason, "relation": relation, "members": members, "best": members[0]})
     return {"groups": groups}
 
 
-def _grouped(relation: str, reason: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    members = [first["id"], second["id"]]
-    return {"reason": reason, "relation": relation, "members": members, "best": members[0]}
-
-
-def _own(entry: Mapping[str, Any]) -> Any:
+def _own(entry: Mapping[str, Any]) -> set[Any]:
     """Return what an entry of the offline judge is read off; nothing for anybody else's."""
-    return _features(entry) if entry["levels"] else own_reading(entry["text"])
+    if entry["levels"]:
+        hypothesis = {"statement": entry["text"], "levels": entry["levels"]}
+        return {reading.feature for reading in readings(hypothesis)}
+    return {own_reading(entry["text"])} - {None}
 
 
-def _features(entry: Mapping[str, Any]) -> set[str]:
-    return {reading.feature for reading in readings({"statement": entry["text"], "levels": entry["levels"]})}
-
-
-def _same_own(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    a, b = _own(one), _own(other)
-    if not (a and b):
-        return False
-    return len(a & b) / len(a | b) >= SAME_FEATURES if one["levels"] and other["levels"] else a == b
+def _overlap(a: set[Any], b: set[Any]) -> float:
+    return len(a & b) / len(a | b)
 
 
 def _negated(text: str) -> bool:
     return not NEGATIONS.isdisjoint(text.lower().replace("n't", " not").replace("-", " ").split())
 
 
-def _within(wider: Sequence[str], narrower: Sequence[str]) -> bool:
-    """Return whether all words of `wider` stand in `narrower` in their order, with at most a few more."""
-    if len(wider) < FEWEST or len(narrower) - len(wider) > MOST_MORE:
-        return False
+def _relation(wider: Sequence[str], narrower: Sequence[str]) -> str:
+    """Return "nested" if all words of `wider` stand in `narrower` in their order, with at most a few more."""
+    if wider == narrower and wider:
+        return "same"
     rest = iter(narrower)
-    return all(word in rest for word in wider)
+    within = FEWEST <= len(wider) < len(narrower) <= len(wider) + MOST_MORE and all(word in rest for word in wider)
+    return "nested" if within else ""
