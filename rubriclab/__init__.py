@@ -68,11 +68,15 @@ if TYPE_CHECKING:
     from rubriclab.rubric import Criterion, Part, Rubric
     from rubriclab.scoring import CriterionScore, Score
     from rubriclab.services.agree import AgreeOptions, AgreeResult
+    from rubriclab.services.drift import DriftOptions, DriftResult
     from rubriclab.services.dry_run import DryRun
     from rubriclab.services.evaluate import EvaluateOptions, Evaluation
+    from rubriclab.services.improve import ImproveOptions, ImproveResult
     from rubriclab.services.learn import LearnOptions
     from rubriclab.services.lint import LintResult
+    from rubriclab.services.plan import PlanOptions, PlanResult
     from rubriclab.services.score import ScoreOptions, Scores
+    from rubriclab.services.transfer import TransferOptions, TransferResult
     from rubriclab.services.versions import GateResult, VerifyResult
     from rubriclab.store import Version, VersionDiff
 
@@ -160,15 +164,31 @@ _HOMES = {
         "AgreeResult",
     ),
     "services.dry_run": ("DryRun",),
+    "services.drift": (
+        "DriftOptions",
+        "DriftResult",
+    ),
     "services.evaluate": (
         "EvaluateOptions",
         "Evaluation",
     ),
+    "services.improve": (
+        "ImproveOptions",
+        "ImproveResult",
+    ),
     "services.learn": ("LearnOptions",),
     "services.lint": ("LintResult",),
+    "services.plan": (
+        "PlanOptions",
+        "PlanResult",
+    ),
     "services.score": (
         "ScoreOptions",
         "Scores",
+    ),
+    "services.transfer": (
+        "TransferOptions",
+        "TransferResult",
     ),
     "services.versions": (
         "GateResult",

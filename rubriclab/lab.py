@@ -15,21 +15,29 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, Ty
 from rubriclab.option_names import in_python
 from rubriclab.progress import Callback, calling, in_notebook, notebook_bar, terminal_bar
 from rubriclab.services import agree as agreeing
+from rubriclab.services import drift as drifting
 from rubriclab.services import evaluate as evaluating
+from rubriclab.services import improve as improving
 from rubriclab.services import learn as learning
 from rubriclab.services import lint as linting
+from rubriclab.services import plan as planning
 from rubriclab.services import score as scoring
+from rubriclab.services import transfer as transferring
 from rubriclab.services import trust as trusting
 from rubriclab.services import versions
 from rubriclab.services.agree import AgreeOptions
 from rubriclab.services.base import Options, SettingsTables
+from rubriclab.services.drift import DriftOptions, DriftResult
 from rubriclab.services.evaluate import EvaluateOptions, Evaluation
+from rubriclab.services.improve import ImproveOptions, ImproveResult
 from rubriclab.services.inputs import Data
 from rubriclab.services.learn import LearnOptions
 from rubriclab.services.lint import LintResult
+from rubriclab.services.plan import PlanOptions, PlanResult
 from rubriclab.services.progress_log import ProgressDisplay
 from rubriclab.services.running import finish, iterate
 from rubriclab.services.score import RubricLike, ScoreOptions, Scores
+from rubriclab.services.transfer import TransferOptions, TransferResult
 from rubriclab.services.workspace import Notify, Workspace, judge_options, no_progress
 
 if TYPE_CHECKING:
@@ -52,6 +60,10 @@ _DRY_RUNS: Mapping[str, tuple[type[Options], Callable[..., DryRun]]] = {
     "score": (ScoreOptions, scoring.score_at_most),
     "evaluate": (EvaluateOptions, evaluating.evaluate_at_most),
     "agree": (AgreeOptions, agreeing.agree_at_most),
+    "transfer": (TransferOptions, transferring.transfer_at_most),
+    "drift": (DriftOptions, drifting.drift_at_most),
+    "plan": (PlanOptions, planning.plan_at_most),
+    "improve": (ImproveOptions, improving.improve_at_most),
 }
 
 
@@ -281,6 +293,67 @@ class Lab:
         return result
 
     agree = _synchronous(agree_async)
+
+    @_with_options(TransferOptions)
+    async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> TransferResult:
+        """Return a rubric's agreement on the texts of `to`, the evaluation of each action, and the version saved.
+
+        Without labels the texts are compared with those that the rubric was learned from.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            DataError: if no text can be used.
+            SettingsError: for options that do not go together, or an action to save that could not be tried.
+        """
+        with self._workspace() as workspace:
+            return await transferring.transfer(workspace, rubric, to, self._options(TransferOptions, options))
+
+    transfer = _synchronous(transfer_async)
+
+    @_with_options(DriftOptions)
+    async def drift_async(
+        self, /, data: Data, before: str | Version, after: str | Version | None = None, **options: Any
+    ) -> DriftResult:
+        """Return how the scores of texts, which need no labels, change from one version to another.
+
+        Args:
+            data: as for `score`.
+            before, after: the versions; without `after`, two `judges` of one version.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            SettingsError: unless there are two sides to compare.
+        """
+        with self._workspace() as workspace:
+            return await drifting.drift(workspace, data, before, after, self._options(DriftOptions, options))
+
+    drift = _synchronous(drift_async)
+
+    @_with_options(PlanOptions)
+    async def plan_async(self, /, data: Data, rubric: str | Version, **options: Any) -> PlanResult:
+        """Return which texts to label next so that a rubric improves most, and how many more labels are worth it.
+
+        Raises:
+            NotInStore: if there is no such rubric, or no record of its training.
+            DataError: if there are no texts without a label.
+        """
+        with self._workspace() as workspace:
+            return await planning.plan(workspace, data, rubric, self._options(PlanOptions, options))
+
+    plan = _synchronous(plan_async)
+
+    @_with_options(ImproveOptions)
+    async def improve_async(self, /, data: Data, rubric: str | Version, **options: Any) -> ImproveResult:
+        """Return texts rewritten where a rubric finds faults, keeping what scores higher.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            SettingsError: if the rubric gives no reasons to rewrite by.
+        """
+        with self._workspace() as workspace:
+            return await improving.improve(workspace, data, rubric, self._options(ImproveOptions, options))
+
+    improve = _synchronous(improve_async)
 
     def dry_run(self, operation: str, /, *arguments: Any, **options: Any) -> DryRun:
         """Return the most that an operation would ask, without asking: `lab.dry_run("learn", frame, task=...)`.

@@ -6,7 +6,7 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -16,8 +16,12 @@ from rubriclab.data.aspect import Aspect, Words
 from rubriclab.data.fields import describe
 from rubriclab.data.scale import Scale
 from rubriclab.digest import digest
+from rubriclab.display import Displayed
 from rubriclab.methods.names import PartName
 from rubriclab.segmentation import Material, Units
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
 
 FORMAT: Literal[1] = 1
 
@@ -174,7 +178,7 @@ class Part(FrozenModel):
     units: Units | None = None
 
 
-class Rubric(FrozenModel):
+class Rubric(Displayed, FrozenModel):
     """What raters of one aspect reward, as parts that are scored one by one.
 
     Attributes:
@@ -188,6 +192,12 @@ class Rubric(FrozenModel):
     scale: Scale
     parts: tuple[Part, ...] = Field(min_length=1)
     aggregation: Aggregation | None = None
+
+    def view(self) -> View:
+        """Return what the rubric judges and its criteria."""
+        from rubriclab.report.version import rubric_view
+
+        return rubric_view(self)
 
     @model_validator(mode="after")
     def _combined(self) -> Self:

@@ -37,16 +37,18 @@ PRELOADED = (
     "rubriclab.cli.main",
     "rubriclab.cli.printing",
     "rubriclab.cli.progress",
-    "rubriclab.cli.relearning",
     "rubriclab.cli.session",
     "rubriclab.cli.settings",
     "rubriclab.services.agree",
+    "rubriclab.services.drift",
     "rubriclab.services.evaluate",
     "rubriclab.services.learn",
+    "rubriclab.services.improve",
+    "rubriclab.services.plan",
     "rubriclab.services.score",
+    "rubriclab.services.transfer",
     "rubriclab.services.versions",
     "rubriclab.services.workspace",
-    "rubriclab.cli.target",
     "rubriclab.drift.compare",
     "rubriclab.evaluation",
     "rubriclab.revision",
@@ -56,7 +58,7 @@ PRELOADED = (
     "rubriclab.methods.checkeval.lint",
     "rubriclab.report.evaluation",
     "rubriclab.report.training",
-    "rubriclab.studies.run",
+    "experiments.runner.run",
     "rubriclab.transfer.new_version",
     "alembic.config",
     "litellm",
@@ -211,4 +213,8 @@ def _run(
         before()
     from rubriclab.cli.main import main
 
+    if arguments[:1] == ["experiment"]:
+        from experiments.commands import experiment
+
+        main(arguments[1:], experiment, "python -m experiments")
     main(arguments)

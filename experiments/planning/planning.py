@@ -1,6 +1,6 @@
 """Planned against random choice of the next texts to label: labels needed for the same agreement on held-out groups.
 
-    python experiments/planning/planning.py --data FOLDER --judgments FOLDER --output results/planning.json
+    python -m experiments.planning.planning --data FOLDER --judgments FOLDER --output results/planning.json
 
 Criteria are found from 30 labelled texts of each split; then half of the other groups are a pool, and the others are
 held out. From ten labels drawn from the pool, five at a time are added, drawn at random or planned from what the labels
@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.agreement.agreement import SEED, Case, cases, load, plans, split
 from rubriclab.active_learning.learning_curve import learning_curve
 from rubriclab.active_learning.optimal_design import DesignPoints, picks
 from rubriclab.data import parse_scale
@@ -37,9 +38,6 @@ from rubriclab.stats import agreement
 from rubriclab.stats.correlation import FloatArray, IntArray
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "agreement"))
-
-from agreement import SEED, Case, cases, load, plans, split  # noqa: E402
 
 FIRST, BATCH, LAST = 10, 5, 60
 MOST_TEXTS = 320

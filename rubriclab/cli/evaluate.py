@@ -102,36 +102,15 @@ def _print(evaluation: Evaluation, *, as_json: bool) -> None:
     if as_json:
         print_json({"results": [result.to_row() for result in evaluation.results]})
         return
-    from rubriclab.report.evaluation import results_view
-
-    print_view(results_view(evaluation.results))
-    _print_verdicts(evaluation)
-
-
-def _print_verdicts(evaluation: Evaluation) -> None:
-    """Print for each aspect in words whether its rubrics are above the baselines, as the report does."""
-    from rubriclab.report.summary import sentences, summarize
-    from rubriclab.report.texts import judged_texts
-
-    for aspect, floors in evaluation.floors.items():
-        chosen = [version for version in evaluation.versions if version.rubric.aspect.name == aspect]
-        judged = {
-            version.ref: judged_texts(
-                evaluation.texts[version.ref], evaluation.scores[version.ref], version.ref, aspect
-            )
-            for version in chosen
-        }
-        results = [result for result in evaluation.results if result.aspect == aspect]
-        if summary := summarize(aspect, chosen, results, judged, floors):
-            click.echo("\n" + " ".join(sentences(summary)))
+    print_view(evaluation)
 
 
 def _write_report(path: str, evaluation: Evaluation) -> None:
     from rubriclab.errors import DataError
-    from rubriclab.report.evaluation import evaluation_report
+    from rubriclab.report.evaluation import evaluation_view
 
-    page = evaluation_report(evaluation.versions, evaluation.results, evaluation.scores, evaluation.examples)
+    view = evaluation_view(evaluation.versions, evaluation.results, evaluation.scores, evaluation.examples)
     try:
-        Path(path).write_text(page, "utf-8")
+        Path(path).write_text(view.page(), "utf-8")
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror}.") from None

@@ -88,7 +88,7 @@ def transfer(
     from rubriclab.cli.printing import print_dry_run
     from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services.running import finish
-    from rubriclab.services.transfer import TransferOptions, prepare_transfer, run_all, transfer_at_most
+    from rubriclab.services.transfer import TransferOptions, all_at_most, prepare_transfer, run_all
 
     refs, targets = tuple(dict.fromkeys(refs)), tuple(dict.fromkeys(targets))
     each_judge: tuple[str | None, ...] = tuple(dict.fromkeys(judges)) or (None,)
@@ -100,7 +100,7 @@ def transfer(
             for ref, target, judge in itertools.product(refs, targets, each_judge)
         ]
         if dry_run:
-            print_dry_run(transfer_at_most(prepared), as_json=as_json)
+            print_dry_run(all_at_most(prepared), as_json=as_json)
             return
         results = finish(lambda: run_all(prepared))
         if table_path:

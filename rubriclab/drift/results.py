@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rubriclab.base_models import FrozenModel
 from rubriclab.data.scale import Scale
+from rubriclab.display import Displayed
 from rubriclab.drift.criteria import CriterionState
 from rubriclab.validation import Interval
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
 
 
 class ScoreSummary(FrozenModel):
@@ -141,7 +145,7 @@ class IntervalComparison(FrozenModel):
     width_after: float
 
 
-class Drift(FrozenModel):
+class Drift(Displayed, FrozenModel):
     """How the scores of the same texts change from one version or judge to another.
 
     Attributes:
@@ -171,3 +175,9 @@ class Drift(FrozenModel):
     effect_unit: Literal["contribution", "rating"]
     criteria: tuple[CriterionDrift, ...]
     intervals: IntervalComparison | None
+
+    def view(self) -> View:
+        """Return what changed between the two sides."""
+        from rubriclab.report.drift import drift_view
+
+        return drift_view(self)

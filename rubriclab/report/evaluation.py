@@ -21,6 +21,7 @@ from rubriclab.report.model import (
     Paragraph,
     Row,
     Section,
+    Span,
     Stack,
     Table,
     Tile,
@@ -51,20 +52,8 @@ MOST_UNSCORED, MOST_ROWS, TITLE = 50, 15, 60
 
 def results_view(results: Sequence[Result]) -> View:
     """Return a table for each aspect and level, with an interval beside every figure and what they rest on below."""
-    several = len({result.aspect for result in results}) > 1
-    blocks = tuple(_level(*block, several=several) for block in wording.blocks(results))
-    title = () if several or not results else ("Agreement with the labels of ", quoted(results[0].aspect))
-    return View(title, blocks or (Paragraph("Nothing was evaluated."),), "rubriclab evaluation")
-
-
-def evaluation_report(
-    versions: Sequence[Version],
-    results: Sequence[Result],
-    scored: Mapping[str, Sequence[Score]],
-    examples: Sequence[Example],
-) -> str:
-    """Return the evaluation of `versions` as one self-contained HTML page; see `evaluation_view`."""
-    return evaluation_view(versions, results, scored, examples).page()
+    aspects = list(dict.fromkeys(result.aspect for result in results))
+    return View(_title(aspects) if aspects else (), _levels(results), "rubriclab evaluation")
 
 
 def evaluation_view(
@@ -72,14 +61,17 @@ def evaluation_view(
     results: Sequence[Result],
     scored: Mapping[str, Sequence[Score]],
     examples: Sequence[Example],
+    *,
+    brief: bool = False,
 ) -> View:
-    """Return the evaluation of `versions`.
+    """Return the evaluation of `versions`: a summary, every figure, and details of each rubric.
 
     Args:
         versions: the rubrics that were evaluated.
         results: their agreement with people and that of the surface baselines; see `rubriclab.evaluation.evaluate`.
         scored: by `NAME@NUMBER`, the scores of `examples`, or of those with a label, in their order.
         examples: the texts, with labels for the rubrics' aspects.
+        brief: whether to leave out the parts on single rubrics, which take time to compute.
 
     Raises:
         ValueError: scores are missing for a version, or belong to other texts.
@@ -87,21 +79,29 @@ def evaluation_view(
     texts = {version.ref: _texts(version, scored, examples) for version in versions}
     aspects = list(dict.fromkeys(version.rubric.aspect.name for version in versions))
     summaries = {aspect: _summary(aspect, versions, results, texts, examples) for aspect in aspects}
-    agreement = tuple(_level(*block, several=len(aspects) > 1) for block in wording.blocks(results))
+    summary = Section("Summary", tuple(_summaries(summaries)), name="summary")
+    if brief:
+        return View(_title(aspects), (*_levels(results), summary), "rubriclab evaluation")
     rubrics = (
         _rubric(number, version, texts[version.ref], summaries[version.rubric.aspect.name])
         for number, version in enumerate(versions, 1)
     )
     constant = results[0].agreement.constant if results else "skip"
-    blocks = (
-        Section("Summary", tuple(_summaries(summaries)), name="summary"),
-        Section("Agreement by level", agreement or (Paragraph("Nothing was evaluated."),), name="agreement"),
-        *rubrics,
-        reading(constant, [criterion for version in versions for criterion in version.rubric.criteria]),
-    )
-    names = [quoted(aspect) for aspect in aspects]
-    listed = [part for name in names for part in (" and " if name is names[-1] else ", ", name)][1:]
-    return View(("Agreement with the labels of ", *listed), blocks, "rubriclab evaluation")
+    criteria = [criterion for version in versions for criterion in version.rubric.criteria]
+    agreement = Section("Agreement by level", _levels(results), name="agreement")
+    blocks = (summary, agreement, *rubrics, reading(constant, criteria))
+    return View(_title(aspects), blocks, "rubriclab evaluation")
+
+
+def _title(aspects: Sequence[str]) -> tuple[str | Span, ...]:
+    separators = ["Agreement with the labels of ", *[", "] * (len(aspects) - 2), " and "]
+    return tuple(part for pair in zip(separators, map(quoted, aspects), strict=False) for part in pair)
+
+
+def _levels(results: Sequence[Result]) -> tuple[Block, ...]:
+    several = len({result.aspect for result in results}) > 1
+    levels = tuple(_level(*block, several=several) for block in wording.blocks(results))
+    return levels or (Paragraph("Nothing was evaluated."),)
 
 
 def _texts(version: Version, scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]) -> list[JudgedText]:

@@ -176,6 +176,13 @@ async def drift(
     return result
 
 
+def drift_at_most(
+    workspace: Workspace, data: Data, before: str | Version, after: str | Version | None, options: DriftOptions
+) -> DryRun:
+    """Return the most that `drift` would ask of either judge."""
+    return prepare_drift(workspace, data, before, after, options).at_most()
+
+
 def check_sides(before: str | Version, after: str | Version | None, judges: tuple[str, ...]) -> None:
     """Return if there are two sides to compare.
 

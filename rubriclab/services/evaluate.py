@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
 
 from rubriclab.data import Example, labelled
+from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError
 from rubriclab.evaluation import LEVELS, Evaluator, Result, floors, unseen
 from rubriclab.evaluation import evaluate as agreements
@@ -27,6 +29,9 @@ from rubriclab.services.score import version_of
 from rubriclab.services.workspace import Workspace
 from rubriclab.stats.levels import ConstantRule, Level
 from rubriclab.store import Version
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
 
 
 class EvaluateOptions(RowOptions, JudgeOption):
@@ -52,7 +57,7 @@ class EvaluateOptions(RowOptions, JudgeOption):
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Displayed):
     """Agreement of rubrics with human scores.
 
     Attributes:
@@ -72,6 +77,12 @@ class Evaluation:
     floors: Mapping[str, tuple[Evaluator, ...]]
     effort: Effort
     unanswered: str | None = None
+
+    def view(self) -> View:
+        """Return every figure, and in words which rubric agrees best and whether it is above the baselines."""
+        from rubriclab.report.evaluation import evaluation_view
+
+        return evaluation_view(self.versions, self.results, self.scores, self.examples, brief=True)
 
     def check_answered(self) -> None:
         """Return unless there were prompts and not one had a reply.

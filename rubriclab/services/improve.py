@@ -199,6 +199,11 @@ async def improve(workspace: Workspace, data: Data, rubric: str | Version, optio
     return ImproveResult(texts, improving.summary(), workspace.effort())
 
 
+def improve_at_most(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> DryRun:
+    """Return the most that `improve` would ask by role."""
+    return prepare_improvement(workspace, data, rubric, options).at_most()
+
+
 def _failures(text: Improvement) -> Iterator[tuple[Role, str]]:
     """Yield the roles whose replies could not be used for a text, with the reason."""
     if text.before and text.before.unscored:

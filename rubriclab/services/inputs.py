@@ -43,9 +43,9 @@ def rows_of(data: Data, options: RowOptions) -> Rows:
         data = (row for batch in data.to_batches() for row in batch.to_pylist())
     elif hasattr(data, "collect_schema") and not hasattr(data, "iter_rows"):  # polars.LazyFrame
         data = data.collect()
-    if isinstance(data, bytes | Mapping) or not _has_rows(data):
+    if isinstance(data, bytes) or not _has_rows(data):
         raise DataError(f"Data of the type {type(data).__name__} has no rows;", f"{EXPECTED}.")
-    return from_rows(data if _is_table(data) else _as_mappings(data), mapping=mapping)
+    return from_rows(data if _is_table(data) or isinstance(data, Mapping) else _as_mappings(data), mapping=mapping)
 
 
 def can_be_read_again(data: Data) -> bool:

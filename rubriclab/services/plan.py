@@ -145,6 +145,11 @@ async def plan(workspace: Workspace, data: Data, rubric: str | Version, options:
     return await prepare_plan(workspace, data, rubric, options).run()
 
 
+def plan_at_most(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> DryRun:
+    """Return the most that `plan` would ask of the judge."""
+    return prepare_plan(workspace, data, rubric, options).at_most()
+
+
 def _record(version: Version, workspace: Workspace) -> TrainingRecord:
     record = workspace.store.training(version.ref)
     if record is None or version.rubric.aggregation is None:

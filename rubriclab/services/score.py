@@ -14,6 +14,7 @@ from pydantic import Field
 
 from rubriclab.data import Assignment, Example, Rows, find_aspect, parse_scale, task_words
 from rubriclab.data.row import RowError
+from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError, SettingsError, UserError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.learning.unlabelled import MOST, judged_rubric, measured_rubric
@@ -30,7 +31,7 @@ from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rubriclab.report.model import View
 
 # What scores without a learned rubric name as theirs.
 UNVALIDATED = "unvalidated"
@@ -149,12 +150,18 @@ class Scoring:
 
 
 @dataclass(frozen=True)
-class Scores:
+class Scores(Displayed):
     """Scores of texts, in the order of the texts."""
 
     scored: tuple[ScoredRow, ...]
     rubric: str
     effort: Effort
+
+    def view(self) -> View:
+        """Return how many there are, their mean, and the first."""
+        from rubriclab.report.scores import scores_view
+
+        return scores_view(self)
 
     def __iter__(self) -> Iterator[Score]:
         return (scored.score for scored in self.scored)
@@ -202,16 +209,6 @@ class Scores:
         except ImportError:
             raise UserError("A data frame needs pandas, which is not installed.", "Use to_rows().") from None
         return pandas.DataFrame([_flat(scored) for scored in self.scored])
-
-    def __rich__(self) -> RenderableType:
-        from rubriclab.report.scores import scores_view
-
-        return scores_view(self).__rich__()
-
-    def _repr_html_(self) -> str:
-        from rubriclab.report.scores import scores_view
-
-        return scores_view(self)._repr_html_()
 
 
 def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scoring:

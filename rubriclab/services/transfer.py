@@ -266,8 +266,13 @@ async def run_all(prepared: Sequence[PreparedTransfer]) -> list[TransferResult]:
     return results
 
 
-def transfer_at_most(prepared: Sequence[PreparedTransfer]) -> DryRun:
-    """Return the most that the transfers would ask, by name."""
+def transfer_at_most(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> DryRun:
+    """Return the most that `transfer` would ask."""
+    return all_at_most([prepare_transfer(workspace, rubric, to, options)])
+
+
+def all_at_most(prepared: Sequence[PreparedTransfer]) -> DryRun:
+    """Return the most that several transfers would ask, by name."""
     roles = {each.name: (each.choice.spec, each.at_most()) for each in prepared}
     return dry_run(roles, prepared[0].workspace.options, proposes=any(each.training for each in prepared))
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
 
 from rubriclab.base_models import FrozenModel
 from rubriclab.data.scale import Scale
+from rubriclab.display import Displayed
 from rubriclab.learning.gate import GateLevel
 from rubriclab.learning.rating_matrix import BoolArray
 from rubriclab.learning.single_method import interval_of
@@ -22,6 +24,9 @@ from rubriclab.stats.folds import units
 from rubriclab.transfer.advice import ActionAdvice
 from rubriclab.transfer.distribution_shift import DistributionShift
 from rubriclab.validation import Interval
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000
@@ -79,7 +84,7 @@ class ActionEvaluation(FrozenModel):
     skipped: str | None = None
 
 
-class Transfer(FrozenModel):
+class Transfer(Displayed, FrozenModel):
     """The evaluation of a rubric on target texts.
 
     Attributes:
@@ -116,6 +121,12 @@ class Transfer(FrozenModel):
     actions: tuple[ActionEvaluation, ...] = ()
     advice: ActionAdvice | None = None
     shift: DistributionShift | None = None
+
+    def view(self) -> View:
+        """Return the advice, what each action gives, and the distribution shift."""
+        from rubriclab.report.transfer import transfer_view
+
+        return transfer_view(self)
 
 
 def agreement_metrics(

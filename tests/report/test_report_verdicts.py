@@ -26,22 +26,22 @@ def verdict(outcome: Any, value: float, low: float, high: float, against: str = 
         (
             verdict("inconclusive", 0.1, -0.05, 0.25, more_labels=60),
             "Inconclusive against direct: the difference is 0.10 [-0.05, 0.25]; about 60 more labels would decide, "
-            "and it points to: better.",
+            "and the estimate suggests: better.",
         ),
         (
             verdict("inconclusive", 0.1, -0.01, 0.25, more_labels=1),
             "Inconclusive against direct: the difference is 0.10 [-0.01, 0.25]; about 1 more label would decide, "
-            "and it points to: better.",
+            "and the estimate suggests: better.",
         ),
         (
             verdict("inconclusive", 0.02, -0.5, 0.5, "constant"),
-            "Inconclusive against a constant, which says the same of every text: the difference is 0.02 "
+            "Inconclusive against a constant, which gives every text the same score: the difference is 0.02 "
             "[-0.50, 0.50]; not even 10,000 more labels would decide.",
         ),
         (
             verdict("inconclusive", -0.1, -0.3, 0.1, more_labels=60),
             "Inconclusive against direct: the difference is -0.10 [-0.30, 0.10]; about 60 more labels would decide, "
-            "and it points to: not better.",
+            "and the estimate suggests: not better.",
         ),
         (
             verdict("inconclusive", 0.02, -0.1, 0.1, more_labels=60),
@@ -49,8 +49,8 @@ def verdict(outcome: Any, value: float, low: float, high: float, against: str = 
         ),
         (
             GateVerdict(against="direct", outcome="inconclusive", difference=Interval(value=0.4), few_groups=3),
-            "Inconclusive against direct: the difference is 0.40; too few groups (3) to tell, labels from at least 5 "
-            "would.",
+            "Inconclusive against direct: the difference is 0.40; 3 groups are too few, labels from at least 5 are "
+            "needed.",
         ),
         (
             GateVerdict(against="direct", outcome="inconclusive", difference=Interval(value=None)),
