@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from rubriclab.data.scale import Scale, show
-from rubriclab.report.wording import Estimated
+from rubriclab.stats.interval import Interval
 from rubriclab.training_record import RecordedText
-from rubriclab.validation import Interval
 
 STEP = 0.2
 MOST_TICKS = 10
@@ -37,7 +36,7 @@ class Axis:
         return f"{100 * self.share(value):.2f}%"
 
 
-def correlation_axis(found: Iterable[Estimated]) -> Axis:
+def correlation_axis(found: Iterable[Interval]) -> Axis:
     """Return an axis from 0 to 1, longer to the left by as much as the lowest value or interval needs."""
     ends = [end for one in found for end in (one.value, one.low) if end is not None]
     steps = math.floor(min([0.0, *ends]) / STEP)
@@ -53,7 +52,7 @@ def score_axis(scale: Scale, scores: Iterable[float]) -> Axis:
     return Axis(low, high, tuple(low + step * number for number in range(count + 1)))
 
 
-def weight_axis(found: Iterable[Estimated]) -> Axis:
+def weight_axis(found: Iterable[Interval]) -> Axis:
     """Return an axis of weights in percent that holds 0 and every weight with its interval."""
     ends = [end for one in found for end in (one.value, one.low, one.high) if end is not None]
     low, high = (10 * end for end in (math.floor(min([0.0, *ends]) / 10), math.ceil(max([10.0, *ends]) / 10)))
@@ -70,12 +69,12 @@ def tick_row(axis: Axis) -> Markup:
     return Markup('<svg class="strip ticks" aria-hidden="true">{}</svg>').format(words)
 
 
-def whisker(axis: Axis, found: Estimated, *, baseline: bool) -> Markup:
+def whisker(axis: Axis, found: Interval, *, baseline: bool) -> Markup:
     """Return a dot (a hollow diamond for a baseline) with its interval; the grid alone if the value is undefined."""
     return _strip(axis, _interval(axis, found) + _dot(axis, found, baseline=baseline))
 
 
-def bar(axis: Axis, found: Estimated, *, total: bool) -> Markup:
+def bar(axis: Axis, found: Interval, *, total: bool) -> Markup:
     """Return a bar from 0 with its interval; `total` marks the bar that stands for the whole rubric."""
     if found.value is None:
         return _strip(axis, Markup(""))
@@ -108,7 +107,7 @@ def rated(axis: Axis, text: RecordedText) -> Markup:
         ).format(axis.percent(mark))
         for mark in text.raters.values()
     )
-    said = Interval(value=text.predicted, low=text.low, high=text.high)
+    said = Interval(text.predicted, text.low, text.high)
     label = Markup('<circle class="hollow" cx="{}" cy="50%" r="5"/>').format(axis.percent(text.label))
     return _strip(axis, strokes + _interval(axis, said) + label + _dot(axis, said, baseline=False))
 
@@ -126,7 +125,7 @@ def _grid(axis: Axis, *, zero: bool = True) -> Markup:
     )
 
 
-def _interval(axis: Axis, found: Estimated) -> Markup:
+def _interval(axis: Axis, found: Interval) -> Markup:
     if found.low is None or found.high is None:
         return Markup("")
     return Markup('<line class="whisker" x1="{}" x2="{}" y1="50%" y2="50%"/>').format(
@@ -134,7 +133,7 @@ def _interval(axis: Axis, found: Estimated) -> Markup:
     )
 
 
-def _dot(axis: Axis, found: Estimated, *, baseline: bool) -> Markup:
+def _dot(axis: Axis, found: Interval, *, baseline: bool) -> Markup:
     if found.value is None:
         return Markup("")
     place = axis.percent(found.value)

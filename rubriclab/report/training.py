@@ -39,7 +39,8 @@ from rubriclab.report.model import (
 )
 from rubriclab.report.texts import text_card
 from rubriclab.rubric import Criterion
-from rubriclab.validation import EvaluatorAgreement, FrontierPoint, Interval, Raters, Shortcut, Validation
+from rubriclab.stats.interval import Interval
+from rubriclab.validation import EvaluatorAgreement, FrontierPoint, Raters, Shortcut, Validation
 
 if TYPE_CHECKING:
     from rubriclab.report.recorded import Disagreement
@@ -72,7 +73,7 @@ class WeightedCriterion:
     @property
     def percent(self) -> Interval:
         """The weight with its interval, in percent of all weights."""
-        return Interval(value=100 * self.term.weight, low=100 * self.term.low, high=100 * self.term.high)
+        return Interval(100 * self.term.weight, 100 * self.term.low, 100 * self.term.high)
 
 
 def gate_view(ref: str, validation: Validation) -> View:
@@ -153,7 +154,7 @@ def _tiles(validation: Validation) -> Iterator[Tile]:
     if baseline:
         yield Tile(quoted(baseline.name), Figure(baseline.pearson), "the best surface baseline", "baseline")
     if (ceiling := verdicts.ceiling(validation)) is not None:
-        yield Tile("ceiling", Figure(Interval(value=ceiling)), "a perfect judge, as the raters differ", "baseline")
+        yield Tile("ceiling", Figure(Interval(ceiling)), "a perfect judge, as the raters differ", "baseline")
 
 
 def _other_comparisons(validation: Validation) -> Iterator[Section]:
@@ -186,7 +187,7 @@ def _ladder(validation: Validation) -> Chart:
     bars = [_ladder_bar(axis, evaluator) for evaluator in ranked]
     above = ""
     if (ceiling := verdicts.ceiling(validation)) is not None:
-        exact = Interval(value=ceiling)
+        exact = Interval(ceiling)
         bars.insert(0, Bar("ceiling", charts.whisker(axis, exact, baseline=True), Figure(exact), kind="baseline"))
         above = ", and the ceiling, which a perfect judge could reach given how the raters differ"
     caption = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from joint_samples import WEIGHTS, joint_record, joint_trust, joint_version
@@ -14,9 +15,10 @@ from rubriclab.report import recorded
 from rubriclab.report.matrix import matrix_view
 from rubriclab.report.training import training_report, training_view
 from rubriclab.rubric import Rubric
+from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
-from rubriclab.validation import GateVerdict, Interval
+from rubriclab.validation import GateVerdict
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +30,6 @@ def page() -> Page:
 def terminal(width: int = 120, **fields: object) -> str:
     """Return the words of the terminal view of the rubric, of which `fields` are replaced."""
     return words_of(training_view(joint_version(**fields)), width)
-
-
-def undefined(interval: Interval) -> Interval:
-    return interval.model_copy(update={"value": None, "low": None, "high": None})
 
 
 def test_both_begin_with_the_verdict_and_show_other_comparisons_without_one(page: Page) -> None:
@@ -52,7 +50,7 @@ def test_both_begin_with_the_verdict_and_show_other_comparisons_without_one(page
 
 def test_differences_without_an_interval_are_shown_with_the_reason() -> None:
     few = tuple(
-        GateVerdict(against=each.against, outcome="inconclusive", difference=Interval(value=0.2), few_groups=3)
+        GateVerdict(against=each.against, outcome="inconclusive", difference=Interval(0.2), few_groups=3)
         for each in joint_trust().verdicts
     )
     words = terminal(validation=joint_trust(verdicts=few))
@@ -91,7 +89,7 @@ def test_the_ladder_ranks_every_evaluator_and_the_ceiling(page: Page) -> None:
 def test_a_baseline_that_agrees_better_stands_above_the_rubric_on_the_ladder() -> None:
     validation = joint_trust()
     best = validation.evaluators[-2]
-    better = best.model_copy(update={"pearson": best.pearson.model_copy(update={"value": 0.9})})
+    better = best.model_copy(update={"pearson": replace(best.pearson, value=0.9)})
     evaluators = (*validation.evaluators[:-2], better, validation.evaluators[-1])
     ahead = validation.model_copy(update={"evaluators": evaluators})
     words = Page(training_report(joint_version(validation=ahead), None)).reading
@@ -206,7 +204,7 @@ def test_what_is_not_known_is_left_out_of_both() -> None:
 
 def test_an_undefined_correlation_is_shown_as_such() -> None:
     validation = joint_trust()
-    ours = validation.evaluators[0].model_copy(update={"pearson": undefined(validation.evaluators[0].pearson)})
+    ours = validation.evaluators[0].model_copy(update={"pearson": Interval(None)})
     none = validation.model_copy(update={"evaluators": (ours, *validation.evaluators[1:])})
     assert "on held-out labels undefined." in terminal(validation=none)
 
