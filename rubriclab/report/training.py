@@ -149,7 +149,7 @@ def _verdict(version: Version, record: TrainingRecord | None) -> Iterator[Block]
 
 def _tiles(validation: Validation) -> Iterator[Tile]:
     rubric, baseline = verdicts.rubric_agreement(validation), verdicts.best_baseline(validation)
-    yield Tile(verdicts.RUBRIC, Figure(rubric.pearson), f"{verdicts.calls(rubric.calls)} calls per text")
+    yield Tile(verdicts.RUBRIC, Figure(rubric.pearson), verdicts.per_text(rubric.calls))
     if baseline:
         yield Tile(quoted(baseline.name), Figure(baseline.pearson), "the best surface baseline", "baseline")
     if (ceiling := verdicts.ceiling(validation)) is not None:
@@ -411,8 +411,7 @@ def _raters(raters: Raters) -> Section:
 
 
 def _cost(version: Version, validation: Validation) -> Iterator[Paragraph]:
-    calls = verdicts.calls(verdicts.rubric_agreement(validation).calls)
-    yield Paragraph(f"Scoring takes {calls} calls per text.")
+    yield Paragraph(f"Scoring takes {verdicts.per_text(verdicts.rubric_agreement(validation).calls)}.")
     yield Paragraph(f"Learning took {wording.effort(version.effort)}.")
     if by_stage := wording.stages(version.effort):
         yield Paragraph(f"Replies by stage: {by_stage}.")
