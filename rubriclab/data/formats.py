@@ -22,6 +22,7 @@ import orjson
 
 from rubriclab.data.row import RowError
 from rubriclab.errors import DataError
+from rubriclab.option_names import option
 
 Lines = Iterable[bytes | str]
 Numbered = Iterator[tuple[int, Any]]
@@ -70,7 +71,7 @@ def bounded_lines(where: str, lines: Lines, longest: int) -> Iterator[Any]:
 def _too_long(where: str, place: str, longest: int) -> DataError:
     return DataError(
         f"{where}: {place} has more than {longest:,} bytes, the limit of a row.",
-        "Is it a file of rows, with a line for each? If it is, raise the limit with --max-line-bytes.",
+        f"Is it a file of rows, with a line for each? If it is, raise the limit with {option('max_line_bytes')}.",
     )
 
 

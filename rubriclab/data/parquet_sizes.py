@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rubriclab.errors import DataError
+from rubriclab.option_names import option
 
 MOST_ROWS = 1024
 
@@ -39,7 +40,7 @@ def batch_size(path: Path, metadata: Any, longest: int) -> int:
                 raise DataError(
                     f"{path}: the column {column.path_in_schema!r} has {column.num_values:,} values in "
                     f"{group.num_rows:,} rows, more than {longest:,}.",
-                    "Raise the limit with --max-line-bytes, or write smaller row groups.",
+                    f"Raise the limit with {option('max_line_bytes')}, or write smaller row groups.",
                 )
     average = max((group.total_byte_size / max(group.num_rows, 1) for group in groups), default=0)
     return max(1, min(MOST_ROWS, int(longest / max(average, 1))))
@@ -57,7 +58,7 @@ def fitting_slices(where: str, before: int, batch: Any, longest: int) -> Iterato
         if own > longest:
             raise DataError(
                 f"{where}: row {before + row + 1} has more than {longest:,} bytes, the limit of a row.",
-                "Raise the limit with --max-line-bytes.",
+                f"Raise the limit with {option('max_line_bytes')}.",
             )
         if size + own > longest:
             yield batch.slice(start, row - start)
