@@ -58,7 +58,7 @@ PRELOADED = (
     "rubriclab.methods.checkeval.lint",
     "rubriclab.report.evaluation",
     "rubriclab.report.training",
-    "rubriclab.studies.run",
+    "experiments.runner.run",
     "rubriclab.transfer.new_version",
     "alembic.config",
     "litellm",
@@ -213,4 +213,8 @@ def _run(
         before()
     from rubriclab.cli.main import main
 
+    if arguments[:1] == ["experiment"]:
+        from experiments.commands import experiment
+
+        main(arguments[1:], experiment, "python -m experiments")
     main(arguments)

@@ -89,7 +89,7 @@ def test_judge_options_are_checked_when_the_lab_is_made() -> None:
 def test_hints_name_python_calls(lab: Lab, tmp_path: Path) -> None:
     texts: list[str] = []
     Lab(tmp_path / "none.db", notify=texts.append).versions()
-    assert texts == [f"No rubric is stored in {tmp_path / 'none.db'} yet; `lab.learn()` makes one."]
+    assert texts == [f"The store {tmp_path / 'none.db'} does not exist. Learn a rubric first: lab.learn()"]
     with pytest.raises(UserError, match="Learn it without methods, or with several"):
         lab.gate("news")
 

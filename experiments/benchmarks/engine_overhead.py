@@ -1,6 +1,6 @@
 """What the engine adds to a call: rates of bare litellm and of the whole stack against a server that answers at once.
 
-    python experiments/benchmarks/engine_overhead.py --calls 400 --rounds 5 --output results/engine_overhead.json
+    python -m experiments.benchmarks.engine_overhead --calls 400 --rounds 5 --output results/engine_overhead.json
 
 Both sides send the same requests to the same server, in turns, so that a noisy machine disturbs both alike. Bare
 litellm gets finished messages and returns its response; the stack renders the prompt, looks its answer up in SQLite,

@@ -1,6 +1,6 @@
 """How often nominal 90 % intervals hold what they are said to hold: of texts, of weights, of the rubric's agreement.
 
-    python experiments/coverage/coverage.py --data FOLDER --output experiments/coverage/results/embedded.json
+    python -m experiments.coverage.coverage --data FOLDER --output experiments/coverage/results/embedded.json
 
 Each run learns from a set of its own and is held to the population that this was drawn from. In `simulated` runs texts
 and criteria come from a model with known strengths; in `resampled` runs the population are real texts that were judged

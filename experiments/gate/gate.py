@@ -1,6 +1,6 @@
 """How often the gate lets a rubric through that deserves it, and one that cannot.
 
-    python experiments/gate/gate.py --data FOLDER --runs 6 --whole 4 --output experiments/gate/results/embedded.json
+    python -m experiments.gate.gate --data FOLDER --runs 6 --whole 4 --output experiments/gate/results/embedded.json
 
 A run learns from labels that say nothing about their texts, as they were dealt out anew, and asks the gate. In a
 `whole` run they were dealt before anything was learned, so that criteria are made from them; in a `matrix` run before

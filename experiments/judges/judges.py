@@ -1,6 +1,6 @@
 """What a change of judge costs a rubric: a large language model's recorded answers against the offline judge's.
 
-    python experiments/judges/judges.py --judgments FOLDER --data FOLDER --output results/recorded.json
+    python -m experiments.judges.judges --judgments FOLDER --data FOLDER --output results/recorded.json
 
 From the same criteria and the same 30 labelled texts one rubric is fitted to the answers of each judge. Each is carried
 over to the test texts, asked of its own judge and of the other one, by `rubriclab transfer`.
@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from answers import Recorded, recorded, row
 
+from experiments.judges.answers import Recorded, recorded, row
 from rubriclab import stats
 from rubriclab.judges import Judge, JudgeOptions, Ledger, Recording, connect
 from rubriclab.learning.candidates import Plan
@@ -36,7 +36,7 @@ from rubriclab.methods.method import Learned, Method, TrainingInput
 from rubriclab.provenance import Effort
 from rubriclab.rubric import Part, Rubric
 from rubriclab.store import open_store
-from rubriclab.transfer.rating_matrix import rate_all
+from rubriclab.transfer.rating_matrix import rate_parts
 
 RUBRICLAB = str(Path(sys.executable).parent / "rubriclab")
 # By whose answers a rubric was fitted to, what its version is called.
@@ -80,7 +80,7 @@ def prepare(one: Recorded, folder: Path) -> dict[str, str]:
     tape, assignment = folder / "model.jsonl", one.assignment
     judges = {"language model": f"recorded:{tape}", "embedded": "embedded"}
     every = Rubric(task=assignment.words.task, aspect=assignment.aspect, scale=assignment.scale, parts=one.parts)
-    asyncio.run(rate_all(one.parts, every, (*one.train, *one.test), Recording(one.judge, tape)))
+    asyncio.run(rate_parts(one.parts, every, (*one.train, *one.test), Recording(one.judge, tape)))
     with open_store(folder / "store.db") as store:
         for made, spec in judges.items():
             trained = asyncio.run(fitted(one, connect(spec, options=JudgeOptions(), ledger=Ledger())))

@@ -19,7 +19,6 @@ from rubriclab.cli import (
     agree,
     drift,
     evaluate,
-    experiment,
     gate,
     improve,
     learn,
@@ -117,7 +116,6 @@ for command in (
     plan.plan,
     transfer.transfer,
     drift.drift,
-    experiment.experiment,
     agree.agree,
     lint.lint,
     trust.trust,
@@ -137,21 +135,21 @@ def every_command() -> dict[str, click.Command]:
     return found
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: one line for an error, and for a bug where its traceback is."""
-    code = run(arguments)
+def main(arguments: list[str] | None = None, command: click.Group = cli, name: str = "rubriclab") -> None:
+    """Run a command line and exit: one line for an error, and for a bug where its traceback is."""
+    code = run(arguments, command, name)
     _drop_unwritten()
     sys.exit(code)
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+def run(arguments: list[str] | None = None, command: click.Group = cli, name: str = "rubriclab") -> int:
+    """Run a command line and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal of another encoding shows escapes for what it cannot show, instead of failing.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        result: Any = cli.main(arguments, prog_name="rubriclab", standalone_mode=False)
+        result: Any = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; run the same command again to go on: answers so far are kept", err=True)

@@ -97,7 +97,7 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
     if name not in shipped:
         raise UserError(
             f"No definition ships for {name!r} of the task {task!r}. {_known(task)}",
-            f"Give your own with {option('definition')}.",
+            f"Give your own: {option('definition', 'TEXT')}.",
         )
     return Aspect(name=name, definition=shipped[name])
 

@@ -100,7 +100,7 @@ def _scale(rated: tuple[Example, ...], compared: list[Comparison], aspect: str) 
         return scale_of((example.scores[aspect] for example in rated), annotations)
     if not compared:
         raise SettingsError(
-            f"No row has a score for {aspect!r} that the scale could be taken from.",
+            f"No row has a score for {aspect!r}, so the scale is unknown.",
             f"Give it: {option('scale', 'LOW:HIGH')}.",
         )
     return COMPARED_SCALE
@@ -167,8 +167,7 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str) -> None:
     if not labels:
         raise DataError(
             f"None of the {len(examples)} rows has a score for {aspect!r}; {_aspects(examples)}.",
-            "Name another aspect, or map the column that holds the scores: "
-            f"{option('mapping', f'scores.{aspect}=COLUMN')}.",
+            f"Name another aspect, or map the column of the scores: {option('mapping', f'scores.{aspect}=COLUMN')}.",
         )
 
 
@@ -215,9 +214,9 @@ def _scale_taken(given: Scale | None, taken: Scale, rated: tuple[Example, ...]) 
         return
     span = f"scale {show(taken.low)} to {show(taken.high)}"
     if rated:
-        yield f"{span} taken from the labels; state the scale if the raters used another"
+        yield f"{span} taken from the labels; give the scale if the raters used another"
     else:
-        yield f"{span}, as comparisons have none; state the scale for another"
+        yield f"{span}, as comparisons have none; give the scale for another"
 
 
 def _grouping(chosen: tuple[Example, ...]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from rubriclab.digest import canonical, digest_text
 from rubriclab.errors import DamagedAnswer, StoreError
-from rubriclab.option_names import command, option
+from rubriclab.option_names import command
 from rubriclab.store.engine import in_memory, is_sqlite, shown
 from rubriclab.store.leases import Leases
 from rubriclab.store.reconnect import HeldConnection
@@ -77,7 +77,7 @@ class AnswerTable:
             raise StoreError(
                 f"The store {self._place} is read-only and lacks an answer that is needed; no request was made, since "
                 "the reply could not be cached.",
-                f"Give a writable store with {option('store')}, or a copy of this one.",
+                "Use a writable store, or a copy of this one.",
             )
         return self._leases is None or self._leases.take(digest)
 

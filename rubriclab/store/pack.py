@@ -71,8 +71,7 @@ def read_pack(text: str, where: str) -> Pack:
     for field in ("digest", "provenance_digest"):
         if not raw.get(field):
             raise PackError(
-                f"{where}: {field}: missing.",
-                f"A pack needs its digests: have `{command('export')}` write it, not a hand.",
+                f"{where}: {field}: missing.", f"A pack needs its digests; write it with: {command('export')}"
             )
     if beyond := first_bounds_fault(raw):
         raise PackError(f"{where}: {beyond}.")

@@ -7,7 +7,6 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, inspect, text
 
 from rubriclab.errors import StoreError
-from rubriclab.option_names import command
 from rubriclab.store.engine import guarded, make_engine, may_write, shown, writing
 
 SCRIPTS = Path(__file__).parent / "migrations"
@@ -55,7 +54,7 @@ def _outdated(engine: Engine, stamped: str | None) -> StoreError:
     schema = f"schema {stamped!r}" if stamped else "no tables"
     return StoreError(
         f"The store {shown(engine.url)} has {schema}; expected schema {REVISIONS[-1]!r}. It is read-only here.",
-        f"Open it once where it can be written, for example with `{command('list')}`, or read a copy of it.",
+        "Open it once where it can be written, or read a copy of it.",
     )
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
 from rubriclab.errors import NoStore, NotInStore, StoreError
-from rubriclab.option_names import command, option
+from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.store.answers import AnswerTable
@@ -58,7 +58,7 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
     place = address(where)
     file = file_of(place)
     if file and not file.exists() and (access == "read" or not create):
-        raise NoStore(f"No rubric is stored in {shown(place)} yet;", f"`{command('learn')}` makes one.")
+        raise NoStore(f"The store {shown(place)} does not exist.", f"Learn a rubric first: {command('learn')}")
     writable = may_write(place)
     if access == "write" and not writable:
         raise _read_only(shown(place))
@@ -252,8 +252,8 @@ class Store:
 
 def _read_only(place: str) -> StoreError:
     return StoreError(
-        f"The store {place} may only be read: its file or folder is write-protected.",
-        f"Give a store that can be written with {option('store')}, or a copy of this one.",
+        f"The store {place} is read-only: its file or folder is write-protected.",
+        "Use a writable store, or a copy of this one.",
     )
 
 

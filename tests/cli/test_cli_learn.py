@@ -42,7 +42,7 @@ def test_results_go_to_stdout_and_everything_else_to_stderr(rubriclab: Commands)
     assert second.startswith("Spearman 0.")
     assert "optimistic" in second
     scale, judge, saved = done.err.splitlines()
-    assert scale == "scale 1 to 5 taken from the labels; state the scale if the raters used another"
+    assert scale == "scale 1 to 5 taken from the labels; give the scale if the raters used another"
     assert judge.startswith("judge: embedded, as none is configured; it measures texts offline and is not a language")
     assert saved == "saved in store.db; read it with: rubriclab show summarization-coherence-hypoeval@1"
 
@@ -84,7 +84,7 @@ def test_rows_are_read_from_stdin(rubriclab: Commands) -> None:
 
 def test_an_aspect_of_ones_own_needs_a_definition_only(rubriclab: Commands) -> None:
     task = ("--task", "minutes", "--aspect", "fairness", "--map", "scores.fairness=scores.coherence")
-    assert "Give your own with --definition." in refusal(rubriclab, "learn", LABELLED, *task)
+    assert "Give your own: --definition TEXT." in refusal(rubriclab, "learn", LABELLED, *task)
     done = rubriclab("learn", LABELLED, *task, "--definition", "How fairly each side is reported.", "--json")
     assert done.json["rubric"] == "minutes-fairness@1"
     assert "How fairly each side is reported." in rubriclab("show", "minutes-fairness").out

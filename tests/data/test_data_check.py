@@ -32,7 +32,7 @@ def test_good_rows_come_back_in_order_with_the_scale_and_where_it_is_from():
     assert isinstance(training, Training)
     assert [example.id for example in training.examples] == [f"t{i}" for i in range(12)]
     assert training.scale == Scale(low=1, high=4, whole=True)
-    assert training.notes == ("scale 1 to 4 taken from the labels; state the scale if the raters used another",)
+    assert training.notes == ("scale 1 to 4 taken from the labels; give the scale if the raters used another",)
 
 
 def test_a_given_scale_is_taken_without_a_note():
@@ -180,5 +180,5 @@ def test_enough_labels_are_used_also_where_none_are_needed():
 
 
 def test_without_labels_or_a_scale_nothing_can_be_made():
-    with pytest.raises(SettingsError, match="Give it: scale=LOW:HIGH"):
+    with pytest.raises(SettingsError, match="scale=LOW:HIGH"):
         unneeded(rows(scores={}))
