@@ -162,7 +162,10 @@ def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:
         (("--map", "output"), "The mapping 'output' is not understood; write FIELD=COLUMN"),
         (("--map", "text=summary"), "There is no field 'text' to map; the fields are output, id, group"),
         (("--map", "output=summary"), "expected a column 'summary', since the mapping says output=summary"),
-        (("--price", "1"), "The price '1' is not understood. Write US dollars per million prompt and completion tokens"),
+        (
+            ("--price", "1"),
+            "The price '1' is not understood. Write US dollars per million prompt and completion tokens",
+        ),
         (("--judge", "recorded:none.jsonl"), "The recording none.jsonl cannot be read"),
         (("--judge", f"recorded:{LABELLED}"), "labelled.jsonl, line 1: expected the header of a recording"),
         (("--concurrency", "0"), "--concurrency: expected a number of at least 1, got 0."),
