@@ -1,7 +1,7 @@
 """Write the measured figures of every README from stored results.
 
-    python experiments/figures.py
-    python experiments/figures.py --check
+    python -m experiments figures
+    python -m experiments figures --check
 
 A README marks where figures belong:
 
@@ -16,7 +16,7 @@ name. `--check` writes nothing, prints which READMEs differ, and exits with 1 if
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib
 import re
 import sys
 from collections.abc import Mapping
@@ -24,6 +24,8 @@ from functools import cache
 from pathlib import Path
 from textwrap import indent
 from types import ModuleType
+
+from experiments import study_figures, transfer_advice
 
 HERE = Path(__file__).resolve().parent
 BLOCK = re.compile(
@@ -47,7 +49,7 @@ def main() -> int:
 
 def readmes() -> list[Path]:
     """Return all READMEs that may hold figures."""
-    return [HERE.parent / "README.md", *sorted((HERE.parent / "docs").glob("*.md")), HERE / "README.md", *sorted(HERE.glob("*/README.md"))]
+    return [HERE.parent / "README.md", *sorted((HERE.parent / "docs").glob("*.md")), *sorted(HERE.rglob("README.md"))]
 
 
 def differing() -> list[Path]:
@@ -76,10 +78,15 @@ def block(folder: Path, name: str) -> str:
         ValueError: if the folder does not offer it.
     """
     other, _, own = name.rpartition("/")
-    offered = blocks(HERE / other if other else folder)
+    offered = blocks(_folder(other) if other else folder)
     if own not in offered:
         raise ValueError(f"{folder / 'README.md'} asks for {name!r}; there are: {', '.join(offered) or 'none'}.")
     return offered[own]
+
+
+def _folder(name: str) -> Path:
+    study = HERE / "studies" / name
+    return study if study.is_dir() else HERE / name
 
 
 @cache
@@ -87,7 +94,9 @@ def blocks(folder: Path) -> Mapping[str, str]:
     """Return the blocks that a folder offers, by name."""
     found: dict[str, str] = {}
     if (folder / "study.toml").exists():
-        found |= script(HERE / "study_figures.py").readme_figures(folder)
+        found |= study_figures.readme_figures(folder)
+        if folder.name == "transfer":
+            found |= transfer_advice.readme_figures()
     for path in sorted(folder.glob("*.py")):
         if offers := getattr(script(path), "readme_figures", None):
             found |= offers()
@@ -99,24 +108,9 @@ def scripts() -> list[Path]:
     return sorted(HERE.glob("**/*.py"))
 
 
-@cache
 def script(path: Path) -> ModuleType:
-    """Return a script as a module. As when it is run, it finds its neighbours by name."""
-    # A name of its own, as some scripts are called like packages.
-    name = f"experiments.{path.parent.name}.{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    before = list(sys.path)
-    sys.path.insert(0, str(path.parent))
-    # Data classes look their module up.
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path[:] = before
-    return module
+    """Return a script as a module."""
+    return importlib.import_module(".".join(path.relative_to(HERE.parent).with_suffix("").parts))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Views of a study's stored results as Markdown, from the summary that `rubriclab experiment show` prints.
+"""Views of a study's stored results as Markdown, from the summary that `python -m experiments show` prints.
 
 Each view is a block of figures for the study's README (see `figures.py`):
 
@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from experiments.runner.figures import COEFFICIENTS
+from experiments.runner.results import Results, merged, read_results
+from experiments.runner.study import Study, load_study
+from experiments.runner.summary import Line, Mean, Setting, Summary, summarise
 from rubriclab.report import wording
-from rubriclab.studies.figures import COEFFICIENTS
-from rubriclab.studies.results import Results, merged, read_results
-from rubriclab.studies.study import Study, load_study
-from rubriclab.studies.summary import Line, Mean, Setting, Summary, summarise
 
 SYMBOLS = {"spearman": "Spearman", "pearson": "Pearson", "kendall": "Kendall", "f1": "F1"}
 
@@ -172,11 +172,11 @@ def _correlation(summary: Summary) -> str:
 
 
 def _means_in_order(summary: Summary) -> list[Mean]:
-    return sorted(summary.means, key=lambda mean: wording.is_floor(mean.setting.arm))
+    return sorted(summary.means, key=lambda mean: wording.is_baseline(mean.setting.arm))
 
 
 def _floors_last(settings: Iterable[Setting]) -> list[Setting]:
-    return sorted(dict.fromkeys(settings), key=lambda setting: wording.is_floor(setting.arm))
+    return sorted(dict.fromkeys(settings), key=lambda setting: wording.is_baseline(setting.arm))
 
 
 def _several(summary: Summary) -> bool:

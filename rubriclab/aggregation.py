@@ -11,15 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from rubriclab.base_models import Bounded, ExtensibleModel, FrozenModel
+from rubriclab.base_models import Bounded, FrozenModel
 from rubriclab.data.scale import Scale
 from rubriclab.stats.conformal import error_bound, expected_error
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import DIGITS
 
 # Scores are kept at six digits, so that a spread or a distance of knots below this is no learned one; dividing by it
 # would overflow.
@@ -27,8 +28,6 @@ LEAST = 1e-12
 # How far the sizes of rounded weights may be from a sum of 1.
 TOLERANCE = 0.01
 
-# Scores and contributions are rounded, so that they do not hang on the last bits of a sum.
-DIGITS = 6
 # A step of the raw value too small to matter.
 STEP = 1e-6
 # With half of the weight missing or more it would be the score of another rubric.
@@ -113,7 +112,7 @@ class Conformal(FrozenModel):
         return self
 
 
-class Aggregation(ExtensibleModel):
+class Aggregation(FrozenModel):
     """One score from many criteria.
 
     Attributes:
@@ -124,8 +123,6 @@ class Aggregation(ExtensibleModel):
         onto: the scale that scores are given on, where it is not the one that criteria are asked on: from there they
             are moved in a straight line, end to end.
     """
-
-    added: ClassVar[frozenset[str]] = frozenset({"onto"})
 
     ask: Ask = "by method"
     terms: tuple[Term, ...] = Field(min_length=1)

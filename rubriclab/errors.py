@@ -15,6 +15,7 @@
     │   ├── PackError           a pack that cannot be read or does not match its digest
     │   ├── ReplayMiss          a recording that lacks the request
     │   └── BudgetReached       a cap on calls or money; what was paid for is kept
+    ├── BelowThreshold          the result fails what was asked of it (exit code 1)
     └── JudgeError              the provider failed (exit code 4)
         ├── JudgeRefused        wrong key, model or request: ends the command, never retried
         ├── PromptRejected      this one prompt cannot be answered (too long, filtered): never retried
@@ -29,9 +30,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rubriclab.option_names import in_python
+
 
 class RubriclabError(Exception):
-    """Root of the deliberate errors. `hint` says what to do; `exit_code` is the command line's."""
+    """Root of the deliberate errors. `hint` says what to do; `exit_code` is the command line's.
+
+    Message and hint may name options and commands by placeholders (`rubriclab.option_names`); `str` writes them as
+    Python does, the command line in its own way.
+    """
 
     exit_code = 2
     retryable = False
@@ -41,8 +48,13 @@ class RubriclabError(Exception):
         self.message = message
         self.hint = hint
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """Message and hint, with their placeholders."""
         return f"{self.message} {self.hint}" if self.hint else self.message
+
+    def __str__(self) -> str:
+        return in_python(self.text)
 
 
 class UserError(RubriclabError):
@@ -99,6 +111,12 @@ class ReplayMiss(UserError):
 
 class BudgetReached(UserError):
     """The cap on calls or money was reached; everything answered so far is kept."""
+
+
+class BelowThreshold(RubriclabError):
+    """The result fails what was asked of it: nothing is wrong with the request."""
+
+    exit_code = 1
 
 
 class JudgeError(RubriclabError):

@@ -1,6 +1,6 @@
-"""What is wrong with data that does not fit its model, in plain words: where it is, what was expected, what came.
+"""Validation errors in plain words: the path, what was expected and what was found.
 
-Users never see the messages of pydantic, which speak of inputs, types and Python's own classes.
+This is the only translator of pydantic's messages, which speak of inputs, types and Python classes.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from rubriclab.data.fields import describe
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-# A file with more faults than this is not worth listing in full.
+# Faults listed in one message.
 SHOWN = 5
-# Names and messages may come from the file itself: so many characters of each are shown.
+# Characters of names and messages, which may come from the file itself.
 LONGEST_NAME = 60
 LONGEST_MESSAGE = 300
 
-# What was expected, by the type of pydantic's error; the braces stand for values that the error carries.
+# What was expected, by the type of pydantic's error, with placeholders for the values of the error.
 _EXPECTED: Mapping[str, str] = {
     "assertion_error": "{error}",
     "bool_parsing": "true or false",
@@ -60,49 +60,59 @@ _MOMENT = "a date and time such as 2026-11-21T12:30:00Z"
 
 
 def faults(error: ValidationError, root: str = "", most: int = SHOWN) -> str:
-    """Return the faults of data that starts at the path `root`, at most `most` of them, and how many more there are.
+    """Return up to `most` faults of data at the path `root`, and the number of further ones.
 
     Such as `scale.low: expected a number, got the text 'x'; and 2 more`; without a full stop.
     """
-    found = [fault for fault in error.errors(include_url=False) if not _repeats_another(fault)]
-    told = [_told(fault, root) for fault in found[:most]]
-    more = f"; and {len(found) - most} more" if len(found) > most else ""
-    return f"{'; '.join(told)}{more}"
+    relevant = [fault for fault in error.errors(include_url=False) if not _repeats_another(fault)]
+    listed = [_sentence(fault, root) for fault in relevant[:most]]
+    more = f"; and {len(relevant) - most} more" if len(relevant) > most else ""
+    return f"{'; '.join(listed)}{more}"
 
 
 def first_fault(error: ValidationError, root: str = "") -> str:
-    """Return the first fault of data that starts at the path `root`, without a full stop."""
-    return _told(error.errors(include_url=False)[0], root)
+    """Return the first fault of data at the path `root`, without a full stop."""
+    return _sentence(error.errors(include_url=False)[0], root)
+
+
+def has_unknown_name(error: ValidationError) -> bool:
+    """Return whether the first fault is a name that the model does not have."""
+    return bool(error.errors(include_url=False)[0]["type"] == "extra_forbidden")
+
+
+def has_wrong_names(error: ValidationError) -> bool:
+    """Return whether any fault is a name that is missing or that the model does not have."""
+    return any(fault["type"] in ("missing", "extra_forbidden") for fault in error.errors(include_url=False))
 
 
 def path_of(places: Sequence[int | str], root: str = "") -> str:
-    """Return a path such as `rubric.parts[0].criteria`, with names made plain and cut."""
+    """Return a path such as `rubric.parts[0].criteria`, with names made printable and cut."""
     steps = (f"[{place}]" if isinstance(place, int) else f".{_name(place)}" for place in places)
     return f"{root}{''.join(steps)}".removeprefix(".")
 
 
-def _told(fault: Any, root: str) -> str:
-    path, said = path_of(fault["loc"], root), _complaint(fault)
-    return f"{path}: {said}" if path else said
+def _sentence(fault: Any, root: str) -> str:
+    path, complaint = path_of(fault["loc"], root), _complaint(fault)
+    return f"{path}: {complaint}" if path else complaint
 
 
 def _complaint(fault: Any) -> str:
-    kind, came = fault["type"], describe(fault["input"])
+    kind, value = fault["type"], describe(fault["input"])
     if kind == "missing":
         return "missing"
     if kind == "extra_forbidden":
-        return f"unknown name, got {came}"
+        return f"unknown name, got {value}"
     if kind == "value_error":
         return _cut(one_line(str(fault["ctx"]["error"])), LONGEST_MESSAGE)
     if kind.startswith(("datetime_", "timezone_")):
-        return f"expected {_MOMENT}, got {came}"
+        return f"expected {_MOMENT}, got {value}"
     bounds = {name: _number(value) for name, value in fault.get("ctx", {}).items()}
     expected = _EXPECTED.get(kind, "a value of another form").format(**bounds)
-    return f"expected {expected}, got {came}"
+    return f"expected {expected}, got {value}"
 
 
 def _repeats_another(fault: Any) -> bool:
-    """Return whether a list is called too short only because its items are faulty, which is reported by itself."""
+    """Return whether a list is too short only because its items are faulty, which is reported anyway."""
     return fault["type"] == "too_short" and len(fault["input"]) >= int(fault["ctx"]["min_length"])
 
 

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
 from rubriclab.aggregation import Aggregation
-from rubriclab.base_models import LARGEST, Bounded, Count, ExtensibleModel, FrozenModel
-from rubriclab.data.aspect import Aspect
+from rubriclab.base_models import LARGEST, Bounded, Count, FrozenModel
+from rubriclab.data.aspect import Aspect, Words
 from rubriclab.data.fields import describe
 from rubriclab.data.scale import Scale
 from rubriclab.digest import digest
+from rubriclab.display import Displayed
 from rubriclab.methods.names import PartName
 from rubriclab.segmentation import Material, Units
-from rubriclab.validation import Interval, Validation
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
 
 FORMAT: Literal[1] = 1
 
 # A weight below this would vanish beside others.
 LEAST_WEIGHT = 1e-12
-
-# Evidence is rounded when it is written down, so that a digest does not hang on the last bits of a sum.
-DIGITS = 6
 
 
 class Level(FrozenModel):
@@ -52,7 +51,7 @@ class RewardPoint(FrozenModel):
     bonus: float
 
 
-class Evidence(ExtensibleModel):
+class Evidence(FrozenModel):
     """Where a criterion came from and what speaks for it.
 
     Attributes:
@@ -69,8 +68,6 @@ class Evidence(ExtensibleModel):
         heldout: correlation with the labels of training texts that had no part in making it; if all of them had, of
             trials that were made from some alone. `None` where there is no such figure.
     """
-
-    added = frozenset({"answers", "heldout"})
 
     origin: Literal[
         "labels",
@@ -92,7 +89,7 @@ class Evidence(ExtensibleModel):
     heldout: float | None = None
 
 
-class Question(ExtensibleModel):
+class Question(FrozenModel):
     """How a yes/no question came about, and how its answer counts.
 
     Attributes:
@@ -104,8 +101,6 @@ class Question(ExtensibleModel):
         absent: the answer where the thing that is asked about is not in the text; `None` where nothing is said of that.
         broken: the answer for a text that is empty or makes no sense; `None` where nothing is said of that.
     """
-
-    added = frozenset({"support", "absent", "broken"})
 
     origin: Literal["seed", "diversified", "elaborated", "proposed"]
     seed: str | None = None
@@ -125,7 +120,7 @@ class Demonstration(FrozenModel):
     score: Bounded
 
 
-class Criterion(ExtensibleModel):
+class Criterion(FrozenModel):
     """One thing that a rubric looks at.
 
     Attributes:
@@ -135,8 +130,6 @@ class Criterion(ExtensibleModel):
         demonstrations: labelled texts shown with it.
         steps: evaluation steps that the task is told with; empty for none.
     """
-
-    added = frozenset({"question", "demonstrations", "steps"})
 
     id: str
     kind: Literal["hypothesis", "question", "score", "measure"]
@@ -165,15 +158,13 @@ class DroppedCriterion(FrozenModel):
     reason: str
 
 
-class Part(ExtensibleModel):
+class Part(FrozenModel):
     """What one method contributed: its criteria, and the settings that it was learned with and scores with.
 
     Attributes:
         dimensions: what is meant by each sub-dimension that the criteria's traits name, where there are any.
         units: what a text is taken apart into, for a method that judges it piece by piece.
     """
-
-    added = frozenset({"dimensions", "units"})
 
     method: PartName
     settings: Mapping[str, JsonValue]
@@ -183,7 +174,7 @@ class Part(ExtensibleModel):
     units: Units | None = None
 
 
-class Rubric(ExtensibleModel):
+class Rubric(Displayed, FrozenModel):
     """What raters of one aspect reward, as parts that are scored one by one.
 
     Attributes:
@@ -191,14 +182,18 @@ class Rubric(ExtensibleModel):
             parts' scores.
     """
 
-    added = frozenset({"aggregation"})
-
     format: Literal[1] = FORMAT
-    task: str
+    task: Words
     aspect: Aspect
     scale: Scale
     parts: tuple[Part, ...] = Field(min_length=1)
     aggregation: Aggregation | None = None
+
+    def view(self) -> View:
+        """Return what the rubric judges and its criteria."""
+        from rubriclab.report.version import rubric_view
+
+        return rubric_view(self)
 
     @model_validator(mode="after")
     def _combined(self) -> Self:
@@ -226,133 +221,6 @@ class Rubric(ExtensibleModel):
     def criteria(self) -> tuple[Criterion, ...]:
         """All criteria, part by part."""
         return tuple(criterion for part in self.parts for criterion in part.criteria)
-
-
-class TrainingAgreement(FrozenModel):
-    """How well the rubric agrees with the labels of the training texts.
-
-    Attributes:
-        level: the correlation is over the whole training set.
-        n: training texts that were scored.
-        optimistic: whether these labels had a part in the rubric; false for a method that learns nothing from labels.
-        spearman, pearson, kendall: the correlations.
-        reselected: Spearman when what was chosen by labels is chosen anew for each group of texts, without its own
-            labels. Where labels also helped to propose the criteria this still flatters, only less.
-    """
-
-    level: Literal["dataset"] = "dataset"
-    n: Count
-    optimistic: bool = True
-    spearman: Interval
-    pearson: Interval
-    kendall: Interval
-    reselected: Interval
-
-
-class Baseline(FrozenModel):
-    """The surface measure that tracked the training labels best: what a rubric has to beat without reading."""
-
-    measure: str
-    sign: Literal[-1, 1]
-    pearson: float
-
-
-Action = Literal["reuse", "recalibrate", "reweight", "reselect", "relearn"]
-
-
-class TransferOrigin(FrozenModel):
-    """How a version came from its parent, where it was carried over to other texts or another judge.
-
-    Attributes:
-        action: what was learned anew.
-        judge, aspect, data: the parent's, as in its own provenance and rubric.
-        labels: of the new texts, that had a part in it.
-    """
-
-    action: Action
-    judge: str
-    aspect: str
-    data: str
-    labels: Count
-
-
-class Provenance(ExtensibleModel):
-    """What a version was made of and by.
-
-    Attributes:
-        judge, generator: as the user named them.
-        judge_address, generator_address: the servers asked, where that is not the provider's own.
-        judge_from, generator_from: the imported version, as `NAME@NUMBER` in the store that this one was made in, that
-            named the judge or generator and its server; `None` where the user did. The user's trust in that version
-            decides on this one too.
-        snapshots: the model names that the provider reported back.
-        settings: every hyperparameter in force, by method.
-        prompts: digest of the prompt templates' wording.
-        data: digest of the training texts and labels.
-        examples, groups: ids learned from, sorted.
-        texts: digests of the texts learned from, sorted: a text is known again under any id.
-        floor: the best surface measure on the training labels; `None` if none tracks them.
-        trust: what the gate found, for a rubric of several methods.
-        transfer: how it came from its parent, for a rubric that was carried over.
-        version: of this package.
-    """
-
-    added = frozenset({"validation", "transfer", "judge_from", "generator_from"})
-
-    judge: str
-    generator: str
-    judge_address: str | None = None
-    generator_address: str | None = None
-    judge_from: str | None = None
-    generator_from: str | None = None
-    model_versions: tuple[str, ...] = ()
-    settings: Mapping[str, Mapping[str, JsonValue]] = Field(default_factory=dict)
-    prompts: str
-    data: str
-    examples: tuple[str, ...]
-    groups: tuple[str, ...]
-    texts: tuple[str, ...] = ()
-    seed: Count
-    agreement: TrainingAgreement | None = None
-    floor: Baseline | None = None
-    validation: Validation | None = None
-    transfer: TransferOrigin | None = None
-    version: str
-
-    @functools.cached_property
-    def digest(self) -> str:
-        """Digest of the whole record."""
-        return digest(self.model_dump(mode="json"))
-
-
-class Effort(FrozenModel):
-    """What a command took. Not part of any digest: a resumed run takes less for the same result.
-
-    Attributes:
-        asked: prompts sent to the judge and answered.
-        cached: prompts answered from answers kept earlier.
-        failed: prompts without any usable reply.
-        repaired: replies that had to be asked for once more.
-        prompt_tokens, completion_tokens: as the provider counts them.
-        cost_usd: `None` where the price is not known.
-        seconds: wall-clock time.
-        stages: replies, asked for or cached, by the template of their prompt.
-    """
-
-    asked: int = Field(0, ge=0)
-    cached: int = Field(0, ge=0)
-    failed: int = Field(0, ge=0)
-    repaired: int = Field(0, ge=0)
-    prompt_tokens: int = Field(0, ge=0)
-    completion_tokens: int = Field(0, ge=0)
-    cost_usd: float | None = Field(0.0, ge=0)
-    seconds: float = Field(0.0, ge=0)
-    stages: Mapping[str, int] = Field(default_factory=dict)
-
-
-def rounded(value: float | None) -> float | None:
-    """Return `value` as evidence keeps it; NaN becomes `None`."""
-    return None if value is None or math.isnan(value) else round(float(value), DIGITS)
 
 
 def by_id(criteria: Iterable[Criterion]) -> list[Criterion]:

@@ -1,4 +1,4 @@
-"""Where the reviewed content lies that ships with the code: the folders `stores`, `literature` and `experiments`.
+"""Where the reviewed content lies that ships with the code: the folders `stores` and `literature`.
 
 People read and review them at the top of the repository. A wheel carries copies under `rubriclab/_content/`, so that
 nothing else lands beside the package in somebody's site-packages.

@@ -164,7 +164,7 @@ def scripted(**replaced: Callable[[Prompt[Any]], Said]) -> FakeJudge:
 
 def of_kind(judge: FakeJudge, name: str) -> list[Prompt[Any]]:
     """Return the prompts of one template that the judge was asked, repairs aside."""
-    return [prompt for prompt in judge.asked if prompt.name.endswith(f"/{name}") and prompt.repair is None]
+    return [prompt for prompt in judge.prompts if prompt.name.endswith(f"/{name}") and prompt.repair is None]
 
 
 def text(output: str = "Some words.", **fields: Any) -> Example:

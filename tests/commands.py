@@ -31,18 +31,21 @@ HELDOUT = CHECKOUT / "experiments" / "sample" / "heldout.jsonl"
 # Whatever runs longer hangs.
 PATIENCE = 120
 PRELOADED = (
-    "rubriclab.cli.baselines",
-    "rubriclab.cli.dry_run",
     "rubriclab.cli.drift",
     "rubriclab.cli.files",
-    "rubriclab.cli.lessons",
     "rubriclab.cli.main",
     "rubriclab.cli.printing",
-    "rubriclab.cli.progress",
-    "rubriclab.cli.relearning",
-    "rubriclab.cli.session",
-    "rubriclab.cli.settings",
-    "rubriclab.cli.target",
+    "rubriclab.cli.workspace",
+    "rubriclab.services.agree",
+    "rubriclab.services.drift",
+    "rubriclab.services.evaluate",
+    "rubriclab.services.learn",
+    "rubriclab.services.improve",
+    "rubriclab.services.plan",
+    "rubriclab.services.score",
+    "rubriclab.services.transfer",
+    "rubriclab.services.versions",
+    "rubriclab.services.workspace",
     "rubriclab.drift.compare",
     "rubriclab.evaluation",
     "rubriclab.revision",
@@ -50,9 +53,9 @@ PRELOADED = (
     "rubriclab.learning",
     "rubriclab.learning.joint",
     "rubriclab.methods.checkeval.lint",
-    "rubriclab.report.html",
-    "rubriclab.report.terminal",
-    "rubriclab.studies.run",
+    "rubriclab.report.evaluation",
+    "rubriclab.report.training",
+    "experiments.runner.run",
     "rubriclab.transfer.new_version",
     "alembic.config",
     "litellm",
@@ -207,4 +210,8 @@ def _run(
         before()
     from rubriclab.cli.main import main
 
+    if arguments[:1] == ["experiment"]:
+        from experiments.commands import experiment
+
+        main(arguments[1:], experiment, "python -m experiments")
     main(arguments)

@@ -105,9 +105,9 @@ def scripted(**replaced: Callable[[Prompt[Any]], Said]) -> FakeJudge:
 
 def of_kind(judge: FakeJudge, name: str) -> list[Prompt[Any]]:
     """Return the prompts of one template that the judge was asked, repairs aside."""
-    return [prompt for prompt in judge.asked if prompt.name == f"dcr/{name}" and prompt.repair is None]
+    return [prompt for prompt in judge.prompts if prompt.name == f"dcr/{name}" and prompt.repair is None]
 
 
 def repairs(judge: FakeJudge, name: str) -> list[Prompt[Any]]:
     """Return the repairs of one template that the judge was asked for."""
-    return [prompt for prompt in judge.asked if prompt.name == f"dcr/{name}" and prompt.repair is not None]
+    return [prompt for prompt in judge.prompts if prompt.name == f"dcr/{name}" and prompt.repair is not None]

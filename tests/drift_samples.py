@@ -11,9 +11,10 @@ from hypoeval_scripts import criterion
 from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term, combine
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
-from rubriclab.drift import Pairing, ScoredPair, ScoredSide, pairing
+from rubriclab.drift import PairedScore, Scorer, ScorerPair, scorer_pair
 from rubriclab.methods.hypoeval import HypoEvalSettings
-from rubriclab.rubric import Effort, Part, Provenance, Rubric
+from rubriclab.provenance import Effort, Provenance
+from rubriclab.rubric import Part, Rubric
 from rubriclab.scoring import CriterionScore, Score
 from rubriclab.store.version import Version
 
@@ -34,7 +35,7 @@ def version(
     words: Mapping[str, str] | None = None,
     intervals: bool = True,
 ) -> Version:
-    """Return a version whose criteria, by id, weigh so much; an average text scores `middle`.
+    """Return a version whose criteria, by id, weigh so much; an intercept scores `middle`.
 
     `words` names what a criterion says, where that is not its id: criteria of the same words are the same.
     """
@@ -113,14 +114,16 @@ def scored(made: Version, text: str, values: Values) -> Score:
     return Score(text, rubric.aspect.name, score, criteria, why, made.ref, "fake", interval)
 
 
-def sides(before: Version, after: Version, flip_at: float | None = None, judges: Sequence[str] = ("a", "a")) -> Pairing:
+def scorers(
+    before: Version, after: Version, threshold: float | None = None, judges: Sequence[str] = ("a", "a")
+) -> ScorerPair:
     """Return two versions side by side."""
-    return pairing(ScoredSide(before, judges[0]), ScoredSide(after, judges[1]), flip_at)
+    return scorer_pair(Scorer(before, judges[0]), Scorer(after, judges[1]), threshold)
 
 
 def paired(
-    both: Pairing, texts: Sequence[Values], after: Sequence[Values] | None = None, rivals: int = 3
-) -> list[ScoredPair]:
+    both: ScorerPair, texts: Sequence[Values], after: Sequence[Values] | None = None, rivals: int = 3
+) -> list[PairedScore]:
     """Return the pairs of texts; `after` is what the side after says of them, where it is not the same."""
     return [
         both.pair(

@@ -134,18 +134,18 @@ async def learn(
 
 def ratings_asked(judge: FakeJudge) -> list[Prompt[Any]]:
     """Return the prompts by which texts were scored, repairs aside."""
-    return [prompt for prompt in judge.asked if prompt.name.endswith("/rate") and prompt.repair is None]
+    return [prompt for prompt in judge.prompts if prompt.name.endswith("/rate") and prompt.repair is None]
 
 
 def of_template(judge: FakeJudge, name: str) -> list[Prompt[Any]]:
     """Return the prompts of one template that the judge was asked."""
-    return [prompt for prompt in judge.asked if prompt.name == name]
+    return [prompt for prompt in judge.prompts if prompt.name == name]
 
 
 def spent(judge: FakeJudge) -> CallEstimate:
     """Return what the judge was asked, counted as an estimate counts."""
-    read = sum(estimated_tokens(render(prompt)) for prompt in judge.asked)
-    return CallEstimate(len(judge.asked), read, sum(prompt.max_tokens for prompt in judge.asked))
+    read = sum(estimated_tokens(render(prompt)) for prompt in judge.prompts)
+    return CallEstimate(len(judge.prompts), read, sum(prompt.max_tokens for prompt in judge.prompts))
 
 
 def within(judge: FakeJudge, most: CallEstimate) -> bool:

@@ -60,7 +60,7 @@ def questions(judge: FakeJudge) -> Counter:
     """Count how often each rating was asked for, repairs aside."""
     return Counter(
         (c["statement"], p.fields["output"])
-        for p in judge.asked
+        for p in judge.prompts
         if p.name.startswith("hypoeval/rate") and p.repair is None
         for c in p.fields["criteria"]
     )

@@ -148,4 +148,4 @@ def scripted(seed: int = 0, **answers: Callable[[Prompt[Any]], Said]) -> FakeJud
 
 def of_kind(judge: FakeJudge, name: str) -> list[Prompt[Any]]:
     """Return the prompts of one template that the judge was asked."""
-    return [prompt for prompt in judge.asked if prompt.name.endswith(f"/{name}")]
+    return [prompt for prompt in judge.prompts if prompt.name.endswith(f"/{name}")]

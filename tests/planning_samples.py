@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rubriclab.active_learning import PlannedText
+from rubriclab.active_learning import PoolText
 from rubriclab.aggregation import Aggregation, Calibration, Term
 from rubriclab.data import Example, Scale
 from rubriclab.data.aspect import Aspect
-from rubriclab.rubric import Criterion, Evidence, Level, Part, Provenance, Question, Rubric
+from rubriclab.provenance import Provenance
+from rubriclab.rubric import Criterion, Evidence, Level, Part, Question, Rubric
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
 EVIDENCE = Evidence(origin="definition")
@@ -75,11 +76,11 @@ def trained() -> tuple[Rubric, Provenance, TrainingRecord]:
     return rubric(*kept), provenance, TrainingRecord(texts=texts, candidates=candidates, cells=cells)
 
 
-def rated(number: int) -> PlannedText:
+def rated(number: int) -> PoolText:
     """Return a text without a label, of a group of two, with its scores."""
     rng = np.random.default_rng(100 + number)
     example = Example(f"u{number:02d}", f"New text {number}.", f"n{number // 2}")
-    return PlannedText(
+    return PoolText(
         example, {name: score for name, score in _scores(rng, rng.uniform(1, 5)).items() if name != "spare"}
     )
 

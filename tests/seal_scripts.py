@@ -165,14 +165,14 @@ def scripted(says: Says = by_lot, **chosen: Any) -> FakeJudge:
 
 def of_kind(judge: FakeJudge, name: str) -> list[Prompt[Any]]:
     """Return the prompts of one template that the judge was asked, repairs aside."""
-    return [prompt for prompt in judge.asked if prompt.name == f"seal/{name}" and prompt.repair is None]
+    return [prompt for prompt in judge.prompts if prompt.name == f"seal/{name}" and prompt.repair is None]
 
 
 def pairs_asked(judge: FakeJudge) -> list[tuple[str, str]]:
     """Return every pair of unit and question that the judge was asked about, in order."""
     return [
         (unit["id"], question["id"])
-        for prompt in judge.asked
+        for prompt in judge.prompts
         if prompt.name not in ("seal/facts", "seal/split") and prompt.repair is None
         for unit in prompt.fields["units"]
         for question in prompt.fields["questions"]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rubriclab.studies.sets import TRAIN_IDS, PublicSet, public_sets
+from experiments.runner.sets import TRAIN_IDS, PublicSet, public_sets
 
 RIVALS = 6
 GROUPS = 10

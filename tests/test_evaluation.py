@@ -11,7 +11,7 @@ from rubriclab.data import Example
 from rubriclab.data.example import text_digest
 from rubriclab.evaluation import LEVELS, WORD_COUNT_FLOOR, Evaluator, evaluate, floors, unseen
 from rubriclab.learning import measure_values
-from rubriclab.rubric import Baseline, Provenance
+from rubriclab.provenance import Baseline, Provenance
 from rubriclab.text_features import WORD_COUNT
 
 COEFFICIENTS = {"spearman": spearmanr, "pearson": pearsonr, "kendall": kendalltau}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from commands import CHECKOUT
+
+from experiments import figures
 
 EXPERIMENTS = CHECKOUT / "experiments"
 # Sections about a paper's own figures.
@@ -20,37 +21,29 @@ DECIMALS = re.compile(r"(?<![\w.])[+-]?\d\.\d{2,}")
 # Decimals that are no figures: settings and versions.
 SETTINGS = {
     "README.md": {"3.11"},
-    "experiments/checkeval-weights/README.md": {"0.01"},
-    "experiments/transfer/README.md": {"0.05"},
+    "experiments/studies/checkeval-weights/README.md": {"0.01"},
+    "experiments/studies/transfer/README.md": {"0.05"},
 }
 
 
-def loaded(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"figures_of_{abs(hash(path))}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-FIGURES = loaded(EXPERIMENTS / "figures.py")
-READMES = [str(path.relative_to(CHECKOUT)) for path in FIGURES.readmes()]
-SCRIPTS = [str(path.relative_to(CHECKOUT)) for path in FIGURES.scripts()]
+READMES = [str(path.relative_to(CHECKOUT)) for path in figures.readmes()]
+SCRIPTS = [str(path.relative_to(CHECKOUT)) for path in figures.scripts()]
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_every_script_of_the_experiments_can_be_imported(script: str) -> None:
-    assert FIGURES.script(CHECKOUT / script).__doc__
+    assert figures.script(CHECKOUT / script).__doc__
 
 
 def test_no_figure_in_a_readme_differs_from_the_stored_results() -> None:
-    assert FIGURES.differing() == [], "run: python experiments/figures.py"
+    assert figures.differing() == [], "run: python -m experiments figures"
 
 
-@pytest.mark.parametrize("folder", sorted(path.parent.name for path in EXPERIMENTS.glob("*/results")))
+@pytest.mark.parametrize(
+    "folder", sorted(str(path.parent.relative_to(EXPERIMENTS)) for path in EXPERIMENTS.rglob("results"))
+)
 def test_the_readme_of_an_experiment_with_results_has_figures_of_them(folder: str) -> None:
-    assert FIGURES.BLOCK.search((EXPERIMENTS / folder / "README.md").read_text("utf-8"))
+    assert figures.BLOCK.search((EXPERIMENTS / folder / "README.md").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("readme", READMES)
@@ -62,7 +55,7 @@ def test_no_measured_figure_is_written_by_hand(readme: str) -> None:
 def own_prose(readme: str) -> str:
     """Return what is neither generated, nor code, nor in a section about a paper's figures."""
     kept, paper = [], 0
-    for line in re.sub(r"```.*?```|`[^`\n]*`", "", FIGURES.BLOCK.sub("", readme), flags=re.DOTALL).splitlines():
+    for line in re.sub(r"```.*?```|`[^`\n]*`", "", figures.BLOCK.sub("", readme), flags=re.DOTALL).splitlines():
         if heading := re.match(r"(#+) (.*)", line):
             level = len(heading[1])
             if not paper or level <= paper:
@@ -82,54 +75,54 @@ def test_prose_of_our_own_leaves_out_generated_figures_code_and_papers() -> None
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The command with a script's experiment and a study, in a folder of their own."""
-    for path in ("figures.py", "study_figures.py", "README.md"):
-        (tmp_path / "experiments").mkdir(exist_ok=True)
-        shutil.copy(EXPERIMENTS / path, tmp_path / "experiments" / path)
-    for folder in ("weighing", "dcr-main"):
-        shutil.copytree(EXPERIMENTS / folder, tmp_path / "experiments" / folder)
+    """The package with the results of one measurement and one study, in a folder of its own."""
+    for path in EXPERIMENTS.rglob("*"):
+        place = path.relative_to(EXPERIMENTS)
+        if path.suffix == ".py" or place.parts[:1] == ("weighing",) or place.parts[:2] == ("studies", "dcr-main"):
+            target = tmp_path / "experiments" / place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_file():
+                shutil.copy(path, target)
     (tmp_path / "README.md").write_text("# A project\n", "utf-8")
     return tmp_path / "experiments"
 
 
-def check(copy: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["figures.py", *arguments])
-    code: int = loaded(copy / "figures.py").main()
-    return code
+def check(copy: Path, *arguments: str) -> tuple[int, str, str]:
+    """Return the exit code of `python -m experiments.figures` in the copy, and what it wrote."""
+    command = [sys.executable, "-m", "experiments.figures", *arguments]
+    done = subprocess.run(command, cwd=copy.parent, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
 
 
 def test_a_changed_result_of_a_script_makes_the_check_fail_until_the_readme_is_written_again(
-    copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    copy: Path,
 ) -> None:
-    assert check(copy, monkeypatch, "--check") == 0
+    assert check(copy, "--check")[0] == 0
     stored = copy / "weighing" / "results" / "compared.json"
     rows = json.loads(stored.read_text("utf-8"))
     rows[0]["after"] += 0.1
     stored.write_text(json.dumps(rows), "utf-8")
     before = (copy / "weighing" / "README.md").read_text("utf-8")
-    assert check(copy, monkeypatch, "--check") == 1
-    assert capsys.readouterr().out == "experiments/weighing/README.md differs from the stored results\n"
+    assert check(copy, "--check")[:2] == (1, "experiments/weighing/README.md differs from the stored results\n")
     assert (copy / "weighing" / "README.md").read_text("utf-8") == before
-    assert check(copy, monkeypatch) == 0
+    assert check(copy)[0] == 0
     assert (copy / "weighing" / "README.md").read_text("utf-8") != before
-    assert check(copy, monkeypatch, "--check") == 0
+    assert check(copy, "--check")[0] == 0
 
 
 def test_a_changed_result_of_a_study_makes_the_check_fail(
-    copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    copy: Path,
 ) -> None:
-    stored = copy / "dcr-main" / "results" / "embedded.json"
+    stored = copy / "studies" / "dcr-main" / "results" / "embedded.json"
     results = json.loads(stored.read_text("utf-8"))
     results["cases"][0]["rows"][0]["figures"]["spearman"]["value"] += 0.1
     stored.write_text(json.dumps(results), "utf-8")
-    assert check(copy, monkeypatch, "--check") == 1
-    assert capsys.readouterr().out == "experiments/dcr-main/README.md differs from the stored results\n"
+    assert check(copy, "--check")[:2] == (1, "experiments/studies/dcr-main/README.md differs from the stored results\n")
 
 
 def test_a_block_that_nothing_offers_is_an_error_with_those_that_there_are(
-    copy: Path, monkeypatch: pytest.MonkeyPatch
+    copy: Path,
 ) -> None:
     readme = copy / "weighing" / "README.md"
     readme.write_text(readme.read_text("utf-8").replace("<!-- figures: compared -->", "<!-- figures: nothing -->"))
-    with pytest.raises(ValueError, match=r"asks for 'nothing'; there are: .*compared"):
-        check(copy, monkeypatch, "--check")
+    assert re.search(r"asks for 'nothing'; there are: .*compared", check(copy, "--check")[2])

@@ -1,6 +1,6 @@
 """Agreement with people, aspect by aspect and method by method, on groups of texts that learning never saw.
 
-    python experiments/agreement/agreement.py --data FOLDER --variant hypoeval --variant checkeval --variant \
+    python -m experiments.agreement.agreement --data FOLDER --variant hypoeval --variant checkeval --variant \
         "checkeval:filter=model" --splits 3 --output results/embedded.json
 
 A variant is a method's name, or `joint`, with settings of its own after a colon. Official ids where they are known, and
@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tables import means, table
 
+from experiments.agreement.tables import means, table
 from rubriclab.checklist import seed_questions
 from rubriclab.cli.settings import joint_settings, method_settings
 from rubriclab.data import Assignment, Example, find_aspect, parse_scale, read, task_words

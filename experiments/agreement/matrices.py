@@ -1,6 +1,6 @@
 """Ratings of learning and test texts by every candidate, kept so that weighings can be compared without a judge.
 
-    python experiments/agreement/matrices.py --data FOLDER --splits 10 --output CACHE_FOLDER
+    python -m experiments.agreement.matrices --data FOLDER --splits 10 --output CACHE_FOLDER
 
 One .npz file per aspect and split: `train` and `test` ratings, labels and groups, and what the candidates are. The
 files hold no texts, but labels of sets that may not be shared, so they belong outside the repository.
@@ -14,8 +14,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from agreement import SEED, SHOTS, Case, cases, plans, rated, split
 
+from experiments.agreement.agreement import SEED, SHOTS, Case, cases, plans, rated, split
 from rubriclab.judges import JudgeOptions, Ledger, connect
 from rubriclab.learning.baselines import SURFACE, measure_values
 from rubriclab.learning.candidates import find_candidates

@@ -1,6 +1,6 @@
 """How many answers a second a store keeps and finds, one commit each.
 
-    python experiments/benchmarks/answer_table.py --output experiments/benchmarks/results/answer_table.json
+    python -m experiments.benchmarks.answer_table --output experiments/benchmarks/results/answer_table.json
 
 On an SQLite file in a temporary folder, or the store at `--store ADDRESS`.
 """

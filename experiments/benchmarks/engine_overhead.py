@@ -1,6 +1,6 @@
 """What the engine adds to a call: rates of bare litellm and of the whole stack against a server that answers at once.
 
-    python experiments/benchmarks/engine_overhead.py --calls 400 --rounds 5 --output results/engine_overhead.json
+    python -m experiments.benchmarks.engine_overhead --calls 400 --rounds 5 --output results/engine_overhead.json
 
 Both sides send the same requests to the same server, in turns, so that a noisy machine disturbs both alike. Bare
 litellm gets finished messages and returns its response; the stack renders the prompt, looks its answer up in SQLite,
@@ -30,7 +30,7 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.judges import JudgeOptions, Ledger, Price, ask, close_connections, connect, messages_of
-from rubriclab.judges.litellm_loading import load_litellm
+from rubriclab.judges.providers import load_litellm
 from rubriclab.methods.hypoeval.rate import rate_prompt
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence, Level
@@ -130,7 +130,7 @@ class Stack:
             assert answer.value is not None
 
         elapsed = await timed(one, asked)
-        assert self._ledger.asked == self._store.answers.count()
+        assert self._ledger.calls == self._store.answers.count()
         return elapsed
 
 

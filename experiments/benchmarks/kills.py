@@ -1,6 +1,6 @@
 """Whether kills at random moments lose, change or repeat anything.
 
-    python experiments/benchmarks/kills.py --kills 200 --output experiments/benchmarks/results/kills.json
+    python -m experiments.benchmarks.kills --kills 200 --output experiments/benchmarks/results/kills.json
 
 Commands that learn, score, evaluate, import, tag and migrate are in turn killed (SIGKILL) at a moment drawn evenly from
 the time that they take, and run again. They ask the tests' server, which answers after 20 ms. Afterwards the outcome

@@ -1,6 +1,6 @@
 """What leases on questions cost: texts scored per second with them and without them.
 
-    python experiments/benchmarks/leases.py --questions 100 --rounds 20 --output results/leases.json
+    python -m experiments.benchmarks.leases --questions 100 --rounds 20 --output results/leases.json
 
 Both sides send the same kind of question through the whole stack (litellm, cache, SQLite store) to a local server that
 answers at once, in turns that change who goes first. With a provider's latency the share is smaller.
@@ -21,8 +21,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from engine_overhead import ANSWER, MODEL, OPTIONS, prompts, server
-
+from experiments.benchmarks.engine_overhead import ANSWER, MODEL, OPTIONS, prompts, server
 from rubriclab.judges import JudgeOptions, Ledger, ask, close_connections, connect
 from rubriclab.store import Store, open_store
 
@@ -35,6 +34,8 @@ class WithoutLeases:
 
     def __init__(self, store: Store) -> None:
         self._answers = store.answers
+
+    remote = False
 
     def get(self, digest: str) -> dict[str, Any] | None:
         """Return what was kept."""

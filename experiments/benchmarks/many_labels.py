@@ -1,8 +1,8 @@
 """Time and memory of one command on n labelled texts with the offline judge, for growing n.
 
-    python experiments/benchmarks/many_labels.py learn --sizes 500 1000 2000 5000 10000
-    python experiments/benchmarks/many_labels.py learn --sizes 10000 --shape own
-    python experiments/benchmarks/many_labels.py evaluate --sizes 2000 10000 -- --baseline direct
+    python -m experiments.benchmarks.many_labels learn --sizes 500 1000 2000 5000 10000
+    python -m experiments.benchmarks.many_labels learn --sizes 10000 --shape own
+    python -m experiments.benchmarks.many_labels evaluate --sizes 2000 10000 -- --baseline direct
 
 What follows `--` is passed on to the command. `learn` learns from n texts; every other command gets a rubric learned
 from the shipped sample (or, for `gate`, `show` and `report`, one learned from the n texts). Each command is a process

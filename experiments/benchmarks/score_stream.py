@@ -1,6 +1,6 @@
 """Texts per second and memory of `rubriclab score` reading a long stream with the offline judge.
 
-    python experiments/benchmarks/score_stream.py --texts 10000 --output results/score_stream.json
+    python -m experiments.benchmarks.score_stream --texts 10000 --output results/score_stream.json
 
 Learns on the shipped sample into a temporary store, pipes the held-out texts over and over (each made different by its
 number) into `rubriclab score -`, and prints the resident memory of that process at each tenth of the way. Flat memory

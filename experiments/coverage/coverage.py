@@ -1,6 +1,6 @@
 """How often nominal 90 % intervals hold what they are said to hold: of texts, of weights, of the rubric's agreement.
 
-    python experiments/coverage/coverage.py --data FOLDER --output experiments/coverage/results/embedded.json
+    python -m experiments.coverage.coverage --data FOLDER --output experiments/coverage/results/embedded.json
 
 Each run learns from a set of its own and is held to the population that this was drawn from. In `simulated` runs texts
 and criteria come from a model with known strengths; in `resampled` runs the population are real texts that were judged
@@ -42,7 +42,7 @@ from rubriclab.learning.weighting import design, posterior
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput, chosen_settings
-from rubriclab.stats import IntervalEstimate, agreement
+from rubriclab.stats import Interval, agreement
 from rubriclab.stats.conformal import error_bound, expected_error
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.interval_expansion import expanded_confidence
@@ -209,7 +209,7 @@ def agreed(
     return result
 
 
-def holds(interval: IntervalEstimate, value: float) -> int | None:
+def holds(interval: Interval, value: float) -> int | None:
     """Return 1 if the value lies in the interval, else 0; `None` where there is no interval."""
     if interval.low is None or interval.high is None:
         return None

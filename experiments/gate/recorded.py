@@ -1,6 +1,6 @@
 """The same with the recorded judgments of a strong model: whether the gate lets through what deserves it.
 
-    python experiments/gate/recorded.py --data FOLDER --judgments FOLDER --output experiments/gate/results/recorded.json
+    python -m experiments.gate.recorded --data FOLDER --judgments FOLDER --output experiments/gate/results/recorded.json
 
 Learning sets of several sizes are drawn from the texts that the model has judged, some groups with all their texts, and
 learned from with their labels as they are and dealt out anew. What the verdict ought to be is read off all other judged
@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gate import GIVEN, asked, dealt, load
 
+from experiments.gate.gate import GIVEN, asked, dealt, load
 from rubriclab.data import parse_scale
 from rubriclab.learning.baselines import SURFACE, held_out_floors, measure_values
 from rubriclab.learning.fitting import fit

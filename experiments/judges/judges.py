@@ -1,6 +1,6 @@
 """What a change of judge costs a rubric: a large language model's recorded answers against the offline judge's.
 
-    python experiments/judges/judges.py --judgments FOLDER --data FOLDER --output results/recorded.json
+    python -m experiments.judges.judges --judgments FOLDER --data FOLDER --output results/recorded.json
 
 From the same criteria and the same 30 labelled texts one rubric is fitted to the answers of each judge. Each is carried
 over to the test texts, asked of its own judge and of the other one, by `rubriclab transfer`.
@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from answers import Recorded, recorded, row
 
+from experiments.judges.answers import Recorded, recorded, row
 from rubriclab import stats
 from rubriclab.judges import Judge, JudgeOptions, Ledger, Recording, connect
 from rubriclab.learning.candidates import Plan
@@ -33,9 +33,10 @@ from rubriclab.learning.single_method import Trained
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Learned, Method, TrainingInput
-from rubriclab.rubric import Effort, Part, Rubric
+from rubriclab.provenance import Effort
+from rubriclab.rubric import Part, Rubric
 from rubriclab.store import open_store
-from rubriclab.transfer.rating_matrix import rate_all
+from rubriclab.transfer.rating_matrix import rate_parts
 
 RUBRICLAB = str(Path(sys.executable).parent / "rubriclab")
 # By whose answers a rubric was fitted to, what its version is called.
@@ -79,7 +80,7 @@ def prepare(one: Recorded, folder: Path) -> dict[str, str]:
     tape, assignment = folder / "model.jsonl", one.assignment
     judges = {"language model": f"recorded:{tape}", "embedded": "embedded"}
     every = Rubric(task=assignment.words.task, aspect=assignment.aspect, scale=assignment.scale, parts=one.parts)
-    asyncio.run(rate_all(one.parts, every, (*one.train, *one.test), Recording(one.judge, tape)))
+    asyncio.run(rate_parts(one.parts, every, (*one.train, *one.test), Recording(one.judge, tape)))
     with open_store(folder / "store.db") as store:
         for made, spec in judges.items():
             trained = asyncio.run(fitted(one, connect(spec, options=JudgeOptions(), ledger=Ledger())))
@@ -186,14 +187,14 @@ def with_all(found: Mapping[str, Any]) -> dict[str, Any]:
     gains = {each["action"]: interval(each["gain"]) for each in found["advice"]["compared"]}
     return {
         "calibrated for another": found["calibrated_for"] != found["judge"],
-        "home": interval(found["home"]["spearman"]),
-        "there": interval(found["there"]["spearman"]),
-        "level": found["there"]["level"],
+        "home": interval(found["source"]["spearman"]),
+        "there": interval(found["agreement"]["spearman"]),
+        "level": found["agreement"]["level"],
         "drop": interval(found["drop"]),
         "advice": found["advice"]["action"],
-        "few": found["advice"]["few"],
+        "few": found["advice"]["too_few_groups"],
         "actions": {
-            each["action"]: {**figures(each["held_out"]), "gain": gains[each["action"]]} for each in tried(found)
+            each["action"]: {**figures(each["cross_validated"]), "gain": gains[each["action"]]} for each in tried(found)
         },
     }
 
@@ -203,24 +204,24 @@ def with_some(found: Mapping[str, Any], seed: int) -> dict[str, Any]:
 
     It is right if no other action is better on these texts by a whole interval.
     """
-    behind = {each["action"]: interval(each["behind"]) for each in tried(found)}
+    behind = {each["action"]: interval(each["excess_error"]) for each in tried(found)}
     return {
         "seed": seed,
         "labels": found["labels"],
-        "checked": found["checked"],
-        "groups": {name: found["actions"][0][name]["groups"] for name in ("held_out", "checked")},
+        "checked": found["held_out_labels"],
+        "groups": {name: found["actions"][0][name]["groups"] for name in ("cross_validated", "held_out")},
         "advice": found["advice"]["action"],
-        "few": found["advice"]["few"],
+        "few": found["advice"]["too_few_groups"],
         "right": all(high is None or high >= 0 for _, _, high in behind.values()),
         "actions": {
-            each["action"]: {**figures(each["checked"]), "behind": behind[each["action"]]} for each in tried(found)
+            each["action"]: {**figures(each["held_out"]), "behind": behind[each["action"]]} for each in tried(found)
         },
     }
 
 
 def tried(found: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the actions that were tried."""
-    return (each for each in found["actions"] if each["missing"] is None)
+    return (each for each in found["actions"] if each["skipped"] is None)
 
 
 def figures(found: Mapping[str, Any]) -> dict[str, Any]:

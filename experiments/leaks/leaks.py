@@ -1,6 +1,6 @@
 """Do held-out figures of labels that say nothing come to nothing?
 
-    python experiments/leaks/leaks.py --data FOLDER --runs 256
+    python -m experiments.leaks.leaks --data FOLDER --runs 256
 
 Each of 30 texts gets a label drawn with replacement from all labels of its set, so that nothing is left to learn and no
 label says anything about another one. Whole trainings, criteria and all, are run on them; every evaluator that the page
@@ -20,7 +20,6 @@ import asyncio
 import contextlib
 import json
 import random
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -29,15 +28,13 @@ from typing import Any
 
 import numpy as np
 
+from experiments.agreement.agreement import SEED, Case, plans, split
+from rubriclab.data import Example
+from rubriclab.judges import JudgeOptions, Ledger, connect
+from rubriclab.learning import gate, joint
+from rubriclab.validation import EvaluatorAgreement
+
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "agreement"))
-
-from agreement import SEED, Case, plans, split  # noqa: E402
-
-from rubriclab.data import Example  # noqa: E402
-from rubriclab.judges import JudgeOptions, Ledger, connect  # noqa: E402
-from rubriclab.learning import gate, joint  # noqa: E402
-from rubriclab.validation import EvaluatorAgreement  # noqa: E402
 
 ASPECTS = (
     ("summeval", "summarization", "coherence", "1:5:any"),

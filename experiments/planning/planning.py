@@ -1,6 +1,6 @@
 """Planned against random choice of the next texts to label: labels needed for the same agreement on held-out groups.
 
-    python experiments/planning/planning.py --data FOLDER --judgments FOLDER --output results/planning.json
+    python -m experiments.planning.planning --data FOLDER --judgments FOLDER --output results/planning.json
 
 Criteria are found from 30 labelled texts of each split; then half of the other groups are a pool, and the others are
 held out. From ten labels drawn from the pool, five at a time are added, drawn at random or planned from what the labels
@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from experiments.agreement.agreement import SEED, Case, cases, load, plans, split
 from rubriclab.active_learning.learning_curve import learning_curve
-from rubriclab.active_learning.optimal_design import CandidateTexts, picks
+from rubriclab.active_learning.optimal_design import DesignPoints, select_texts
 from rubriclab.data import parse_scale
 from rubriclab.data.example import Example
 from rubriclab.judges import JudgeOptions, Ledger, connect
@@ -37,9 +38,6 @@ from rubriclab.stats import agreement
 from rubriclab.stats.correlation import FloatArray, IntArray
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "agreement"))
-
-from agreement import SEED, Case, cases, load, plans, split  # noqa: E402
 
 FIRST, BATCH, LAST = 10, 5, 60
 MOST_TEXTS = 320
@@ -232,11 +230,11 @@ def _next(draw: Draw, strategy: str, free: list[int], labelled: list[int], rng: 
         shares = np.zeros(len(columns))
         shares[list(found.columns)] = np.abs(found.weights)
     pool, known = (_texts(table, places, columns) for places in (free, labelled))
-    return [free[pick.place] for pick in picks(pool, known, shares, BATCH)]
+    return [free[pick.row] for pick in select_texts(pool, known, shares, BATCH)]
 
 
-def _texts(table: RatingMatrix, places: Sequence[int], columns: Sequence[int]) -> CandidateTexts:
-    return CandidateTexts(table.values[np.ix_(places, columns)], [table.groups[place] for place in places])
+def _texts(table: RatingMatrix, places: Sequence[int], columns: Sequence[int]) -> DesignPoints:
+    return DesignPoints(table.values[np.ix_(places, columns)], [table.groups[place] for place in places])
 
 
 def _spread(table: RatingMatrix, order: Sequence[int], labelled: Sequence[int], count: int) -> list[int]:
@@ -278,7 +276,7 @@ def _asked(draw: Draw) -> dict[str, float | None] | None:
         "now": now,
         "then": after,
     }
-    worth = curve.worth(0.01)
+    worth = curve.worthwhile(0.01)
     return {
         **found,
         "gain": gain.value,

@@ -1,6 +1,6 @@
 """How well sentence splitters find the sentence ends that a person marked.
 
-    python experiments/sentences/compare.py --data FOLDER --output experiments/sentences/results/compared.json
+    python -m experiments.sentences.compare --data FOLDER --output experiments/sentences/results/compared.json
 
 The texts are read from the folder; `marks.json` holds offsets only. Splitters that are not installed are named and
 left out. Prints the tables, and writes every figure as JSON.
@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from splitters import Splitter, installed
+
+from experiments.sentences.splitters import Splitter, installed
 
 HERE = Path(__file__).parent
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")

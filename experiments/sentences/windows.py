@@ -1,6 +1,6 @@
 """The drawing of the windows in which sentence ends were marked: prints them as JSON, without marks.
 
-    python experiments/sentences/windows.py --data FOLDER
+    python -m experiments.sentences.windows --data FOLDER
 
 Half of the groups of each set (by a hash of their names) are test groups and the others were left for development. From
 the test groups come random windows of every field, and windows around places of every hard kind.

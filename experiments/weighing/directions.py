@@ -1,6 +1,6 @@
 """Which way surface measures point, learned from public sets: agreement with people before any label is given.
 
-    python experiments/weighing/directions.py --data FOLDER
+    python -m experiments.weighing.directions --data FOLDER
 
 Labels and measures are standardised and centred within groups; ridge regression over the aspects of all sets but one
 gives each measure a weight, and texts of the set left out are scored with these, with the directions of the catalogue,
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,17 +19,15 @@ from typing import Any
 
 import numpy as np
 
+import rubriclab.text_features
+from experiments.agreement.agreement import Case, cases, load
+from rubriclab.learning.baselines import SURFACE, measure_values
+from rubriclab.learning.standardise import centers_and_spreads, standardised
+from rubriclab.learning.weighting import FURTHEST
+from rubriclab.stats import Level, agreement
+from rubriclab.text_features.prior import prior_directions, usual_directions
+
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "agreement"))
-
-from agreement import Case, cases, load  # noqa: E402
-
-import rubriclab.text_features  # noqa: E402
-from rubriclab.learning.baselines import SURFACE, measure_values  # noqa: E402
-from rubriclab.learning.standardise import centers_and_spreads, standardised  # noqa: E402
-from rubriclab.learning.weighting import FURTHEST  # noqa: E402
-from rubriclab.stats import Level, agreement  # noqa: E402
-from rubriclab.text_features.prior import prior_directions, usual_directions  # noqa: E402
 
 STORED = HERE / "results" / "directions.json"
 SHIPPED = Path(rubriclab.text_features.__file__).parent / "directions.json"

@@ -1,11 +1,11 @@
 """What is kept of what the methods found, and how it is weighed: agreement on other groups of texts.
 
-    python experiments/agreement/matrices.py --data FOLDER --splits 3 --output CACHE_FOLDER
-    python experiments/weighing/weighing.py --matrices CACHE_FOLDER
-    python experiments/weighing/weighing.py --matrices ANOTHER_CACHE_FOLDER --shots 100
-    python experiments/weighing/weighing.py --judgments JUDGMENTS_FOLDER --data FOLDER
-    python experiments/weighing/weighing.py --live LEARNED_FOLDER
-    python experiments/weighing/weighing.py --matrices CACHE_FOLDER --constants
+    python -m experiments.agreement.matrices --data FOLDER --splits 3 --output CACHE_FOLDER
+    python -m experiments.weighing.weighing --matrices CACHE_FOLDER
+    python -m experiments.weighing.weighing --matrices ANOTHER_CACHE_FOLDER --shots 100
+    python -m experiments.weighing.weighing --judgments JUDGMENTS_FOLDER --data FOLDER
+    python -m experiments.weighing.weighing --live LEARNED_FOLDER
+    python -m experiments.weighing.weighing --matrices CACHE_FOLDER --constants
 
 The first run keeps every rating; the second learns rubrics of them and writes their figures into results/compared.json,
 beside those of the recipes that were used before. `--live` does so for the packs and matrices that a live language

@@ -1,11 +1,9 @@
-"""`rubriclab drift`: what changes for texts when a new version, or another judge, takes over; as an exit code too."""
+"""`rubriclab drift`: how scores change from one version or judge to another; limits are exit codes."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,16 +12,10 @@ from rubriclab.cli.options import asking_options, dry_run_option, json_option, o
 from rubriclab.cli.places import FILE, JUDGE
 
 if TYPE_CHECKING:
-    from rubriclab.cli.session import JudgeChoice, Session
-    from rubriclab.data import Example
-    from rubriclab.data.readers import Rows
-    from rubriclab.drift import Check, Drift, Pairing, ScoredPair
-    from rubriclab.drift.limits import Outcome
-    from rubriclab.judges.judge import Judge
-    from rubriclab.methods.estimate import CallEstimate
-    from rubriclab.store import Store, Version
+    from rubriclab.drift.limits import LimitOutcome
+    from rubriclab.services.drift import DriftMeasurement, DriftResult
 
-EXIT_CODES: Mapping[Outcome, int] = {"within": 0, "beyond": 1, "unknown": 3}
+EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "unknown": 3}
 ORDER = "REF [REF] TEXTS"
 
 
@@ -35,215 +27,99 @@ ORDER = "REF [REF] TEXTS"
     multiple=True,
     type=JUDGE,
     metavar="JUDGE",
-    help="Who scores; given twice, the first for the side before and the second for the side after.  [default: whom "
-    "each version was learned with]",
+    help="The judge of both versions; given twice, the judge before and the judge after.  [default: those that the "
+    "versions were learned with]",
 )
 @option(
     "--flip-at",
     type=float,
     metavar="SCORE",
-    help="Texts flip that are at least at this score on one side and below on the other.  [default: the middle]",
+    help="Texts flip if their score is at or above this on one side only.  [default: the middle of the scale]",
 )
-@option("--max-shift", type=click.FloatRange(min=0), metavar="POINTS", help="Fail if the mean score moves farther.")
+@option("--max-shift", type=click.FloatRange(min=0), metavar="POINTS", help="Fail if the mean score shifts farther.")
 @option("--max-flips", type=click.FloatRange(0, 1), metavar="SHARE", help="Fail if a larger share of the texts flips.")
 @option(
     "--min-rank",
     type=click.FloatRange(-1, 1),
     metavar="CORRELATION",
-    help="Fail if Spearman's correlation of the two rankings is lower; it is taken within groups where there are any.",
+    help="Fail if Spearman's correlation of the two rankings is lower; within groups, if groups have several texts.",
 )
 @option(
-    "--output", "-o", type=FILE, metavar="PATH", help="Where the texts that flip go, with all reasons, as JSON Lines."
+    "--output", "-o", type=FILE, metavar="PATH", help="Write the texts that flip here, with all reasons, as JSON Lines."
 )
-@option("--all", "every", is_flag=True, help="Write all texts there, not only those that flip.")
+@option("--all", "write_all", is_flag=True, help="Write all texts there, not only those that flip.")
 @asking_options
 @rows_options
 @store_option
 @dry_run_option
 @json_option
-def drift(named: Sequence[str], **given: Any) -> None:
-    """Say what changes for TEXTS, which need no labels, from one version REF to another, or from one judge to another.
+def drift(
+    named: Sequence[str], *, output: str | None, write_all: bool, dry_run: bool, as_json: bool, **values: Any
+) -> None:
+    """Measure how the scores of TEXTS, which need no labels, change from one version REF or judge to another.
 
     \b
     rubriclab drift news@1 news@2 texts.jsonl
     rubriclab drift news@2 texts.jsonl --judge JUDGE --judge OTHER
 
-    Scores that move, ranks, the texts that cross a line, and the criteria that did it. The exit code is 1 where a limit
-    is passed (--max-shift, --max-flips, --min-rank), and 3 where it cannot be told.
+    Reported are the shift of scores, changes of rank, texts that cross a threshold, and the criteria behind them. The
+    exit code is 1 if a limit is exceeded (--max-shift, --max-flips, --min-rank), and 3 if that is unknown.
     """
-    from rubriclab.cli.session import session
+    from rubriclab.cli.printing import print_dry_run
+    from rubriclab.cli.workspace import options_of, workspace_of
+    from rubriclab.services.drift import DriftOptions, prepare_drift
 
-    refs, texts = _named(named, given["judges"])
-    _check_output(texts, given)
-    with session(given["store"], given) as work:
-        versions = [work.store.load(ref) for ref in refs]
-        sides, choices = _sides(versions, given, work.store)
-        if given["dry_run"]:
-            _say_most(sides, choices, _usable(_rows(texts, given)), given)
+    before, after, texts = _sides(named)
+    options = options_of(DriftOptions, values)
+    _check_output(texts, output, write_all=write_all)
+    with workspace_of(values) as workspace:
+        measurement = prepare_drift(workspace, texts, before, after, options)
+        if dry_run:
+            print_dry_run(measurement.at_most(), as_json=as_json)
             return
-        found, checks = _compare(sides, texts, choices, work, given)
-        _print(found, checks, work, given)
-        _stop_if_dead(found, work)
-    from rubriclab.drift.limits import worst
+        _measure(measurement, output, write_all=write_all)
+        result = measurement.result()
+        _print(result, output, write_all=write_all, as_json=as_json)
+        measurement.check_answered(result.drift)
+    click.get_current_context().exit(EXIT_CODES[result.outcome])
 
-    click.get_current_context().exit(EXIT_CODES[worst(checks)])
 
-
-def _named(named: Sequence[str], judges: Sequence[str]) -> tuple[tuple[str, str], str]:
-    """Return the versions before and after, which are one where only the judge changes, and the file."""
+def _sides(named: Sequence[str]) -> tuple[str, str | None, str]:
+    """Return the version before, the version after if another one is named, and the file."""
     from rubriclab.errors import SettingsError
 
     if not 2 <= len(named) <= 3:
-        raise SettingsError(f"Expected {ORDER}, got {len(named)} of them.", "Drift lies between two sides.")
-    if len(judges) > 2:
-        raise SettingsError(f"Drift lies between two sides, and {len(judges)} judges are named.", "Give one or two.")
-    if len(named) == 2 and len(judges) < 2:
-        raise SettingsError(
-            f"{named[0]} is one version, and drift lies between two sides;",
-            "name a second version before the texts, or two judges: --judge JUDGE --judge OTHER.",
-        )
-    if len(named) == 2 and judges[0] == judges[1]:
-        raise SettingsError(f"The judge {judges[0]} is named twice;", "from it to itself nothing changes.")
-    return (named[0], named[-2]), named[-1]
+        raise SettingsError(f"Expected {ORDER}, got {len(named)} of them.", "Drift is between two sides.")
+    return named[0], named[1] if len(named) == 3 else None, named[-1]
 
 
-def _check_output(texts: str, given: Mapping[str, Any]) -> None:
+def _check_output(texts: str, output: str | None, *, write_all: bool) -> None:
     from rubriclab.cli.files import check_place
     from rubriclab.errors import SettingsError
 
-    if given["every"] and not given["output"]:
+    if write_all and not output:
         raise SettingsError("--all says what is written to --output.", "Give --output PATH.")
-    if given["output"] == "-":
+    if output == "-":
         raise SettingsError("Standard output holds the figures.", "Give --output a file.")
-    if given["output"]:
-        check_place(given["output"], texts, "The pairs", "--output")
+    if output:
+        check_place(output, texts, "The pairs", "--output")
 
 
-def _sides(
-    versions: Sequence[Version], given: Mapping[str, Any], store: Store
-) -> tuple[Pairing, tuple[JudgeChoice, JudgeChoice]]:
-    """Return both sides and who is asked on each, and say what to keep in mind of them."""
-    from rubriclab.cli.session import judge_of
-    from rubriclab.data.scale import show
-    from rubriclab.drift import ScoredSide, pairing
-    from rubriclab.errors import SettingsError
-
-    before, after = versions
-    names = (*given["judges"], *given["judges"]) if len(given["judges"]) < 2 else given["judges"]
-    first, second = names[:2] or (None, None)
-    choices = judge_of(before, first, store), judge_of(after, second, store)
-    sides = pairing(ScoredSide(before, choices[0].spec), ScoredSide(after, choices[1].spec), given["flip_at"])
-    if not sides.scale.contains(sides.flip_at):
-        raise SettingsError(
-            f"--flip-at {show(sides.flip_at)} is not on the scale of {before.ref}, {sides.scale.describe()};",
-            "no text could cross it.",
-        )
-    _note_sides(sides, given)
-    return sides, choices
-
-
-def _note_sides(sides: Pairing, given: Mapping[str, Any]) -> None:
-    from rubriclab.cli.session import note
-    from rubriclab.data.scale import show
-
-    before, after = sides.before.version, sides.after.version
-    if before.digest == after.digest and sides.before.judge == sides.after.judge:
-        note(f"both sides are the rubric of {after.ref} by {sides.after.judge}: nothing can change")
-    if before.rubric.aspect.name != after.rubric.aspect.name:
-        aspects = f"{before.rubric.aspect.name} and {after.rubric.aspect.name}"
-        note(f"{before.ref} and {after.ref} judge different aspects, {aspects}: their scores mean different things")
-    if sides.mapped:
-        ends = f"{sides.after.scale.describe()} to {sides.scale.describe()}"
-        note(f"scores of {after.ref} are moved in a straight line from {ends}")
-    if given["flip_at"] is None:
-        note(f"texts flip at {show(sides.flip_at)}, the middle of the scale (--flip-at names another score)")
-
-
-def _rows(texts: str, given: Mapping[str, Any]) -> Rows:
-    from rubriclab.cli.texts import rows_of
-
-    return rows_of(texts, given)
-
-
-def _usable(rows: Rows) -> Iterator[Example]:
-    """Yield the texts as they are read, and say which rows are none."""
-    from rubriclab.cli.session import note, note_comparisons
-    from rubriclab.data import Example
-    from rubriclab.errors import DataError
-
-    usable = count = 0
-    for row in rows:
-        count += 1
-        if isinstance(row, Example):
-            usable += 1
-            yield row
-        else:
-            note(f"left out: {row}")
-    note_comparisons(rows)
-    if not usable:
-        raise DataError(f"None of the {count} rows of {rows.where} can be used.", "Mend the rows named above.")
-
-
-def _say_most(
-    sides: Pairing, choices: tuple[JudgeChoice, JudgeChoice], texts: Iterable[Example], given: Mapping[str, Any]
-) -> None:
-    from rubriclab.cli.dry_run import say_most
-    from rubriclab.methods.estimate import CallEstimate
-    from rubriclab.scoring.estimate import scoring_at_most
-
-    rubrics = {"before": sides.before.version.rubric, "after": sides.after.version.rubric}
-    most: dict[str, CallEstimate] = dict.fromkeys(rubrics, CallEstimate())
-    for text in texts:
-        for side, rubric in rubrics.items():
-            most[side] += scoring_at_most(rubric, [text])
-    say_most(most, dict(zip(rubrics, (choice.spec for choice in choices), strict=True)), given)
-
-
-def _compare(
-    sides: Pairing, texts: str, choices: tuple[JudgeChoice, JudgeChoice], work: Session, given: Mapping[str, Any]
-) -> tuple[Drift, tuple[Check, ...]]:
-    from rubriclab.cli.session import finish, note
-    from rubriclab.drift import Limits, check, drift
-
-    judges = work.judge(choices[0]), work.judge(choices[1])
-    _check_identities(sides, judges)
-    pairs = finish(lambda: _score(sides, _rows(texts, given), judges, work, given))
-    if len({pair.id for pair in pairs}) < len(pairs):
-        note("some ids stand more than once; such texts count as often as they stand")
-    found = drift(sides, pairs)
-    return found, check(found, Limits(given["max_shift"], given["max_flips"], given["min_rank"]))
-
-
-def _check_identities(sides: Pairing, judges: tuple[Judge, Judge]) -> None:
-    """Refuse one judge under two names, as where a recording of it stands beside it."""
-    from rubriclab.errors import SettingsError
-
-    before, after = sides.before, sides.after
-    if before.version.ref != after.version.ref or before.judge == after.judge:
-        return
-    if judges[0].identity == judges[1].identity:
-        one = f"{before.judge} and {after.judge}"
-        raise SettingsError(f"{one} are one and the same judge;", "from it to itself nothing changes.")
-
-
-async def _score(
-    sides: Pairing, rows: Rows, judges: tuple[Judge, Judge], work: Session, given: Mapping[str, Any]
-) -> list[ScoredPair]:
+def _measure(measurement: DriftMeasurement, output: str | None, *, write_all: bool) -> None:
+    """Score the texts, and write the pairs as they come."""
     import orjson
 
-    from rubriclab.cli.files import lines
-    from rubriclab.cli.progress import progress
-    from rubriclab.drift import score_both
+    from rubriclab.services.running import finish
 
-    whole = lines(Path(rows.where)) if sys.stderr.isatty() else 0
-    pairs: list[ScoredPair] = []
-    with _writing(given["output"]) as write, progress(work.ledger) as advance:
-        async for pair, before, after in score_both(sides, _usable(rows), *judges, 2 * work.options.concurrency):
-            pairs.append(pair)
-            if write and (given["every"] or sides.crossed(pair)):
-                write(orjson.dumps(sides.to_row(pair, before, after), option=orjson.OPT_APPEND_NEWLINE))
-            advance(f"{len(pairs):,} texts", len(pairs) / whole if whole else -1.0)
-    return pairs
+    scorers = measurement.scorers
+    with _writing(output) as write:
+
+        async def run() -> None:
+            async for pair, before, after in measurement.stream():
+                if write and (write_all or scorers.flips(pair)):
+                    write(orjson.dumps(scorers.to_row(pair, before, after), option=orjson.OPT_APPEND_NEWLINE))
+
+        finish(run)
 
 
 @contextmanager
@@ -255,29 +131,20 @@ def _writing(output: str | None) -> Iterator[Callable[[bytes], object] | None]:
         return
     with writing(output) as write:
         yield write
-        # Where no text flips, those of an earlier run must not stand there.
+        # If no text flips, those of an earlier run must not remain.
         write(b"")
 
 
-def _print(found: Drift, checks: Sequence[Check], work: Session, given: Mapping[str, Any]) -> None:
-    from rubriclab.cli.printing import effort_row, print_json, print_view
-    from rubriclab.cli.session import note
+def _print(result: DriftResult, output: str | None, *, write_all: bool, as_json: bool) -> None:
+    from rubriclab.cli.printing import effort_row, note, print_json, print_view
 
-    if given["as_json"]:
-        checked = [each.model_dump(mode="json") for each in checks]
-        row = {**found.model_dump(mode="json"), "checks": checked, "output": given["output"]}
-        print_json({**row, **effort_row(work.effort())})
+    if as_json:
+        checks = [check.model_dump(mode="json") for check in result.checks]
+        row = {**result.drift.model_dump(mode="json"), "checks": checks, "output": output}
+        print_json({**row, **effort_row(result.effort)})
         return
-    from rubriclab.report.terminal.drift import drift_view
+    from rubriclab.report.drift import drift_view
 
-    print_view(drift_view(found, checks))
-    if given["output"]:
-        note(f"{'all texts' if given['every'] else 'texts that flip'} written to {given['output']}")
-
-
-def _stop_if_dead(found: Drift, work: Session) -> None:
-    from rubriclab.errors import JudgeError
-
-    for side in (found.before, found.after):
-        if not side.scored and work.ledger.failed:
-            raise JudgeError(f"{side.judge} gave no reply that {side.rubric} can use; the latest reason: {side.why}")
+    print_view(drift_view(result.drift, result.checks))
+    if output:
+        note(f"{'all texts' if write_all else 'texts that flip'} written to {output}")

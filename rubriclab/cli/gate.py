@@ -10,8 +10,7 @@ import click
 from rubriclab.cli.options import json_option, store_option
 
 if TYPE_CHECKING:
-    from rubriclab.store import Version
-    from rubriclab.validation import Outcome, Validation
+    from rubriclab.validation import Outcome
 
 EXIT_CODES: Mapping[Outcome, int] = {"better": 0, "not better": 1, "inconclusive": 3}
 
@@ -26,27 +25,15 @@ def gate(ref: str, *, store: str | None, as_json: bool) -> None:
     What was found on held-out labels when it was learned decides the exit code: 0 better, 1 not better, 3 inconclusive.
     """
     from rubriclab.cli.printing import print_json, print_view
-    from rubriclab.store import open_store
+    from rubriclab.cli.workspace import workspace_of
+    from rubriclab.services import versions as service
 
-    with open_store(store, access="read") as opened:
-        version = opened.load(ref)
-    validation = _trust(version)
+    with workspace_of({"store": store}) as workspace:
+        result = service.gate(workspace, ref)
     if as_json:
-        found = validation.model_dump(mode="json", include={"level", "n", "groups", "folds", "evaluators", "verdicts"})
-        print_json({"rubric": version.ref, "outcome": validation.outcome, **found})
+        fields = {"level", "n", "groups", "folds", "evaluators", "verdicts"}
+        figures = result.validation.model_dump(mode="json", include=fields)
+        print_json({"rubric": result.version.ref, "outcome": result.outcome, **figures})
     else:
-        from rubriclab.report.terminal.gate import gate_view
-
-        print_view(gate_view(version.ref, validation))
-    click.get_current_context().exit(EXIT_CODES[validation.outcome])
-
-
-def _trust(version: Version) -> Validation:
-    from rubriclab.errors import UserError
-
-    if version.provenance.validation is None:
-        raise UserError(
-            f"{version.ref} was never held against anything: it was made by one method.",
-            "Learn it without --method, or with several, and the gate is part of learning.",
-        )
-    return version.provenance.validation
+        print_view(result.view())
+    click.get_current_context().exit(EXIT_CODES[result.outcome])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -25,29 +24,16 @@ def lint(file: str, *, as_json: bool) -> None:
     better, or that repeat another one. The rules go by words alone and advise: they change nothing.
     """
     from rubriclab.cli.printing import print_json
-    from rubriclab.methods.checkeval.lint import lint as faults_of
+    from rubriclab.services import lint as service
 
-    checklist = _checklist(file)
-    faults = faults_of(checklist)
+    result = service.lint(file)
     if as_json:
-        print_json({"questions": len(checklist.questions), "faults": [dataclasses.asdict(fault) for fault in faults]})
+        faults = [dataclasses.asdict(fault) for fault in result.findings]
+        print_json({"questions": len(result.checklist.questions), "faults": faults})
     else:
-        _print(checklist, faults)
-    if faults:
+        _print(result.checklist, result.findings)
+    if result.findings:
         click.get_current_context().exit(1)
-
-
-def _checklist(file: str) -> Checklist:
-    from rubriclab.checklist import parse_checklist, read_checklist
-    from rubriclab.documents import Unreadable, read_stdin
-    from rubriclab.errors import ChecklistError
-
-    if file != "-":
-        return read_checklist(Path(file))
-    try:
-        return parse_checklist(read_stdin(), "standard input")
-    except Unreadable as error:
-        raise ChecklistError(f"Standard input is no checklist: {error}.") from None
 
 
 def _print(checklist: Checklist, faults: tuple[LintFinding, ...]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -18,7 +19,6 @@ from rubriclab.cli import (
     agree,
     drift,
     evaluate,
-    experiment,
     gate,
     improve,
     learn,
@@ -32,12 +32,16 @@ from rubriclab.cli import (
     versions,
 )
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, options_of
+from rubriclab.cli.logs import start_logging
 from rubriclab.errors import RubriclabError
 from rubriclab.methods.names import SETTINGS_NAMES
+from rubriclab.option_names import on_command_line
 
 INTERRUPTED = 130
 # What writing to a full disk, or beyond a quota or limit, ends with.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+_log = logging.getLogger(__name__)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -48,8 +52,21 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     envvar="RUBRICLAB_CONFIG",
     help=f"Configuration file; by default {CONFIG_NAME} in the current folder, if there is one.",
 )
+@click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    envvar="RUBRICLAB_VERBOSE",
+    help="Log to standard error: -v retries, waits and progress, -vv also every request.",
+)
+@click.option(
+    "--log-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="RUBRICLAB_LOG_FILE",
+    help="Append the log, with every request, to this file.",
+)
 @click.pass_context
-def cli(context: click.Context, config: Path | None) -> None:
+def cli(context: click.Context, config: Path | None, verbose: int, log_file: Path | None) -> None:
     """Learn what human raters reward from about thirty labels, and score texts by it.
 
     \b
@@ -63,6 +80,8 @@ def cli(context: click.Context, config: Path | None) -> None:
     Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result fails what was
     asked of it, 2 something for you to fix, 3 inconclusive, 4 the provider failed, 70 a bug in rubriclab.
     """
+    start_logging(verbose, log_file)
+    _log.info("rubriclab %s: %s", __version__, context.invoked_subcommand)
     context.default_map = {}
     context.obj = loaded = load_config(config)
     if loaded is None:
@@ -77,7 +96,7 @@ def cli(context: click.Context, config: Path | None) -> None:
 
 def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) -> None:
     """Say what a file that nobody has named sets for the command."""
-    from rubriclab.cli.session import note
+    from rubriclab.cli.printing import note
 
     keys = {key for params in commands for key in options_of(params)}
     if any(param.name == "configured" for params in commands for param in params):
@@ -97,7 +116,6 @@ for command in (
     plan.plan,
     transfer.transfer,
     drift.drift,
-    experiment.experiment,
     agree.agree,
     lint.lint,
     trust.trust,
@@ -117,21 +135,21 @@ def every_command() -> dict[str, click.Command]:
     return found
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: one line for an error, and for a bug where its traceback is."""
-    code = run(arguments)
+def main(arguments: list[str] | None = None, command: click.Group = cli, name: str = "rubriclab") -> None:
+    """Run a command line and exit: one line for an error, and for a bug where its traceback is."""
+    code = run(arguments, command, name)
     _drop_unwritten()
     sys.exit(code)
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+def run(arguments: list[str] | None = None, command: click.Group = cli, name: str = "rubriclab") -> int:
+    """Run a command line and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal of another encoding shows escapes for what it cannot show, instead of failing.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        result: Any = cli.main(arguments, prog_name="rubriclab", standalone_mode=False)
+        result: Any = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; run the same command again to go on: answers so far are kept", err=True)
@@ -156,7 +174,11 @@ def _failed(error: Exception) -> int:
     """Print on standard error why a command ended, and return its exit code."""
     if isinstance(error, RubriclabError):
         # What a message quotes of a server, a pack or a row must not act on the terminal.
-        click.echo(f"error: {plain(str(error))}", err=True)
+        from rubriclab.cli.printing import flags
+
+        text = plain(on_command_line(error.text, flags()))
+        _log.info("ended with exit code %d: %s", error.exit_code, text)
+        click.echo(f"error: {text}", err=True)
         return error.exit_code
     if isinstance(error, click.ClickException):
         error.show()
@@ -168,6 +190,7 @@ def _failed(error: Exception) -> int:
         return RubriclabError.exit_code
     from rubriclab.cli.bug import report_bug
 
+    _log.info("ended by an unexpected %s", type(error).__name__)
     return report_bug(error)
 
 

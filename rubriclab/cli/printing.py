@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
 
-from rubriclab.rubric import Effort
+from rubriclab.characters import plain
+from rubriclab.option_names import on_command_line
+
+if TYPE_CHECKING:
+    from rubriclab.provenance import Effort
+    from rubriclab.services.dry_run import DryRun
 
 # Columns of a view that is written to a file.
 WIDTH = 100
@@ -18,6 +24,40 @@ WIDTH = 100
 def print_json(value: Any) -> None:
     """Print `value` as one indented JSON document."""
     click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+
+
+def note(text: str) -> None:
+    """Say something to the person at the terminal, beside the results."""
+    click.echo(plain(on_command_line(text, flags())), err=True)
+
+
+def flags() -> dict[str, str]:
+    """Return how options are written that are not named as in Python: `--method` for `methods`."""
+    from rubriclab.cli.main import every_command
+
+    params = [param for command in every_command().values() for param in command.params]
+    written = {str(param.name): max(param.opts, key=len) for param in params if isinstance(param, click.Option)}
+    return {name: flag for name, flag in written.items() if f"--{name.replace('_', '-')}" not in _all_flags(params)}
+
+
+def _all_flags(params: Sequence[click.Parameter]) -> set[str]:
+    return {flag for param in params for flag in param.opts}
+
+
+def print_dry_run(result: DryRun, *, as_json: bool) -> None:
+    """Print calls, tokens and money by role."""
+    if as_json:
+        print_json(result.to_row())
+        return
+    for role, bound in result.roles.items():
+        money = "price unknown (--price)" if bound.cost_usd is None else f"${bound.cost_usd:.4f}"
+        tokens = f"{bound.prompt_tokens:,} tokens read, {bound.completion_tokens:,} written"
+        click.echo(f"{role} {bound.judge}: at most {bound.calls:,} calls, {tokens}, {money}")
+    proposals = ", and a proposal up to five times" if result.proposes else ""
+    click.echo(
+        "No calls made. Cached answers lower this bound. A reply that cannot be used raises it: it is asked for once "
+        f"again{proposals}."
+    )
 
 
 def print_view(view: Any, *, err: bool = False) -> None:
@@ -39,7 +79,7 @@ def view_text(view: Any) -> str:
 def effort_row(effort: Effort) -> dict[str, Any]:
     """Return what a command took, in the form that scripts rely on."""
     return {
-        "calls": {"asked": effort.asked, "answered_from_cache": effort.cached, "failed": effort.failed},
+        "calls": {"asked": effort.calls, "answered_from_cache": effort.cached, "failed": effort.failed},
         "tokens": {"prompt": effort.prompt_tokens, "completion": effort.completion_tokens},
         "calls_by_stage": dict(effort.stages),
         "cost_usd": effort.cost_usd,

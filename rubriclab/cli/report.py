@@ -18,15 +18,13 @@ def report(rubric: str, *, output: str, store: str | None) -> None:
     It is one file that needs no network. It shows texts and labels, if the store has those that RUBRIC learned from.
     """
     from rubriclab.cli.files import check_place, writing
-    from rubriclab.cli.session import note
-    from rubriclab.report.html import training_report
-    from rubriclab.store import open_store
+    from rubriclab.cli.printing import note
+    from rubriclab.cli.workspace import workspace_of
+    from rubriclab.services import versions as service
 
-    with open_store(store, access="read") as opened:
-        version = opened.load(rubric)
-        check_place(output, opened.place, "The report", "-o")
-        record = opened.training(version.ref)
-    page = training_report(version, record)
+    with workspace_of({"store": store}) as workspace:
+        check_place(output, workspace.open_store(access="read").place, "The report", "-o")
+        page = service.report(workspace, rubric)
     with writing(output) as write:
         write(page.encode())
     if output != "-":

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import click
-
-from rubriclab.characters import plain
+from rubriclab.cli import printing
 from rubriclab.data.readers import Rows
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.judges.budget import Budget
@@ -21,12 +19,13 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import parse_price
+from rubriclab.provenance import Effort
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report.wording import quoted_judge
-from rubriclab.rubric import Effort
 from rubriclab.store import Store, Version, open_store
 
 T = TypeVar("T")
+note = printing.note
 JUDGE_SETTINGS = (
     "concurrency",
     "timeout",
@@ -188,11 +187,6 @@ def _note_damaged(ledger: Ledger) -> None:
 def _say_embedded(judge: str, why: str) -> None:
     if judge == EMBEDDED:
         note(f"judge: embedded{why}; it measures texts offline and is not a language model (--judge names another)")
-
-
-def note(text: str) -> None:
-    """Say something to the person at the terminal, beside the results."""
-    click.echo(plain(text), err=True)
 
 
 def note_comparisons(rows: Rows) -> None:

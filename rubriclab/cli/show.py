@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -34,45 +34,39 @@ def show(rubric: str, *, evidence: bool, matrix: bool, output: str | None, store
     """Show RUBRIC (NAME, NAME@NUMBER or NAME@TAG): its criteria with levels, weights, evidence and agreement."""
     from rubriclab.cli.files import check_place
     from rubriclab.cli.printing import print_view
+    from rubriclab.cli.workspace import workspace_of
     from rubriclab.errors import SettingsError
-    from rubriclab.store import open_store
+    from rubriclab.services import versions as service
 
     if output and not (matrix and output.endswith(FILES)):
         raise SettingsError(
             f"--output {output} is not understood;", "it goes with --matrix, and names a .csv or .jsonl file."
         )
-    with open_store(store, access="read") as opened:
-        version = opened.load(rubric)
+    with workspace_of({"store": store}) as workspace:
+        version = service.load(workspace, rubric)
         if output:
-            check_place(output, opened.place, "The matrix", "-o")
-        record = opened.training(version.ref) if matrix else None
-    if matrix:
+            check_place(output, workspace.store.place, "The matrix", "-o")
+        record = service.training_record(workspace, version.ref) if matrix else None
+        pack = service.export(workspace, version.ref) if as_json else ""
+    if record:
         _show_matrix(version, record, output, as_json=as_json)
-        return
-    if as_json:
-        from rubriclab.store import write_pack
+    elif as_json:
+        click.echo(pack, nl=False)
+    else:
+        from rubriclab.report.version import version_view
 
-        document: Any = write_pack(version)
-        click.echo(document, nl=False)
-        return
-    from rubriclab.report.terminal import version_view
-
-    print_view(version_view(version, evidence=evidence))
+        print_view(version_view(version, evidence=evidence))
 
 
-def _show_matrix(version: Version, record: TrainingRecord | None, output: str | None, *, as_json: bool) -> None:
+def _show_matrix(version: Version, record: TrainingRecord, output: str | None, *, as_json: bool) -> None:
     from rubriclab.cli.printing import print_json, print_view
-    from rubriclab.errors import NotInStore
-    from rubriclab.report.training import unrecorded
 
-    if record is None:
-        raise NotInStore(f"There is no matrix of {version.ref}.", unrecorded(version))
     if output:
         _write(record, output)
     if as_json:
         print_json({"rubric": version.ref, **record.model_dump(mode="json")})
     elif not output:
-        from rubriclab.report.terminal import matrix_view
+        from rubriclab.report.matrix import matrix_view
 
         print_view(matrix_view(record))
 

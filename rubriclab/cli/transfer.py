@@ -1,11 +1,9 @@
-"""`rubriclab transfer`: what a rubric is worth on other texts or with another judge, and what to do about it."""
+"""`rubriclab transfer`: the agreement of a rubric on other texts or with another judge, and what to do about it."""
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,13 +19,9 @@ from rubriclab.cli.options import (
 from rubriclab.cli.places import FILE, JUDGE
 
 if TYPE_CHECKING:
-    from rubriclab.cli.relearning import Relearning
-    from rubriclab.cli.session import JudgeChoice, Session
-    from rubriclab.judges.judge import Judge
-    from rubriclab.methods.estimate import CallEstimate
-    from rubriclab.rubric import Action
+    from rubriclab.provenance import Effort
+    from rubriclab.services.transfer import TransferResult
     from rubriclab.store import Version
-    from rubriclab.transfer.run import Relearn, Source, Target, TransferRun
 
 ACTIONS = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
 
@@ -41,7 +35,7 @@ ACTIONS = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
     required=True,
     type=FILE,
     metavar="PATH",
-    help="Texts to carry the rubric over to, with labels or without; several for a matrix.",
+    help="Texts to transfer the rubric to, with or without labels; several for a matrix.",
 )
 @option(
     "--judge",
@@ -49,273 +43,130 @@ ACTIONS = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
     multiple=True,
     type=JUDGE,
     metavar="JUDGE",
-    help="Who is asked there; several for a matrix.  [default: whom the rubric is calibrated for]",
+    help="The judge to use; several for a matrix.  [default: the one the rubric is calibrated for]",
 )
-@option("--aspect", help="The aspect that the target's labels are of.  [default: the rubric's]")
+@option("--aspect", help="The aspect of the target's labels.  [default: the rubric's]")
 @option("--definition", help="What that aspect means; shipped for those of the well-known data sets.")
-@option("--scale", metavar="LOW:HIGH", help="The scale of the target's labels; taken from the labels if not given.")
+@option("--scale", metavar="LOW:HIGH", help="The scale of the target's labels.  [default: taken from the labels]")
 @option(
     "--labels",
     type=click.IntRange(min=10),
     metavar="K",
-    help="Use so many of the labels; the others check what comes of it.  [default: all]",
+    help="The number of labels to use; the others evaluate the result.  [default: all]",
 )
-@option("--no-relearn", is_flag=True, help="Do not try to learn from scratch, which takes the most calls.")
-@option("--save", is_flag=True, help="Keep the result as a version whose parent is REF.")
-@option("--action", type=click.Choice(ACTIONS), help="What to save.  [default: what is advised]")
+@option("--no-relearn", is_flag=True, help="Do not learn from scratch, which takes the most calls.")
+@option("--save", is_flag=True, help="Save the result as a version whose parent is REF.")
+@option("--action", type=click.Choice(ACTIONS), help="The action to save.  [default: the one advised]")
 @option("--name", help="The name to save under.  [default: the rubric's]")
-@option("--matrix", is_flag=True, help="Show all rubrics, targets and judges in one table.")
-@option("--csv", "table", type=FILE, metavar="PATH", help="Also write the table as CSV.")
-@option("--report", type=FILE, metavar="PATH", help="Also write a report as one HTML file.")
+@option("--matrix", "as_matrix", is_flag=True, help="Show all rubrics, targets and judges in one table.")
+@option("--csv", "table_path", type=FILE, metavar="PATH", help="Also write the table as CSV.")
+@option("--report", "report_path", type=FILE, metavar="PATH", help="Also write a report as one HTML file.")
 @option("--seed", type=click.IntRange(min=0), default=42, show_default=True, help="Of draws and folds.")
 @asking_options
 @rows_options
 @store_option
 @dry_run_option
 @json_option
-def transfer(refs: Sequence[str], **given: Any) -> None:
-    """Say what a rubric is worth on other texts or with another judge, and what to do about it.
+def transfer(
+    refs: Sequence[str],
+    *,
+    targets: Sequence[str],
+    judges: Sequence[str],
+    as_matrix: bool,
+    table_path: str | None,
+    report_path: str | None,
+    dry_run: bool,
+    as_json: bool,
+    **values: Any,
+) -> None:
+    """Measure a rubric's agreement on other texts or with another judge, and advise what to do about it.
 
-    The target's labels tell how well people agree with it there, what fitting it anew would give, and which is worth
-    it: reuse it, recalibrate it, reweight its criteria or relearn them. Every figure is of texts whose own labels had
-    no part in it. Without labels it is said how far the texts lie from those that the rubric was learned from.
+    With labels, the agreement there is compared with that on the texts it was learned from, and with what each action
+    gives: reuse it unchanged, recalibrate it, reweight its criteria, or learn them again. No label has a part in the
+    scores of its own text. Without labels, the texts are compared with those that the rubric was learned from.
     """
-    from rubriclab.cli.session import session
+    from rubriclab.cli.printing import print_dry_run
+    from rubriclab.cli.workspace import options_of, workspace_of
+    from rubriclab.services.running import finish
+    from rubriclab.services.transfer import TransferOptions, all_at_most, prepare_transfer, run_all
 
-    many = given["matrix"] or max(len(set(refs)), len(set(given["targets"])), len(set(given["judges"]))) > 1
-    _check(given, many=many)
-    with session(given["store"], given, create=False) as work:
-        judges: tuple[str | None, ...] = tuple(dict.fromkeys(given["judges"])) or (None,)
-        asked = itertools.product(dict.fromkeys(refs), dict.fromkeys(given["targets"]), judges)
-        cells = [_cell(ref, path, judge, given, work) for ref, path, judge in asked]
-        if given["dry_run"]:
-            _say_most(cells, given)
+    refs, targets = tuple(dict.fromkeys(refs)), tuple(dict.fromkeys(targets))
+    each_judge: tuple[str | None, ...] = tuple(dict.fromkeys(judges)) or (None,)
+    several = as_matrix or max(len(refs), len(targets), len(each_judge)) > 1
+    _check(targets, table_path, report_path, saved_matrix=several and values["save"])
+    with workspace_of(values) as workspace:
+        prepared = [
+            prepare_transfer(workspace, ref, target, options_of(TransferOptions, {**values, "judge": judge}))
+            for ref, target, judge in itertools.product(refs, targets, each_judge)
+        ]
+        if dry_run:
+            print_dry_run(all_at_most(prepared), as_json=as_json)
             return
-        found = list(_carried(cells, given, work))
-        if given["table"]:
-            _write_table(given["table"], found)
-        if given["report"]:
-            _write_report(given["report"], found)
-        if many:
-            _print_matrix(found, work, as_json=given["as_json"])
-            return
-        saved = _save(cells[0], found[0], given, work) if given["save"] and _savable(found[0], given) else None
-        _print_one(found[0], saved, work, as_json=given["as_json"])
-        if given["save"]:
-            _refuse_unsaved(found[0], given)
+        results = finish(lambda: run_all(prepared))
+        if table_path:
+            _write_table(table_path, results)
+        if report_path:
+            _write_report(report_path, results)
+        if several:
+            _print_matrix(results, workspace.effort(), as_json=as_json)
+        else:
+            _print(results[0], as_json=as_json)
+    for result in results:
+        result.check_saved()
 
 
-@dataclass(frozen=True)
-class _Cell:
-    """A version, a target, and who is asked; the generator is asked where the rubric is learned anew."""
-
-    version: Version
-    home: Source
-    target: Target
-    choice: JudgeChoice
-    generator: JudgeChoice
-    relearning: Relearning | None
-
-
-def _check(given: dict[str, Any], *, many: bool) -> None:
+def _check(targets: Sequence[str], table: str | None, report: str | None, *, saved_matrix: bool) -> None:
     from rubriclab.cli.files import check_place
     from rubriclab.errors import SettingsError
 
-    if many and given["save"]:
+    if saved_matrix:
         raise SettingsError("--save keeps one result; this asks for a matrix.", "Give one REF, one --to, one --judge.")
-    if given["action"] and not given["save"]:
-        raise SettingsError("--action says what to save.", "Give --save with it.")
-    if given["action"] == "relearn" and given["no_relearn"]:
-        raise SettingsError("--action relearn is not tried with --no-relearn.", "Leave one of them out.")
-    if given["table"] and given["table"] == given["report"]:
+    if table and table == report:
         raise SettingsError("--csv and --report would write to the same file.", "Name two.")
-    for path, what in ((given["table"], "--csv"), (given["report"], "--report")):
-        for target in given["targets"] if path else ():
-            check_place(path, target, "The result", what)
+    for path, what in ((table, "--csv"), (report, "--report")):
+        for target in targets if path else ():
+            check_place(path or "-", target, "The result", what)
 
 
-def _cell(ref: str, path: str, named: str | None, given: dict[str, Any], work: Session) -> _Cell:
-    from rubriclab.cli.relearning import relearning_of
-    from rubriclab.cli.session import generator_of, judge_of
-    from rubriclab.cli.target import target_of
-    from rubriclab.errors import SettingsError
-    from rubriclab.transfer.run import Source
-
-    version = work.store.load(ref)
-    home = Source(version.ref, version.rubric, version.provenance, work.store.training(version.ref))
-    target = target_of(path, version, given)
-    if given["save"] and not target.labelled:
-        raise SettingsError("There are no labels to fit the rubric to, so there is nothing to save.", "Give labels.")
-    relearning = None if given["no_relearn"] or not target.labelled else relearning_of(version, target, given["seed"])
-    choice = judge_of(version, named, work.store)
-    generator = (relearning and generator_of(version, work.store)) or choice
-    return _Cell(version, home, target, choice, generator, relearning)
-
-
-def _say_most(cells: Sequence[_Cell], given: dict[str, Any]) -> None:
-    from rubriclab.cli.dry_run import say_most
-
-    names = [f"{cell.version.ref} on {cell.target.name} by {cell.choice.spec}" for cell in cells]
-    most = {name: _at_most(cell) for name, cell in zip(names, cells, strict=True)}
-    judges = {name: cell.choice.spec for name, cell in zip(names, cells, strict=True)}
-    say_most(most, judges, given, proposes=any(cell.relearning for cell in cells))
-
-
-def _at_most(cell: _Cell) -> CallEstimate:
-    from rubriclab.scoring.estimate import scoring_at_most
-    from rubriclab.transfer.rating_matrix import wider
-    from rubriclab.transfer.split import split
-
-    rubric, target = cell.version.rubric, cell.target
-    total = scoring_at_most(rubric, target.examples)
-    if not target.labelled:
-        return total
-    wide = rubric.model_copy(update={"parts": wider(rubric, cell.home.record)})
-    use, check = split(target.labelled, target.labels, 0)
-    total += scoring_at_most(wide, target.labelled)
-    if cell.relearning:
-        # Learning rates each of its texts at least as often as scoring by what it learned would.
-        total += cell.relearning.at_most(use) * (1 + math.ceil(len(check) / len(use)))
-    return total
-
-
-def _carried(cells: Sequence[_Cell], given: dict[str, Any], work: Session) -> Iterator[TransferRun]:
-    """Yield what became of each cell; of several, one that cannot be had costs the others nothing.
-
-    Raises:
-        RubriclabError: if none could be had.
-    """
-    from rubriclab.cli.session import note
-    from rubriclab.errors import BudgetReached, DataError, JudgeError, JudgeRefused, ProviderDown, ReplayMiss
-
-    latest: DataError | JudgeError | ReplayMiss | None = None
-    done = 0
-    for cell in cells:
-        try:
-            yield _run(cell, given, work)
-            done += 1
-        except (BudgetReached, JudgeRefused, ProviderDown):
-            raise
-        except (DataError, JudgeError, ReplayMiss) as error:
-            latest = error
-            if len(cells) > 1:
-                note(f"left out: {cell.version.ref} on {cell.target.name} by {cell.choice.spec}: {error}")
-    if latest and not done:
-        raise latest
-
-
-def _run(cell: _Cell, given: dict[str, Any], work: Session) -> TransferRun:
-    from rubriclab.cli.progress import progress
-    from rubriclab.cli.session import finish
-    from rubriclab.transfer.run import transfer as carry
-
-    judge = work.judge(cell.choice)
-    relearn = _relearn(cell, judge, work) if cell.relearning else None
-    with progress(work.ledger) as advance:
-        return finish(
-            lambda: carry(
-                cell.home,
-                cell.target,
-                judge,
-                relearn=relearn,
-                seed=given["seed"],
-                under_way=2 * work.options.concurrency,
-                on_progress=advance,
-            )
-        )
-
-
-def _relearn(cell: _Cell, judge: Judge, work: Session) -> Relearn | None:
-    """Return the training from scratch; who proposed criteria for the version proposes here too."""
-    if cell.relearning is None:
-        return None
-    generator = judge if cell.generator == cell.choice else work.judge(cell.generator)
-    return cell.relearning.by(judge, generator, lambda: sorted(work.ledger.model_versions))
-
-
-def _chosen(carried: TransferRun, given: dict[str, Any]) -> Action:
-    """Return the action to save."""
-    advice = carried.found.advice
-    if advice is None:
-        raise ValueError("expected a transfer with labels, got one without")
-    action: Action = given["action"] or advice.action
-    return action
-
-
-def _savable(carried: TransferRun, given: dict[str, Any]) -> bool:
-    return _chosen(carried, given) in carried.tried
-
-
-def _refuse_unsaved(carried: TransferRun, given: dict[str, Any]) -> None:
-    """Return if what was to be saved could be.
-
-    Raises:
-        SettingsError: if that action could not be tried.
-    """
-    from rubriclab.errors import SettingsError
-
-    action = _chosen(carried, given)
-    if action not in carried.tried:
-        why = next(each.missing for each in carried.found.actions if each.action == action)
-        raise SettingsError(f"{action} cannot be saved: {why}.")
-
-
-def _save(cell: _Cell, carried: TransferRun, given: dict[str, Any], work: Session) -> Version:
-    from rubriclab.transfer.new_version import as_trained
-
-    judge, model_versions = work.judge(cell.choice), sorted(work.ledger.model_versions)
-    action = _chosen(carried, given)
-    made = as_trained(cell.home, carried, action, judge, model_versions)
-    provenance = made.provenance.model_copy(update=_sources(cell, action, work))
-    name = given["name"] or cell.version.name
-    return work.store.save(name, made.rubric, provenance, work.effort(), cell.version.ref, training=made.record)
-
-
-def _sources(cell: _Cell, action: Action, work: Session) -> dict[str, str | None]:
-    """Return which imported versions named the judge and the generator that the provenance records."""
-    from rubriclab.cli.session import named_by
-
-    generator_from = cell.generator.named_by
-    if action != "relearn":
-        inherited = named_by(cell.version, cell.version.provenance.generator_from, work.store)
-        generator_from = inherited.ref if inherited else None
-    return {"judge_from": cell.choice.named_by, "generator_from": generator_from}
-
-
-def _print_one(carried: TransferRun, saved: Version | None, work: Session, *, as_json: bool) -> None:
+def _print(result: TransferResult, *, as_json: bool) -> None:
     from rubriclab.cli.printing import effort_row, print_json, print_view
-    from rubriclab.report.terminal.transfer import transfer_view
+    from rubriclab.report.transfer import transfer_view
 
+    saved = result.saved
     if as_json:
-        row = {**carried.found.model_dump(mode="json"), "saved": saved.ref if saved else None}
-        print_json({**row, **effort_row(work.effort())})
+        row = {**result.transfer.model_dump(mode="json"), "saved": saved.ref if saved else None}
+        print_json({**row, **effort_row(result.effort)})
         return
-    print_view(transfer_view(carried.found))
-    if saved and saved.new:
-        click.echo(f"\nkept as {saved.ref}, whose parent is {saved.parent}; calibrated for {saved.provenance.judge}")
-    elif saved:
-        click.echo(f"\n{saved.ref} holds just that already, so there is no new version")
+    print_view(transfer_view(result.transfer))
+    if saved:
+        click.echo(_saved(saved))
 
 
-def _print_matrix(found: Sequence[TransferRun], work: Session, *, as_json: bool) -> None:
+def _saved(version: Version) -> str:
+    if version.new:
+        return f"\nsaved as {version.ref}, whose parent is {version.parent}; calibrated for {version.provenance.judge}"
+    return f"\nequal to {version.ref}, so there is no new version"
+
+
+def _print_matrix(results: Sequence[TransferResult], effort: Effort, *, as_json: bool) -> None:
     from rubriclab.cli.printing import effort_row, print_json, print_view
-    from rubriclab.report.terminal.transfer import transfer_matrix_view
+    from rubriclab.report.transfer import transfer_matrix_view
 
-    rows = [carried.found for carried in found]
+    transfers = [result.transfer for result in results]
     if as_json:
-        print_json({"cells": [row.model_dump(mode="json") for row in rows], **effort_row(work.effort())})
+        print_json({"cells": [each.model_dump(mode="json") for each in transfers], **effort_row(effort)})
     else:
-        print_view(transfer_matrix_view(rows))
+        print_view(transfer_matrix_view(transfers))
 
 
-def _write_table(path: str, found: Sequence[TransferRun]) -> None:
+def _write_table(path: str, results: Sequence[TransferResult]) -> None:
     import csv
     import io
 
     from rubriclab.cli.files import writing
     from rubriclab.report.transfer import csv_rows
 
-    rows = csv_rows([carried.found for carried in found])
+    rows = csv_rows([result.transfer for result in results])
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -324,10 +175,10 @@ def _write_table(path: str, found: Sequence[TransferRun]) -> None:
         write(text.getvalue().encode())
 
 
-def _write_report(path: str, found: Sequence[TransferRun]) -> None:
+def _write_report(path: str, results: Sequence[TransferResult]) -> None:
     from rubriclab.cli.files import writing
-    from rubriclab.report.html.transfer import transfer_report
+    from rubriclab.report.transfer import transfer_report
 
-    page = transfer_report([carried.found for carried in found])
+    page = transfer_report([result.transfer for result in results])
     with writing(path) as write:
         write(page.encode())

@@ -65,10 +65,11 @@ def _trust_file(file: Path, *, revoke: bool, as_json: bool) -> None:
 
 def _trust_version(ref: str, store: str | None, *, revoke: bool, as_json: bool) -> None:
     from rubriclab.cli.printing import print_json
-    from rubriclab.store import open_store
+    from rubriclab.services import trust as service
+    from rubriclab.services.workspace import Workspace
 
-    with open_store(store, create=False) as opened:
-        version = opened.revoke(ref) if revoke else opened.confirm(ref)
+    with Workspace(store) as workspace:
+        version = service.trust(workspace, ref, revoke=revoke)
     if as_json:
         print_json(trust_row(version))
     else:
@@ -90,8 +91,10 @@ def _outcome(version: Version) -> str:
 def _consequence(version: Version) -> str:
     """Return what a confirmed version may do."""
     from rubriclab.judges.recording import PREFIX
+    from rubriclab.services.judge_choice import online_judges
+    from rubriclab.services.versions import named_judges
 
-    judges = _online(version)
+    judges = online_judges(version)
     if not judges:
         return "it asks the offline judge only, which sends nothing"
     if all(name.startswith(PREFIX) for name, _ in judges.values()):
@@ -99,36 +102,15 @@ def _consequence(version: Version) -> str:
     return f"commands send texts and your key to {named_judges(version)} unless --judge names another"
 
 
-def named_judges(version: Version) -> str:
-    """Return the judge and the generator that a version names, in full; empty where both are offline."""
-    from rubriclab.report.wording import quoted_judge
-
-    return " and ".join(f"the {role} {quoted_judge(*judge, most=None)}" for role, judge in _online(version).items())
-
-
-def _online(version: Version) -> dict[str, tuple[str, str | None]]:
-    """Return by role whom a version names besides the offline judge; a generator that is the judge only once."""
-    from rubriclab.judges.connect import EMBEDDED
-
-    made = version.provenance
-    judges = {"judge": (made.judge, made.judge_address), "generator": (made.generator, made.generator_address)}
-    if judges["generator"] == judges["judge"]:
-        del judges["generator"]
-    return {role: judge for role, judge in judges.items() if judge[0] != EMBEDDED}
-
-
 def _list(store: str | None, *, as_json: bool) -> None:
     from rubriclab.cli.confirmed_files import confirmed_files, digest_of
     from rubriclab.cli.printing import print_json, print_view
-    from rubriclab.errors import NoStore
-    from rubriclab.report.terminal.lists import trust_view
-    from rubriclab.store import open_store
+    from rubriclab.report.lists import trust_view
+    from rubriclab.services.trust import imported_versions
+    from rubriclab.services.workspace import Workspace
 
-    try:
-        with open_store(store, create=False) as opened:
-            versions = opened.imported()
-    except NoStore:
-        versions = ()
+    with Workspace(store) as workspace:
+        versions = imported_versions(workspace)
     files = {
         name: Path(name).is_file() and digest_of(Path(name).read_bytes()) == digest
         for name, digest in confirmed_files().items()

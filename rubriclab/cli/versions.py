@@ -13,10 +13,8 @@ from rubriclab.cli.places import FILE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rubriclab.store import Problem, Version
-
-# What scores the texts that count: only what the gate has let through is called so.
-PRODUCTION = "production"
+    from rubriclab.services.versions import VerifyResult
+    from rubriclab.store import Version
 
 
 @click.command("list")
@@ -24,20 +22,14 @@ PRODUCTION = "production"
 @json_option
 def list_names(*, store: str | None, as_json: bool) -> None:
     """List the rubrics in the store, the newest version of each."""
-    from rubriclab.errors import NoStore
-    from rubriclab.store import open_store
+    from rubriclab.cli.printing import note
+    from rubriclab.services.versions import list_versions
+    from rubriclab.services.workspace import Workspace
 
-    newest: list[Version] = []
-    try:
-        with open_store(store, access="read") as opened:
-            newest = [opened.load(name) for name in opened.names()]
-            nothing = f"No rubric is stored in {opened.place} yet; `rubriclab learn` makes one."
-    except NoStore as none:
-        nothing = str(none)
-    if not newest and not as_json:
-        click.echo(nothing, err=True)
-        return
-    _print_versions(newest, as_json=as_json, view="names_view")
+    with Workspace(store, notify=(lambda _text: None) if as_json else note) as workspace:
+        versions = list_versions(workspace)
+    if versions or as_json:
+        _print_versions(versions, as_json=as_json, view="names_view")
 
 
 @click.command()
@@ -46,10 +38,11 @@ def list_names(*, store: str | None, as_json: bool) -> None:
 @json_option
 def log(name: str, *, store: str | None, as_json: bool) -> None:
     """List all versions of NAME, the newest first."""
-    from rubriclab.store import open_store
+    from rubriclab.services import versions as service
+    from rubriclab.services.workspace import Workspace
 
-    with open_store(store, access="read") as opened:
-        versions = opened.log(name)
+    with Workspace(store) as workspace:
+        versions = service.log(workspace, name)
     _print_versions(versions, as_json=as_json, view="log_view")
 
 
@@ -61,14 +54,15 @@ def log(name: str, *, store: str | None, as_json: bool) -> None:
 def diff(before: str, after: str, *, store: str | None, as_json: bool) -> None:
     """Show what changed from version BEFORE to version AFTER."""
     from rubriclab.cli.printing import print_json, print_view
-    from rubriclab.store import compare, open_store
+    from rubriclab.services import versions as service
+    from rubriclab.services.workspace import Workspace
 
-    with open_store(store, access="read") as opened:
-        difference = compare(opened.load(before), opened.load(after))
+    with Workspace(store) as workspace:
+        difference = service.diff(workspace, before, after)
     if as_json:
         print_json(difference.as_json())
         return
-    from rubriclab.report.terminal import difference_view
+    from rubriclab.report.difference import difference_view
 
     print_view(difference_view(difference))
 
@@ -85,17 +79,15 @@ def tag(ref: str, tag: str, *, delete: bool, force: bool, store: str | None) -> 
     The tag production is for what agrees better with people than what costs nothing: a version whose gate says
     otherwise, or cannot tell, is refused with exit code 1.
     """
-    from rubriclab.store import open_store
+    from rubriclab.cli.workspace import workspace_of
+    from rubriclab.services import versions as service
 
-    with open_store(store, create=False) as opened:
+    with workspace_of({"store": store}) as workspace:
         if delete:
-            name = ref.partition("@")[0]
-            opened.untag(name, tag)
-            click.echo(f"{name} has no tag {tag} any more")
-        elif tag != PRODUCTION or _may_go_on(opened.load(ref), force=force):
-            click.echo(f"{opened.tag(ref, tag).ref} is {tag}")
+            service.untag(workspace, ref, tag)
+            click.echo(f"{ref.partition('@')[0]} has no tag {tag} any more")
         else:
-            click.get_current_context().exit(1)
+            click.echo(f"{service.tag(workspace, ref, tag, force=force).ref} is {tag}")
 
 
 @click.command("export")
@@ -105,10 +97,11 @@ def tag(ref: str, tag: str, *, delete: bool, force: bool, store: str | None) -> 
 def export_pack(ref: str, *, output: str, store: str | None) -> None:
     """Write the version REF as a pack: a file to review, keep in git and share."""
     from rubriclab.errors import PackError
-    from rubriclab.store import open_store, write_pack
+    from rubriclab.services import versions as service
+    from rubriclab.services.workspace import Workspace
 
-    with open_store(store, access="read") as opened:
-        text = write_pack(opened.load(ref))
+    with Workspace(store) as workspace:
+        text = service.export(workspace, ref)
     if output == "-":
         click.echo(text, nl=False)
         return
@@ -125,41 +118,20 @@ def export_pack(ref: str, *, output: str, store: str | None) -> None:
 @json_option
 def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) -> None:
     """Keep the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
-    from rubriclab.cli.printing import print_json
-    from rubriclab.documents import Unreadable, read_file, read_stdin, text_of
-    from rubriclab.errors import PackError
-    from rubriclab.store import import_pack, open_store, read_pack
+    from rubriclab.cli.printing import note, print_json
+    from rubriclab.cli.trust import trust_row
+    from rubriclab.services import versions as service
+    from rubriclab.services.workspace import Workspace
 
-    try:
-        text = text_of(read_stdin() if pack == "-" else read_file(Path(pack)))
-    except Unreadable as error:
-        raise PackError(f"{pack} cannot be read: {error}.") from None
-    checked = read_pack(text, pack)
-    with open_store(store) as opened:
-        version = import_pack(opened, checked, name)
+    notes: list[str] = []
+    with Workspace(store, notify=notes.append) as workspace:
+        version = service.import_(workspace, pack, name)
     if as_json:
-        from rubriclab.cli.trust import trust_row
-
         print_json({**trust_row(version), "new": version.new, "digest": version.digest})
-    else:
-        click.echo(version.ref if version.new else f"{version.ref} holds it already")
-        _say_judges(version)
-
-
-def _say_judges(version: Version) -> None:
-    """Say whom an imported version names, and when they are asked."""
-    from rubriclab.cli.session import note
-    from rubriclab.cli.trust import named_judges
-
-    named = named_judges(version)
-    if not named:
-        note(f"{version.ref} names the offline judge only, which sends nothing")
-    elif version.trusted:
-        note(f"{version.ref} names {named}, which may be asked")
-    else:
-        note(
-            f"{version.ref} names {named}; asked only if you name it (--judge), or after: rubriclab trust {version.ref}"
-        )
+        return
+    click.echo(version.ref if version.new else f"{version.ref} holds it already")
+    for text in notes:
+        note(text)
 
 
 @click.command()
@@ -169,78 +141,52 @@ def _say_judges(version: Version) -> None:
 def verify(*, repair: bool, store: str | None, as_json: bool) -> None:
     """Derive every digest in the store again; exit code 1 if anything is not as it was written."""
     from rubriclab.cli.printing import print_json
-    from rubriclab.report.wording import count
-    from rubriclab.store import open_store
+    from rubriclab.services import versions as service
+    from rubriclab.services.workspace import Workspace
 
-    with open_store(store, create=False, access="write" if repair else "read") as opened:
-        removed = opened.repair() if repair else ()
-        problems = opened.verify()
-        place, names = opened.place, opened.names()
+    with Workspace(store) as workspace:
+        result = service.verify(workspace, repair=repair)
     if as_json:
-        found: dict[str, Any] = {"store": place, "problems": [str(problem) for problem in problems]}
-        print_json({**found, "removed": list(removed)} if repair else found)
+        row: dict[str, Any] = {"store": result.place, "problems": [str(problem) for problem in result.problems]}
+        print_json({**row, "removed": list(result.removed)} if repair else row)
     else:
-        _print_problems(
-            problems, removed, f"{place}: {count(len(names), 'rubric')}, everything as it was written", repair
-        )
-    if problems:
+        _print_verified(result, repair=repair)
+    if result.problems:
         click.get_current_context().exit(1)
 
 
-def _print_problems(problems: Sequence[Problem], removed: Sequence[str], sound: str, repair: bool) -> None:
+def _print_verified(result: VerifyResult, *, repair: bool) -> None:
     """Print what was removed and what does not match, and say on standard error what can be done about it."""
-    from rubriclab.cli.printing import print_view
-    from rubriclab.cli.session import note
+    from rubriclab.cli.printing import note, print_view
+    from rubriclab.report.wording import count
 
-    for digest in removed:
+    for digest in result.removed:
         click.echo(f"removed the damaged answer {digest}: it is asked again when it is needed")
-    if not problems:
-        click.echo(sound)
+    if not result.problems:
+        click.echo(f"{result.place}: {count(result.names, 'rubric')}, everything as it was written")
         return
-    from rubriclab.report.terminal import problems_view
+    from rubriclab.report.lists import problems_view
 
-    print_view(problems_view(problems))
-    answers = sum(problem.answer is not None for problem in problems)
+    print_view(problems_view(result.problems))
+    answers = sum(problem.answer is not None for problem in result.problems)
     if answers:
         note(f"damaged answers: {answers}; `rubriclab verify --repair` removes them, so that they are asked again")
     if repair:
         note("what is left cannot be repaired: save it again (learn, import), or restore the store from a copy")
 
 
-def _may_go_on(version: Version, *, force: bool) -> bool:
-    """Return whether a version may be tagged production, and say on standard error what speaks against it."""
-    from rubriclab.cli.session import note
-    from rubriclab.report.verdicts import headline
-
-    validation = version.provenance.validation
-    if validation is None:
-        note(f"{version.ref} never went through the gate: nothing shows it to be better than what costs nothing")
-        return True
-    if validation.outcome == "better":
-        return True
-    if force:
-        note(f"forced, whatever the gate says of {version.ref}: {headline(validation)}")
-        return True
-    click.echo(
-        f"{version.ref} stays without the tag {PRODUCTION}. {headline(validation)} "
-        "Give --force to tag it all the same.",
-        err=True,
-    )
-    return False
-
-
-def _print_versions(versions: Any, *, as_json: bool, view: str) -> None:
+def _print_versions(versions: Sequence[Version], *, as_json: bool, view: str) -> None:
     from rubriclab.cli.printing import print_json, print_view
 
     if as_json:
         print_json({"versions": [_row(version) for version in versions]})
         return
-    from rubriclab.report import terminal
+    from rubriclab.report import lists
 
-    print_view(getattr(terminal, view)(versions))
+    print_view(getattr(lists, view)(versions))
 
 
-def _row(version: Any) -> dict[str, Any]:
+def _row(version: Version) -> dict[str, Any]:
     agreement = version.provenance.agreement
     return {
         "rubric": version.ref,

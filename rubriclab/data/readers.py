@@ -23,9 +23,9 @@ from rubriclab.data.formats import (
     csv_rows,
     json_lines,
     lines_of,
-    parquet_rows,
 )
 from rubriclab.data.mapping import NATIVE, FieldMap
+from rubriclab.data.parquet import parquet_rows
 from rubriclab.data.row import RowError, example_of, missing_column
 from rubriclab.errors import DataError
 
@@ -92,7 +92,7 @@ def read(source: str | Path | Lines, mapping: FieldMap = NATIVE, *, longest: int
 
 
 def from_rows(rows: Iterable[Any], where: str = "rows", mapping: FieldMap = NATIVE) -> Rows:
-    """Return the examples and faults of a data frame, a Hugging Face data set, or any iterable of mappings.
+    """Return the examples and faults of a data frame, a Hugging Face data set, or any iterable of mappings or examples.
 
     Rows are counted from 1. In a pandas frame every missing value (NaN, NA) means that nothing is given; elsewhere NaN
     is a faulty score.
@@ -121,7 +121,7 @@ def _examples(
                 raise DataError(f"{where}: {lack}.")
             table = False
         some = True
-        yield line, row, row if isinstance(row, RowError) else _found(row, where, line, mapping, typed)
+        yield line, row, row if isinstance(row, RowError | Example) else _found(row, where, line, mapping, typed)
     if not some:
         raise DataError(f"{where} has no rows;", "each row holds one text, with at least a field 'output'.")
 

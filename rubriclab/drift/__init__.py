@@ -1,8 +1,20 @@
-"""Drift: what changes for texts without labels when another version, or another judge, takes over."""
+"""Drift: how scores change when another version, or another judge, takes over."""
 
-from rubriclab.drift.compare import drift
-from rubriclab.drift.limits import Check, Limits, check
-from rubriclab.drift.pairs import Pairing, ScoredPair, ScoredSide, pairing, score_both
+from rubriclab.drift.compare import compare_scores
+from rubriclab.drift.limits import DriftLimits, LimitCheck, check_limits, worst_outcome
+from rubriclab.drift.pairs import PairedScore, Scorer, ScorerPair, score_both, scorer_pair
 from rubriclab.drift.results import Drift
 
-__all__ = ["Check", "Drift", "Limits", "Pairing", "ScoredPair", "ScoredSide", "check", "drift", "pairing", "score_both"]
+__all__ = [
+    "Drift",
+    "DriftLimits",
+    "LimitCheck",
+    "PairedScore",
+    "Scorer",
+    "ScorerPair",
+    "check_limits",
+    "compare_scores",
+    "score_both",
+    "scorer_pair",
+    "worst_outcome",
+]

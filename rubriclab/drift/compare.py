@@ -1,4 +1,4 @@
-"""What changes for texts without labels when another version, or another judge, takes over."""
+"""How the scores of texts without labels change from one version or judge to another."""
 
 from __future__ import annotations
 
@@ -8,215 +8,208 @@ from typing import Literal
 import numpy as np
 
 from rubriclab.data.scale import Scale
-from rubriclab.drift.criteria import Matched
-from rubriclab.drift.pairs import Pairing, ScoredPair, ScoredSide
+from rubriclab.drift.criteria import CriterionPair
+from rubriclab.drift.pairs import PairedScore, Scorer, ScorerPair
 from rubriclab.drift.results import (
-    Cause,
     CriterionDrift,
+    CriterionEffect,
     Drift,
-    Flip,
-    Flips,
-    Intervals,
-    Mover,
-    Ranks,
-    Scores,
+    FlippedText,
+    FlipSummary,
+    IntervalComparison,
+    RankAgreement,
+    RankChange,
     ScoreShift,
+    ScoreSummary,
 )
-from rubriclab.rubric import DIGITS, rounded
 from rubriclab.stats.agreement import agreement
-from rubriclab.stats.bootstrap import IntervalEstimate
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import units
+from rubriclab.stats.interval import DIGITS
 from rubriclab.stats.mean import clustered_mean
-from rubriclab.validation import Interval
 
-# A score that moved by more than this share of the scale's width has moved for whoever reads it: 0.4 from 1 to 5.
-MOVED = 0.1
-# Texts that are named: of the flipped ones and of those whose rank changed most. The others are in the file of pairs.
-NAMED = 10
-# Criteria that are named for a flipped text.
-CAUSES = 3
-# Contributions are rounded, so that they sum to the difference but for this.
-EXACT = 1e-4
+# A visible difference, as a share of the scale's width: 0.4 points from 1 to 5.
+VISIBLE = 0.1
+# Texts listed by id: flipped ones and those with the largest change of rank. All are in the file of pairs.
+LISTED = 10
+# Criteria listed for a flipped text.
+EFFECTS = 3
+# Contributions are rounded, so they sum to the difference up to this.
+ROUNDING = 1e-4
 
 
-def drift(sides: Pairing, pairs: Sequence[ScoredPair], *, seed: int = 0) -> Drift:
-    """Return what changes from one side to the other over the texts that both scored; the others are counted.
+def compare_scores(scorers: ScorerPair, pairs: Sequence[PairedScore], *, seed: int = 0) -> Drift:
+    """Return the drift over the texts scored both before and after; the others are counted.
 
     Args:
         seed: of the resamples.
     """
     both = [pair for pair in pairs if pair.before is not None and pair.after is not None]
-    table = np.array([[pair.before, pair.after] for pair in both], dtype=float).reshape(-1, 2)
+    scores = np.array([[pair.before, pair.after] for pair in both], dtype=float).reshape(-1, 2)
     groups = [pair.group for pair in both]
-    changes = np.array([pair.changes for pair in both], dtype=float).reshape(-1, len(sides.rows))
-    causing = _causing(changes, table)
+    changes = np.array([pair.changes for pair in both], dtype=float).reshape(-1, len(scorers.rows))
+    # How far each criterion moved each text in the direction of its score; 0 if unknown.
+    aligned = np.nan_to_num(changes) * np.sign(scores[:, 1] - scores[:, 0])[:, np.newaxis]
     return Drift(
-        before=_scores(sides.before, [(p.before, p.unscored_before) for p in pairs]),
-        after=_scores(sides.after, [(p.after, p.unscored_after) for p in pairs]),
-        scale=sides.scale,
+        before=_summary(scorers.before, [(pair.before, pair.unscored_before) for pair in pairs]),
+        after=_summary(scorers.after, [(pair.after, pair.unscored_after) for pair in pairs]),
+        scale=scorers.scale,
         texts=len(pairs),
         groups=len({pair.group for pair in pairs}),
         compared=len(both),
         unscored_both=sum(pair.before is None and pair.after is None for pair in pairs),
-        shift=_shift(table, groups, sides.scale, seed),
-        ranks=_ranks(table, groups, seed),
-        movers=_movers(table, both),
-        flips=_flips(sides, table, both, causing, seed),
-        by="contribution" if sides.by_contribution else "score",
-        criteria=_criteria(sides, table, changes, causing),
+        shift=_shift(scores, groups, scorers.scale, seed),
+        ranks=_ranks(scores, groups, seed),
+        rank_changes=_rank_changes(scores, both),
+        flips=_flips(scorers, scores, both, aligned, seed),
+        effect_unit="contribution" if scorers.by_contribution else "rating",
+        criteria=_criteria(scorers, scores, changes, aligned),
         intervals=_intervals(both),
     )
 
 
-def _scores(side: ScoredSide, found: Sequence[tuple[float | None, str | None]]) -> Scores:
-    given = np.array([score for score, _ in found if score is not None], dtype=float)
-    reasons = [why for score, why in found if score is None]
-    return Scores(
-        rubric=side.version.ref,
-        judge=side.judge,
-        scale=side.scale,
-        scored=len(given),
+def _summary(scorer: Scorer, results: Sequence[tuple[float | None, str | None]]) -> ScoreSummary:
+    scores = np.array([score for score, _ in results if score is not None], dtype=float)
+    reasons = [reason for score, reason in results if score is None]
+    return ScoreSummary(
+        rubric=scorer.version.ref,
+        judge=scorer.judge,
+        scale=scorer.scale,
+        scored=len(scores),
         unscored=len(reasons),
-        why=reasons[-1] if reasons else None,
-        mean=_rounded(given.mean()) if len(given) else None,
-        spread=_rounded(given.std(ddof=1)) if len(given) > 1 else None,
+        unscored_reason=reasons[-1] if reasons else None,
+        mean=_rounded(scores.mean()) if len(scores) else None,
+        standard_deviation=_rounded(scores.std(ddof=1)) if len(scores) > 1 else None,
     )
 
 
-def _shift(table: FloatArray, groups: Sequence[str], scale: Scale, seed: int) -> ScoreShift:
-    apart, tolerance = table[:, 1] - table[:, 0], MOVED * scale.width
-    spread = float(table[:, 0].std(ddof=1)) if len(table) > 1 else 0.0
+def _shift(scores: FloatArray, groups: Sequence[str], scale: Scale, seed: int) -> ScoreShift:
+    differences, tolerance = scores[:, 1] - scores[:, 0], VISIBLE * scale.width
+    spread = float(scores[:, 0].std(ddof=1)) if len(scores) > 1 else 0.0
+    visible = np.abs(differences) > tolerance + ROUNDING
     return ScoreShift(
-        mean=_interval(clustered_mean(apart, units(groups), seed=seed)),
-        in_spreads=_rounded(apart.mean() / spread) if spread > 0 else None,
-        absolute=_rounded(np.abs(apart).mean()) if len(apart) else None,
-        moved=_rounded((np.abs(apart) > tolerance + EXACT).mean()) if len(apart) else None,
+        mean=clustered_mean(differences, units(groups), seed=seed).rounded(),
+        standardized=_rounded(differences.mean() / spread) if spread > 0 else None,
+        mean_absolute=_rounded(np.abs(differences).mean()) if len(scores) else None,
+        share_moved=_rounded(visible.mean()) if len(scores) else None,
         tolerance=_rounded(tolerance),
     )
 
 
-def _ranks(table: FloatArray, groups: Sequence[str], seed: int) -> tuple[Ranks, ...]:
-    rivals = 1 < len(set(groups)) < len(groups)
-    return tuple(_ranked(table, groups, level, seed) for level in (("group", "dataset") if rivals else ("dataset",)))
-
-
-def _ranked(table: FloatArray, groups: Sequence[str], level: Literal["group", "dataset"], seed: int) -> Ranks:
-    found = agreement(table[:, 1], table[:, 0], groups, level=level, seed=seed)
-    return Ranks(
-        level=level,
-        texts=found.n,
-        groups=found.groups,
-        spearman=_interval(found.spearman),
-        kendall=_interval(found.kendall),
+def _ranks(scores: FloatArray, groups: Sequence[str], seed: int) -> tuple[RankAgreement, ...]:
+    levels: tuple[Literal["group", "dataset"], ...] = ("dataset",)
+    if 1 < len(set(groups)) < len(groups):
+        levels = ("group", "dataset")
+    results = [agreement(scores[:, 1], scores[:, 0], groups, level=level, seed=seed) for level in levels]
+    return tuple(
+        RankAgreement(
+            level=level,
+            texts=result.n,
+            groups=result.groups,
+            spearman=result.spearman.rounded(),
+            kendall=result.kendall.rounded(),
+        )
+        for level, result in zip(levels, results, strict=True)
     )
 
 
-def _movers(table: FloatArray, pairs: Sequence[ScoredPair]) -> tuple[Mover, ...]:
+def _rank_changes(scores: FloatArray, pairs: Sequence[PairedScore]) -> tuple[RankChange, ...]:
     from scipy.stats import rankdata
 
-    if not len(table):
+    if not len(scores):
         return ()
-    ranks = rankdata(-table, axis=0)
-    moved = np.abs(ranks[:, 1] - ranks[:, 0])
-    order = np.lexsort([-np.abs(table[:, 1] - table[:, 0]), -moved])
+    ranks = rankdata(-scores, axis=0)
+    changes = np.abs(ranks[:, 1] - ranks[:, 0])
+    order = np.lexsort([-np.abs(scores[:, 1] - scores[:, 0]), -changes])
     return tuple(
-        Mover(
-            id=pairs[place].id,
-            group=pairs[place].group,
-            before=table[place, 0],
-            after=table[place, 1],
-            rank_before=ranks[place, 0],
-            rank_after=ranks[place, 1],
+        RankChange(
+            id=pairs[row].id,
+            group=pairs[row].group,
+            before=scores[row, 0],
+            after=scores[row, 1],
+            rank_before=ranks[row, 0],
+            rank_after=ranks[row, 1],
         )
-        for place in order[:NAMED].tolist()
-        if moved[place]
+        for row in order[:LISTED].tolist()
+        if changes[row]
     )
 
 
-def _flipped(sides: Pairing, table: FloatArray) -> IntArray:
-    above = table >= sides.flip_at
+def _flipped(scorers: ScorerPair, scores: FloatArray) -> IntArray:
+    above = scores >= scorers.threshold
     return np.flatnonzero(above[:, 0] != above[:, 1])
 
 
-def _causing(changes: FloatArray, table: FloatArray) -> FloatArray:
-    """Return how far each row of criteria moved each text in the direction in which its score moved; 0 if unknown."""
-    return np.nan_to_num(changes) * np.sign(table[:, 1] - table[:, 0])[:, np.newaxis]
-
-
-def _flips(sides: Pairing, table: FloatArray, pairs: Sequence[ScoredPair], causing: FloatArray, seed: int) -> Flips:
-    crossed = _flipped(sides, table)
-    flipped = np.zeros(len(table))
-    flipped[crossed] = 1.0
-    apart = table[:, 1] - table[:, 0]
-    farthest = crossed[np.argsort(-np.abs(apart[crossed]), kind="stable")][:NAMED]
-    return Flips(
-        at=sides.flip_at,
-        texts=len(crossed),
-        up=int((apart[crossed] > 0).sum()),
-        down=int((apart[crossed] < 0).sum()),
-        share=_interval(clustered_mean(flipped, units([pair.group for pair in pairs]), seed=seed)),
-        named=tuple(_flip(sides.rows, pairs[place], table[place], causing[place]) for place in farthest.tolist()),
+def _flips(
+    scorers: ScorerPair, scores: FloatArray, pairs: Sequence[PairedScore], aligned: FloatArray, seed: int
+) -> FlipSummary:
+    rows = _flipped(scorers, scores)
+    flipped = np.zeros(len(scores))
+    flipped[rows] = 1.0
+    differences = scores[rows, 1] - scores[rows, 0]
+    largest = rows[np.argsort(-np.abs(differences), kind="stable")][:LISTED].tolist()
+    return FlipSummary(
+        threshold=scorers.threshold,
+        texts=len(rows),
+        up=int((differences > 0).sum()),
+        down=int((differences < 0).sum()),
+        share=clustered_mean(flipped, units([pair.group for pair in pairs]), seed=seed).rounded(),
+        largest=tuple(_flipped_text(scorers.rows, pairs[row], scores[row], aligned[row]) for row in largest),
     )
 
 
-def _flip(rows: Sequence[Matched], pair: ScoredPair, scores: FloatArray, causing: FloatArray) -> Flip:
-    most = np.argsort(-causing, kind="stable")[:CAUSES]
-    return Flip(
-        id=pair.id,
-        group=pair.group,
-        before=scores[0],
-        after=scores[1],
-        causes=tuple(
-            Cause(criterion=rows[place].name, state=rows[place].state, change=_rounded(pair.changes[place]))
-            for place in most.tolist()
-            if causing[place] > EXACT
-        ),
+def _flipped_text(
+    criteria: Sequence[CriterionPair], pair: PairedScore, scores: FloatArray, aligned: FloatArray
+) -> FlippedText:
+    largest = np.argsort(-aligned, kind="stable")[:EFFECTS].tolist()
+    effects = (
+        CriterionEffect(criterion=criteria[row].name, state=criteria[row].state, change=_rounded(pair.changes[row]))
+        for row in largest
+        if aligned[row] > ROUNDING
     )
+    return FlippedText(id=pair.id, group=pair.group, before=scores[0], after=scores[1], effects=tuple(effects))
 
 
 def _criteria(
-    sides: Pairing, table: FloatArray, changes: FloatArray, causing: FloatArray
+    scorers: ScorerPair, scores: FloatArray, changes: FloatArray, aligned: FloatArray
 ) -> tuple[CriterionDrift, ...]:
-    pushed = causing[_flipped(sides, table)]
-    first = pushed.argmax(axis=1)[pushed.max(axis=1, initial=0.0) > EXACT] if pushed.size else np.zeros(0, dtype=int)
-    flips = np.bincount(first, minlength=len(sides.rows)).tolist()
-    found = [_criterion(row, changes[:, place], flips[place]) for place, row in enumerate(sides.rows)]
-    there = [each for each in found if each.state != "average text" or (each.absolute or 0.0) > EXACT]
-    return tuple(sorted(there, key=lambda each: -(each.absolute or 0.0)))
+    of_flips = aligned[_flipped(scorers, scores)]
+    strongest = np.zeros(0, dtype=int)
+    if of_flips.size:
+        strongest = of_flips.argmax(axis=1)[of_flips.max(axis=1) > ROUNDING]
+    flips = np.bincount(strongest, minlength=len(scorers.rows)).tolist()
+    criteria = [_criterion(pair, changes[:, row], flips[row]) for row, pair in enumerate(scorers.rows)]
+    shown = [each for each in criteria if each.state != "intercept" or (each.mean_absolute or 0.0) > ROUNDING]
+    return tuple(sorted(shown, key=lambda each: -(each.mean_absolute or 0.0)))
 
 
-def _criterion(row: Matched, changes: FloatArray, flips: int) -> CriterionDrift:
+def _criterion(pair: CriterionPair, changes: FloatArray, flips: int) -> CriterionDrift:
     known = changes[~np.isnan(changes)]
-    criterion = row.after or row.before
+    criterion = pair.after or pair.before
     return CriterionDrift(
-        name=row.name,
-        state=row.state,
-        trait=criterion.trait if criterion else "what no criterion explains",
-        statement=criterion.statement if criterion else "the score of a text of which all criteria say the average",
+        name=pair.name,
+        state=pair.state,
+        trait=criterion.trait if criterion else "intercept",
+        statement=criterion.statement if criterion else "the score of a text that is average by all criteria",
         total=_rounded(known.sum()) if len(known) else None,
         mean=_rounded(known.mean()) if len(known) else None,
-        absolute=_rounded(np.abs(known).mean()) if len(known) else None,
+        mean_absolute=_rounded(np.abs(known).mean()) if len(known) else None,
         flips=flips,
     )
 
 
-def _intervals(pairs: Sequence[ScoredPair]) -> Intervals | None:
-    found = [(*p.interval_before, *p.interval_after, p.after) for p in pairs if p.interval_before and p.interval_after]
-    if not found:
+def _intervals(pairs: Sequence[PairedScore]) -> IntervalComparison | None:
+    rows = [(*p.interval_before, *p.interval_after, p.after) for p in pairs if p.interval_before and p.interval_after]
+    if not rows:
         return None
-    low, high, low_after, high_after, score = np.array(found, dtype=float).T
-    return Intervals(
-        texts=len(found),
-        apart=int(((high < low_after) | (high_after < low)).sum()),
+    low, high, low_after, high_after, score = np.array(rows, dtype=float).T
+    return IntervalComparison(
+        texts=len(rows),
+        disjoint=int(((high < low_after) | (high_after < low)).sum()),
         outside=int(((score < low) | (score > high)).sum()),
         width_before=_rounded((high - low).mean()),
         width_after=_rounded((high_after - low_after).mean()),
     )
-
-
-def _interval(found: IntervalEstimate) -> Interval:
-    return Interval(value=rounded(found.value), low=rounded(found.low), high=rounded(found.high))
 
 
 def _rounded(value: float | np.floating) -> float:

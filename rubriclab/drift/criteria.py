@@ -1,10 +1,10 @@
-"""Which criteria of two versions are the same, and how far each moved a text's score."""
+"""Which criteria of two versions correspond, and how far each changed a text's score."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,97 +17,97 @@ from rubriclab.stats.correlation import FloatArray
 from rubriclab.store.diff import compare
 from rubriclab.store.version import Version
 
-State = Literal["kept", "changed", "removed", "added", "average text"]
+CriterionState = Literal["kept", "changed", "removed", "added", "intercept"]
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
-    """A criterion that both sides have, or one of them.
-
-    The state `average text` stands for what no criterion explains: the score of a text of which all say the average.
-    """
+class CriterionPair:
+    """A criterion before and after; one of them is `None` if it was added or removed, both for the intercept."""
 
     before: Criterion | None
     after: Criterion | None
-    state: State
+    state: CriterionState
 
     @property
     def name(self) -> str:
-        """What it is called: its id, or both where it goes by two."""
-        ids = dict.fromkeys(each.id for each in (self.before, self.after) if each)
+        """The id, or both ids if they differ."""
+        ids = dict.fromkeys(criterion.id for criterion in (self.before, self.after) if criterion)
         return " -> ".join(ids) or self.state
 
 
-AVERAGE = Matched(None, None, "average text")
+# The score of a text that is average by all criteria.
+INTERCEPT = CriterionPair(None, None, "intercept")
 
 
-def matched(before: Version, after: Version) -> tuple[Matched, ...]:
-    """Return the criteria of both versions, those that mean the same put together whatever their ids.
+def paired_criteria(before: Version, after: Version) -> tuple[CriterionPair, ...]:
+    """Return the criteria of both versions, paired by meaning as in `rubriclab.store.diff`.
 
-    They are matched as in `rubriclab.store.diff`; ids say nothing, as every learning run hands them out anew.
+    Ids do not count, as every training assigns them anew.
     """
-    found = compare(before, after)
-    added, removed = ({each.id for each in some} for some in (found.added, found.removed))
-    changed = {each.after.id: each.before for each in found.changed}
-    reworded = {each.before.id for each in found.changed}
-    same: dict[object, deque[Criterion]] = defaultdict(deque)
-    for each in before.rubric.criteria:
-        if each.id not in removed | reworded:
-            same[_words(each)].append(each)
-    rows = [
-        Matched(None, each, "added")
-        if each.id in added
-        else Matched(changed[each.id], each, "changed")
-        if each.id in changed
-        else Matched(same[_words(each)].popleft(), each, "kept")
-        for each in after.rubric.criteria
-    ]
-    return (*rows, *(Matched(each, None, "removed") for each in before.rubric.criteria if each.id in removed))
+    diff = compare(before, after)
+    added, removed = ({criterion.id for criterion in criteria} for criteria in (diff.added, diff.removed))
+    changed = {change.after.id: change.before for change in diff.changed}
+    reworded = {change.before.id for change in diff.changed}
+    kept: dict[object, deque[Criterion]] = defaultdict(deque)
+    for criterion in before.rubric.criteria:
+        if criterion.id not in removed | reworded:
+            kept[_wording(criterion)].append(criterion)
+    pairs = []
+    for criterion in after.rubric.criteria:
+        if criterion.id in added:
+            pairs.append(CriterionPair(None, criterion, "added"))
+        elif criterion.id in changed:
+            pairs.append(CriterionPair(changed[criterion.id], criterion, "changed"))
+        else:
+            pairs.append(CriterionPair(kept[_wording(criterion)].popleft(), criterion, "kept"))
+    gone = (criterion for criterion in before.rubric.criteria if criterion.id in removed)
+    return (*pairs, *(CriterionPair(criterion, None, "removed") for criterion in gone))
 
 
-def contribution_changes(rows: Sequence[Matched], before: Score, after: Score, per_point: float) -> FloatArray:
-    """Return how far each criterion moved the score by what it contributes, shape (criteria,).
+def contribution_changes(
+    pairs: Sequence[CriterionPair], before: Score, after: Score, points_per_point: float
+) -> FloatArray:
+    """Return the change of each criterion's contribution to the score, shape (criteria,).
 
-    A criterion of one side only moved it by all that it contributes there.
+    A criterion of one version only changed the score by its whole contribution.
 
     Args:
-        per_point: points of the scale that changes are in, for each point of the scale after; before it is that scale.
+        points_per_point: points on the scale before for each point on the scale after.
     """
-    ours, theirs = ({each.id: each.contribution or 0.0 for each in side.criteria} for side in (before, after))
-    return np.array([per_point * _of(row.after, theirs) - _of(row.before, ours) for row in rows])
 
+    def contribution(criterion: Criterion | None, score: Score) -> float:
+        rating = rating_of(criterion, score)
+        return (rating.contribution or 0.0) if rating else 0.0
 
-def score_changes(rows: Sequence[Matched], before: Score, after: Score, scales: tuple[Scale, Scale]) -> FloatArray:
-    """Return how far each criterion's own score moved, shape (criteria,), NaN where a side has none.
-
-    Shares of what it can move at all, so that answers of yes and no and scores on a scale can stand side by side. What
-    a measure can be has no ends: NaN.
-
-    Args:
-        scales: that the criteria of both sides are asked on.
-    """
-    ours, theirs = (
-        {each.id: each.score for each in side.criteria if each.score is not None} for side in (before, after)
+    return np.array(
+        [points_per_point * contribution(pair.after, after) - contribution(pair.before, before) for pair in pairs]
     )
-    return np.array([_place(row.after, theirs, scales[1]) - _place(row.before, ours, scales[0]) for row in rows])
+
+
+def rating_changes(
+    pairs: Sequence[CriterionPair], before: Score, after: Score, scales: tuple[Scale, Scale]
+) -> FloatArray:
+    """Return the change of each criterion's rating as a share of its range, shape (criteria,).
+
+    NaN if a rating is missing, and for text features, which have no fixed range.
+
+    Args:
+        scales: that criteria are rated on before and after.
+    """
+
+    def share(criterion: Criterion | None, score: Score, scale: Scale) -> float:
+        rating = rating_of(criterion, score)
+        if criterion is None or criterion.kind == "measure" or rating is None or rating.score is None:
+            return math.nan
+        return rating.score if criterion.kind == "question" else (rating.score - scale.low) / scale.width
+
+    return np.array([share(pair.after, after, scales[1]) - share(pair.before, before, scales[0]) for pair in pairs])
 
 
 def rating_of(criterion: Criterion | None, score: Score) -> CriterionScore | None:
-    """Return what a text's score says of a criterion; `None` where it says nothing."""
-    return next((each for each in score.criteria if criterion and each.id == criterion.id), None)
+    """Return a text's rating by a criterion; `None` if missing."""
+    return next((rating for rating in score.criteria if criterion and rating.id == criterion.id), None)
 
 
-def _of(criterion: Criterion | None, contributions: Mapping[str, float]) -> float:
-    return 0.0 if criterion is None else contributions.get(criterion.id, 0.0)
-
-
-def _place(criterion: Criterion | None, scores: Mapping[str, float], scale: Scale) -> float:
-    """Return where a criterion's score lies between the lowest, 0, and the highest, 1."""
-    if criterion is None or criterion.kind == "measure":
-        return math.nan
-    score = scores.get(criterion.id, math.nan)
-    return score if criterion.kind == "question" else (score - scale.low) / scale.width
-
-
-def _words(criterion: Criterion) -> object:
+def _wording(criterion: Criterion) -> object:
     return criterion.kind, criterion.trait, criterion.statement, criterion.levels

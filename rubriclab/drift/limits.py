@@ -1,4 +1,4 @@
-"""How much drift is allowed, and whether there is more: what lets drift stand in a pipeline."""
+"""Limits on drift, for use in a pipeline."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from typing import Literal
 from rubriclab.base_models import FrozenModel
 from rubriclab.drift.results import Drift
 
-Outcome = Literal["within", "beyond", "unknown"]
+LimitName = Literal["max_shift", "max_flips", "min_rank"]
+LimitOutcome = Literal["within", "beyond", "unknown"]
 
-# What figures are rounded to, so that one just at the limit does not pass it.
+# Figures are rounded to this, so that one exactly at the limit does not exceed it.
 TOLERANCE = 1e-6
-# Where a larger share of the texts is not scored by both sides, the rest may be another kind of text: nothing is told.
-MOST_UNSCORED = 0.1
+# If a larger share of the texts lacks a score, the others may not be representative: no limit is reported as met.
+MAX_UNSCORED = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What is allowed; `None` for what is not held to anything.
+class DriftLimits:
+    """Limits; `None` for no limit.
 
     Attributes:
-        max_shift: how far the mean score may move, either way, in points of the scale before.
-        max_flips: the share of texts that may cross the line.
-        min_rank: the lowest Spearman correlation of the two rankings, within groups if texts have rivals.
+        max_shift: absolute shift of the mean score, in points of the scale before.
+        max_flips: share of texts that cross the threshold.
+        min_rank: Spearman correlation of the rankings, within groups if groups have several texts.
     """
 
     max_shift: float | None = None
@@ -32,62 +33,51 @@ class Limits:
     min_rank: float | None = None
 
 
-class Check(FrozenModel):
-    """One limit, and the figure that is held to it.
+class LimitCheck(FrozenModel):
+    """A limit compared with the figure it applies to.
 
     Attributes:
-        limit: `max_shift`, `max_flips` or `min_rank`.
-        allowed: as it was given.
-        found: the figure; `None` where it is undefined.
-        outcome: `unknown` without a figure, or where too many texts are not scored by both sides.
+        limit: its name.
+        allowed: its value.
+        value: the figure; `None` if undefined.
+        outcome: `unknown` without a figure, or if too many texts lack a score.
     """
 
-    limit: Literal["max_shift", "max_flips", "min_rank"]
+    limit: LimitName
     allowed: float
-    found: float | None
-    outcome: Outcome
+    value: float | None
+    outcome: LimitOutcome
 
 
-def check(found: Drift, limits: Limits) -> tuple[Check, ...]:
-    """Return each limit that was given with what became of it."""
-    checks = tuple(_checks(found, limits))
-    if found.compared < (1 - MOST_UNSCORED) * found.texts:
-        return tuple(_not_within(each) for each in checks)
-    return checks
+def check_limits(drift: Drift, limits: DriftLimits) -> tuple[LimitCheck, ...]:
+    """Return the outcome of each limit that is set."""
+    too_few_scored = drift.compared < (1 - MAX_UNSCORED) * drift.texts
+    return tuple(
+        check.model_copy(update={"outcome": "unknown"}) if too_few_scored and check.outcome == "within" else check
+        for check in _checks(drift, limits)
+    )
 
 
-def _not_within(held: Check) -> Check:
-    """Return a check that texts without a score keep from telling that all is well."""
-    return held.model_copy(update={"outcome": "unknown"}) if held.outcome == "within" else held
-
-
-def worst(checks: Sequence[Check]) -> Outcome:
-    """Return what the checks come to: `beyond` if any limit is passed, else `unknown` if any is."""
-    outcomes = {each.outcome for each in checks}
+def worst_outcome(checks: Sequence[LimitCheck]) -> LimitOutcome:
+    """Return `beyond` if any limit is exceeded, else `unknown` if any outcome is, else `within`."""
+    outcomes = {check.outcome for check in checks}
     return "beyond" if "beyond" in outcomes else "unknown" if "unknown" in outcomes else "within"
 
 
-def _checks(found: Drift, limits: Limits) -> Iterator[Check]:
+def _checks(drift: Drift, limits: DriftLimits) -> Iterator[LimitCheck]:
+    shift = drift.shift.mean.value
     if limits.max_shift is not None:
-        mean = found.shift.mean.value
-        yield _check("max_shift", limits.max_shift, mean, None if mean is None else abs(mean) - limits.max_shift)
+        yield _check("max_shift", limits.max_shift, shift, None if shift is None else abs(shift) - limits.max_shift)
+    share = drift.flips.share.value
     if limits.max_flips is not None:
-        share = found.flips.share.value
         yield _check("max_flips", limits.max_flips, share, None if share is None else share - limits.max_flips)
     if limits.min_rank is not None:
-        rank = _rank(found)
+        # Where no score moved the rankings agree, though the correlation of constant scores is undefined.
+        unmoved = drift.compared and drift.shift.mean_absolute == 0
+        rank = 1.0 if unmoved else drift.ranks[0].spearman.value
         yield _check("min_rank", limits.min_rank, rank, None if rank is None else limits.min_rank - rank)
 
 
-def _check(
-    limit: Literal["max_shift", "max_flips", "min_rank"], allowed: float, found: float | None, beyond: float | None
-) -> Check:
-    outcome: Outcome = "unknown" if beyond is None else "beyond" if beyond > TOLERANCE else "within"
-    return Check(limit=limit, allowed=allowed, found=found, outcome=outcome)
-
-
-def _rank(found: Drift) -> float | None:
-    """Return the correlation of the rankings; 1 where not a single score moved, though none may be defined then."""
-    if found.compared and found.shift.absolute == 0:
-        return 1.0
-    return found.ranks[0].spearman.value
+def _check(limit: LimitName, allowed: float, value: float | None, excess: float | None) -> LimitCheck:
+    outcome: LimitOutcome = "unknown" if excess is None else "beyond" if excess > TOLERANCE else "within"
+    return LimitCheck(limit=limit, allowed=allowed, value=value, outcome=outcome)

@@ -1,23 +1,26 @@
-"""What drift is said to be: plain data, for a command to print."""
+"""The results of a drift analysis: plain data for reports."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rubriclab.base_models import FrozenModel
 from rubriclab.data.scale import Scale
-from rubriclab.drift.criteria import State
-from rubriclab.validation import Interval
+from rubriclab.display import Displayed
+from rubriclab.drift.criteria import CriterionState
+from rubriclab.stats.interval import Interval
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
 
 
-class Scores(FrozenModel):
-    """One side's scores, on the scale of the side before.
+class ScoreSummary(FrozenModel):
+    """The scores of one version and judge, on the scale of the version before.
 
     Attributes:
-        rubric, judge: whose scores they are.
-        scale: what they were given on.
-        scored, unscored: texts with and without a score, and in `why` the latest reason.
-        mean, spread: mean and standard deviation; `None` where there are too few.
+        scale: of the scores as they were given.
+        scored, unscored: texts with and without a score; `unscored_reason` is the latest reason.
+        mean, standard_deviation: `None` with too few scores.
     """
 
     rubric: str
@@ -25,30 +28,30 @@ class Scores(FrozenModel):
     scale: Scale
     scored: int
     unscored: int
-    why: str | None
+    unscored_reason: str | None
     mean: float | None
-    spread: float | None
+    standard_deviation: float | None
 
 
 class ScoreShift(FrozenModel):
-    """How far scores moved, after less before.
+    """Differences of scores, after minus before.
 
     Attributes:
         mean: of the differences, in points.
-        in_spreads: the same in units of the spread before; `None` where there is none.
-        absolute: mean size of the differences.
-        moved: share of the texts that moved by more than `tolerance` points.
+        standardized: the same in standard deviations before; `None` if scores before are constant.
+        mean_absolute: mean absolute difference.
+        share_moved: share of the texts that moved by more than `tolerance` points.
     """
 
     mean: Interval
-    in_spreads: float | None
-    absolute: float | None
-    moved: float | None
+    standardized: float | None
+    mean_absolute: float | None
+    share_moved: float | None
     tolerance: float
 
 
-class Ranks(FrozenModel):
-    """How alike the two sides rank texts, within the groups that have rivals or over all texts."""
+class RankAgreement(FrozenModel):
+    """Rank correlations before and after, within groups of several texts or over all texts."""
 
     level: Literal["group", "dataset"]
     texts: int
@@ -57,8 +60,8 @@ class Ranks(FrozenModel):
     kendall: Interval
 
 
-class Mover(FrozenModel):
-    """A text whose rank over all texts changed; 1 is the best, equal scores share their mean rank."""
+class RankChange(FrozenModel):
+    """A text whose rank over all texts changed; 1 is the best, ties share their mean rank."""
 
     id: str
     group: str
@@ -68,109 +71,113 @@ class Mover(FrozenModel):
     rank_after: float
 
 
-class Cause(FrozenModel):
-    """A criterion, and how far it moved a text's score, in what `Drift.by` says."""
+class CriterionEffect(FrozenModel):
+    """How far a criterion changed a text's score, in `Drift.effect_unit`."""
 
     criterion: str
-    state: State
+    state: CriterionState
     change: float
 
 
-class Flip(FrozenModel):
-    """A text on one side of the line before and on the other after, and what moved it there most."""
+class FlippedText(FrozenModel):
+    """A text that crossed the threshold, with the criteria that moved it most."""
 
     id: str
     group: str
     before: float
     after: float
-    causes: tuple[Cause, ...]
+    effects: tuple[CriterionEffect, ...]
 
 
-class Flips(FrozenModel):
-    """Texts that cross the line.
+class FlipSummary(FrozenModel):
+    """Texts that cross the threshold.
 
     Attributes:
-        at: the line; at least as high is above.
-        texts: how many, `up` and `down` of them.
-        share: of the texts that both sides scored.
-        named: those that moved farthest.
+        threshold: scores at or above it are on the upper side.
+        texts: how many cross it, `up` and `down` of them.
+        share: of the texts scored both before and after.
+        largest: those that moved farthest.
     """
 
-    at: float
+    threshold: float
     texts: int
     up: int
     down: int
     share: Interval
-    named: tuple[Flip, ...]
+    largest: tuple[FlippedText, ...]
 
 
 class CriterionDrift(FrozenModel):
-    """What one criterion did.
+    """The effect of one criterion on scores, in `Drift.effect_unit`.
 
     Attributes:
-        name: its id, or both where it goes by two.
-        state: on both sides (`changed` in its wording or weight), or on one. `average text` is what no criterion
-            explains: the score of a text of which all criteria say the average.
-        trait, statement: of the criterion.
-        total: how far it moved all scores together, in what `Drift.by` says; `None` where nothing is known of it.
-        mean, absolute: how far it moved a score, and the mean size of that.
+        name: its id, or both ids if they differ.
+        state: kept, changed in wording or weight, removed, added; or `intercept`, the score of a text that is average
+            by all criteria, which no criterion explains.
+        total: the sum over all texts; `None` if unknown.
+        mean, mean_absolute: per text.
         flips: flipped texts that it moved most in the direction of the flip.
     """
 
     name: str
-    state: State
+    state: CriterionState
     trait: str
     statement: str
     total: float | None
     mean: float | None
-    absolute: float | None
+    mean_absolute: float | None
     flips: int
 
 
-class Intervals(FrozenModel):
-    """The intervals of both sides, for texts where both have one.
+class IntervalComparison(FrozenModel):
+    """The intervals of scores before and after, for texts with both.
 
     Attributes:
-        texts: how many.
-        apart: texts whose two intervals do not overlap.
-        outside: texts whose score after lies outside of the interval before.
+        disjoint: texts whose intervals do not overlap.
+        outside: texts whose score after is outside of the interval before.
         width_before, width_after: mean widths in points.
     """
 
     texts: int
-    apart: int
+    disjoint: int
     outside: int
     width_before: float
     width_after: float
 
 
-class Drift(FrozenModel):
-    """What changes for the same texts from the side before to the side after.
+class Drift(Displayed, FrozenModel):
+    """How the scores of the same texts change from one version or judge to another.
 
     Attributes:
-        scale: what all figures are on; scores of the side after are mapped there in a straight line.
+        scale: of all figures, that of the version before; scores after are mapped to it linearly.
         texts, groups: how many there are.
-        compared: texts that both sides scored, which all figures rest on.
-        unscored_both: texts that neither scored.
-        ranks: within groups, if texts have rivals, and over all texts.
-        movers: texts whose rank changed most.
-        by: what criteria's figures are: points that they contribute, or how far their own scores moved, as shares of
-            what these can move.
-        criteria: what moved scores most first.
-        intervals: `None` where no text has two.
+        compared: texts scored both before and after, on which all figures are based.
+        unscored_both: texts scored neither before nor after.
+        ranks: within groups, if groups have several texts, and over all texts.
+        rank_changes: the largest.
+        effect_unit: unit of the criteria's effects: points contributed to the score, or the change of the criterion's
+            own rating as a share of its range.
+        criteria: the largest effects first.
+        intervals: `None` if no text has both.
     """
 
-    before: Scores
-    after: Scores
+    before: ScoreSummary
+    after: ScoreSummary
     scale: Scale
     texts: int
     groups: int
     compared: int
     unscored_both: int
     shift: ScoreShift
-    ranks: tuple[Ranks, ...]
-    movers: tuple[Mover, ...]
-    flips: Flips
-    by: Literal["contribution", "score"]
+    ranks: tuple[RankAgreement, ...]
+    rank_changes: tuple[RankChange, ...]
+    flips: FlipSummary
+    effect_unit: Literal["contribution", "rating"]
     criteria: tuple[CriterionDrift, ...]
-    intervals: Intervals | None
+    intervals: IntervalComparison | None
+
+    def view(self) -> View:
+        """Return what changed between the two sides."""
+        from rubriclab.report.drift import drift_view
+
+        return drift_view(self)

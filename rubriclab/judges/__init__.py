@@ -1,4 +1,4 @@
-"""Judges: whoever answers a prompt. Judges wrap judges; `connect` builds the usual stack."""
+"""Judges answer prompts. Judges wrap judges; `connect` builds the usual stack."""
 
 from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.budget import Budget, Budgeted
@@ -9,9 +9,9 @@ from rubriclab.judges.judge import Judge, Reply, Token, Usage
 from rubriclab.judges.language_model import LanguageModel, close_connections, price_of
 from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.judges.limits import Limited
+from rubriclab.judges.logprobs import score_distribution
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import Price, estimated_tokens, parse_price
-from rubriclab.judges.probabilities import score_distribution
 from rubriclab.judges.recording import Recording, Replay
 from rubriclab.judges.request import messages_of, request_digest
 from rubriclab.judges.retry import Retried

@@ -1,7 +1,4 @@
-"""From a prompt to a parsed answer: strict reading, one repair, then missing.
-
-A failed reply is missing with its reason, never a number.
-"""
+"""From a prompt to a parsed answer: strict parsing, one repair, and otherwise a missing answer with its reason."""
 
 from __future__ import annotations
 
@@ -15,6 +12,7 @@ from rubriclab.errors import JudgeUnavailable, PromptRejected
 from rubriclab.judges.json_objects import json_objects
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.prompts import Prompt
+from rubriclab.pydantic_errors import first_fault
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -23,9 +21,11 @@ LONGEST_COMPLAINT = 500
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer(Generic[R]):
-    """A parsed answer, or the reason why there is none; exactly one of the two is set.
+    """A parsed answer, or the reason why it is missing; exactly one of the two is set.
 
-    `replied` tells a reply that could not be used from no reply at all; `reply` is the one that was read.
+    Attributes:
+        replied: whether there was a reply, even if unusable.
+        reply: the reply that was parsed.
     """
 
     value: R | None
@@ -35,13 +35,13 @@ class JudgeAnswer(Generic[R]):
 
 
 async def ask(judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None) -> JudgeAnswer[R]:
-    """Return the judge's answer to `prompt`, asking once more if the first reply cannot be used.
+    """Return the judge's answer to `prompt`, with one repair if the first reply is unusable.
 
-    Where that fails too, `salvage` is a form that keeps what is sound of a reply, the later one if it can: of several
-    answers in one, those that can be used.
+    If the repair is unusable too, `salvage` is a more lenient reply model, which keeps the usable ones of several
+    answers in a reply; the later reply is preferred.
 
     Raises:
-        JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: these end the whole command, not one answer.
+        JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: these concern all prompts and end the command.
     """
     try:
         reply = first = await judge.reply(prompt)
@@ -59,7 +59,7 @@ async def ask(judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None
 
 
 def _salvaged(replies: Sequence[Reply], prompt: Prompt[R]) -> tuple[Reply, R | None]:
-    """Return the first reply that reads as the prompt's reply model, with its value; else the first one of all."""
+    """Return the first reply that fits the prompt's reply model, with its value, or else the first reply."""
     for reply in replies:
         value, _ = read(reply, prompt)
         if value is not None:
@@ -68,16 +68,16 @@ def _salvaged(replies: Sequence[Reply], prompt: Prompt[R]) -> tuple[Reply, R | N
 
 
 def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
-    """Return the reply as the prompt's reply model, or `None` and what is wrong with it.
+    """Return the reply as the prompt's reply model, or `None` and the fault.
 
-    Prose or a code fence around the object is tolerated where exactly one JSON object in the reply has the right form:
-    several different ones would leave open which is meant.
+    Prose or a code fence around the JSON object is tolerated if exactly one object in the reply fits the model: with
+    several different ones the answer would be ambiguous.
     """
     if reply.truncated:
         return None, f"it was cut off after {prompt.max_tokens} tokens; be shorter."
     if not reply.text.strip():
         return None, "it was empty."
-    found: R | None = None
+    answer: R | None = None
     complaint = ""
     for _, candidate in json_objects(reply.text):
         try:
@@ -85,17 +85,14 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
         except ValidationError as error:
             complaint = complaint or _complaint(error)
             continue
-        if found is not None and value != found:
+        if answer is not None and value != answer:
             return None, "it held at least 2 different JSON objects of the right form, where one was expected."
-        found = value
-    if found is not None:
-        return found, ""
+        answer = value
+    if answer is not None:
+        return answer, ""
     return None, complaint or "it held no complete JSON object."
 
 
 def _complaint(error: ValidationError) -> str:
-    """Return what is wrong first, in a line: a reply may put any number of names and values into it."""
-    first = error.errors(include_url=False, include_context=False)[0]
-    where = ".".join(str(part) for part in first["loc"]) or "the object"
-    complaint = " ".join(f"{where}: {first['msg'].removeprefix('Value error, ')}.".split())
+    complaint = f"{first_fault(error)}."
     return complaint if len(complaint) <= LONGEST_COMPLAINT else complaint[: LONGEST_COMPLAINT - 1] + "…"

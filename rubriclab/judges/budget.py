@@ -1,31 +1,34 @@
-"""Caps on replies and on money, kept exactly also with many requests in flight."""
+"""Caps on calls and cost, which hold exactly with many requests in flight."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import logging
 from typing import Any
 
 from rubriclab.errors import BudgetReached, ReplyTooLarge, SettingsError
-from rubriclab.judges.judge import Judge, Reply
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.price import Price, estimated_tokens
 from rubriclab.judges.request import messages_of
+from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 
-CONTINUE = "Run the same command again with a higher cap: answers so far are kept and not asked for again."
+CONTINUE = "Run the same command again with a higher cap: answers so far are cached and not requested again."
+
+_log = logging.getLogger(__name__)
 
 
 class Budget:
-    """What may still be asked; several judges may draw on one budget.
+    """Remaining calls and money, which several judges may share.
 
-    A request reserves one reply and the most that it can cost, and settles when its reply is there. Where the
-    reservations alone reach a cap, requests wait for others to settle; only with nothing in flight is the cap reached.
-    So whatever was paid for has arrived, and been kept, before anybody hears that the budget is used up.
+    A request reserves one call and its highest possible cost, and settles when its reply arrives. If reservations alone
+    reach a cap, further requests wait for others to settle; the cap is reached only with nothing in flight. So every
+    reply that was paid for has arrived and been cached before `BudgetReached` is raised.
 
     Attributes:
         max_calls: replies from the provider.
         max_cost: US dollars.
-        calls, cost: what was settled so far.
+        calls, cost: settled so far.
     """
 
     def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
@@ -38,13 +41,14 @@ class Budget:
         self._settled: list[asyncio.Future[None]] = []
 
     async def reserve(self, cost: float) -> None:
-        """Set one reply and `cost` US dollars aside, waiting for others to settle where that may make room.
+        """Reserve one call and `cost` US dollars, waiting for other requests to settle if that may make room.
 
         Raises:
-            BudgetReached: if there is no room and nothing is in flight.
+            BudgetReached: if a cap is reached and nothing is in flight.
         """
         while reached := self._over(cost):
             if not self._calls_in_flight:
+                _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, reached)
                 raise BudgetReached(reached, CONTINUE)
             waiting = asyncio.get_running_loop().create_future()
             self._settled.append(waiting)
@@ -53,7 +57,7 @@ class Budget:
         self._cost_in_flight += cost
 
     def settle(self, reserved: float, cost: float | None) -> None:
-        """Book a reply that cost `cost` US dollars in place of what was reserved; `None` if no reply came."""
+        """Replace a reservation by the actual `cost` in US dollars; `None` if no reply came."""
         self._calls_in_flight -= 1
         self._cost_in_flight = self._cost_in_flight - reserved if self._calls_in_flight else 0.0
         if cost is not None:
@@ -68,56 +72,46 @@ class Budget:
         if self.max_calls is not None and self.calls + self._calls_in_flight >= self.max_calls:
             return f"The cap of {self.max_calls} calls is reached."
         if self.max_cost is not None and self.cost + self._cost_in_flight + cost > self.max_cost:
-            return f"The next call might pass the cap of {self.max_cost:g} US dollars; {self.cost:.4g} are spent."
+            return f"The next call might exceed the cap of {self.max_cost:g} US dollars; {self.cost:.4g} are spent."
         return None
 
 
-class Budgeted:
-    """A judge that draws on a budget. Replies count, failed requests do not: providers bill replies.
+class Budgeted(JudgeWrapper):
+    """A judge whose calls count towards a budget. Failed requests do not count, since providers bill replies only.
 
     Attributes:
-        price: what the reservations are computed with; needed for a cap on money only.
-        spare_tokens: tokens that a reply may take beyond the prompt's own limit.
+        price: price that reservations are computed from; needed for a cap on cost only.
+        spare_tokens: tokens that a reply may use beyond the prompt's own limit.
 
     Raises:
-        SettingsError: if money is capped and the price is not known.
+        SettingsError: if the cost is capped and the price is unknown.
     """
 
     def __init__(self, judge: Judge, budget: Budget, *, price: Price | None = None, spare_tokens: int = 0) -> None:
         if budget.max_cost is not None and price is None:
             raise SettingsError(
-                f"The price of {judge.name} is not known, so its cost cannot be capped;",
-                "give it with --price IN:OUT, US dollars per million tokens read and written.",
+                f"The price of {judge.name} is unknown, so its cost cannot be capped.",
+                f"Give it with {option('price', 'IN:OUT')}, in US dollars per million prompt and completion tokens.",
             )
-        self._judge = judge
+        super().__init__(judge)
         self._budget = budget
         self._price = price
         self._spare_tokens = spare_tokens
 
-    @property
-    def name(self) -> str:
-        """The name of the judge that is asked."""
-        return self._judge.name
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """The identity of the judge that is asked."""
-        return self._judge.identity
-
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply, if the budget still allows it.
+        """Return the judge's reply, if the budget allows the call.
 
         Raises:
-            BudgetReached: before a request that might pass a cap.
+            BudgetReached: before a request that might exceed a cap.
         """
         reserved = self._worst_cost(prompt)
         await self._budget.reserve(reserved)
         cost = None
         try:
-            reply = await self._judge.reply(prompt)
+            reply = await self.judge.reply(prompt)
             cost = reserved if reply.usage.cost_usd is None else reply.usage.cost_usd
         except ReplyTooLarge:
-            cost = reserved  # the provider bills what it sent, received or not
+            cost = reserved  # the provider bills what it sent, whether it was received or not
             raise
         finally:
             self._budget.settle(reserved, cost)

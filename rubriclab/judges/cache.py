@@ -1,29 +1,39 @@
-"""Answers are kept the moment they arrive, so that a killed run continues for free; nothing is asked twice at once."""
+"""Answers are cached as soon as they arrive, so that an interrupted run resumes without paying twice."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from rubriclab.errors import DamagedAnswer
 from rubriclab.judges.ask import read
-from rubriclab.judges.judge import Judge, Reply
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.reply_size import DEFAULT_BYTES
 from rubriclab.judges.request import read_back, request_digest, written
 from rubriclab.prompts import Prompt
 
-# Seconds between two looks at whether another process has answered.
+T = TypeVar("T")
+
+# Seconds between two checks whether another process has answered.
 FIRST_PAUSE = 0.02
 LONGEST_PAUSE = 0.32
 
+_log = logging.getLogger(__name__)
+
 
 class AnswerCache(Protocol):
-    """Where replies are kept, under the digest of their request."""
+    """Replies by the digest of their request."""
+
+    @property
+    def remote(self) -> bool:
+        """Whether calls wait for a network; they are then made in a thread, and have to be safe to use from several."""
+        ...
 
     def get(self, digest: str, /) -> dict[str, Any] | None:
-        """Return what was kept under `digest`, or `None`.
+        """Return the answer cached under `digest`, or `None`.
 
         Raises:
             DamagedAnswer: if it is not as it was written.
@@ -31,14 +41,14 @@ class AnswerCache(Protocol):
         ...
 
     def put(self, digest: str, answer: dict[str, Any], /) -> bool:
-        """Return whether `answer` (JSON types only) was kept; one that is there already stays."""
+        """Return whether `answer` (JSON types only) was cached; an answer that is there already stays."""
         ...
 
     def claim(self, digest: str, /) -> bool:
-        """Return whether the caller is to ask; `False` if another process is asking, or has answered meanwhile.
+        """Return whether the caller has to make the call; `False` if another process makes it, or has made it.
 
         Raises:
-            StoreError: if an answer could not be kept.
+            StoreError: if an answer could not be cached.
         """
         ...
 
@@ -48,41 +58,44 @@ class AnswerCache(Protocol):
 
 
 class MemoryAnswers:
-    """Answers kept as long as the process lives."""
+    """Answers cached as long as the process lives."""
+
+    remote = False
 
     def __init__(self) -> None:
-        self._kept: dict[str, dict[str, Any]] = {}
+        self._answers: dict[str, dict[str, Any]] = {}
 
     def get(self, digest: str) -> dict[str, Any] | None:
-        """Return what was kept under `digest`, or `None`."""
-        return self._kept.get(digest)
+        """Return the answer cached under `digest`, or `None`."""
+        return self._answers.get(digest)
 
     def put(self, digest: str, answer: dict[str, Any]) -> bool:
-        """Return whether `answer` was kept; one that is there already stays."""
-        return self._kept.setdefault(digest, answer) is answer
+        """Return whether `answer` was cached; an answer that is there already stays."""
+        return self._answers.setdefault(digest, answer) is answer
 
     def claim(self, _digest: str) -> bool:
         """Return `True`: no other process shares these answers."""
         return True
 
     def release(self, _digest: str) -> None:
-        """Do nothing: there is nobody to make way for."""
+        """Do nothing: no other process waits for this one."""
 
 
-class Cached:
-    """A judge that answers from `answers` what it was asked before, and asks `judge` for the rest.
+class Cached(JudgeWrapper):
+    """A judge that returns cached answers, and calls the wrapped judge for all others.
 
-    A reply is kept as it came, also one that cannot be used: it was paid for, and at temperature 0 it would come again;
-    the repair that follows is a request of its own. Whoever wants another try (`retry_failed`) gets a further sample of
-    the same question, which is kept beside the first and stands for it from then on; the same where the kept reply is
-    larger than `max_reply_bytes`, which is not even read, or is damaged. Errors are never kept. Of
-    identical requests in flight one is sent and the others wait for it: they share its reply or its error, and if it is
-    cancelled one of them takes its place. Of several processes that share `answers`, too, one asks and the others wait
-    for its reply; if it fails, each of them asks itself. Where two have asked after all, both return the reply that was
-    kept.
+    - Every reply is cached, an unusable one too: it was paid for, and at temperature 0 it would be the same again. The
+      repair that follows is a request of its own. Errors are never cached.
+    - `retry_failed` requests a further sample if the cached reply is unusable. That sample is cached beside the first
+      and used from then on. The same happens if the cached reply is larger than `max_reply_bytes` or damaged.
+    - Of identical requests in flight one is sent. The others share its reply or error; if it is cancelled, one of them
+      takes its place.
+    - Of several processes that share a cache one makes the call and the others wait. If it fails, each makes its own.
+      If two have made it after all, both return the reply that was cached first.
+    - A remote cache is used from threads, so that it does not block the event loop.
 
     Args:
-        damaged: where the digests of requests are added whose kept reply is damaged.
+        damaged: collects the digests of requests whose cached reply is damaged.
     """
 
     def __init__(
@@ -94,71 +107,62 @@ class Cached:
         max_reply_bytes: int = DEFAULT_BYTES,
         damaged: set[str] | None = None,
     ) -> None:
-        self._judge = judge
+        super().__init__(judge)
         self._answers = answers
         self._retry_failed = retry_failed
         self._max_reply_bytes = max_reply_bytes
         self._damaged = set() if damaged is None else damaged
         self._in_flight: dict[str, asyncio.Future[Reply | Exception | None]] = {}
 
-    @property
-    def name(self) -> str:
-        """The name of the judge that is asked."""
-        return self._judge.name
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """The identity of the judge that is asked."""
-        return self._judge.identity
-
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the reply kept for `prompt`, else the judge's own."""
+        """Return the cached reply to `prompt`, or else the wrapped judge's."""
         while True:
-            kept, digest, prompt = self._kept(prompt)
-            if kept is not None:
-                return kept
+            cached, digest, prompt = await self._look_up(prompt)
+            if cached is not None:
+                return cached
             if digest not in self._in_flight:
-                asked = await self._ask(digest, prompt)
-                if asked is not None:
-                    return asked
+                reply = await self._request(digest, prompt)
+                if reply is not None:
+                    return reply
                 continue
             first = self._in_flight[digest]
             await asyncio.wait([first])
             if not first.cancelled() and isinstance(error := first.result(), Exception):
                 raise error
 
-    def _kept(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
-        """Return the reply kept for `prompt`, or `None`, with the request that it answers or that is to be asked.
+    async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
+        """Return the cached reply to `prompt`, or `None`, with the digest and prompt of the request to make.
 
-        Where a reply cannot be used, that is the next sample's, if there is one or it is to be tried.
+        If the cached reply is unusable, these are the next sample's, if that is cached or is to be requested.
         """
-        digest = request_digest(self._judge.identity, prompt)
+        digest = request_digest(self.judge.identity, prompt)
         try:
-            reply = self._read(digest)
-        except DamagedAnswer:
+            reply = await self._read(digest)
+        except DamagedAnswer as error:
+            _log.warning("%s: %s It is requested again.", self.name, error.message)
             self._damaged.add(digest)
-            return self._kept(replace(prompt, sample=prompt.sample + 1))
+            return await self._look_up(replace(prompt, sample=prompt.sample + 1))
         if reply is None:
             return None, digest, prompt
         too_large = len(reply.text) > self._max_reply_bytes
         if too_large or read(reply, prompt)[0] is None:
-            later = self._kept(replace(prompt, sample=prompt.sample + 1))
+            later = await self._look_up(replace(prompt, sample=prompt.sample + 1))
             if later[0] is not None or self._retry_failed or too_large:
                 return later
         return reply, digest, prompt
 
-    def _read(self, digest: str) -> Reply | None:
-        kept = self._answers.get(digest)
+    async def _read(self, digest: str) -> Reply | None:
+        answer = await self._call(self._answers.get, digest)
         try:
-            return None if kept is None else read_back(kept)
+            return None if answer is None else read_back(answer)
         except ValueError as error:
             raise DamagedAnswer(f"The answer {digest} is not a reply: {error}.") from None
 
-    async def _ask(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
+    async def _request(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
         """Return the judge's reply; `None` if another process has answered meanwhile."""
         waiting = self._in_flight[digest] = asyncio.get_running_loop().create_future()
         try:
-            reply = await self._ask_once(digest, prompt)
+            reply = await self._request_once(digest, prompt)
         except Exception as error:
             waiting.set_result(error)
             raise
@@ -169,27 +173,57 @@ class Cached:
             waiting.cancel()
             del self._in_flight[digest]
 
-    async def _ask_once(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
+    async def _request_once(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
         pause = FIRST_PAUSE
-        while not self._answers.claim(digest):
-            if self._answers.get(digest) is not None:
+        while not await self._claim(digest):
+            if await self._call(self._answers.get, digest) is not None:
                 return None
+            if pause == FIRST_PAUSE:
+                _log.debug("%s: another process makes the request %s; waiting for its answer", self.name, digest)
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
         try:
-            reply = await self._judge.reply(prompt)
-            return reply if self._answers.put(digest, written(reply)) else self._stored(digest, reply)
+            reply = await self.judge.reply(prompt)
+            first = await self._call(self._answers.put, digest, written(reply))
         except BaseException:
-            self._answers.release(digest)
+            self._release(digest)
             raise
+        return reply if first else await self._first_reply(digest, reply)
 
-    def _stored(self, digest: str, reply: Reply) -> Reply | None:
-        """Return the reply that another process kept meanwhile, with what `reply` took, which was paid for too.
+    async def _first_reply(self, digest: str, reply: Reply) -> Reply | None:
+        """Return the reply that another process cached first, with the usage of `reply`, which was paid for too.
 
         `None` if that one is damaged.
         """
         try:
-            kept = self._read(digest)
+            cached = await self._read(digest)
         except DamagedAnswer:
             return None
-        return replace(kept, usage=reply.usage, cached=False) if kept else reply
+        return replace(cached, usage=reply.usage, cached=False) if cached else reply
+
+    async def _claim(self, digest: str) -> bool:
+        if not self._answers.remote:
+            return self._answers.claim(digest)
+        claiming = asyncio.ensure_future(asyncio.to_thread(self._answers.claim, digest))
+        try:
+            return await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            claiming.add_done_callback(lambda claimed: self._give_back(claimed, digest))
+            raise
+
+    def _give_back(self, claimed: asyncio.Future[bool], digest: str) -> None:
+        """Release a claim that arrived after its request was cancelled: other processes would wait for it."""
+        if not claimed.cancelled() and claimed.exception() is None and claimed.result():
+            self._release(digest)
+
+    def _release(self, digest: str) -> None:
+        if self._answers.remote:
+            asyncio.get_running_loop().run_in_executor(None, self._answers.release, digest)
+        else:
+            self._answers.release(digest)
+
+    async def _call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Return the result of a call of the cache, made in a thread if it waits for a network."""
+        if self._answers.remote:
+            return await asyncio.to_thread(function, *arguments)
+        return function(*arguments)

@@ -1,9 +1,23 @@
-"""From what a user calls a judge to a judge that can be asked."""
+"""From the name of a judge to a judge that can be called.
+
+Other packages add judges by an entry point in the group `rubriclab.judges`, as in their `pyproject.toml`::
+
+    [project.entry-points."rubriclab.judges"]
+    toy = "toy_judge:connect"
+
+`toy_judge.connect(rest, options)` returns a `Judge`; a user calls it `toy` or `toy:REST`. Names hold neither ":" nor
+"/", and cannot replace `embedded` or `recorded`. They come before litellm's model strings.
+"""
 
 from __future__ import annotations
 
+import functools
+import logging
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
+from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.judges.budget import Budget, Budgeted
 from rubriclab.judges.cache import AnswerCache, Cached
 from rubriclab.judges.judge import Judge
@@ -15,8 +29,11 @@ from rubriclab.judges.recording import PREFIX, Recording, open_replay
 from rubriclab.judges.retry import Retried
 
 EMBEDDED = "embedded"
-# Prompts in a row that may fail for good; at least a full round of those in flight together.
+PLUG_INS = "rubriclab.judges"
+# Prompts in a row that may fail after all attempts; at least a full round of those in flight.
 BREAKER = 20
+
+_log = logging.getLogger(__name__)
 
 
 def connect(
@@ -28,32 +45,41 @@ def connect(
     record: Path | None = None,
     budget: Budget | None = None,
 ) -> Judge:
-    """Return the judge named `spec`: `embedded`, `recorded:PATH`, `recorded:PATH#JUDGE` or a litellm model string.
+    """Return the judge named `spec`: `embedded`, `recorded:PATH[#JUDGE]`, a plug-in's name or a litellm model string.
 
-    A language model is wrapped, from the inside out, in
+    A language model, or the judge of a plug-in, is wrapped, from the inside out, in
 
-    - `Budgeted`, next to the provider, so that a request counts when it is really sent, and whatever was paid for has
-      been kept by the time that the budget is used up;
-    - `Limited`, around each attempt, so that retries count towards the limits, and a prompt that pauses before its next
-      attempt holds no slot;
+    - `Budgeted`, next to the provider: a call counts when it is sent, and every reply that was paid for is cached
+      before the budget ends the command;
+    - `Limited`, around each attempt: retries count towards the limits, and a prompt that waits for its next attempt
+      takes no slot;
     - `Retried`;
-    - `Cached`, so that only a prompt's final reply is kept, and a kept one costs no limit, budget or retry;
-    - `Recording`, around the cache, so that a recording is complete also where answers were kept before;
-    - `Metered`, which sees what the asker sees.
+    - `Cached`: only a prompt's final reply is cached, and a cached reply needs no limit, budget or retry;
+    - `Recording`, around the cache: a recording includes cached replies;
+    - `Metered`, which sees every reply that is used.
 
     Args:
-        options: how a language model is asked.
-        ledger: where replies are entered.
-        answers: where replies are kept; `None` asks everything anew.
-        record: the file to record to.
-        budget: shared by several judges of one command; by default one of its own, with the caps in `options`.
+        options: options of the calls.
+        ledger: counts the replies.
+        answers: the cache; `None` for none.
+        record: file to record to.
+        budget: shared by several judges of one command; by default one with the caps in `options`.
 
     Raises:
-        SettingsError: for a cap on money without a price, or a recording that holds no such judge.
+        SettingsError: for a cap on cost without a price, a recording without such a judge, or a plug-in that fails.
         DataError: for a recording that cannot be read or written.
     """
     judge = _source(spec, options, answers, budget, ledger.damaged)
     return Metered(Recording(judge, record) if record else judge, ledger)
+
+
+@functools.cache
+def plug_ins() -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Return the entry points of judges in installed packages, by name."""
+    points: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in entry_points(group=PLUG_INS):
+        points[point.name] = (*points.get(point.name, ()), point)
+    return points
 
 
 def _source(
@@ -65,7 +91,7 @@ def _source(
         return EmbeddedJudge()
     if spec.startswith(PREFIX):
         return open_replay(spec)
-    judge = _language_model(spec, options, budget or Budget(options.max_calls, options.max_cost))
+    judge = _called(spec, options, budget or Budget(options.max_calls, options.max_cost))
     if answers is None:
         return judge
     return Cached(
@@ -73,8 +99,32 @@ def _source(
     )
 
 
-def _language_model(model: str, options: JudgeOptions, budget: Budget) -> Judge:
-    source = LanguageModel(
+def _called(spec: str, options: JudgeOptions, budget: Budget) -> Judge:
+    """Return a judge whose calls cost money and may fail, with limits, retries and the budget."""
+    name, _, rest = spec.partition(":")
+    if name in plug_ins():
+        judge = _from_plug_in(name, rest, options)
+        budgeted = Budgeted(judge, budget, price=options.price)
+    else:
+        model = _language_model(spec, options)
+        # The price and the spare tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
+        capped = budget.max_cost is not None
+        budgeted = (
+            Budgeted(model, budget, price=model.price, spare_tokens=model.spare_tokens)
+            if capped
+            else Budgeted(model, budget)
+        )
+    limited = Limited(
+        budgeted,
+        concurrency=options.concurrency,
+        requests_per_minute=options.requests_per_minute,
+        tokens_per_minute=options.tokens_per_minute,
+    )
+    return Retried(limited, attempts=options.attempts, breaker=max(BREAKER, options.concurrency))
+
+
+def _language_model(model: str, options: JudgeOptions) -> LanguageModel:
+    return LanguageModel(
         model,
         timeout=options.timeout,
         structured=options.structured,
@@ -83,17 +133,41 @@ def _language_model(model: str, options: JudgeOptions, budget: Budget) -> Judge:
         reasoning_tokens=options.reasoning_tokens,
         max_reply_bytes=options.max_reply_bytes,
     )
-    # Looking a price up means importing litellm, which takes seconds: only a cap on money needs it beforehand.
-    capped = budget.max_cost is not None
-    budgeted = (
-        Budgeted(source, budget, price=source.price, spare_tokens=source.spare_tokens)
-        if capped
-        else Budgeted(source, budget)
+
+
+def _from_plug_in(name: str, rest: str, options: JudgeOptions) -> Judge:
+    points = plug_ins()[name]
+    if len(points) > 1:
+        packages = " and ".join(sorted(map(_package, points)))
+        raise SettingsError(f"The judge {name!r} is added by {packages}.", "Uninstall all but one of them.")
+    (point,) = points
+    try:
+        judge: Judge = point.load()(rest, options)
+    except RubriclabError:
+        raise
+    except Exception as error:
+        raise SettingsError(
+            f"The judge {name!r} of {_package(point)} cannot be loaded: {type(error).__name__}: {error}.",
+            "Report this to its authors, or uninstall it.",
+        ) from error
+    if not _is_judge(judge):
+        raise SettingsError(
+            f"The judge {name!r} of {_package(point)} cannot be used: expected an object with `name`, `identity` and "
+            f"`reply`, got {type(judge).__name__}.",
+            "Report this to its authors, or uninstall it.",
+        )
+    _log.info("%s: a judge of %s", name, _package(point))
+    return judge
+
+
+def _is_judge(judge: object) -> bool:
+    return (
+        isinstance(getattr(judge, "name", None), str)
+        and isinstance(getattr(judge, "identity", None), Mapping)
+        and callable(getattr(judge, "reply", None))
     )
-    limited = Limited(
-        budgeted,
-        concurrency=options.concurrency,
-        requests_per_minute=options.requests_per_minute,
-        tokens_per_minute=options.tokens_per_minute,
-    )
-    return Retried(limited, attempts=options.attempts, breaker=max(BREAKER, options.concurrency))
+
+
+def _package(point: EntryPoint) -> str:
+    package = point.dist
+    return f"the package {package.name} {package.version}" if package else "a package"

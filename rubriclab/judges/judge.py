@@ -1,4 +1,4 @@
-"""What a judge is: whoever answers a prompt. Judges wrap judges, so caching, limits and budgets are judges too."""
+"""The judge protocol. Caches, limits, budgets and recordings are judges that wrap another judge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rubriclab.prompts import Prompt
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a reply took: tokens read and written, and US dollars; `None` where the price is not known."""
+    """Prompt and completion tokens of a reply, and its cost in US dollars (`None` if the price is unknown)."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -31,9 +31,9 @@ class Token:
     """One token of a reply.
 
     Attributes:
-        text: its part of the reply's text; empty where it holds only a part of a character.
-        alternatives: the likeliest tokens at this place and their log-probabilities (natural logarithm), with the one
-            that was chosen.
+        text: its part of the reply's text; empty if it is only part of a character.
+        alternatives: the most likely tokens at this position, the chosen one included, with log-probabilities (natural
+            logarithm).
     """
 
     text: str
@@ -45,12 +45,12 @@ class Reply:
     """A judge's raw reply.
 
     Attributes:
-        text: what was answered, unparsed.
-        model: the model snapshot that the provider reports; the judge's own name where it reports none.
-        usage: what it took when it was first given.
+        text: the raw text.
+        model: the model version that the provider reports; the judge's name if it reports none.
+        usage: tokens and cost of the call that produced it.
         truncated: whether the provider cut it off at the token limit.
-        tokens: what `text` consists of, where the prompt asked for alternatives and the judge could tell them.
-        cached: whether it came from answers kept earlier, at no cost now.
+        cached: whether it is a cached answer, which cost nothing now.
+        tokens: the tokens of `text`, if the prompt asked for alternatives and the provider reported them.
     """
 
     text: str
@@ -62,16 +62,16 @@ class Reply:
 
 
 class Judge(Protocol):
-    """Whoever answers prompts."""
+    """Answers prompts."""
 
     @property
     def name(self) -> str:
-        """What a user calls this judge: a litellm model string, `embedded`, `recorded:PATH`, `fake`."""
+        """The name that a user writes: a litellm model string, `embedded`, `recorded:PATH` or a plug-in's."""
         ...
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Everything beside the prompt that the reply depends on (model, address, parameters); JSON types only."""
+        """Everything besides the prompt that the reply depends on (model, address, parameters), in JSON types."""
         ...
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
@@ -79,7 +79,24 @@ class Judge(Protocol):
 
         Raises:
             JudgeUnavailable: no reply now; a retry can help.
-            PromptRejected: no reply to this prompt ever.
-            JudgeRefused: no reply to any prompt.
+            PromptRejected: this prompt is never answered.
+            JudgeRefused: no prompt is ever answered.
         """
         ...
+
+
+class JudgeWrapper:
+    """Base of judges that add caching, limits and the like to another judge, whose name and identity they share."""
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge = judge
+
+    @property
+    def name(self) -> str:
+        """The name of the wrapped judge."""
+        return self.judge.name
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The identity of the wrapped judge."""
+        return self.judge.identity

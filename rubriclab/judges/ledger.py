@@ -1,17 +1,16 @@
-"""What a command's questions took, counted while they are asked."""
+"""Running totals of calls, tokens and money."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from rubriclab.errors import JudgeUnavailable, PromptRejected
 from rubriclab.judges.ask import read
-from rubriclab.judges.judge import Judge, Reply, Usage
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Effort
+from rubriclab.provenance import Effort
 
 
 @dataclass(slots=True)
@@ -19,17 +18,17 @@ class Ledger:
     """Running totals; several judges may share one.
 
     Attributes:
-        asked: replies that came from the provider.
-        cached: replies that were kept earlier, or came with an identical request in flight.
-        failed: questions that ended without a usable reply.
-        repaired: replies that had to be asked for once more.
-        stages: replies, from the provider or kept earlier, by the template that asked for them.
-        usage: tokens and money of the replies that came from the provider; money is `None` once any price is unknown.
-        snapshots: model names that the provider reported.
-        damaged: digests of requests that were asked again because the answer kept for them is damaged.
+        calls: replies received from the provider.
+        cached: cached replies, and replies shared with an identical request in flight.
+        failed: prompts without a usable reply.
+        repaired: prompts that were repeated because the first reply was unusable.
+        stages: number of replies, cached ones included, by prompt template.
+        usage: tokens and cost of the replies from the provider; the cost is `None` once any price is unknown.
+        model_versions: model names that the provider reported.
+        damaged: digests of requests that were repeated because their cached answer is damaged.
     """
 
-    asked: int = 0
+    calls: int = 0
     cached: int = 0
     failed: int = 0
     repaired: int = 0
@@ -40,13 +39,13 @@ class Ledger:
 
     @property
     def silent(self) -> bool:
-        """Whether there were questions, and not one had a reply."""
-        return self.failed > 0 and not (self.asked or self.cached)
+        """Whether there were requests, and none of them had a reply."""
+        return self.failed > 0 and not (self.calls or self.cached)
 
     def effort(self, seconds: float) -> Effort:
-        """Return the totals as they stand, with the wall-clock time that the command took."""
+        """Return the totals, with the wall-clock time of the command in seconds."""
         return Effort(
-            asked=self.asked,
+            calls=self.calls,
             cached=self.cached,
             failed=self.failed,
             repaired=self.repaired,
@@ -58,46 +57,35 @@ class Ledger:
         )
 
 
-class Metered:
-    """A judge whose replies are entered in `ledger`. It stands outermost, so that it sees what the asker sees.
+class Metered(JudgeWrapper):
+    """A judge whose replies are counted in `ledger`. It is the outermost wrapper, so it sees every reply that is used.
 
-    An answer is missing where no reply came, or where the reply to the one repair cannot be used either; both show
-    here, so nobody else has to count.
+    A prompt counts as failed if it has no reply, or if the reply to its repair is unusable too.
     """
 
     def __init__(self, judge: Judge, ledger: Ledger) -> None:
-        self._judge = judge
+        super().__init__(judge)
         self._ledger = ledger
 
-    @property
-    def name(self) -> str:
-        """The name of the judge that is asked."""
-        return self._judge.name
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """The identity of the judge that is asked."""
-        return self._judge.identity
-
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply, entered in the ledger."""
+        """Return the judge's reply and count it."""
         ledger = self._ledger
         ledger.repaired += prompt.repair is not None
         try:
-            reply = await self._judge.reply(prompt)
+            reply = await self.judge.reply(prompt)
         except (JudgeUnavailable, PromptRejected):
             ledger.failed += 1
             raise
-        self._enter(reply)
+        self._count(reply)
         ledger.stages[prompt.name] += 1
         if prompt.repair is not None and read(reply, prompt)[0] is None:
             ledger.failed += 1
         return reply
 
-    def _enter(self, reply: Reply) -> None:
+    def _count(self, reply: Reply) -> None:
         self._ledger.model_versions.add(reply.model)
         if reply.cached:
             self._ledger.cached += 1
         else:
-            self._ledger.asked += 1
+            self._ledger.calls += 1
             self._ledger.usage += reply.usage

@@ -1,33 +1,49 @@
-"""Reading the token log-probabilities that a provider reports beside a reply.
+"""Token log-probabilities as providers report them, and the distribution over scores that they give.
 
-Servers differ in what they list: the tokens of hidden thinking before the reply, an end mark behind it, one entry for
-each part of a character. What is read here joins to the reply's text, or is nothing at all.
+Providers differ in what they list: tokens of hidden reasoning before the reply, an end mark after it, one entry for
+each part of a character. `reported_tokens` returns tokens that join to the reply's text, or none.
+
+The expectation of `score_distribution` is the probability-weighted score of G-Eval (Liu et al. 2023, section 2,
+"Scoring Function").
 """
 
 from __future__ import annotations
 
 import codecs
 import itertools
-from collections.abc import Sequence
+import json
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from rubriclab.judges.judge import Token
+from rubriclab.judges.json_objects import json_objects
+from rubriclab.judges.judge import Reply, Token
 
-# How far above 0 a logarithm may come out of 32-bit arithmetic.
+# How far above 0 a logarithm may be after 32-bit arithmetic.
 ROUNDING = 1e-3
-# What OpenAI reports for "very unlikely"; others report minus infinity there, which JSON cannot hold.
+# What OpenAI reports for "very unlikely"; others report minus infinity, which JSON cannot hold.
 VERY_UNLIKELY = -9999.0
+# With a smaller share on legal scores the judge was about to write something else, or the probabilities are cut off.
+MIN_SHARE = 0.5
+
+# Only locates values: the reply has been validated before.
+_PLACES = json.JSONDecoder(strict=False, parse_int=str)
+_GAP = re.compile(r"[ \t\n\r]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+# Characters that may surround a number within its token.
+_AROUND = " \t\n\r\"':,{}[]`"
 
 
 def _encodable(text: str) -> str:
-    text.encode()  # half a surrogate pair can be kept in no file; the error is a ValueError
+    text.encode()  # a lone surrogate cannot be stored; the error is a ValueError
     return text
 
 
-class _Likely(BaseModel):
-    """One token and its probability; litellm hands these over as objects or as dictionaries."""
+class _Alternative(BaseModel):
+    """A token and its log-probability; litellm returns objects or dictionaries."""
 
     model_config = ConfigDict(strict=True, from_attributes=True)
 
@@ -39,9 +55,9 @@ class _Likely(BaseModel):
         return self.token, min(0.0, max(VERY_UNLIKELY, self.logprob))
 
 
-class _Place(_Likely):
+class _Position(_Alternative):
     bytes: list[Annotated[int, Field(ge=0, le=255)]] | None = None
-    top_logprobs: list[_Likely] = Field(min_length=1)
+    top_logprobs: list[_Alternative] = Field(min_length=1)
 
     @property
     def alternatives(self) -> tuple[tuple[str, float], ...]:
@@ -53,38 +69,136 @@ class _Place(_Likely):
 class _Report(BaseModel):
     model_config = ConfigDict(strict=True, from_attributes=True)
 
-    content: list[_Place]
+    content: list[_Position]
 
 
 def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
-    """Return the tokens of `text` with their alternatives, from a choice's `logprobs` in the form of OpenAI's chat API.
+    """Return the tokens of `text` with their alternatives, from a choice's `logprobs` in OpenAI's chat format.
 
-    None are returned where nothing or something damaged was reported (one odd entry is enough), where it names no
-    alternatives, or where no run of the tokens joins to `text`.
+    The result is empty if nothing or anything damaged was reported, if alternatives are missing, or if no run of tokens
+    joins to `text`.
     """
     try:
-        places = _Report.model_validate(report).content
+        positions = _Report.model_validate(report).content
     except ValidationError:
         return ()
-    for texts in ([place.token for place in places], _decoded(places)):
+    for texts in ([position.token for position in positions], _decoded(positions)):
         if (run := _run(texts, text)) is not None:
-            return tuple(Token(said, place.alternatives) for said, place in zip(texts[run], places[run], strict=True))
+            return tuple(
+                Token(token, position.alternatives) for token, position in zip(texts[run], positions[run], strict=True)
+            )
     return ()
 
 
-def _decoded(places: Sequence[_Place]) -> list[str]:
-    """Return the tokens' texts by their bytes: a character in several tokens stands whole in the last of these."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    return [decoder.decode(bytes(place.bytes or place.token.encode())) for place in places]
+def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score") -> Mapping[float, float] | None:
+    """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
 
+    Probabilities come from the alternatives to the one token that holds the number (the last value of `field` at the
+    top level of the reply's JSON object). Those of tokens that read as the same score are added, and normalized over
+    the legal scores. Other tokens are ignored, as are those that could begin a longer legal score (a "1" if 10 is
+    legal), unless the alternatives show that such scores are written in one token.
 
-def _run(texts: Sequence[str], whole: str) -> slice | None:
-    """Return the tokens that join to `whole`; the last such run, as thinking may quote the reply before it is given."""
-    said = "".join(texts)
-    # Backwards, because `find` takes linear time, and `rfind` does not.
-    behind = said[::-1].find(whole[::-1]) if whole else -1
-    start = len(said) - behind - len(whole)
-    bounds = list(itertools.accumulate(map(len, texts), initial=0))
-    if behind < 0 or start not in bounds or start + len(whole) not in bounds:
+    The result is `None` if the reply has no tokens or they do not join to its text, if the number is missing, ambiguous
+    or spread over several tokens, or if less than `MIN_SHARE` of the probability is on legal scores.
+    """
+    if "".join(token.text for token in reply.tokens) != reply.text:
         return None
-    return slice(bounds.index(start), bounds.index(start + len(whole)))
+    span = _number(reply.text, field)
+    place = _place(reply.tokens, *span) if span else None
+    return _normalised(_read(*place), legal) if place else None
+
+
+def _decoded(positions: Sequence[_Position]) -> list[str]:
+    """Return the tokens' texts by their bytes; a character in several tokens is assigned to the last of them."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    return [decoder.decode(bytes(position.bytes or position.token.encode())) for position in positions]
+
+
+def _run(texts: Sequence[str], text: str) -> slice | None:
+    """Return the last run of tokens that joins to `text`: hidden reasoning may quote the reply before."""
+    joined = "".join(texts)
+    # Backwards, because `find` takes linear time, and `rfind` does not.
+    after = joined[::-1].find(text[::-1]) if text else -1
+    start = len(joined) - after - len(text)
+    bounds = list(itertools.accumulate(map(len, texts), initial=0))
+    if after < 0 or start not in bounds or start + len(text) not in bounds:
+        return None
+    return slice(bounds.index(start), bounds.index(start + len(text)))
+
+
+def _number(text: str, field: str) -> tuple[int, int] | None:
+    """Return where the number of `field` begins and ends; `None` unless exactly one object in `text` has it."""
+    try:
+        values = [members[field] for members in _objects(text) if field in members]
+    except RecursionError:  # nested thousands of levels deep
+        return None
+    if len(values) != 1:
+        return None
+    begin, end = values[0]
+    number = _NUMBER.fullmatch(text[begin:end].strip(' \t\n\r"'))
+    if number is None:
+        return None
+    begin = text.index(number[0], begin)
+    return begin, begin + len(number[0])
+
+
+def _objects(text: str) -> Iterator[dict[str, tuple[int, int]]]:
+    """Yield the position of each key's value, for every outermost JSON object in `text` from left to right."""
+    for at, value in json_objects(text, usable=False):
+        yield dict(_members(text, at)) if value else {}
+
+
+def _members(text: str, at: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield the keys and the positions of the values of the valid, non-empty object that opens at `at`."""
+    while text[at] != "}":
+        key, at = _PLACES.raw_decode(text, _after_gap(text, at + 1))
+        begin = _after_gap(text, _after_gap(text, at) + 1)
+        _, end = _PLACES.raw_decode(text, begin)
+        yield key, (begin, end)
+        at = _after_gap(text, end)
+
+
+def _after_gap(text: str, at: int) -> int:
+    gap = _GAP.match(text, at)
+    return gap.end() if gap else at
+
+
+def _place(tokens: Sequence[Token], begin: int, end: int) -> tuple[Token, str, str] | None:
+    """Return the token that contains `begin` to `end`, with its text before and after."""
+    at = 0
+    for token in tokens:
+        if at <= begin and end <= at + len(token.text):
+            return token, token.text[: begin - at], token.text[end - at :]
+        at += len(token.text)
+    return None
+
+
+def _read(token: Token, before: str, after: str) -> dict[str, float]:
+    """Return the probability of each number, as written, among the alternatives to `token`."""
+    numbers: dict[str, float] = {}
+    for text, logprob in token.alternatives:
+        rest = text.removeprefix(before).lstrip(_AROUND)
+        number = _NUMBER.match(rest)
+        if number and (rest[number.end() :] == after or not rest[number.end() :].strip(_AROUND)):
+            numbers[number[0]] = numbers.get(number[0], 0.0) + math.exp(min(logprob, 0.0))
+    return numbers
+
+
+def _normalised(numbers: Mapping[str, float], legal: Sequence[float]) -> dict[float, float] | None:
+    shares = dict.fromkeys((float(score) for score in legal), 0.0)
+    split = [text for text in map(_text, shares) if not _in_one_token(text, numbers)]
+    for text, probability in numbers.items():
+        if float(text) in shares and not any(longer.startswith(text) for longer in split):
+            shares[float(text)] += probability
+    total = sum(shares.values())
+    return {score: share / total for score, share in shares.items()} if total >= MIN_SHARE else None
+
+
+def _text(score: float) -> str:
+    return repr(score).removesuffix(".0")
+
+
+def _in_one_token(text: str, numbers: Collection[str]) -> bool:
+    """Return whether `text` is one of `numbers`, or an integer with no more digits than one of them."""
+    longest = max((len(number.lstrip("-")) for number in numbers if "." not in number), default=0)
+    return text in numbers or ("." not in text and len(text.lstrip("-")) <= longest)

@@ -1,4 +1,4 @@
-"""What cache and recording agree on: a request's digest, and how a reply is written down."""
+"""The digest of a request and the JSON form of a reply, shared by cache and recordings."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rubriclab.digest import digest
 from rubriclab.judges.judge import Reply, Token
 from rubriclab.prompts import Message, Prompt, render
 
-# Enough for the prompts that a command asks at once, few enough that long texts do not pile up in memory.
+# Enough for the prompts in flight, few enough that long texts do not fill the memory.
 RENDERED = 1024
 
 
-class _Same:
-    """A prompt as a key of its own: prompts hold dictionaries, so they are told apart by which object they are."""
+class _PromptKey:
+    """A prompt as a key, compared by identity since prompts hold dictionaries, which have no hash."""
 
     __slots__ = ("prompt",)
 
@@ -28,16 +28,16 @@ class _Same:
         return id(self.prompt)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.prompt is other.prompt
+        return isinstance(other, _PromptKey) and self.prompt is other.prompt
 
 
 def messages_of(prompt: Prompt[Any]) -> tuple[Message, ...]:
-    """Return the rendered prompt; every judge on its way down the stack gets the same messages, rendered once."""
-    return _rendered(_Same(prompt))
+    """Return the rendered prompt. Every judge of a stack gets the same messages, rendered once."""
+    return _rendered(_PromptKey(prompt))
 
 
 def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
-    """Return the digest of everything that the reply depends on: the judge's identity and the canonical request."""
+    """Return the digest of all that the reply depends on: the judge's identity and the canonical request."""
     reply: type[BaseModel] = prompt.reply
     return digest(
         {
@@ -47,14 +47,13 @@ def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
             "temperature": prompt.temperature,
             "max_tokens": prompt.max_tokens,
             "sample": prompt.sample,
-            # Only where they are asked for, so that answers kept before there were alternatives are found again.
-            **({"alternatives": prompt.alternatives} if prompt.alternatives else {}),
+            "alternatives": prompt.alternatives,
         }
     )
 
 
 def written(reply: Reply) -> dict[str, Any]:
-    """Return `reply` in JSON types, without the mark of where it came from."""
+    """Return `reply` in JSON types, without `cached`."""
     usage = reply.usage
     return {
         "text": reply.text,
@@ -69,13 +68,13 @@ def written(reply: Reply) -> dict[str, Any]:
     }
 
 
-def read_back(kept: Any) -> Reply:
-    """Return the reply that `written` wrote, marked as kept earlier.
+def read_back(answer: Any) -> Reply:
+    """Return the reply that `written` wrote, marked as cached.
 
     Raises:
-        pydantic.ValidationError: a ValueError, if `kept` is not such a reply.
+        pydantic.ValidationError: a ValueError, if `answer` is not such a reply.
     """
-    return _reply().validate_python({**kept, "cached": True} if isinstance(kept, Mapping) else kept)
+    return _reply().validate_python({**answer, "cached": True} if isinstance(answer, Mapping) else answer)
 
 
 def _token(token: Token) -> dict[str, Any]:
@@ -83,7 +82,7 @@ def _token(token: Token) -> dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=RENDERED)
-def _rendered(key: _Same) -> tuple[Message, ...]:
+def _rendered(key: _PromptKey) -> tuple[Message, ...]:
     return tuple(render(key.prompt))
 
 

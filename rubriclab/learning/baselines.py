@@ -10,9 +10,10 @@ import numpy as np
 from rubriclab.data.example import Example
 from rubriclab.learning.rating_matrix import BoolArray
 from rubriclab.learning.standardise import centers_and_spreads, standardised
-from rubriclab.rubric import DIGITS, Baseline
+from rubriclab.provenance import Baseline
 from rubriclab.stats.correlation import FloatArray, IntArray, pearson
-from rubriclab.text_features import CATALOGUE, WORD_COUNT, measure
+from rubriclab.stats.interval import DIGITS
+from rubriclab.text_features import CATALOGUE, WORD_COUNT, extract_features
 
 # Every measure of the catalogue, in its order: the columns of what is called `surface` in the training phase.
 SURFACE = tuple(entry.name for entry in CATALOGUE)
@@ -25,7 +26,7 @@ ALL = "all surface measures"
 
 def measure_values(examples: Sequence[Example], names: Sequence[str]) -> FloatArray:
     """Return the named surface measures of each text, shape (texts, measures), NaN where undefined."""
-    rows = (measure(example.output, example.source, example.context) for example in examples)
+    rows = (extract_features(example.output, example.source, example.context) for example in examples)
     return np.array([[row[name] for name in names] for row in rows], dtype=float).reshape(-1, len(names))
 
 

@@ -40,13 +40,16 @@ from rubriclab.learning.selection_path import SelectionPath, chosen_shares, clim
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.shortcuts import shortcuts
 from rubriclab.learning.single_call import asked_in_one_call
-from rubriclab.learning.single_method import Trained, interval_of, origins, recorded_texts, training_agreement
+from rubriclab.learning.single_method import Trained, origins, recorded_texts, training_agreement
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress, silent
 from rubriclab.methods.single_call import TEMPLATE
+from rubriclab.option_names import option
 from rubriclab.prompts import prompts_digest
-from rubriclab.rubric import DIGITS, Provenance, Rubric, TrainingAgreement
+from rubriclab.provenance import Provenance, TrainingAgreement
+from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.interval import DIGITS
 from rubriclab.stats.levels import Level
 from rubriclab.training_record import TrainingRecord
 from rubriclab.validation import EvaluatorAgreement, Validation
@@ -101,7 +104,7 @@ async def train(
         prompts=prompts_digest(sorted({name for plan in plans for name in plan.method.prompts} | {TEMPLATE})),
         seed=seed,
         agreement=study.agreement,
-        floor=best_measure(found.examples, assignment.aspect.name),
+        baseline=best_measure(found.examples, assignment.aspect.name),
         validation=study.validation,
     )
     return Trained(rubric, provenance, (*found.notes, *study.notes), study.record(rubric))
@@ -143,7 +146,7 @@ def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
     if 0 < settings.calls_per_text < 1 and not free:
         raise SettingsError(
             f"No criterion can be asked for in {settings.calls_per_text:g} calls per text;",
-            "allow one at least, or add measures, which cost none: --surface include.",
+            f"allow one at least, or add measures, which cost none: {option('surface', 'include')}.",
         )
     if settings.calibration == "none" and free:
         raise SettingsError(
@@ -215,7 +218,7 @@ class _Study:
         if not found.columns:
             raise JudgeError(
                 "No criterion tells any two of the labelled texts apart, so there is nothing to weigh.",
-                "Try another --judge, or other methods.",
+                f"Try another {option('judge')}, or other methods.",
             )
         return found
 
@@ -288,7 +291,7 @@ class _Study:
             name: fisher_interval(figure.value, errors[name], CONFIDENCE)
             for name, figure in (("spearman", own.spearman), ("pearson", own.pearson))
         }
-        return own.model_copy(update={name: interval_of(each) for name, each in found.items()})
+        return own.model_copy(update={name: each.rounded() for name, each in found.items()})
 
     @property
     def agreement(self) -> TrainingAgreement:

@@ -15,12 +15,12 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import best_measure
 from rubriclab.methods.method import Learned, Method, Progress, TrainingInput, silent
 from rubriclab.prompts import prompts_digest
-from rubriclab.rubric import Provenance, Rubric, TrainingAgreement, rounded
+from rubriclab.provenance import Provenance, TrainingAgreement
+from rubriclab.rubric import Rubric
 from rubriclab.stats import Agreement, agreement
-from rubriclab.stats.bootstrap import IntervalEstimate
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import Interval, rounded
 from rubriclab.training_record import RecordedText, TrainingRecord
-from rubriclab.validation import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ async def train(
         prompts=prompts_digest(method.prompts),
         seed=seed,
         agreement=_training_agreement(learned, ordered, assignment.aspect.name) if ordered else None,
-        floor=best_measure(ordered, assignment.aspect.name) if ordered else None,
+        baseline=best_measure(ordered, assignment.aspect.name) if ordered else None,
     )
     return Trained(rubric, provenance, learned.notes)
 
@@ -108,7 +108,7 @@ def training_agreement(
     fitted = agreement(scores, labels, groups, level="dataset")
     left_out = agreement(reselected, labels, groups, level="dataset")
     return TrainingAgreement(
-        n=fitted.n, optimistic=optimistic, **_intervals(fitted), reselected=interval_of(left_out.spearman)
+        n=fitted.n, optimistic=optimistic, **_intervals(fitted), reselected=left_out.spearman.rounded()
     )
 
 
@@ -119,12 +119,7 @@ def _training_agreement(learned: Learned, ordered: Sequence[Example], aspect: st
 
 
 def _intervals(found: Agreement) -> Mapping[str, Interval]:
-    return {name: interval_of(getattr(found, name)) for name in ("spearman", "pearson", "kendall")}
-
-
-def interval_of(estimate: IntervalEstimate) -> Interval:
-    """Return an estimate as it is written down."""
-    return Interval(value=rounded(estimate.value), low=rounded(estimate.low), high=rounded(estimate.high))
+    return {name: getattr(found, name).rounded() for name in ("spearman", "pearson", "kendall")}
 
 
 def recorded_texts(

@@ -22,15 +22,17 @@ from rubriclab.data.scale import Scale, show
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.probabilities import score_distribution
+from rubriclab.judges.logprobs import score_distribution
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.method import CriterionRating, Learned, Progress, ScoreFunction, TrainingInput
 from rubriclab.methods.names import MethodName
 from rubriclab.methods.replies import Number, OnScale, Rating, Whole
+from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import DIGITS, Criterion, Part, rounded
+from rubriclab.rubric import Criterion, Part
 from rubriclab.segmentation import Units
 from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.interval import DIGITS, rounded
 
 # The most that providers report at each place of a reply.
 ALTERNATIVES = 20
@@ -186,7 +188,9 @@ def require_some(rated: Sequence[CriterionRating]) -> None:
     """
     if rated and all(each.score is None for each in rated):
         reason = rated[0].reason
-        raise JudgeError(f"The judge gave no usable score for any training text: {reason}", "Try another --judge.")
+        raise JudgeError(
+            f"The judge gave no usable score for any training text: {reason}", f"Try another {option('judge')}."
+        )
 
 
 def values(rated: Mapping[str, CriterionRating], ids: Sequence[str]) -> FloatArray:

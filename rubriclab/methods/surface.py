@@ -19,11 +19,12 @@ from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import CriterionRating, Learned, Method, Progress, TrainingInput, scores_of, silent
-from rubriclab.rubric import DIGITS, Criterion, Evidence, Part, rounded
+from rubriclab.rubric import Criterion, Evidence, Part
 from rubriclab.stats.correlation import FloatArray, pearson
-from rubriclab.text_features import CATALOGUE, Measure, measure
+from rubriclab.stats.interval import DIGITS, rounded
+from rubriclab.text_features import CATALOGUE, TextFeature, extract_features
 
-_BY_NAME: Mapping[str, Measure] = {entry.name: entry for entry in CATALOGUE}
+_BY_NAME: Mapping[str, TextFeature] = {entry.name: entry for entry in CATALOGUE}
 
 
 class SurfaceSettings(BaseModel):
@@ -77,7 +78,7 @@ async def score(
     return None, tuple(_rated(_entry(criterion.id), found, example) for criterion in part.criteria)
 
 
-def _entry(name: str) -> Measure:
+def _entry(name: str) -> TextFeature:
     if name not in _BY_NAME:
         raise DataError(
             f"The rubric goes by a surface measure that this version does not have: {name!r}.",
@@ -87,7 +88,7 @@ def _entry(name: str) -> Measure:
 
 
 def _measured(example: Example) -> Mapping[str, float]:
-    return measure(example.output, example.source, example.context)
+    return extract_features(example.output, example.source, example.context)
 
 
 def _varies(rated: Sequence[CriterionRating]) -> bool:
@@ -96,7 +97,7 @@ def _varies(rated: Sequence[CriterionRating]) -> bool:
     return None not in values and len(values) > 1
 
 
-def _rated(entry: Measure, found: Mapping[str, float], example: Example) -> CriterionRating:
+def _rated(entry: TextFeature, found: Mapping[str, float], example: Example) -> CriterionRating:
     value = found[entry.name]
     if math.isnan(value):
         lacking = [need for need in sorted(entry.needs) if not getattr(example, need)]
@@ -117,7 +118,7 @@ def measured_criterion(name: str, evidence: Evidence | None = None) -> Criterion
     )
 
 
-def _criterion(entry: Measure, values: FloatArray, labels: FloatArray) -> Criterion:
+def _criterion(entry: TextFeature, values: FloatArray, labels: FloatArray) -> Criterion:
     evidence = Evidence(origin="definition", pearson=rounded(pearson(values, labels)), judged=len(values))
     return measured_criterion(entry.name, evidence)
 

@@ -1,89 +1,198 @@
-"""How far each criterion of a rubric agrees with people by itself."""
+"""Criteria as each kind is best read: with levels, as a checklist, or as what the judge is given to go by."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
+from rubriclab.aggregation import Term
+from rubriclab.data.scale import show
+from rubriclab.report import describe, plots, wording
+from rubriclab.report.model import (
+    Block,
+    Card,
+    Details,
+    Indented,
+    Pairs,
+    Paragraph,
+    Section,
+    Span,
+    Spark,
+    Table,
+    Words,
+    line,
+    quiet,
+    quoted,
+    spans,
+    table,
+)
+from rubriclab.rubric import Criterion, Demonstration, DroppedCriterion, Evidence, Part
 
-from rubriclab.report import describe
-from rubriclab.report.texts import JudgedText, criterion_scores, human_scores
-from rubriclab.report.wording import count, excerpt
-from rubriclab.rubric import Criterion, Rubric
-from rubriclab.stats import ConstantRule, IntervalEstimate, Level, estimate, spearman_rows
-from rubriclab.stats.bootstrap import BATCH_ELEMENTS
-from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
-
-RESAMPLES = 1000
-CONFIDENCE = 0.95
+EXCERPT = 200
+# A reason, and behind it in brackets or after a colon what it adds for one criterion alone.
+_REASON = re.compile(r"(?P<reason>.+?)(?:: (?P<words>.+)| \((?P<remark>[^()]*)\))", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class CriterionRow:
-    """One criterion's Spearman correlation with the labels.
+class CriterionGroup:
+    """The questions about one component of an aspect; `definition` is empty where the rubric holds none."""
+
+    name: str
+    definition: str
+    questions: tuple[Criterion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """What was dropped for one reason.
 
     Attributes:
-        id: the criterion's.
-        criterion: `None` for scores under an id that the rubric does not have.
-        inapplicable: texts of which the judge found that it cannot be asked.
-        unscored: texts without a usable rating.
+        criteria: each with what its reason adds for it alone; empty where that is nothing.
     """
 
-    id: str
-    criterion: Criterion | None
-    spearman: IntervalEstimate
-    inapplicable: int
-    unscored: int
-
-    @property
-    def sub_dimension(self) -> str:
-        """The sub-dimension of a question; empty for any other criterion."""
-        return self.criterion.trait if self.criterion and self.criterion.question else ""
-
-    @property
-    def remark(self) -> str:
-        """The id, with how many texts have no score by the criterion, and why."""
-        inapplicable = f", {self.inapplicable} n/a" if self.inapplicable else ""
-        unscored = f", {count(self.unscored, 'text')} unscored" if self.unscored else ""
-        return f"{self.id}{inapplicable}{unscored}"
-
-    def title(self, most: int) -> str:
-        """Return what the criterion is called, cut after `most` characters."""
-        return describe.title(self.criterion, most) if self.criterion else excerpt(self.id, most)
+    reason: str
+    criteria: tuple[tuple[Criterion, str], ...]
 
 
-def criterion_agreements(
-    rubric: Rubric, texts: Sequence[JudgedText], level: Level, constant: ConstantRule
-) -> list[CriterionRow]:
-    """Return the agreement of every criterion that `texts` were scored by, in the rubric's order."""
-    by_id: dict[str, Criterion] = {criterion.id: criterion for criterion in rubric.criteria}
-    scored = dict.fromkeys(part.id for text in texts for part in text.score.criteria)
-    order = [*(name for name in by_id if name in scored), *(name for name in scored if name not in by_id)]
-    found = []
-    for name in order:
-        scores = criterion_scores(texts, name)
-        spearman = _spearman(scores, texts, level, constant)
-        ratings = [part for text in texts for part in text.score.criteria if part.id == name]
-        inapplicable = sum(part.score is None and not part.applies for part in ratings)
-        missing = int(np.isnan(scores).sum()) - inapplicable
-        found.append(CriterionRow(name, by_id.get(name), spearman, inapplicable, missing))
-    return found
+def sub_dimensions(part: Part) -> list[CriterionGroup]:
+    """Return the questions of `part` by sub-dimension, in the order in which the first of each comes."""
+    definitions = part.dimensions or {}
+    questions: dict[str, list[Criterion]] = {}
+    for criterion in part.criteria:
+        if criterion.kind == "question":
+            questions.setdefault(criterion.trait, []).append(criterion)
+    return [CriterionGroup(name, definitions.get(name, ""), tuple(group)) for name, group in questions.items()]
 
 
-def _spearman(
-    scores: FloatArray, texts: Sequence[JudgedText], level: Level, constant: ConstantRule
-) -> IntervalEstimate:
-    """Return what `rubriclab.stats.agreement` gives for Spearman, without the time that Kendall takes."""
-    groups = [text.example.group for text in texts]
-    systems = [text.example.system or "" for text in texts]
-    used = used_texts(scored_texts([scores], human_scores(texts), groups, systems), level, constant)
-    return estimate(
-        level_statistic(used, 0, spearman_rows, level, constant),
-        used.clusters,
-        resamples=RESAMPLES,
-        confidence=CONFIDENCE,
-        seed=0,
-        batch=max(1, BATCH_ELEMENTS // max(1, len(used.human))),
+def omissions(dropped: Sequence[DroppedCriterion]) -> list[Omission]:
+    """Return what was dropped by reason, in the order in which the reasons come.
+
+    Reasons that differ only after a colon or in brackets at their end, such as `too short (3 words)`, are one.
+    """
+    by_reason: dict[str, list[tuple[Criterion, str]]] = {}
+    for entry in dropped:
+        reason, detail = _split(entry.reason)
+        by_reason.setdefault(reason, []).append((entry.criterion, detail))
+    return [Omission(reason, tuple(criteria)) for reason, criteria in by_reason.items()]
+
+
+def criteria_blocks(part: Part, definition: str, terms: Mapping[str, Term]) -> Iterator[Block]:
+    """Yield the criteria of `part`, which judges the aspect that `definition` defines; `terms` are the rubric's."""
+    if part.units:
+        yield Paragraph(describe.units(part), "quiet")
+    for criterion in part.criteria:
+        if criterion.kind != "question":
+            yield Card(_name(criterion), tuple(_criterion(criterion, definition, terms.get(criterion.id))))
+    for group in sub_dimensions(part):
+        rows = [(each, describe.remark(each, describe.question_weight(part, each, terms))) for each in group.questions]
+        remark = [Paragraph(quoted(group.definition, "quiet"))] if group.definition else []
+        yield Card(quoted(group.name), (*remark, _questions(rows)))
+
+
+def dropped_section(dropped: Sequence[DroppedCriterion]) -> Details:
+    """Return what was considered and dropped, by reason."""
+    blocks = tuple(
+        Section((f"{len(omission.criteria)} dropped: ", quoted(omission.reason)), tuple(_omitted(omission)))
+        for omission in omissions(dropped)
     )
+    tally = describe.tally([entry.criterion for entry in dropped], "more ")
+    hint = "--evidence shows them, and where each criterion came from."
+    return Details(f"{tally} considered and dropped", blocks, hint=hint)
+
+
+def statement(criterion: Criterion) -> Paragraph:
+    """Return what a criterion says, in paragraphs where it is an explanation."""
+    if criterion.kind == "score":
+        return Paragraph(quoted(criterion.statement), "prose")
+    return Paragraph((quoted(criterion.statement), describe.polarity(criterion)))
+
+
+def levels(criterion: Criterion) -> Pairs:
+    """Return what a text of each level looks like."""
+    return Pairs(tuple((show(level.score), quoted(level.description)) for level in criterion.levels))
+
+
+def _split(reason: str) -> tuple[str, str]:
+    match = _REASON.fullmatch(reason)
+    if match is None:
+        return reason, ""
+    return match["reason"], (match["words"] or match["remark"] or "").removesuffix(".")
+
+
+def _name(criterion: Criterion) -> Words:
+    return line(quoted(criterion.id, "id"), quoted(criterion.trait))
+
+
+def _criterion(criterion: Criterion, definition: str, term: Term | None) -> Iterator[Block]:
+    if agreement := describe.evaluator_agreement(criterion, term):
+        yield Paragraph(agreement, "quiet")
+    if criterion.kind == "score" and criterion.statement == definition:
+        yield Paragraph("The judge uses the definition above.")
+    else:
+        yield statement(criterion)
+    if criterion.levels:
+        yield Indented((levels(criterion),))
+    if texts := criterion.demonstrations:
+        yield Paragraph(describe.carried(criterion))
+        shown = tuple((show(round(text.score, 2)), _demonstration(text)) for text in texts)
+        yield Details(wording.count(len(texts), "labelled text"), (Pairs(shown),), short=True)
+    yield Details("Evidence", (_evidence(criterion),))
+
+
+def _demonstration(text: Demonstration) -> Words:
+    return line(quoted(text.example, "quiet"), quoted(wording.excerpt(text.output, EXCERPT)))
+
+
+def _evidence(criterion: Criterion) -> Pairs:
+    return Pairs(tuple(_evidence_rows(criterion.evidence)))
+
+
+def _evidence_rows(evidence: Evidence) -> Iterator[tuple[str, Words | Spark]]:
+    yield "origin", describe.origin(evidence)
+    if evidence.examples:
+        yield "texts seen", quoted(", ".join(evidence.examples))
+    if evidence.findings:
+        yield "findings seen", quoted(", ".join(evidence.findings))
+    if evidence.rewards:
+        yield "bandit", spark(evidence)
+
+
+def spark(evidence: Evidence, title: Words = "") -> Spark:
+    """Return a criterion's rewards, one labelled text after another."""
+    points = evidence.rewards
+    blocks = wording.sparkline([point.utility + point.bonus for point in points])
+    return Spark(plots.reward_path(points), blocks, (*spans(title), quiet(wording.rewards(points))))
+
+
+def _questions(rows: Iterable[tuple[Criterion, str]]) -> Table:
+    """Return one question a row with its remark and, where details are unfolded, how it was answered."""
+    return table(("", ""), [(quoted(question.id, "id"), _question(question, remark)) for question, remark in rows])
+
+
+def _question(question: Criterion, remark: str) -> Words:
+    figures = describe.question_figures(question.evidence)
+    shown = line(quoted(describe.title(question)), quoted(remark, "quiet"))
+    detail = Span(f"{'; ' if remark else '  '}{figures}", "quiet", detail=True)
+    return (*shown, detail) if figures and isinstance(shown, tuple) else shown
+
+
+def _omitted(omission: Omission) -> Iterator[Block]:
+    questions = [
+        (criterion, describe.remark(criterion, detail, criterion.trait))
+        for criterion, detail in omission.criteria
+        if criterion.question
+    ]
+    if questions:
+        yield _questions(questions)
+    for criterion, detail in omission.criteria:
+        if not criterion.question:
+            yield Card(_name(criterion), tuple(_omitted_criterion(criterion, detail)), text=True)
+
+
+def _omitted_criterion(criterion: Criterion, detail: str) -> Iterator[Block]:
+    if detail:
+        yield Paragraph(quoted(detail))
+    yield Paragraph(describe.training_pearson(criterion.evidence), "quiet")
+    yield statement(criterion)
+    yield _evidence(criterion)

@@ -1,19 +1,58 @@
-"""The matrix of labelled texts by candidate criteria as rows, one for each text and criterion."""
+"""The matrix of labelled texts by candidate criteria: as a view, and as rows for files, one a text and criterion."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import orjson
 
 from rubriclab.characters import plain
-from rubriclab.training_record import Candidate, Cell, TrainingRecord
+from rubriclab.report import describe
+from rubriclab.report.model import Pairs, Paragraph, Row, Section, Table, View, Words, line, quiet, quoted
+from rubriclab.report.wording import count, counted
+from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
 # What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"), the wide forms of the signs too.
 FORMULA = tuple("=+-@\t\n\uff1d\uff0b\uff0d\uff20")
+
+
+TITLE = 60
+
+
+def matrix_view(record: TrainingRecord) -> View:
+    """Return the matrix, the criteria that the rubric kept first, and below it what each criterion is."""
+    places = ranked(record)
+    candidates = [record.candidates[place] for place in places]
+    columns = ("text", "label", "rubric", *(candidate.criterion.id for candidate in candidates))
+    rows = tuple(_row(text, [cells[place] for place in places], candidates) for text, cells in _texts(record))
+    kept = sum(candidate.kept for candidate in candidates)
+    title = f"{count(len(record.texts), 'labelled text')} by {counted(len(places), 'candidate criterion')}"
+    legend = tuple((candidate.criterion.id, _legend(candidate)) for candidate in candidates)
+    blocks = (
+        Table(columns, rows, columns[1:], repeated=3),
+        Paragraph("rubric: its score when the labels of the text's own group were held out", "quiet"),
+        Paragraph("none: no usable rating; n/a: cannot be asked of the text; --json and -o give all reasons", "quiet"),
+    )
+    sections = (Section(title, blocks, f"{kept} kept, which come first"), Section("Criteria", (Pairs(legend),)))
+    return View((), sections, "rubriclab matrix")
+
+
+def _texts(record: TrainingRecord) -> Iterator[tuple[RecordedText, Sequence[Cell]]]:
+    yield from zip(record.texts, record.cells, strict=True)
+
+
+def _row(text: RecordedText, cells: Sequence[Cell], candidates: Sequence[Candidate]) -> Row:
+    pairs = zip(cells, candidates, strict=True)
+    answers = (describe.answered(cell, candidate.criterion) for cell, candidate in pairs)
+    return Row((quoted(text.id), describe.rounded(text.label), describe.rounded(text.predicted), *answers))
+
+
+def _legend(candidate: Candidate) -> Words:
+    state = "" if candidate.kept else "; not kept"
+    return line(quoted(describe.title(candidate.criterion, TITLE)), quiet(f"{candidate.method}{state}"))
 
 
 def ranked(record: TrainingRecord) -> list[int]:
@@ -34,8 +73,8 @@ def rows(record: TrainingRecord) -> Iterator[dict[str, Any]]:
     `reason` is the judge's where the cell is scored; else it says why there is no score.
     """
     places = ranked(record)
-    for text, cells in zip(record.texts, record.cells, strict=True):
-        known = {
+    for text, cells in _texts(record):
+        columns = {
             "text": text.id,
             "group": text.group,
             "label": text.label,
@@ -44,7 +83,7 @@ def rows(record: TrainingRecord) -> Iterator[dict[str, Any]]:
             "high": text.high,
         }
         for place in places:
-            yield known | _found(record.candidates[place], cells[place])
+            yield columns | _cell(record.candidates[place], cells[place])
 
 
 def json_lines(record: TrainingRecord) -> bytes:
@@ -59,11 +98,11 @@ def csv_table(record: TrainingRecord) -> bytes:
     for number, row in enumerate(rows(record)):
         if number == 0:
             writer.writerow(row)
-        writer.writerow(map(_harmless, row.values()))
+        writer.writerow(map(_as_text, row.values()))
     return table.getvalue().encode()
 
 
-def _found(candidate: Candidate, cell: Cell) -> dict[str, Any]:
+def _cell(candidate: Candidate, cell: Cell) -> dict[str, Any]:
     criterion = candidate.criterion
     return {
         "criterion": criterion.id,
@@ -78,7 +117,7 @@ def _found(candidate: Candidate, cell: Cell) -> dict[str, Any]:
     }
 
 
-def _harmless(value: Any) -> Any:
+def _as_text(value: Any) -> Any:
     """Return what a spreadsheet shows as it stands: numbers as they are, words marked as words where need be."""
     if not isinstance(value, str):
         return value

@@ -1,58 +1,78 @@
-"""What is said of a plan, the same in a terminal and in files."""
+"""A plan of what to label next: how many labels are worth it, and the texts in order."""
 
 from __future__ import annotations
 
-from rubriclab.active_learning import Clue, LabelingAdvice, LabelPlan, Planned
-from rubriclab.active_learning.learning_curve import CONFIDENCE, MOST, STEP
+from rubriclab.active_learning import InformativeCriterion, LabelPlan, SelectedText, StoppingAdvice
+from rubriclab.active_learning.learning_curve import CONFIDENCE, MAX_LABELS, STEP
+from rubriclab.characters import one_line
 from rubriclab.data.scale import show
 from rubriclab.report import describe
-from rubriclab.report.wording import count, estimate, figure
-from rubriclab.validation import Interval
+from rubriclab.report.model import Paragraph, Section, Stack, View, quoted, table
+from rubriclab.report.wording import count, estimate, excerpt, figure
+from rubriclab.stats.interval import Interval
 
-TITLE = 60
+TITLE, EXCERPT = 60, 120
 HALF = 0.5
 
 
-def why(planned: Planned) -> str:
+def plan_view(plan: LabelPlan, ref: str) -> View:
+    """Return the stopping rule in words, and below it the texts to label in order."""
+    numeric = ("rank", "width", "agreement")
+    rows = [
+        (str(each.rank), _text(each), f"{each.width:.2f}", "" if each.agreement is None else figure(each.agreement))
+        for each in plan.texts
+    ]
+    shown = table(("rank", "text and why", "width", "agreement"), rows, numeric=numeric)
+    section = Section(
+        ("To label next, for ", quoted(ref)), (shown, Paragraph(basis(plan), "quiet")), "most informative text first"
+    )
+    return View(advised(plan), (section,), "rubriclab plan")
+
+
+def _text(planned: SelectedText) -> Stack:
+    begins = quoted(excerpt(one_line(planned.example.output), EXCERPT), "quiet")
+    return Stack((Paragraph(quoted(planned.example.id, "strong")), Paragraph(begins), Paragraph(quoted(why(planned)))))
+
+
+def why(planned: SelectedText) -> str:
     """Return why a text is worth a label."""
-    return _clue(planned.clue) if planned.clue else "none of its scores stands out"
+    return _informative(planned.informative) if planned.informative else "none of its scores is unusual"
 
 
 def advised(plan: LabelPlan) -> str:
-    """Return how many more labels are worth it, and what is known of that."""
-    found = plan.advice
-    if found is None:
+    """Return how many more labels are worth it, and how certain that is."""
+    advice = plan.advice
+    if advice is None:
         return (
-            "How many more labels are worth it cannot be told from those there are: too few groups, or none of their "
-            "labels is tracked once it is set aside."
+            "The labels so far do not show how many more are worth it: there are too few groups, or the rubric does "
+            "not predict held-out labels."
         )
-    bar = f"{found.threshold:g} per {STEP} labels"
-    more = round(found.more.value or 0)
+    bar = f"{advice.threshold:g} per {STEP} labels"
+    more = round(advice.more.value or 0)
     if not more:
         return (
-            f"No more labels are worth it at {bar}: expected held-out agreement is {estimate(found.now)} now, and "
-            f"{STEP} more add less than {found.threshold:g}. {_sure(found)}"
+            f"No more labels are worth it at {bar}: expected held-out agreement is {estimate(advice.now)} now, and "
+            f"{STEP} more add less than {advice.threshold:g}. {_sure(advice)}"
         )
-    whole = f"{MOST} or more" if more >= MOST else f"about {more}"
+    labels_worth = f"{MAX_LABELS} or more" if more >= MAX_LABELS else f"about {more}"
     labels = "label is" if more == 1 else "labels are"
     return (
-        f"{whole[0].upper()}{whole[1:]} more {labels} worth it: expected held-out agreement "
-        f"{figure(found.now.value)} -> {figure(found.then.value)} {_range(found.then)}; beyond that less than {bar}. "
-        f"{_sure(found)}"
+        f"{labels_worth[0].upper()}{labels_worth[1:]} more {labels} worth it: expected held-out agreement "
+        f"{figure(advice.now.value)} -> {figure(advice.then.value)} {_range(advice.then)}; beyond that less than "
+        f"{bar}. {_sure(advice)}"
     )
 
 
 def basis(plan: LabelPlan) -> str:
     """Return what the figures of a plan rest on."""
     return (
-        f"Width: of the {CONFIDENCE:.0%} interval that the uncertain worth of the criteria leaves to a score, in "
-        f"points, mean over {count(plan.pool, 'text')} without a label; {plan.width:.2f} now. Agreement: Pearson's "
-        "correlation with people on groups set aside, estimated from parts of the labels so far, for texts drawn at "
-        "random."
+        f"Width: of the {CONFIDENCE:.0%} interval of a score given the uncertain weights of the criteria, in points, "
+        f"mean over {count(plan.pool, 'text')} without a label; {plan.width:.2f} now. Agreement: Pearson's correlation "
+        "with people on held-out groups, estimated from subsets of the labels so far, for texts drawn at random."
     )
 
 
-def plan_row(planned: Planned) -> dict[str, object]:
+def plan_row(planned: SelectedText) -> dict[str, object]:
     """Return what is planned of a text as one JSON object."""
     return {
         "rank": planned.rank,
@@ -63,28 +83,28 @@ def plan_row(planned: Planned) -> dict[str, object]:
     }
 
 
-def _sure(found: LabelingAdvice) -> str:
-    low, high = found.more.low, found.more.high
+def _sure(advice: StoppingAdvice) -> str:
+    low, high = advice.more.low, advice.more.high
     if low is None or high is None:
         return ""
-    most = f"{MOST} or more" if high >= MOST else f"{high:.0f}"
-    return f"{found.labels} labels leave much open: {low:.0f} to {most} at {CONFIDENCE:.0%} confidence."
+    most = f"{MAX_LABELS} or more" if high >= MAX_LABELS else f"{high:.0f}"
+    return f"{advice.labels} labels leave this uncertain: {low:.0f} to {most} at {CONFIDENCE:.0%} confidence."
 
 
-def _range(found: Interval) -> str:
-    return estimate(found).removeprefix(figure(found.value)).strip()
+def _range(interval: Interval) -> str:
+    return estimate(interval).removeprefix(figure(interval.value)).strip()
 
 
-def _clue(clue: Clue) -> str:
-    title = describe.title(clue.criterion, TITLE)
-    if clue.criterion.question:
-        return f"tells what “{title}” is worth: {_answer(clue)}"
-    usual = show(round(clue.usual, 1))
-    return f"tells what “{title}” is worth: {show(round(clue.score, 1))} here, {usual} on average so far"
+def _informative(informative: InformativeCriterion) -> str:
+    title = describe.title(informative.criterion, TITLE)
+    if informative.criterion.question:
+        return f"informs the weight of “{title}”: {_answer(informative)}"
+    usual = show(round(informative.mean, 1))
+    return f"informs the weight of “{title}”: {show(round(informative.rating, 1))} here, {usual} on average so far"
 
 
-def _answer(clue: Clue) -> str:
+def _answer(informative: InformativeCriterion) -> str:
     """Return the answer as it was given, and how common it has been; scores say whether it speaks for the text."""
-    spoke, share = clue.score >= HALF, clue.usual if clue.score >= HALF else 1 - clue.usual
-    yes = spoke == (clue.criterion.question is None or clue.criterion.question.better == "yes")
+    spoke, share = informative.rating >= HALF, informative.mean if informative.rating >= HALF else 1 - informative.mean
+    yes = spoke == (informative.criterion.question is None or informative.criterion.question.better == "yes")
     return f"{'yes' if yes else 'no'} here, as for {share:.0%} so far"

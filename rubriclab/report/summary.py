@@ -1,4 +1,4 @@
-"""What was found, in words: which rubric agrees best, and whether it beats floor and baselines on the same texts."""
+"""An evaluation in words: which rubric agrees best, and whether it is above the baselines on the same texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rubriclab.evaluation import Evaluator, Result
 from rubriclab.methods.names import BASELINE_NAMES
 from rubriclab.report import wording
 from rubriclab.report.texts import JudgedText, human_scores, rubric_scores
-from rubriclab.stats import IntervalEstimate, difference
+from rubriclab.stats import Interval, difference
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.levels import Level
 
@@ -27,14 +27,14 @@ Verdict = Literal["above", "below", "overlaps", "not comparable with"]
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorComparison:
-    """A rubric against another evaluator, on the texts that both have scored; undefined if these are not known."""
+    """A rubric against another evaluator on the texts that both have scored; undefined if these are not known."""
 
     other: Result
-    difference: IntervalEstimate
+    difference: Interval
 
     @property
     def verdict(self) -> Verdict:
-        """What the interval of the difference allows to say; `overlaps` where it holds 0."""
+        """What the interval of the difference shows; `overlaps` if it includes 0."""
         low, high = self.difference.low, self.difference.high
         if low is None or high is None:
             return "not comparable with"
@@ -45,16 +45,16 @@ class EvaluatorComparison:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorRow:
-    """How one rubric or baseline did.
+    """How well one rubric or baseline agrees.
 
     Attributes:
-        floor: against the best floor; `None` if no floor was evaluated.
+        surface: against the best surface baseline; `None` if none was evaluated.
         best: against the first of its ranking; `None` for the first itself and for baselines beside rubrics.
         seen: texts of groups that it has learned from.
     """
 
     result: Result
-    floor: EvaluatorComparison | None
+    surface: EvaluatorComparison | None
     best: EvaluatorComparison | None
     seen: int
     baseline: bool
@@ -83,23 +83,24 @@ def summarize(
     versions: Sequence[Version],
     results: Sequence[Result],
     texts: Mapping[str, Sequence[JudgedText]],
-    floors: Sequence[Evaluator],
+    surface_baselines: Sequence[Evaluator],
 ) -> EvaluationSummary | None:
     """Return how the rubrics of `aspect` did; `None` if no correlation is defined for any of them.
 
-    `texts` holds each version's texts by its ref, the same texts for all; `floors` the floors' scores of them.
+    `texts` holds each version's texts by its ref, the same texts for all; `surface_baselines` their scores of them.
     """
     refs = {version.ref: version for version in versions}
     chosen = _headline([result for result in results if result.aspect == aspect], refs)
     if not chosen:
         return None
     level, rows = chosen
-    scores = {_key(floor.name): floor.scores for floor in floors} | {ref: rubric_scores(texts[ref]) for ref in refs}
+    scores = {_key(baseline.name): baseline.scores for baseline in surface_baselines}
+    scores |= {ref: rubric_scores(texts[ref]) for ref in refs}
     ours = _best_first([row for row in rows if row.evaluator in refs])
     baselines = [row for row in ours if _is_baseline(refs[row.evaluator])]
     ranked = [row for row in ours if row not in baselines] or baselines
     beside = [row for row in baselines if row not in ranked]
-    rivals = _best_first([row for row in rows if wording.is_floor(row.evaluator)])
+    rivals = _best_first([row for row in rows if wording.is_baseline(row.evaluator)])
     known = texts[ranked[0].evaluator]
 
     def contest(row: Result, other: Result | None) -> EvaluatorComparison | None:
@@ -124,31 +125,26 @@ def summarize(
 
 
 def sentences(summary: EvaluationSummary) -> Iterator[str]:
-    """Yield the summary in words: the best rubric, its floor, the others, the baselines, and what to keep in mind."""
+    """Yield the summary in words: the best rubric, the baselines, the other rubrics, and what limits the figures."""
     best = summary.evaluators[0]
-    others = [
-        (evaluator_agreement, evaluator_agreement.best)
-        for evaluator_agreement in summary.evaluators
-        if evaluator_agreement.best
-    ]
+    others = [(row, row.best) for row in summary.evaluators if row.best]
     place = wording.LEVELS[summary.level]
-    found = best.result.agreement
+    agreement = best.result.agreement
     yield (
         f"{_among(best, len(others))} Spearman correlation with the labels of {summary.aspect}: "
-        f"{wording.estimate(found.spearman)} {place}, on {wording.count(found.n, 'text')} in "
-        f"{wording.count(found.groups, 'group')}."
+        f"{wording.estimate(agreement.spearman)} {place}, on {wording.count(agreement.n, 'text')} in "
+        f"{wording.count(agreement.groups, 'group')}."
     )
-    yield _against_floor(best)
+    yield _against_surface(best)
     yield from (_against_best(other, contest) for other, contest in others)
     yield from (_against_baseline(best, contest) for contest in summary.baselines)
     if others:
-        yield "The best of several, picked on the texts that it is shown on, looks somewhat better than it is."
-    for evaluator_agreement in summary.evaluators:
-        if evaluator_agreement.seen:
+        yield "The figure of the best of several is slightly optimistic, as the same texts were used to pick it."
+    for row in summary.evaluators:
+        if row.seen:
             yield (
-                f"{wording.count(evaluator_agreement.seen, 'text')} are of groups that "
-                f"{evaluator_agreement.ref} has learned from, "
-                "so its figures flatter."
+                f"{wording.count(row.seen, 'text')} are of groups that {row.ref} has "
+                "learned from, so its figures are optimistic."
             )
 
 
@@ -158,43 +154,43 @@ def _among(best: EvaluatorRow, others: int) -> str:
     return f"The baseline {best.ref} has a" if best.baseline else f"{best.ref} has a"
 
 
-def _against_floor(evaluator_agreement: EvaluatorRow) -> str:
-    contest = evaluator_agreement.floor
+def _against_surface(row: EvaluatorRow) -> str:
+    contest = row.surface
     if contest is None:
-        return "No floor was evaluated beside it, so nothing shows what a measure without understanding reaches."
+        return "No surface baseline was evaluated, so it is not known what a measure without understanding reaches."
     name, _ = wording.evaluator_parts(contest.other.evaluator)
-    floor = f"the best floor, {name} with {wording.estimate(contest.other.agreement.spearman)}"
-    apart = f"on the same texts the difference is {wording.estimate(contest.difference)}"
+    baseline = f"the best surface baseline, {name} with {wording.estimate(contest.other.agreement.spearman)}"
+    difference = f"on the same texts the difference is {wording.estimate(contest.difference)}"
     match contest.verdict:
         case "above":
-            return f"This is above {floor}: {apart}, an interval above 0."
+            return f"This is above {baseline}: {difference}, an interval above 0."
         case "below":
-            return (
-                f"This is below {floor}: {apart}, an interval below 0. The floor, which understands nothing, is better."
-            )
+            return f"This is below {baseline}: {difference}, an interval below 0. The baseline is better."
         case "overlaps":
-            return f"This overlaps {floor}: {apart}. The interval holds 0, so these texts do not tell the two apart."
-    return f"It cannot be compared with {floor}, on the same texts."
+            return (
+                f"This overlaps {baseline}: {difference}. The interval includes 0: these texts do not distinguish them."
+            )
+    return f"It cannot be compared with {baseline} on the same texts."
 
 
-def _against_best(evaluator_agreement: EvaluatorRow, contest: EvaluatorComparison) -> str:
-    figures = f"{evaluator_agreement.ref} reaches {wording.estimate(evaluator_agreement.result.agreement.spearman)}"
-    best, apart = contest.other.evaluator, wording.estimate(contest.difference)
+def _against_best(row: EvaluatorRow, contest: EvaluatorComparison) -> str:
+    figures = f"{row.ref} reaches {wording.estimate(row.result.agreement.spearman)}"
+    best, difference = contest.other.evaluator, wording.estimate(contest.difference)
     if contest.verdict == "below":
-        return f"{figures}, below {best}: the difference is {apart}, an interval below 0."
-    return f"{figures}; these texts do not tell it apart from {best} (difference {apart})."
+        return f"{figures}, below {best}: the difference is {difference}, an interval below 0."
+    return f"{figures}; these texts do not distinguish it from {best} (difference {difference})."
 
 
 def _against_baseline(best: EvaluatorRow, contest: EvaluatorComparison) -> str:
     baseline = f"the baseline {contest.other.evaluator}"
     figures = f"{baseline}, which reaches {wording.estimate(contest.other.agreement.spearman)}"
-    apart = wording.estimate(contest.difference)
+    difference = wording.estimate(contest.difference)
     match contest.verdict:
         case "above" | "below" as side:
-            return f"{best.ref} is {side} {figures}: the difference is {apart}, an interval {side} 0."
+            return f"{best.ref} is {side} {figures}: the difference is {difference}, an interval {side} 0."
         case "overlaps":
-            return f"These texts do not tell {best.ref} apart from {figures} (difference {apart})."
-    return f"{best.ref} cannot be compared with {figures}, on the same texts."
+            return f"These texts do not distinguish {best.ref} from {figures} (difference {difference})."
+    return f"{best.ref} cannot be compared with {figures} on the same texts."
 
 
 def _headline(results: Sequence[Result], refs: Mapping[str, Version]) -> tuple[Level, list[Result]] | None:
@@ -209,11 +205,9 @@ def _best_first(rows: Sequence[Result]) -> list[Result]:
     return sorted(rows, key=lambda row: -(row.agreement.spearman.value or 0.0))
 
 
-def _difference(
-    row: Result, other: Result, scores: Mapping[str, FloatArray], texts: Sequence[JudgedText]
-) -> IntervalEstimate:
+def _difference(row: Result, other: Result, scores: Mapping[str, FloatArray], texts: Sequence[JudgedText]) -> Interval:
     if _key(other.evaluator) not in scores:
-        return IntervalEstimate(None, None, None)
+        return Interval(None)
     found = difference(
         scores[row.evaluator],
         scores[_key(other.evaluator)],
@@ -227,8 +221,8 @@ def _difference(
 
 
 def _key(evaluator: str) -> str:
-    """Return what two names of one floor share: their remarks say for which rubrics it was evaluated."""
-    return wording.FLOOR + wording.evaluator_parts(evaluator)[0] if wording.is_floor(evaluator) else evaluator
+    """Return a surface baseline's name without the remark that says for which rubrics it was evaluated."""
+    return wording.BASELINE + wording.evaluator_parts(evaluator)[0] if wording.is_baseline(evaluator) else evaluator
 
 
 def _is_baseline(version: Version) -> bool:

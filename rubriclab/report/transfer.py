@@ -1,143 +1,261 @@
-"""What a transfer comes to, in words and as rows: the same in a terminal, on a page and in a table."""
+"""How well a rubric works on other texts: the advice, what each action gives, and how far the texts have shifted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rubriclab.report import charts
+from rubriclab.report.model import (
+    Block,
+    Drawing,
+    Figure,
+    Indented,
+    Paragraph,
+    Row,
+    Section,
+    Span,
+    Stack,
+    View,
+    paragraphs,
+    quoted,
+    table,
+)
+from rubriclab.report.shift import shift_blocks
 from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, interval
-from rubriclab.validation import FEWEST_GROUPS, Interval
+from rubriclab.stats.interval import Interval
+from rubriclab.validation import FEWEST_GROUPS
 
 if TYPE_CHECKING:
-    from rubriclab.rubric import Action
+    from rubriclab.provenance import Action
     from rubriclab.transfer.advice import ActionAdvice
-    from rubriclab.transfer.metrics import AgreementMetrics
-    from rubriclab.transfer.results import ActionResult, Transfer
+    from rubriclab.transfer.results import ActionEvaluation, AgreementMetrics, Transfer
 
 # What to do, as advice begins.
 ADVICE: Mapping[Action, str] = {
     "reuse": "Reuse it as it is",
     "recalibrate": "Recalibrate it",
     "reweight": "Reweight its criteria",
-    "reselect": "Reweight it, choosing anew among all criteria that were considered when it was learned",
+    "reselect": "Reweight it, selecting again among all criteria considered when it was learned",
     "relearn": "Relearn it",
 }
 MEANING: Mapping[Action, str] = {
     "reuse": "as it is",
     "recalibrate": "a new map onto the scale",
-    "reweight": "its criteria, weighed anew",
-    "reselect": "all criteria once considered, chosen and weighed anew",
+    "reweight": "its criteria with new weights",
+    "reselect": "all criteria once considered, selected and weighted again",
     "relearn": "from scratch",
 }
 LEGEND = (
-    "error: squared distance from people, as a share of their variance: 0 is perfect, 1 is what saying the mean of "
-    "every text would give"
+    "error: squared distance from people, as a share of the labels' variance: 0 is perfect, 1 is what giving every "
+    "text the mean score would yield"
 )
 
 
-def title(found: Transfer) -> str:
-    """Return what was carried over where."""
-    return f"{found.rubric} on {found.target}, asked of {found.judge}"
+def transfer_view(transfer: Transfer) -> View:
+    """Return everything that is known of one rubric on one target."""
+    return View(quoted(title(transfer)), tuple(_cell(transfer)), "rubriclab transfer")
 
 
-def sentences(found: Transfer) -> Iterator[str]:
-    """Yield what is to be known, the advice first."""
-    if found.advice:
-        yield advice(found)
+def transfer_matrix_view(cells: Sequence[Transfer]) -> View:
+    """Return several rubrics, targets and judges as one table, with the advice on each."""
+    note = "The same command for one rubric, target and judge explains the advice and shows what each action gives."
+    return View((), (*_matrix(cells), Paragraph(note, "quiet")), "rubriclab transfer")
+
+
+def transfer_report(cells: Sequence[Transfer]) -> str:
+    """Return how well rubrics work on other texts as one self-contained HTML page."""
+    single = tuple(Section(quoted(title(cell)), tuple(_cell(cell))) for cell in cells)
+    blocks = (
+        Section("All together", tuple(_matrix(cells)), name="matrix"),
+        Section("One by one", single, name="cells"),
+    )
+    return View("Transfer of rubrics to other texts", blocks, "rubriclab transfer report").page()
+
+
+def title(transfer: Transfer) -> str:
+    """Return what was transferred where."""
+    return f"{transfer.rubric} on {transfer.target}, judged by {transfer.judge}"
+
+
+def sentences(transfer: Transfer) -> Iterator[str]:
+    """Yield the findings, the advice first."""
+    if transfer.advice:
+        yield advice(transfer)
     else:
-        yield "There are no labels to tell how well people agree with it there."
-    yield from _cautions(found)
-    if found.judge != found.calibrated_for:
-        yield f"It is calibrated for {found.calibrated_for}; here {found.judge} was asked."
-    if found.aspect != found.home_aspect:
-        yield f"It was learned for {found.home_aspect}, and is held to labels of {found.aspect}."
-    if not found.scale.same_ends(found.home_scale):
-        ends = [f"{scale.low:g} to {scale.high:g}" for scale in (found.home_scale, found.scale)]
-        yield f"Its scores are moved from the scale {ends[0]} to {ends[1]}, end to end."
-    if found.there:
-        yield agreement(found)
-    if found.unscored:
-        yield f"{count(found.unscored, 'text')} of {found.texts:,} could not be scored: {found.unscored_why}"
+        yield "There are no labels to measure agreement with people on these texts."
+    yield from _cautions(transfer)
+    if transfer.judge != transfer.calibrated_for:
+        yield f"It is calibrated for {transfer.calibrated_for}; here the judge was {transfer.judge}."
+    if transfer.aspect != transfer.source_aspect:
+        yield f"It was learned for {transfer.source_aspect}, and is compared with labels of {transfer.aspect}."
+    if not transfer.scale.same_ends(transfer.source_scale):
+        source, target = (f"{scale.low:g} to {scale.high:g}" for scale in (transfer.source_scale, transfer.scale))
+        yield f"Its scores are mapped linearly from the scale {source} to {target}."
+    if transfer.agreement:
+        yield agreement(transfer)
+    if transfer.unscored:
+        unscored = f"{count(transfer.unscored, 'text')} of {transfer.texts:,} could not be scored"
+        yield f"{unscored}: {transfer.unscored_reason}"
 
 
-def _cautions(found: Transfer) -> Iterator[str]:
-    """Yield what keeps the advice from meaning what it seems to mean."""
-    own = next((each.held_out for each in found.actions if found.advice and each.action == found.advice.action), None)
-    if own and own.error.value is not None and own.error.value >= 1:
+def _cautions(transfer: Transfer) -> Iterator[str]:
+    """Yield what limits the advice."""
+    recommended = transfer.advice and transfer.advice.action
+    metrics = next((each.cross_validated for each in transfer.actions if each.action == recommended), None)
+    if metrics and metrics.error.value is not None and metrics.error.value >= 1:
         yield (
-            "Even so its scores are no nearer to people than the mean label of all texts would be: by these labels "
-            "nothing that can be done makes it of use there."
+            "Even then its scores are no closer to people than the mean label of all texts: by these labels no action "
+            "makes it useful on these texts."
         )
-    elif own and own.error.high is not None and own.error.high >= 1:
-        yield "That its scores then come nearer to people than the mean label of all texts would is not certain."
-    if own and own.groups < FEWEST_GROUPS:
-        yield f"Intervals over {count(own.groups, 'group')} say little; at least {FEWEST_GROUPS} are needed."
-    idle = (found.there.n + found.there.unscored if found.there else 0) - found.labels - found.checked
+    elif metrics and metrics.error.high is not None and metrics.error.high >= 1:
+        yield "It is not certain that its scores are then closer to people than the mean label of all texts."
+    if metrics and metrics.groups < FEWEST_GROUPS:
+        yield f"Intervals over {count(metrics.groups, 'group')} are unreliable; at least {FEWEST_GROUPS} are needed."
+    labelled = transfer.agreement.n + transfer.agreement.unscored if transfer.agreement else 0
+    idle = labelled - transfer.labels - transfer.held_out_labels
     if idle > 0:
+        none_left = "" if transfer.held_out_labels else "; none are left to check the result"
         yield (
-            f"{count(idle, 'more labelled text')} can check nothing, as other texts of their groups were used"
-            f"{'; none are left to check what came of it' if not found.checked else ''}."
+            f"{count(idle, 'more labelled text')} cannot be used for checking, as other texts of their groups were "
+            f"used for fitting{none_left}."
         )
 
 
-def advice(found: Transfer) -> str:
-    """Return what to do, and why."""
-    told = found.advice
-    if told is None:
+def advice(transfer: Transfer) -> str:
+    """Return what to do, and why.
+
+    Raises:
+        ValueError: there are no labels to base advice on.
+    """
+    advised = transfer.advice
+    if advised is None:
         raise ValueError("expected a transfer with labels, got one without")
-    if told.few:
-        other = " Another judge uses the scale in its own way." if told.action == "recalibrate" else ""
+    if advised.too_few_groups:
+        other = " Another judge uses the scale in its own way." if advised.action == "recalibrate" else ""
         return (
-            f"{ADVICE[told.action]}, for want of anything better: labels of fewer than {FEWEST_GROUPS} groups, or "
-            f"all the same, tell no difference.{other}"
+            f"{ADVICE[advised.action]}, by default: labels of fewer than {FEWEST_GROUPS} groups, or all equal, "
+            f"show no difference between actions.{other}"
         )
-    if told.action == "reuse":
-        return (
-            f"{ADVICE['reuse']}: nothing that these labels teach makes its scores come nearer to people.{_others(told)}"
-        )
-    gain = f"takes {estimate(told.gain)} of the labels' variance off its squared errors"
-    sure = "" if told.sure else ", which may be chance"
+    if advised.action == "reuse":
+        return f"{ADVICE['reuse']}: no action moves its scores closer to people on these labels.{_others(advised)}"
+    gain = f"reduces its squared errors by {estimate(advised.gain)} of the labels' variance"
+    sure = "" if advised.significant else ", which may be chance"
     rest = {
-        "recalibrate": "But for texts that now share a score their order stays: for ranking alone it may be reused.",
+        "recalibrate": "The order of texts stays the same except for new ties: for ranking alone it may be reused.",
         "reweight": "A new map onto the scale alone does less.",
         "reselect": "Its own criteria alone do less.",
-        "relearn": "Nothing that was learned at home does as much.",
+        "relearn": "Nothing learned on the source texts does as much.",
     }
-    best = f" As the best of {len(told.compared)} by the same labels, that flatters a little."
-    return f"{ADVICE[told.action]}: that {gain}{sure}.{best} {rest[told.action]}{_others(told)}"
+    best = f" As the best of {len(advised.compared)} on the same labels, this is slightly optimistic."
+    return f"{ADVICE[advised.action]}: that {gain}{sure}.{best} {rest[advised.action]}{_others(advised)}"
 
 
-def _others(told: ActionAdvice) -> str:
+def _others(advised: ActionAdvice) -> str:
     """Return which other actions may be as good."""
-    if not told.as_good:
-        return ""
-    return f" These labels cannot tell it from: {', '.join(told.as_good)}."
+    return (
+        f" These labels cannot distinguish it from: {', '.join(advised.indistinguishable)}."
+        if advised.indistinguishable
+        else ""
+    )
 
 
-def agreement(found: Transfer) -> str:
-    """Return how well people agree with the rubric as it is, beside home and the floors."""
-    there, home = found.there, found.home
+def agreement(transfer: Transfer) -> str:
+    """Return how well people agree with the rubric as it is, beside the source texts and the surface baselines.
+
+    Raises:
+        ValueError: there are no labels to compare with.
+    """
+    there, source = transfer.agreement, transfer.source
     if there is None:
         raise ValueError("expected a transfer with labels, got one without")
     here = f"As it is it reaches Spearman {estimate(there.spearman)} here, {LEVELS[there.level]}"
-    floors = [f"{name} {figure(each.spearman.value)}" for name, each in found.floors.items()]
-    beside = f" ({', '.join(floors)})" if floors else ""
-    if home is None or found.drop is None or found.drop.value is None:
-        return f"{here}{beside}; what it reached at home is not known."
-    return f"{here}{beside}, after {estimate(home.spearman)} on {count(home.n, 'label')} at home: {_drop(found.drop)}."
+    baselines = [f"{name} {figure(metrics.spearman.value)}" for name, metrics in transfer.baselines.items()]
+    beside = f" ({', '.join(baselines)})" if baselines else ""
+    if source is None or transfer.drop is None or transfer.drop.value is None:
+        return f"{here}{beside}; its agreement on the source texts is not known."
+    original = f"after {estimate(source.spearman)} on {count(source.n, 'label')} of the source texts"
+    return f"{here}{beside}, {original}: {_drop(transfer.drop)}."
 
 
-def action_row(found: ActionResult) -> str:
-    """Return what an action leaves, in brief."""
-    what = MEANING[found.action]
-    return f"{what}, {counted(found.criteria, 'criterion')}" if found.criteria else what
+def action_row(evaluation: ActionEvaluation) -> str:
+    """Return what an action changes, in brief."""
+    meaning = MEANING[evaluation.action]
+    return f"{meaning}, {counted(evaluation.criteria, 'criterion')}" if evaluation.criteria else meaning
 
 
-def brief(found: Transfer) -> str:
+def brief(transfer: Transfer) -> str:
     """Return the advice in a word, for a table."""
-    if found.advice is None:
+    if transfer.advice is None:
         return "no labels"
-    return found.advice.action + (" (few groups)" if found.advice.few else "")
+    return transfer.advice.action + (" (few groups)" if transfer.advice.too_few_groups else "")
+
+
+def _cell(transfer: Transfer) -> Iterator[Block]:
+    yield from paragraphs(sentences(transfer))
+    if transfer.actions:
+        heading = f"On the {count(transfer.labels, 'label')} used for fitting"
+        yield _actions(transfer, "cross_validated", heading, "cross-validated")
+    if transfer.held_out_labels:
+        yield _actions(transfer, "held_out", f"On {count(transfer.held_out_labels, 'other label')}", "held out")
+    if transfer.actions:
+        yield Paragraph(LEGEND, "quiet")
+    if transfer.shift:
+        yield Section("Distribution shift", tuple(shift_blocks(transfer.shift)))
+
+
+def _actions(transfer: Transfer, labels: str, heading: str, beside: str) -> Section:
+    metrics: list[AgreementMetrics | None] = [getattr(action, labels) for action in transfer.actions]
+    levels = sorted({LEVELS[each.level] for each in metrics if each})
+    numeric = ("error", "Spearman", "Pearson")
+    rows = [_action(transfer, action, each) for action, each in zip(transfer.actions, metrics, strict=True)]
+    return Section(heading, (table(("", *numeric), rows, numeric=numeric),), ", ".join((beside, *levels)))
+
+
+def _action(transfer: Transfer, evaluation: ActionEvaluation, metrics: AgreementMetrics | None) -> Row:
+    advised = transfer.advice is not None and transfer.advice.action == evaluation.action
+    remark = Paragraph(quoted(evaluation.skipped) if evaluation.skipped else action_row(evaluation), "quiet")
+    name = f"{evaluation.action}{', as advised' if advised else ''}"
+    label = Stack((Paragraph(Span(name, "strong" if advised else "")), Indented((remark,))))
+    figures = (metrics.error, metrics.spearman, metrics.pearson) if metrics else ()
+    return Row((label, *(map(Figure, figures) if figures else ("", "", ""))))
+
+
+def _matrix(cells: Sequence[Transfer]) -> Iterator[Block]:
+    agreements = [agreement for cell in cells for agreement in (cell.source, cell.agreement) if agreement]
+    axis = charts.correlation_axis(agreement.spearman for agreement in agreements)
+    numeric = ("source", "target", "drop")
+    rows = [_matrix_row(axis, cell) for cell in cells]
+    caption = "Filled dots are the target; lines are 95 % intervals."
+    shown = table(
+        ("", "", *numeric, "shift", "advice"), rows, numeric=numeric, caption=caption, ticks=charts.tick_row(axis)
+    )
+    yield Section("Agreement with people", (shown,), "Spearman of the unchanged rubric; drop: source minus target")
+
+
+def _matrix_row(axis: charts.Axis, cell: Transfer) -> Row:
+    remark = Paragraph(quoted(f"{cell.target}; {cell.judge}, {cell.aspect}"), "quiet")
+    label = Stack((Paragraph(quoted(cell.rubric)), Indented((remark,))))
+    figures = (cell.source and cell.source.spearman, cell.agreement and cell.agreement.spearman, cell.drop)
+    shown = (Figure(each) if each else "" for each in figures)
+    spearman = cell.agreement.spearman if cell.agreement else Interval(None)
+    drawing = Drawing(charts.whisker(axis, spearman, baseline=False))
+    return Row((label, drawing, *shown, cell.shift.severity if cell.shift else "not known", brief(cell)))
+
+
+def _drop(drop: Interval) -> str:
+    if drop.low is None or drop.high is None or not drop.low <= 0 <= drop.high:
+        less = (drop.value or 0) > 0
+        return f"a {'drop' if less else 'rise'} of {_size(drop, less)}"
+    return f"the difference of {figure(drop.value)} {interval(drop)} may be chance"
+
+
+def _size(drop: Interval, less: bool) -> str:
+    """Return a change without its sign."""
+    if less or drop.value is None:
+        return estimate(drop)
+    low, high = (None if end is None else -end for end in (drop.high, drop.low))
+    return estimate(Interval(-drop.value, low, high))
 
 
 def csv_rows(cells: Sequence[Transfer]) -> list[dict[str, Any]]:
@@ -145,55 +263,40 @@ def csv_rows(cells: Sequence[Transfer]) -> list[dict[str, Any]]:
     return [_csv_row(cell) for cell in cells]
 
 
-def _drop(found: Interval) -> str:
-    if found.low is None or found.high is None or not found.low <= 0 <= found.high:
-        less = (found.value or 0) > 0
-        return f"a {'drop' if less else 'rise'} of {_size(found, less)}"
-    return f"the difference of {figure(found.value)} {interval(found)} may be chance"
-
-
-def _size(found: Interval, less: bool) -> str:
-    """Return a change without its sign."""
-    if less or found.value is None:
-        return estimate(found)
-    low, high = (None if end is None else -end for end in (found.high, found.low))
-    return estimate(Interval(value=-found.value, low=low, high=high))
-
-
-def _csv_row(found: Transfer) -> dict[str, Any]:
+def _csv_row(cell: Transfer) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "rubric": found.rubric,
-        "calibrated_for": found.calibrated_for,
-        "judge": found.judge,
-        "target": found.target,
-        "home_aspect": found.home_aspect,
-        "aspect": found.aspect,
-        "texts": found.texts,
-        "unscored": found.unscored,
-        "labels": found.labels,
-        "checked": found.checked,
-        "level": found.there.level if found.there else None,
-        **_columns("home_spearman", found.home.spearman if found.home else None),
-        **_columns("spearman", found.there.spearman if found.there else None),
-        **_columns("pearson", found.there.pearson if found.there else None),
-        **_columns("error", found.there.error if found.there else None),
-        **_columns("drop", found.drop),
-        "shift": found.shift.finding if found.shift else None,
-        "advice": found.advice.action if found.advice else None,
+        "rubric": cell.rubric,
+        "calibrated_for": cell.calibrated_for,
+        "judge": cell.judge,
+        "target": cell.target,
+        "source_aspect": cell.source_aspect,
+        "aspect": cell.aspect,
+        "texts": cell.texts,
+        "unscored": cell.unscored,
+        "labels": cell.labels,
+        "held_out": cell.held_out_labels,
+        "level": cell.agreement.level if cell.agreement else None,
+        **_columns("source_spearman", cell.source.spearman if cell.source else None),
+        **_columns("spearman", cell.agreement.spearman if cell.agreement else None),
+        **_columns("pearson", cell.agreement.pearson if cell.agreement else None),
+        **_columns("error", cell.agreement.error if cell.agreement else None),
+        **_columns("drop", cell.drop),
+        "shift": cell.shift.severity if cell.shift else None,
+        "advice": cell.advice.action if cell.advice else None,
     }
-    by_action = {each.action: each for each in found.actions}
+    by_action = {evaluation.action: evaluation for evaluation in cell.actions}
     for action in ADVICE:
-        own = by_action.get(action)
-        for name, figures in (("held_out", own and own.held_out), ("checked", own and own.checked)):
-            row |= _figures(f"{action}_{name}", figures or None)
+        evaluation = by_action.get(action)
+        row |= _figures(f"{action}_cross_validated", evaluation.cross_validated if evaluation else None)
+        row |= _figures(f"{action}_held_out", evaluation.held_out if evaluation else None)
     return row
 
 
-def _figures(name: str, found: AgreementMetrics | None) -> dict[str, Any]:
-    own = _columns(f"{name}_error", found.error if found else None)
-    return {**own, **_columns(f"{name}_spearman", found.spearman if found else None)}
+def _figures(name: str, metrics: AgreementMetrics | None) -> dict[str, Any]:
+    error = _columns(f"{name}_error", metrics.error if metrics else None)
+    return {**error, **_columns(f"{name}_spearman", metrics.spearman if metrics else None)}
 
 
-def _columns(name: str, found: Interval | None) -> dict[str, float | None]:
-    known = found or Interval(value=None)
+def _columns(name: str, statistic: Interval | None) -> dict[str, float | None]:
+    known = statistic or Interval(None)
     return {name: known.value, f"{name}_low": known.low, f"{name}_high": known.high}

@@ -1,14 +1,33 @@
-"""The gate's verdicts in words, the same in a terminal and on a page."""
+"""How far a rubric agrees with people, in sentences: the gate's verdict and what it rests on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from rubriclab.report.wording import count, estimate, interval
-from rubriclab.validation import FEWEST_GROUPS, MATTERS, MOST_LABELS, GateVerdict, Interval, Validation
+from rubriclab.data.scale import show
+from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, interval
+from rubriclab.stats.interval import Interval
+from rubriclab.validation import (
+    FEWEST_GROUPS,
+    MATTERS,
+    MOST_LABELS,
+    EvaluatorAgreement,
+    FrontierPoint,
+    GateVerdict,
+    Raters,
+    Shortcut,
+    Validation,
+)
 
-# What stands in a table under a short name is said in full.
-NAMES: Mapping[str, str] = {"constant": "a constant, which says the same of every text"}
+if TYPE_CHECKING:
+    from rubriclab.store.version import Version
+
+# What a table names briefly is named in full in a sentence.
+NAMES: Mapping[str, str] = {"constant": "a constant, which gives every text the same score"}
+RUBRIC = "this rubric"
+# The alternative annotator test is passed by who could replace half of the raters (Calderon et al. 2025, section 3).
+PASSED = 0.5
 
 
 def headline(validation: Validation) -> str:
@@ -18,35 +37,182 @@ def headline(validation: Validation) -> str:
 
 def sentence(verdict: GateVerdict) -> str:
     """Return a verdict in words; figures are differences in held-out Pearson correlation."""
-    other, apart = NAMES.get(verdict.against, verdict.against), estimate(verdict.difference)
+    other, difference = NAMES.get(verdict.against, verdict.against), estimate(verdict.difference)
     if _undefined(verdict):
         return f"Cannot be compared with {other}: on these labels no correlation of both is defined."
     if verdict.outcome is None:
-        return f"Ahead of {other} by {apart}."
+        return f"Ahead of {other} by {difference}."
     if verdict.outcome == "better":
-        return f"Better than {other} by {apart}."
+        return f"Better than {other} by {difference}."
     if verdict.outcome == "not better":
-        return f"Not better than {other}: the difference is {apart}, and less than {MATTERS} would not matter."
-    return f"Inconclusive against {other}: the difference is {apart}; {_needed(verdict)}."
+        return f"Not better than {other}: the difference is {difference}, and less than {MATTERS} would not matter."
+    return f"Inconclusive against {other}: the difference is {difference}; {_needed(verdict)}."
 
 
 def _undefined(verdict: GateVerdict) -> bool:
-    known = verdict.difference.value is not None
-    return not (known and (interval(verdict.difference) or verdict.few_groups is not None))
+    defined = verdict.difference.value is not None
+    return not (defined and (interval(verdict.difference) or verdict.few_groups is not None))
 
 
 def _needed(verdict: GateVerdict) -> str:
     """Return what would decide."""
     if verdict.few_groups is not None:
-        return f"too few groups ({verdict.few_groups}) to tell, labels from at least {FEWEST_GROUPS} would"
+        return f"{verdict.few_groups} groups are too few, labels from at least {FEWEST_GROUPS} are needed"
     if verdict.more_labels is None:
         return f"not even {MOST_LABELS:,} more labels would decide"
     return f"about {count(verdict.more_labels, 'more label')} would decide{_direction(verdict.difference)}"
 
 
 def _direction(difference: Interval) -> str:
-    """Return where it points; empty where the difference is above zero and too small to matter."""
+    """Return what the difference suggests; empty where it is above zero and too small to matter."""
     value = difference.value or 0.0
     if 0 <= value < MATTERS:
         return ""
-    return f", and it points to: {'not better' if value < 0 else 'better'}"
+    return f", and the estimate suggests: {'not better' if value < 0 else 'better'}"
+
+
+def rubric_agreement(validation: Validation) -> EvaluatorAgreement:
+    """Return the rubric's own held-out agreement."""
+    return next(evaluator for evaluator in validation.evaluators if evaluator.kind == "rubric")
+
+
+def best_baseline(validation: Validation) -> EvaluatorAgreement | None:
+    """Return the surface baseline that agrees best; `None` if no correlation of theirs is defined."""
+    baselines = [each for each in validation.evaluators if each.kind == "floor" and each.pearson.value is not None]
+    return max(baselines, key=lambda baseline: baseline.pearson.value or 0.0, default=None)
+
+
+def ceiling(validation: Validation) -> float | None:
+    """Return the correlation with the labels that a perfect judge could reach; `None` where that is not known."""
+    return validation.raters.ceiling if validation.raters else None
+
+
+def name(evaluator: EvaluatorAgreement) -> str:
+    """Return what an evaluator is called in a table."""
+    return RUBRIC if evaluator.kind == "rubric" else evaluator.name
+
+
+def calls(number: float) -> str:
+    """Return calls per text, with one decimal where they are no whole number."""
+    return show(round(number, 1))
+
+
+def basis(validation: Validation) -> str:
+    """Return what the held-out figures rest on."""
+    return (
+        f"{count(validation.n, 'text')} in {count(validation.groups, 'group')}, by cross-validation in "
+        f"{count(validation.folds, 'fold')}: the texts of each fold are scored by a rubric that is chosen and weighted "
+        "with the labels of the other folds alone, and averaged over several divisions into folds. Correlations are "
+        f"taken {LEVELS[validation.level]}; in brackets 95 % bootstrap intervals over groups."
+    )
+
+
+def optimism(validation: Validation) -> str:
+    """Return how the agreement on the labels that the rubric was fitted to compares with the held-out one."""
+    fitted, held_out = validation.training.pearson, rubric_agreement(validation).pearson
+    both = (
+        f"On the labels that it was fitted to, the rubric reaches Pearson {estimate(fitted)}, on held-out labels "
+        f"{estimate(held_out)}"
+    )
+    noise = f" Fitted to shuffled labels, it reaches {figure(validation.noise)}." if validation.noise else ""
+    if fitted.value is None or held_out.value is None or fitted.value <= held_out.value:
+        return f"{both}.{noise}"
+    return f"{both}: the first is too high by {figure(fitted.value - held_out.value)}.{noise}"
+
+
+def asked(point: FrontierPoint) -> str:
+    """Return what a candidate rubric asks, with the number of its criteria."""
+    return f"{point.name} ({counted(point.criteria, 'criterion')})"
+
+
+def marks(point: FrontierPoint) -> str:
+    """Return whether a candidate is this rubric, and whether it is the smallest that is nearly as good as the best."""
+    remarks = (RUBRIC if point.chosen else "", "smallest within one standard error" if point.within else "")
+    return ", ".join(filter(None, remarks))
+
+
+def choice_sentences(validation: Validation) -> Iterator[str]:
+    """Yield what was chosen, what the next dearer rubric would add, and what each method added to the others."""
+    chosen = next((point for point in validation.frontier if point.chosen), None)
+    if chosen is None:
+        return
+    why = "the smallest within one standard error of the best" if chosen.within else "the best on held-out labels"
+    yield f"Chosen: {asked(chosen)}, {per_text(chosen.calls)}: {why}."
+    dearer = [point for point in validation.frontier if point.calls > chosen.calls]
+    if dearer:
+        price = min(point.calls for point in dearer)
+        best = max((point for point in dearer if point.calls == price), key=lambda point: point.pearson)
+        yield (
+            f"The next dearer candidate ({best.name}, {per_text(best.calls)}) would add {estimate(best.ahead)} in "
+            "held-out Pearson."
+        )
+    if validation.added:
+        parts = (f"{each.method} {estimate(each.difference)}" for each in validation.added)
+        yield f"Added to all other methods, each method adds in held-out Pearson: {'; '.join(parts)}."
+
+
+def per_text(number: float) -> str:
+    """Return a price, as `1 call per text`."""
+    return f"{calls(number)} {'call' if number == 1 else 'calls'} per text"
+
+
+def follows(shortcut: Shortcut) -> str:
+    """Return what an evaluator's scores correlate with, as `length 0.58, copied share 0.11`."""
+    return ", ".join(f"{feature} {figure(value)}" for feature, value in shortcut.follows.items())
+
+
+def forgone(validation: Validation) -> str:
+    """Return what leaving out shortcuts cost; empty where that was not requested."""
+    if validation.forgone is None:
+        return ""
+    change = (
+        f"cost {figure(validation.forgone)}" if validation.forgone >= 0 else f"gained {figure(-validation.forgone)}"
+    )
+    return f"Criteria that take shortcuts were excluded, which {change} in held-out Pearson over all texts."
+
+
+def rater_sentences(raters: Raters) -> Iterator[str]:
+    """Yield how far the raters agree, what that allows at most, and whether the rubric could replace one of them."""
+    mean = "" if raters.icc_mean is None else f", of the mean of a text's raters {figure(raters.icc_mean)}"
+    yield (
+        f"Intraclass correlation of single scores {estimate(raters.icc)}{mean}; Krippendorff's alpha "
+        f"{estimate(raters.alpha)}."
+    )
+    if raters.ceiling is not None:
+        yield f"As the raters differ, a perfect judge would reach a Pearson of about {figure(raters.ceiling)}."
+    if raters.winning is not None:
+        yield _replacement(raters, raters.winning)
+
+
+def _replacement(raters: Raters, winning: float) -> str:
+    epsilon = "" if raters.epsilon is None else f" (epsilon {show(raters.epsilon)})"
+    advantage = "" if raters.advantage is None else f", with an average advantage probability of {raters.advantage:.2f}"
+    passed = "so it could replace a rater" if winning >= PASSED else "so it could not replace a rater"
+    people = len(raters.raters)
+    return (
+        f"By the alternative annotator test{epsilon} the rubric does as well as {round(winning * people)} of "
+        f"{count(people, 'rater')}{advantage}, {passed}."
+    )
+
+
+def not_validated(version: Version) -> str:
+    """Return why it is not known how well a version agrees with held-out labels."""
+    if version.rubric.aggregation is None:
+        return (
+            f"{version.ref} was not validated: it was learned by one method, and only rubrics of several methods are "
+            "compared with baselines on held-out labels."
+        )
+    return f"{version.ref} was not validated when it was made."
+
+
+def unrecorded(version: Version) -> str:
+    """Return why there is no record of the texts that a version was learned from."""
+    if version.rubric.aggregation is None:
+        return (
+            f"{version.ref} was learned by one method: texts and ratings are recorded for rubrics of several methods "
+            "only."
+        )
+    return (
+        f"The store has no training record of {version.ref}: texts and ratings stay in the store in which a rubric was "
+        "learned unless they are deleted there, and are not part of a pack."
+    )

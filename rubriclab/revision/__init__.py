@@ -1,26 +1,26 @@
-"""Texts rewritten on the grounds of what a judge found wrong with them (DCR's reason-assisted improver, section 3)."""
+"""Revision: texts rewritten for the faults that a judge finds (DCR's reason-assisted improver, section 3)."""
 
-from rubriclab.revision.gain import Gain, RevisionMetrics, RevisionSummary, figures, summary
+from rubriclab.revision.faults import TextFault, require_reasons, text_faults
+from rubriclab.revision.gain import RevisionMetrics, RevisionSummary, ScoreGain, revision_metrics, summarize_revisions
 from rubriclab.revision.improve import ImproveSettings, improve_stream, improve_text
-from rubriclab.revision.record import Improvement, Outcome, Round
-from rubriclab.revision.rewrite import TextEdit, rewriting_at_most
-from rubriclab.revision.weaknesses import TextFault, require_reasons, text_faults
+from rubriclab.revision.record import Improvement, RevisionOutcome, RevisionRound
+from rubriclab.revision.rewrite import SentenceEdit, rewriting_at_most
 
 __all__ = [
-    "Gain",
     "ImproveSettings",
     "Improvement",
-    "Outcome",
     "RevisionMetrics",
+    "RevisionOutcome",
+    "RevisionRound",
     "RevisionSummary",
-    "Round",
-    "TextEdit",
+    "ScoreGain",
+    "SentenceEdit",
     "TextFault",
-    "figures",
     "improve_stream",
     "improve_text",
     "require_reasons",
+    "revision_metrics",
     "rewriting_at_most",
-    "summary",
+    "summarize_revisions",
     "text_faults",
 ]

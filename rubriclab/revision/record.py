@@ -1,4 +1,4 @@
-"""What became of a text: the text in the end, its scores, and every round on the way."""
+"""The record of a text's revision: the final text, its scores, and every round."""
 
 from __future__ import annotations
 
@@ -6,49 +6,48 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from rubriclab.data.example import Example
-from rubriclab.revision.rewrite import TextEdit
-from rubriclab.revision.weaknesses import TextFault
+from rubriclab.revision.faults import TextFault
+from rubriclab.revision.rewrite import SentenceEdit
 from rubriclab.scoring.score import Score
 
-Refusal = Literal["refused by the judge", "refused by the second judge", "no usable rewriting"]
-Outcome = Literal[
-    "improved", "without fault", "no sentence at fault", Refusal, "unscored", "unscored by the second judge"
+RejectionReason = Literal["rejected by the judge", "rejected by the second judge", "no usable rewriting"]
+RevisionOutcome = Literal[
+    "improved", "without fault", "no sentence at fault", RejectionReason, "unscored", "unscored by the second judge"
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """One rewriting and what became of it.
+class RevisionRound:
+    """One rewriting.
 
     Attributes:
         round: its number, from 1.
-        faults: on what grounds the text was rewritten.
+        faults: the faults that the text was rewritten for.
         changes: the sentences that were rewritten.
-        score, second_score: of the text with these changes, by both judges; `None` where there is none, or where the
-            judge had refused it already.
-        second_change: by how much the second judge's score rose; `None` where that cannot be told.
-        refused: by whom it was not taken; `None` where it was.
-        why: it was taken or not.
+        score, second_score: of the rewritten text by both judges; `None` if unscored, or rejected before.
+        second_gain: the rise of the second judge's score; `None` if unknown.
+        rejected: by whom, or why; `None` if accepted.
+        reason: the scores that decided, or what was wrong.
     """
 
     round: int
     faults: tuple[TextFault, ...]
-    changes: tuple[TextEdit, ...]
+    changes: tuple[SentenceEdit, ...]
     score: float | None
     second_score: float | None
-    second_change: float | None
-    refused: Refusal | None
-    why: str
+    second_gain: float | None
+    rejected: RejectionReason | None
+    reason: str
 
     @property
-    def taken(self) -> bool:
-        """Whether the text goes on with these changes."""
-        return self.refused is None
+    def accepted(self) -> bool:
+        """Whether the text keeps these changes."""
+        return self.rejected is None
 
     @property
-    def taken_by_judge(self) -> bool:
-        """Whether the judge would have taken it, whatever the second judge said."""
-        return self.refused in (None, "refused by the second judge")
+    def accepted_by_judge(self) -> bool:
+        """Whether the judge accepted it, whatever the second judge's score."""
+        return self.rejected in (None, "rejected by the second judge")
 
     def to_row(self) -> dict[str, Any]:
         """Return the round as one JSON object."""
@@ -56,9 +55,9 @@ class Round:
             "round": self.round,
             "score": self.score,
             "second_score": self.second_score,
-            "second_change": self.second_change,
-            "taken": self.taken,
-            "why": self.why,
+            "second_gain": self.second_gain,
+            "accepted": self.accepted,
+            "reason": self.reason,
             "faults": [fault.to_row() for fault in self.faults],
             "changes": [change.to_row() for change in self.changes],
         }
@@ -66,19 +65,19 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
-    """A text, what it was rewritten to, and every round on the way.
+    """A text, its final version, and every round between.
 
     Attributes:
         id: the text's.
-        example: as it came; `None` for a row that holds none.
-        output: the text in the end; as it came, where no rewriting was taken.
-        rubric, judge, writer, second_judge: by whose names all this went.
-        before, after: the judge's scores of the text as it came and in the end.
-        second_before, second_after: the second judge's, where there is one.
-        faults_before, faults_left: how many faults the judge found in both.
-        rounds: every rewriting, taken or not.
-        stopped: why faults are left that are no ground to rewrite any sentence; `None` where none are.
-        unscored: why there is nothing to compare a rewriting with; `None` where there is.
+        example: the original; `None` for a row without a text.
+        output: the final text, equal to the original if no rewriting was accepted.
+        rubric, judge, writer, second_judge: their names.
+        before, after: the judge's scores of the original and of the final text.
+        second_before, second_after: those of the second judge, if there is one.
+        faults_before, faults_left: number of faults that the judge found in both.
+        rounds: every rewriting, accepted or not.
+        stopped: why faults are left for which no sentence may be rewritten; `None` otherwise.
+        unscored: why rewritings could not be compared with the original; `None` otherwise.
     """
 
     id: str
@@ -94,25 +93,25 @@ class Improvement:
     second_after: Score | None = None
     faults_before: int = 0
     faults_left: int = 0
-    rounds: tuple[Round, ...] = ()
+    rounds: tuple[RevisionRound, ...] = ()
     stopped: str | None = None
     unscored: str | None = None
 
     @property
-    def outcome(self) -> Outcome:
-        """What became of the text; of several refusals the last one counts."""
+    def outcome(self) -> RevisionOutcome:
+        """The outcome; of several rejections the last one counts."""
         if self.unscored:
             return "unscored" if value(self.before) is None else "unscored by the second judge"
-        if any(each.taken for each in self.rounds):
+        if any(each.accepted for each in self.rounds):
             return "improved"
-        if self.rounds and (refused := self.rounds[-1].refused):
-            return refused
+        if self.rounds and (rejected := self.rounds[-1].rejected):
+            return rejected
         return "no sentence at fault" if self.stopped else "without fault"
 
     def to_row(self) -> dict[str, Any]:
         """Return one JSON object: the text's own fields with the new `output`, and the record in `improvement`.
 
-        Scores by people are left out where the text has changed: they are of another text.
+        Human scores are left out if the text has changed: they are of another text.
         """
         return {**self._fields(), "improvement": self._record()}
 
@@ -120,9 +119,9 @@ class Improvement:
         if self.example is None:
             return {"id": self.id}
         fields = asdict(self.example) | {"output": self.output}
-        names = fields.pop("raters")
+        raters = fields.pop("raters")
         fields["annotations"] = {
-            aspect: dict(zip(names[aspect], scores, strict=True)) if aspect in names else scores
+            aspect: dict(zip(raters[aspect], scores, strict=True)) if aspect in raters else scores
             for aspect, scores in fields["annotations"].items()
         }
         changed = self.outcome == "improved"
@@ -154,7 +153,7 @@ class Improvement:
 
 
 def value(score: Score | None) -> float | None:
-    """Return the number, where there is a score and it has one."""
+    """Return the score's number, if any."""
     return score.score if score else None
 
 

@@ -1,7 +1,7 @@
-"""One rewriting of a text: what is asked, the form of the reply, and the text put together again.
+"""One rewriting of a text: the prompt, the form of the reply, and the rewritten text.
 
-The writer names each sentence that it changes by its number, and everything else is copied from the text as it stands:
-what it was not asked to change it cannot change (the published prompts ask for all sentences and trust in the rest).
+The writer names each sentence that it changes by its number, and everything else is copied from the text, so the writer
+cannot change what it was not asked to (the published prompts ask for all sentences and rely on the writer).
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.holistic import STRIDE
 from rubriclab.methods.replies import Whole, sound_entries
 from rubriclab.prompts import Prompt
-from rubriclab.revision.pairwise import Origins
-from rubriclab.revision.weaknesses import TextFault
+from rubriclab.revision.comparability import Origins
+from rubriclab.revision.faults import TextFault
 from rubriclab.revision.word_diff import word_diff
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import assignment_of
 from rubriclab.sentences import sentence_spans, split_sentences
 
-# Where the same text is rewritten for the same faults once more, another wording is wanted.
+# If the same text is rewritten for the same faults again, another wording is wanted.
 TEMPERATURE = 0.7
 
 TOKENS_PER_CHANGE = 128
-# A reply may hold the whole text at twice its length: two bytes of it a token, where a token has four or so.
+# A reply may contain the whole text at twice its length: two bytes per token, where a token has about four.
 BYTES_PER_TOKEN = 2
 WORDS_PER_REASON = 60
 
-# Control characters but white space, what turns the direction of writing, and lone surrogates, which no file can hold.
-_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# Control characters except white space, marks of text direction, and lone surrogates, which cannot be encoded.
+_INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
-Place = tuple[int, int]
-"""Where words start and end, as in `text[start:end]`."""
+Slice = tuple[int, int]
+"""Start and end, as in `text[start:end]`."""
 
 
 @dataclass(frozen=True, slots=True)
-class TextEdit:
-    """A sentence that was rewritten.
+class SentenceEdit:
+    """A rewritten sentence.
 
     Attributes:
-        sentence: its number in the text that was rewritten, from 1.
-        before, after: its words; nothing after where it was removed.
+        sentence: its number in the text before, from 1.
+        before, after: the sentence; empty after if it was removed.
         reasoning: the writer's.
     """
 
@@ -59,7 +59,7 @@ class TextEdit:
 
     @property
     def diff(self) -> str:
-        """The words taken out as `[-old-]`, those put in as `{+new+}`."""
+        """Removed words as `[-old-]`, added words as `{+new+}`."""
         return word_diff(self.before, self.after)
 
     def to_row(self) -> dict[str, Any]:
@@ -68,20 +68,20 @@ class TextEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A rewriting, not judged yet: the changes and the text with them; or in `missing` why it cannot be used.
+class RewriteDraft:
+    """A rewriting that is not scored yet: the text with the changes, or in `unusable` why it cannot be used.
 
-    `origins` tells for each sentence of the new text from which of the old ones it came.
+    `origins` gives for each sentence of the new text the old ones that it was.
     """
 
     output: str
-    changes: tuple[TextEdit, ...] = ()
-    missing: str | None = None
+    changes: tuple[SentenceEdit, ...] = ()
+    unusable: str | None = None
     origins: Origins = ()
 
 
 class Replacement(BaseModel):
-    """What takes the place of one sentence; an empty text removes it."""
+    """The replacement of one sentence; an empty text removes it."""
 
     sentence: Whole
     reasoning: str
@@ -96,9 +96,9 @@ class Replacement(BaseModel):
 
     @field_validator("text", "reasoning")
     @classmethod
-    def _seen(cls, text: str) -> str:
-        if found := _UNSEEN.search(text):
-            raise ValueError(f"words were expected, without control characters; got {found[0]!a}")
+    def _visible(cls, text: str) -> str:
+        if match := _INVISIBLE.search(text):
+            raise ValueError(f"expected text without control characters, got {match[0]!a}")
         return text
 
     @field_validator("text", "reasoning")
@@ -108,7 +108,7 @@ class Replacement(BaseModel):
 
 
 class TextRewrite(BaseModel):
-    """The sentences that change, each once; the others are kept."""
+    """The sentences that change, each at most once; the others are kept."""
 
     sentences: list[Replacement]
 
@@ -120,12 +120,12 @@ class TextRewrite(BaseModel):
         return self
 
 
-class SoundRewriting(TextRewrite):
-    """The replacements that can be used: of sentences that may be changed, without two texts for one of them."""
+class UsableRewrite(TextRewrite):
+    """The usable replacements: of sentences that may change, without two texts for one of them."""
 
     @field_validator("sentences", mode="before")
     @classmethod
-    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[Replacement]:
+    def _usable(cls, items: Any, info: ValidationInfo) -> list[Replacement]:
         def sentence(item: Mapping[str, Any]) -> int | None:
             named = str(item.get("sentence"))
             return int(named) if named.isdecimal() else None
@@ -135,56 +135,56 @@ class SoundRewriting(TextRewrite):
 
 
 def allowed_ids(fields: Mapping[str, Any]) -> list[int]:
-    """Return the sentences that a prompt with these fields allows to change."""
+    """Return the numbers of the sentences that a prompt with these fields permits changing."""
     return [sentence["id"] for sentence in fields["sentences"]] if fields["free"] else list(fields["failing"])
 
 
-async def rewrite(writer: Judge, prompt: Prompt[TextRewrite], output: str) -> Draft:
+async def rewrite(writer: Judge, prompt: Prompt[TextRewrite], output: str) -> RewriteDraft:
     """Return `output` as the writer rewrites it.
 
-    A draft without changes, without any sentence left, or in which a sentence to be kept does not begin and end as one
-    any more cannot be used and says so.
+    A draft is unusable without changes, without any sentence left, or if a sentence to be kept is no longer a sentence
+    of its own.
 
     Raises:
-        JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: as the writer does; they concern every text.
+        JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: from the writer; they concern every text.
     """
-    answer = await ask(writer, prompt, salvage=SoundRewriting)
+    answer = await ask(writer, prompt, salvage=UsableRewrite)
     if answer.value is None:
-        return Draft(output, missing=answer.missing)
+        return RewriteDraft(output, unusable=answer.missing)
     sentences = split_sentences(output)
-    given = sorted(answer.value.sentences, key=lambda each: each.sentence)
+    replacements = sorted(answer.value.sentences, key=lambda each: each.sentence)
     changes = tuple(
-        TextEdit(each.sentence, before, each.text, each.reasoning)
-        for each in given
+        SentenceEdit(each.sentence, before, each.text, each.reasoning)
+        for each in replacements
         if " ".join((before := sentences[each.sentence - 1]).split()) != each.text
     )
     if not changes:
-        return Draft(output, missing="the rewriting leaves every sentence as it was")
-    rewritten, places = replaced(output, {change.sentence: change.after for change in changes})
+        return RewriteDraft(output, unusable="the rewriting changes no sentence")
+    rewritten, slices = replaced(output, {change.sentence: change.after for change in changes})
     spans = sentence_spans(rewritten)
     if not spans:
-        return Draft(output, changes, "the rewriting leaves nothing of the text")
-    kept = places.keys() - {change.sentence for change in changes}
-    # As where a new wording has no full stop: in a later round, both would count as one sentence.
-    if not {places[number] for number in kept} <= set(spans):
-        return Draft(output, changes, "the rewriting runs into a sentence that was to be kept")
-    return Draft(rewritten, changes, origins=_origins(spans, places))
+        return RewriteDraft(output, changes, "the rewriting removes the whole text")
+    kept = slices.keys() - {change.sentence for change in changes}
+    # As when a new wording has no full stop: in a later round, both would count as one sentence.
+    if not {slices[number] for number in kept} <= set(spans):
+        return RewriteDraft(output, changes, "the rewriting merges with a sentence that had to be kept")
+    return RewriteDraft(rewritten, changes, origins=_origins(spans, slices))
 
 
-def _origins(spans: Sequence[Place], places: Mapping[int, Place]) -> Origins:
-    """Return which of the old sentences, from 0, each sentence of a new text overlaps, given where those stand now."""
+def _origins(spans: Sequence[Slice], slices: Mapping[int, Slice]) -> Origins:
+    """Return the old sentences, from 0, that each sentence of the new text overlaps, given their slices in it."""
     return [
-        [number - 1 for number, (start, end) in places.items() if start < last and end > first] for first, last in spans
+        [number - 1 for number, (start, end) in slices.items() if start < last and end > first] for first, last in spans
     ]
 
 
 def rewrite_prompt(
-    rubric: Rubric, example: Example, faults: Sequence[TextFault], sample: int = 0, *, free: bool
+    rubric: Rubric, example: Example, faults: Sequence[TextFault], sample: int = 0, *, any_sentence: bool
 ) -> Prompt[TextRewrite]:
-    """Return the prompt that asks to rewrite a text for its faults; the first of several tries is sample 0.
+    """Return the prompt to rewrite a text for its faults; the first of several tries is sample 0.
 
-    The writer is shown what the judge was: the reference only where units are judged beside it. Only sentences that a
-    fault names may change, or all of them where the text is `free`, as nobody judged its sentences.
+    The writer is shown what the judge was shown: the reference only if units are compared with it. Only sentences that
+    a fault names may change, or all if `any_sentence`, as none was judged.
     """
     assignment = assignment_of(rubric)
     texts = assignment.text_fields(example)
@@ -199,10 +199,10 @@ def rewrite_prompt(
         "sentences": [{"id": number, "text": text} for number, text in enumerate(sentences, 1)],
         "faults": [{**asdict(fault), "sentences": list(fault.sentences)} for fault in faults],
         "failing": failing,
-        "free": free,
+        "free": any_sentence,
     }
     size = len(example.output.encode("utf-8", "replace"))
-    longest = 256 + TOKENS_PER_CHANGE * (len(sentences) if free else len(failing)) + size // BYTES_PER_TOKEN
+    longest = 256 + TOKENS_PER_CHANGE * (len(sentences) if any_sentence else len(failing)) + size // BYTES_PER_TOKEN
     return Prompt(
         "improve/rewrite",
         fields,
@@ -214,48 +214,48 @@ def rewrite_prompt(
 
 
 def rewriting_at_most(rubric: Rubric, example: Example) -> CallEstimate:
-    """Return the most that one rewriting asks of the writer: every sentence or the whole fails every criterion."""
-    everywhere = range(1, len(split_sentences(example.output)) + 1)
+    """Return the most that one rewriting takes: every sentence, or the whole text, fails every criterion."""
+    every = range(1, len(split_sentences(example.output)) + 1)
     reason = "because " * WORDS_PER_REASON
     faults = [
-        TextFault(criterion.trait, criterion.statement, rubric.aspect.definition, place, reason)
+        TextFault(criterion.trait, criterion.statement, rubric.aspect.definition, numbers, reason)
         for part in rubric.parts
         for criterion in part.criteria
-        for place in ([(number,) for number in everywhere] if part.units else [()])
+        for numbers in ([(number,) for number in every] if part.units else [()])
     ]
-    free = not any(part.units for part in rubric.parts)
-    return estimate_prompt(rewrite_prompt(rubric, example, faults, free=free))
+    any_sentence = not any(part.units for part in rubric.parts)
+    return estimate_prompt(rewrite_prompt(rubric, example, faults, any_sentence=any_sentence))
 
 
-def replaced(text: str, sentences: Mapping[int, str]) -> tuple[str, Mapping[int, Place]]:
-    """Return `text` with some of its sentences replaced, by their numbers from 1, and where each of them stands now.
+def replaced(text: str, sentences: Mapping[int, str]) -> tuple[str, Mapping[int, Slice]]:
+    """Return `text` with some of its sentences replaced, by their numbers from 1, and the slice of each sentence in it.
 
-    All else is kept as it stands. An empty replacement removes a sentence, with the white space on one side of it: the
-    break between paragraphs, and what opens and ends the text, stays.
+    Everything else is kept. An empty replacement removes a sentence, with the white space on one side of it: breaks
+    between paragraphs, and the start and end of the text, are kept.
     """
     spans = sentence_spans(text)
     if not spans:
         return text, {}
     starts = [start for start, _ in spans[1:]] + [len(text)]
     kept: list[str] = []
-    places: dict[int, Place] = {}
+    slices: dict[int, Slice] = {}
     at = 0
     gap = text[: spans[0][0]]
     for number, ((start, end), following) in enumerate(zip(spans, starts, strict=True), 1):
         new, after = sentences.get(number, text[start:end]), text[end:following]
         if new:
             kept += [gap, new]
-            places[number] = (at + len(gap), at := at + len(gap) + len(new))
+            slices[number] = (at + len(gap), at := at + len(gap) + len(new))
             gap = after
         else:
             gap = _closed(gap, after, first=not kept, last=number == len(spans))
-    return "".join(kept) + gap, places
+    return "".join(kept) + gap, slices
 
 
 def _closed(before: str, after: str, *, first: bool, last: bool) -> str:
-    """Return what stands in place of a sentence that is removed: one of the gaps around it.
+    """Return the gap that remains for a removed sentence: one of the gaps around it.
 
-    Gaps with more than white space (a stray quotation mark, a line of stars) are both kept.
+    Both are kept if one has more than white space (a stray quotation mark, a line of stars).
     """
     if before.strip() or after.strip():
         return before + after

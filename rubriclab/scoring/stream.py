@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
@@ -16,6 +18,11 @@ from rubriclab.scoring.score import Score, score_text, unscored
 
 R = TypeVar("R")
 T = TypeVar("T")
+
+# Seconds between two log messages.
+LOGGED_EVERY = 60.0
+
+_log = logging.getLogger(__name__)
 
 
 def score_stream(
@@ -45,19 +52,43 @@ async def stream(rows: Iterable[R], work: Callable[[R], Coroutine[Any, Any, T]],
         raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
     source = iter(rows)
     tasks: deque[asyncio.Task[T]] = deque()
+    rate = _Rate()
     try:
         while True:
             while len(tasks) < under_way and (row := next(source, None)) is not None:
                 tasks.append(asyncio.ensure_future(work(row)))
             if not tasks:
+                rate.log()
                 return
-            yield await tasks.popleft()
+            result = await tasks.popleft()
+            rate.count()
+            yield result
     except Exception:
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
     finally:
         for task in tasks:
             task.cancel()
+
+
+class _Rate:
+    """Logs the number of rows done and the rate, once a minute."""
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._started = self._logged = time.monotonic()
+
+    def count(self) -> None:
+        """Count a row."""
+        self._rows += 1
+        if time.monotonic() - self._logged >= LOGGED_EVERY:
+            self.log()
+
+    def log(self) -> None:
+        """Log the figures."""
+        self._logged = time.monotonic()
+        minutes = (self._logged - self._started) / 60
+        _log.info("%d rows done, %.1f per minute", self._rows, self._rows / minutes if minutes else 0.0)
 
 
 def fault_id(fault: RowError) -> str:

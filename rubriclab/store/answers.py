@@ -1,4 +1,4 @@
-"""A judge's answers, kept the moment they arrive."""
+"""The cache of judges' answers in a store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from sqlalchemy.exc import IntegrityError
 
 from rubriclab.digest import canonical, digest_text
 from rubriclab.errors import DamagedAnswer, StoreError
-from rubriclab.store.engine import in_memory, shown
+from rubriclab.option_names import command
+from rubriclab.store.engine import in_memory, is_sqlite, shown
 from rubriclab.store.leases import Leases
 from rubriclab.store.reconnect import HeldConnection
 from rubriclab.store.tables import METADATA, AnswerRow, now
@@ -22,28 +23,33 @@ _COUNT = select(func.count()).select_from(_TABLE)
 
 
 class AnswerTable:
-    """Replies by the digest of their request. Safe to use from several threads and processes at once."""
+    """Replies by the digest of their request. Safe to use from several threads and processes.
+
+    Attributes:
+        remote: whether calls wait for a network; an SQLite file answers faster than a thread starts.
+    """
 
     def __init__(self, engine: Engine, *, read_only: bool = False) -> None:
-        """Use a connection of `engine`; if `read_only`, nothing can be kept."""
+        """Use a connection of `engine`; if `read_only`, nothing can be cached."""
+        self.remote = not is_sqlite(engine.url)
         self._place = shown(engine.url)
         self._read_only = read_only
         self._connection = HeldConnection(engine)
-        # Nobody else can ask a database in memory.
+        # No other process shares a database in memory.
         self._leases = None if in_memory(engine.url) else Leases(self._connection)
 
     def get(self, digest: str) -> dict[str, Any] | None:
-        """Return the reply kept under `digest`, or `None`.
+        """Return the reply cached under `digest`, or `None`.
 
         Raises:
             DamagedAnswer: if the reply is not as it was written.
             StoreError: if the database fails.
         """
-        found = self._connection.rows(_REPLY, {"wanted": digest})
-        return read_reply(digest, found[0].reply, found[0].reply_digest) if found else None
+        rows = self._connection.rows(_REPLY, {"wanted": digest})
+        return read_reply(digest, rows[0].reply, rows[0].reply_digest) if rows else None
 
     def put(self, digest: str, reply: dict[str, Any]) -> bool:
-        """Return whether `reply` (JSON types only) was kept under `digest`, for good; the first reply stays.
+        """Return whether `reply` (JSON types only) was cached under `digest`; the first reply stays.
 
         Raises:
             ValueError: if `reply` holds NaN or an infinity.
@@ -52,36 +58,36 @@ class AnswerTable:
         text = canonical(reply)
         row = {"digest": digest, "reply": text, "reply_digest": answer_digest(digest, text), "created": now()}
         try:
-            kept = self._connection.change(_INSERT, row) == 1
+            first = self._connection.change(_INSERT, row) == 1
         except IntegrityError:
-            kept = False
+            first = False
         if self._leases:
             self._leases.answered(digest)
-        return kept
+        return first
 
     def claim(self, digest: str) -> bool:
-        """Return whether the caller is to ask the question, and nobody else will until it has put or released it.
+        """Return whether the caller has to make the request; no other process makes it until the claim ends.
 
-        `False` means that somebody else is asking it, or has answered it since it was looked up.
+        `False` means that another process is making it, or has cached the answer since it was looked up.
 
         Raises:
-            StoreError: if the answer could not be kept, as the store may only be read, or the database fails.
+            StoreError: if the store is read-only, so that the answer could not be cached, or the database fails.
         """
         if self._read_only:
             raise StoreError(
-                f"The store {self._place} may only be read, and holds no answer to one of the questions; "
-                "nothing was asked, since the reply could not be kept.",
-                "Give a store that can be written with --store, or a copy of this one.",
+                f"The store {self._place} is read-only and lacks an answer that is needed; no request was made, since "
+                "the reply could not be cached.",
+                "Use a writable store, or a copy of this one.",
             )
         return self._leases is None or self._leases.take(digest)
 
     def release(self, digest: str) -> None:
-        """Give up a claim to a question that got no answer, so that others may ask it."""
+        """Give up a claim that led to no answer, so that other processes may make the request."""
         if self._leases:
             self._leases.release(digest)
 
     def count(self) -> int:
-        """Return how many answers are kept."""
+        """Return the number of cached answers."""
         return int(self._connection.rows(_COUNT)[0][0])
 
     def close(self) -> None:
@@ -92,19 +98,19 @@ class AnswerTable:
 
 
 def answer_digest(digest: str, text: str) -> str:
-    """Return the digest over a stored reply and the request that it answers, so that replies cannot be exchanged."""
+    """Return the digest over a stored reply and its request, so that replies cannot be swapped."""
     return digest_text(f"{digest}\n{text}")
 
 
 def read_reply(digest: str, text: str, reply_digest: str) -> dict[str, Any]:
-    """Return the reply that `text` holds.
+    """Return the reply in `text`.
 
     Raises:
         DamagedAnswer: if it does not match its digest, or is not a JSON object.
     """
-    hint = "See: rubriclab verify --repair"
+    hint = f"See: {command('verify', repair='')}"
     if answer_digest(digest, text) != reply_digest:
-        raise DamagedAnswer(f"The answer {digest} does not match its digest: it was changed after it was kept.", hint)
+        raise DamagedAnswer(f"The answer {digest} does not match its digest: it was changed after it was stored.", hint)
     try:
         reply = json.loads(text)
     except ValueError:

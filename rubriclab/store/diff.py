@@ -9,9 +9,10 @@ from typing import Any
 from pydantic import JsonValue, TypeAdapter
 
 from rubriclab.data.scale import show
-from rubriclab.rubric import Criterion, Demonstration, Provenance, Rubric
+from rubriclab.provenance import Provenance
+from rubriclab.rubric import Criterion, Demonstration, Rubric
+from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
-from rubriclab.validation import Interval
 
 # Two criteria of one kind whose wording is at least this alike (0 to 100) are one that changed. Ids tell nothing: every
 # learning run hands them out anew.
@@ -118,7 +119,7 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
         "prompts": provenance.prompts,
         "data": provenance.data,
         "seed": provenance.seed,
-        "floor": provenance.floor.measure if provenance.floor else None,
+        "baseline": provenance.baseline.measure if provenance.baseline else None,
         "training texts": provenance.agreement.n if provenance.agreement else None,
         "rubriclab": provenance.version,
     }

@@ -1,26 +1,35 @@
-"""Leases on questions in flight, so that of several processes on one store only one pays for an answer.
+"""Leases on requests in flight, so that only one of several processes on one store pays for an answer.
 
-A lease lasts for seconds and is renewed while its question is in flight. So a process that is killed blocks nobody for
-long: its leases expire, and on the same machine they are void as soon as the process is gone. Time is the database's
-own, since the clocks of several machines differ.
+A lease lasts for seconds and is renewed while its request is in flight. The leases of a killed process expire soon, and
+on the same machine they are void at once. Times are the database's, since the clocks of machines differ.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import secrets
+import socket
 import threading
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 
 from sqlalchemy import BigInteger, BindParameter, bindparam, delete, exists, extract, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from rubriclab.digest import digest as digest_of
 from rubriclab.errors import StoreError
-from rubriclab.store.process import is_gone, this_process
 from rubriclab.store.reconnect import HeldConnection
 from rubriclab.store.tables import METADATA, AnswerRow, LeaseRow
 
-# Seconds that a lease lasts, and between two renewals: some may fail before a lease is lost.
+# Seconds that a lease lasts, and between two renewals; a few renewals may fail before a lease is lost.
 TERM = 15
 RENEWAL = 4.0
+
+# States of a process that has ended but has not been waited for.
+ENDED = ("Z", "X", "x")
+_PROCESS = re.compile(r"([^:]*):([0-9]{1,10}):([^:]*):[^:]*")
 
 _ANSWERS = METADATA.tables[AnswerRow.__tablename__]
 _LEASES = METADATA.tables[LeaseRow.__tablename__]
@@ -50,39 +59,40 @@ _DROP_EXPIRED = delete(_LEASES).where(_LEASES.c.expires < _NOW)
 
 
 class Leases:
-    """The leases of this process; a thread renews them from the first one on. Safe to use from several threads.
+    """The leases of this process, renewed by a thread. Safe to use from several threads.
 
-    A lease whose question was answered is not needed any more: it is deleted with the next renewal instead of at once,
-    which would cost each answer a further statement.
+    The lease of an answered request is deleted with the next renewal, which saves one statement per answer.
     """
 
     def __init__(self, connection: HeldConnection) -> None:
         self._connection = connection
         self._holder = this_process()
         self._held: set[str] = set()
+        self._lock = threading.Lock()
         self._ended = threading.Event()
         self._renewing: threading.Thread | None = None
 
     def take(self, digest: str) -> bool:
-        """Return whether this call got the lease on the question: nobody holds it, and there is no answer.
+        """Return whether this call got the lease: no process holds it, and there is no answer.
 
         Raises:
             StoreError: if the database fails.
         """
-        if digest in self._held or not (self._insert(digest) or self._take_over(digest)):
-            return False
-        self._held.add(digest)
-        if self._renewing is None:
-            self._renewing = threading.Thread(target=self._renew_regularly, name="rubriclab-leases", daemon=True)
-            self._renewing.start()
+        with self._lock:
+            if digest in self._held or not (self._insert(digest) or self._take_over(digest)):
+                return False
+            self._held.add(digest)
+            if self._renewing is None:
+                self._renewing = threading.Thread(target=self._renew_regularly, name="rubriclab-leases", daemon=True)
+                self._renewing.start()
         return True
 
     def answered(self, digest: str) -> None:
-        """Mark the question as answered; its lease needs no renewal."""
+        """Mark the request as answered; its lease needs no renewal."""
         self._held.discard(digest)
 
     def release(self, digest: str) -> None:
-        """Give the lease on a question up that was not answered, so that others may ask it at once."""
+        """Give up the lease of an unanswered request, so that other processes may make it at once."""
         if digest in self._held:
             self._held.discard(digest)
             with suppress(StoreError):
@@ -96,7 +106,7 @@ class Leases:
         self._renewing.join()
         with suppress(StoreError):
             self._connection.change(_RELEASE_ALL, {"by": self._holder}, patience=0)
-            # Those of processes that were killed on other machines, and never came back.
+            # Leases of processes that were killed on other machines.
             self._connection.change(_DROP_EXPIRED, patience=0)
 
     def _insert(self, digest: str) -> bool:
@@ -106,15 +116,15 @@ class Leases:
             return False
 
     def _take_over(self, digest: str) -> bool:
-        """Return whether the lease is ours after all, or is void and was taken from its holder."""
-        found = self._connection.rows(_STATE, {"wanted": digest})
-        if not found:
+        """Return whether this process holds the lease already, or the lease was void and has been taken over."""
+        rows = self._connection.rows(_STATE, {"wanted": digest})
+        if not rows:
             return False
-        holder = found[0].holder
+        holder = rows[0].holder
         if holder == self._holder:
-            # The statement that took it was repeated after the connection had been lost.
+            # The connection was lost after the insert, which was then repeated.
             return True
-        if found[0].expired:
+        if rows[0].expired:
             self._connection.change(_DROP_EXPIRED)
         elif is_gone(holder):
             self._connection.change(_RELEASE_ALL, {"by": holder})
@@ -124,8 +134,53 @@ class Leases:
 
     def _renew_regularly(self) -> None:
         while not self._ended.wait(RENEWAL):
-            # What fails now may work the next time; what fails for good, the next answer tells.
+            # A failure may be temporary; a permanent one is reported by the next answer.
             with suppress(StoreError):
                 self._connection.change(_RELEASE_ANSWERED, {"by": self._holder}, patience=0)
                 if self._held:
                     self._connection.change(_RENEW, {"by": self._holder}, patience=0)
+
+
+def this_process() -> str:
+    """Return `MACHINE:PID:STARTED:RANDOM`, unique across machines and time."""
+    return f"{_machine()}:{os.getpid()}:{_started(os.getpid())}:{secrets.token_hex(4)}"
+
+
+def is_gone(process: object) -> bool:
+    """Return whether `process` has ended, or is malformed; `False` for processes of other machines."""
+    match = _PROCESS.fullmatch(process) if isinstance(process, str) else None
+    if match is None:
+        return True
+    machine, pid, started = match.groups()
+    return machine == _machine() and _started(int(pid)) != started
+
+
+@cache
+def _machine() -> str:
+    """Return a digest of the scope of process ids: the machine since its start, and the container."""
+    return digest_of([socket.gethostname(), _content("/proc/sys/kernel/random/boot_id"), _link("/proc/self/ns/pid")])[
+        7:23
+    ]
+
+
+def _started(pid: int) -> str:
+    """Return when the process started, in clock ticks; `""` if there is none, `?` if the system does not say."""
+    if not Path("/proc/self/stat").exists():
+        return "?"
+    # The program's name, in brackets, may contain anything.
+    state, *fields = _content(f"/proc/{pid}/stat").rpartition(")")[2].split() or [ENDED[0]]
+    return "" if state in ENDED else fields[18]
+
+
+def _content(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""

@@ -1,7 +1,8 @@
-"""Work on a database whose server may drop its connections: repeated with backoff, for a bounded time."""
+"""Statements on a database whose server may drop connections, repeated with backoff for a limited time."""
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,25 +19,25 @@ T = TypeVar("T")
 Values = Mapping[str, str]
 NOTHING: Values = {}
 
-# Seconds without the server after which the command ends, and between two attempts: a restart takes a few.
+# Seconds without the server after which the command ends, and between two attempts.
 PATIENCE = 30.0
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 2.0
 
-# SQLSTATE codes of a server that ends connections, starts up, or has none left; class 08 is the connection's own.
+# SQLSTATE codes of a server that shuts down, starts up, or has no connections left; class 08 are connection errors.
 AWAY = ("57P01", "57P02", "57P03", "57P05", "53300")
+
+_log = logging.getLogger(__name__)
 
 
 def persistently(engine: Engine, attempt: Callable[[], T], patience: float = PATIENCE) -> T:
-    """Return what `attempt` returns, repeated while the database's server cannot be reached.
+    """Return the result of `attempt`, repeated while the database's server is unreachable.
 
-    It blocks its thread while it waits. On an event loop everything else waits too, and replies that arrive meanwhile
-    may count as late: without its store a command has nowhere to keep them.
-
-    `attempt` has to be safe to repeat: its first try may have been carried out, and only the reply to it lost.
+    It blocks its thread while it waits, so an event loop has to call it in another thread. `attempt` has to be safe to
+    repeat: it may have succeeded, and only the server's reply been lost.
 
     Raises:
-        StoreError: if the server stays away for `patience` seconds, or the database fails otherwise.
+        StoreError: if the server is unreachable for `patience` seconds, or the database fails otherwise.
     """
     pause, until = FIRST_PAUSE, None
     while True:
@@ -50,6 +51,7 @@ def persistently(engine: Engine, attempt: Callable[[], T], patience: float = PAT
             until = until or now + patience
             if now + pause > until:
                 raise _unreachable(engine, error.__cause__, patience) from error.__cause__
+            _log.warning("%s The next attempt follows in %.1f s.", error, pause)
         time.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -58,7 +60,7 @@ def _is_away(engine: Engine, error: BaseException | None) -> bool:
     if is_sqlite(engine.url) or not isinstance(error, DBAPIError):
         return False
     code = getattr(error.orig, "sqlstate", None)
-    # Without a code the driver speaks for itself: it found no server, or no longer the one that it spoke to.
+    # Errors without a code are the driver's: no server, or a lost connection.
     lost = code is None or code.startswith("08") or code in AWAY
     return error.connection_invalidated or (isinstance(error, OperationalError) and lost)
 
@@ -66,16 +68,16 @@ def _is_away(engine: Engine, error: BaseException | None) -> bool:
 def _unreachable(engine: Engine, error: BaseException | None, patience: float) -> StoreError:
     said = reason(error) if isinstance(error, DBAPIError) else "no reply"
     return StoreError(
-        f"The store {shown(engine.url)} has not been reachable for {patience:g} seconds: {said}.",
-        "Answers so far are kept: run the same command again once the database is back.",
+        f"The store {shown(engine.url)} has been unreachable for {patience:g} seconds: {said}.",
+        "Run the same command again once the database is back; cached answers are not requested again.",
     )
 
 
 class HeldConnection:
-    """One connection on which every statement is its own commit, reopened when the server has dropped it.
+    """A connection on which every statement commits, reopened when the server has dropped it.
 
-    Measured on SQLite, a pool and a transaction around each statement cost three times as much. Safe to use from
-    several threads. Statements have to be safe to repeat.
+    On SQLite a pool and a transaction around each statement take three times as long. Safe to use from several
+    threads. Statements have to be safe to repeat.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -84,7 +86,7 @@ class HeldConnection:
         self._connection: Connection | None = None
 
     def rows(self, statement: Executable, values: Values = NOTHING) -> Sequence[Row[Any]]:
-        """Return the rows that `statement` selects.
+        """Return the rows of a query.
 
         Raises:
             StoreError: if the database fails.
@@ -93,17 +95,17 @@ class HeldConnection:
             return persistently(self._engine, lambda: self._execute(statement, values, CursorResult.all))
 
     def change(self, statement: Executable, values: Values = NOTHING, *, patience: float = PATIENCE) -> int:
-        """Return how many rows `statement` wrote or deleted.
+        """Return the number of rows written or deleted.
 
         Raises:
-            IntegrityError: if a key is taken.
+            IntegrityError: if a key exists.
             StoreError: if the database fails.
         """
         with self._lock:
             return persistently(self._engine, lambda: self._execute(statement, values, _count), patience)
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         with self._lock:
             connection, self._connection = self._connection, None
             if connection:
@@ -115,8 +117,8 @@ class HeldConnection:
         try:
             return take(self._connection.execute(statement, values))
         except BaseException:
-            # A connection that was lost or interrupted stays unusable until then; one that SQLAlchemy reopens by itself
-            # would no longer commit each statement.
+            # A lost or interrupted connection is unusable until a rollback. One that SQLAlchemy reopens by itself would
+            # no longer commit each statement.
             self._connection.rollback()
             if self._connection.invalidated:
                 self.close()

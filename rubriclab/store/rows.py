@@ -12,8 +12,10 @@ from pydantic import BaseModel, ValidationError
 from rubriclab.bounds import first_bounds_fault
 from rubriclab.digest import canonical, digest, digest_text, encoded
 from rubriclab.errors import StoreError
+from rubriclab.option_names import command
+from rubriclab.provenance import Effort, Provenance
 from rubriclab.pydantic_errors import first_fault
-from rubriclab.rubric import Effort, Provenance, Rubric
+from rubriclab.rubric import Rubric
 from rubriclab.store.tables import TrainingRow, VersionRow, now
 from rubriclab.store.version import Version
 from rubriclab.training_record import TrainingRecord
@@ -50,17 +52,16 @@ def content_of(model: BaseModel) -> str:
     """Return the canonical JSON of a model as a store keeps it.
 
     Raises:
-        StoreError: if it could not be read back as the same, or is beyond the limits of `rubriclab.bounds`; a training
-            record, which holds the texts themselves and never leaves the store, has none.
+        StoreError: if it could not be read back as the same, or is beyond the limits of `rubriclab.bounds`.
     """
     kind = type(model).__name__
     try:
         plain = model.model_dump(mode="json", warnings="error")
+        if fault := first_bounds_fault(plain):
+            raise ValueError(fault)
         content = canonical(plain)
     except ValueError as error:
         raise StoreError(f"This {kind} cannot be stored: {error}.") from None
-    if not isinstance(model, TrainingRecord) and (beyond := first_bounds_fault(plain)):
-        raise StoreError(f"This {kind} cannot be stored: {beyond}.")
     if read(type(model), content, f"This {kind}, once stored,") != model:
         raise StoreError(f"This {kind} cannot be stored: it would read back as another.")
     return content
@@ -137,8 +138,7 @@ def record_digest(row: VersionRow, parent: str | None) -> str:
             "created": row.created,
             "parent": row.parent,
             "parent_record": parent,
-            # Absent from the digests of versions that were written before origins were recorded.
-            **({"origin": row.origin} if row.origin else {}),
+            "origin": row.origin,
         }
     )
 
@@ -162,7 +162,7 @@ def read_version(
         ("provenance", row.provenance, row.provenance_digest),
     ):
         if digest_text(text) != expected:
-            raise StoreError(f"The {part} of {row.ref} does not match its digest.", "See: rubriclab verify")
+            raise StoreError(f"The {part} of {row.ref} does not match its digest.", f"See: {command('verify')}")
     return Version(
         name=row.name,
         number=row.number,
@@ -188,7 +188,7 @@ def read_training(row: TrainingRow) -> TrainingRecord:
     """
     content = unpacked(row)
     if digest_text(content) != row.digest:
-        raise StoreError(f"The training record of {row.ref} does not match its digest.", "See: rubriclab verify")
+        raise StoreError(f"The training record of {row.ref} does not match its digest.", f"See: {command('verify')}")
     return read(TrainingRecord, content, f"The training record of {row.ref}")
 
 
@@ -208,4 +208,6 @@ def _moment(row: VersionRow) -> datetime:
     try:
         return datetime.fromisoformat(row.created)
     except ValueError:
-        raise StoreError(f"The time of {row.ref} is not readable: {row.created!r}.", "See: rubriclab verify") from None
+        raise StoreError(
+            f"The time of {row.ref} is not readable: {row.created!r}.", f"See: {command('verify')}"
+        ) from None

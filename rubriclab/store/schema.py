@@ -1,4 +1,4 @@
-"""The store's schema, brought up to date on opening. Alembic (0.4 s to import) is asked only if there is work."""
+"""The store's schema, migrated on opening. Alembic (0.4 s to import) is imported only if there is work."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from rubriclab.store.engine import guarded, make_engine, may_write, shown, writi
 SCRIPTS = Path(__file__).parent / "migrations"
 VERSION_TABLE = "rubriclab_schema"
 
-# All migrations, oldest first; a test holds this against the scripts.
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
+# All migrations, oldest first; a test compares them with the scripts.
+REVISIONS = ("0001",)
 
-# Any number will do, as long as every process takes the same.
+# An arbitrary number, the same in every process.
 LOCK = 0x72_75_62_72_69_63
 
 
 def prepare(engine: Engine, *, read_only: bool = False) -> None:
-    """Bring the database behind `engine` to the newest schema. Several processes may do so at once.
+    """Migrate the database of `engine` to the newest schema. Several processes may do so at once.
 
-    A `read_only` engine is for reading a file; the file is brought up to date all the same if it can be written.
+    The file of a `read_only` engine is migrated too if it is writable.
 
     Raises:
-        StoreError: if the database cannot be opened, is none, was written by a newer rubriclab, or needs to be brought
-            up to date and may only be read.
+        StoreError: if the database cannot be opened, is no database, was written by a newer rubriclab, or needs a
+            migration and is not writable.
     """
     with guarded(engine.url):
         with engine.connect() as connection:
-            done, found = is_current(connection), _stamped(connection)
+            done, stamped = is_current(connection), _stamped(connection)
         if done:
             return
         if not read_only:
             _migrate(engine)
         elif may_write(engine.url):
-            able = make_engine(engine.url)
-            _migrate(able)
-            able.dispose()
+            writable = make_engine(engine.url)
+            _migrate(writable)
+            writable.dispose()
         else:
-            raise _outdated(engine, found)
+            raise _outdated(engine, stamped)
 
 
 def _migrate(engine: Engine) -> None:
@@ -50,11 +50,11 @@ def _migrate(engine: Engine) -> None:
             _upgrade(connection)
 
 
-def _outdated(engine: Engine, found: str | None) -> StoreError:
-    schema = f"has schema {found!r}, which is older than {REVISIONS[-1]!r}" if found else "has no tables yet"
+def _outdated(engine: Engine, stamped: str | None) -> StoreError:
+    schema = f"schema {stamped!r}" if stamped else "no tables"
     return StoreError(
-        f"The store {shown(engine.url)} {schema}, and may only be read.",
-        "Open it once where it can be written, for example with `rubriclab list`, or read a copy of it.",
+        f"The store {shown(engine.url)} has {schema}; expected schema {REVISIONS[-1]!r}. It is read-only here.",
+        "Open it once where it can be written, or read a copy of it.",
     )
 
 
@@ -81,7 +81,7 @@ def _stamped(connection: Connection) -> str | None:
 
 
 def _lock(connection: Connection) -> None:
-    """Keep other processes from migrating until the transaction ends; on SQLite its write lock does that."""
+    """Block migrations by other processes until the transaction ends; on SQLite the write lock does that."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
 

@@ -18,8 +18,9 @@ from rubriclab.data.scale import Scale
 from rubriclab.errors import ChecklistError, SettingsError
 from rubriclab.judges.address import check_address
 from rubriclab.methods.names import PartName
+from rubriclab.provenance import Provenance
 from rubriclab.pydantic_errors import first_fault
-from rubriclab.rubric import Criterion, Part, Provenance, Rubric
+from rubriclab.rubric import Criterion, Part, Rubric
 from rubriclab.store.version import names_a_version
 
 # The kind of criterion that each method scores by, and whether it has just one.

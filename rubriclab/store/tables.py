@@ -11,7 +11,7 @@ from sqlmodel import Field, SQLModel
 DIGEST = 71
 NAME = 100
 ORIGIN = 8
-# A process, as `rubriclab.store.process` writes it.
+# A process, as `rubriclab.store.leases` writes it.
 HOLDER = 100
 # 2026-11-21T12:00:00.000000+00:00
 TIME = 32
@@ -50,8 +50,7 @@ class RubricRow(StoredTable, table=True):
 class VersionRow(StoredTable, table=True):
     """A rubric under a name and a number. `record_digest` covers all the rest and the parent's record.
 
-    `origin` is `learned` for what was made in this store and `imported` for what came from a pack; `None`, for a
-    version written before origins were recorded, counts as imported.
+    `origin` is `learned` for what was learned in this store and `imported` for what came from a pack.
     """
 
     __tablename__ = "versions"
@@ -70,7 +69,7 @@ class VersionRow(StoredTable, table=True):
     parent_number: int | None = None
     created: str = Field(max_length=TIME)
     record_digest: str = Field(max_length=DIGEST)
-    origin: str | None = Field(default=None, max_length=ORIGIN)
+    origin: str = Field(max_length=ORIGIN)
 
     @property
     def ref(self) -> str:

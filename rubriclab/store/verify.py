@@ -11,7 +11,8 @@ from sqlmodel import Session, SQLModel, col, delete, select
 
 from rubriclab.digest import digest_text
 from rubriclab.errors import StoreError
-from rubriclab.rubric import Effort, Provenance, Rubric
+from rubriclab.provenance import Effort, Provenance
+from rubriclab.rubric import Rubric
 from rubriclab.store.answers import read_reply
 from rubriclab.store.rows import read, record_digest, unpacked
 from rubriclab.store.tables import AnswerRow, ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow

@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from rubriclab.display import Displayed
 from rubriclab.errors import StoreError
-from rubriclab.rubric import Effort, Provenance, Rubric
+from rubriclab.provenance import Effort, Provenance
+from rubriclab.rubric import Rubric
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True)
-class Version:
+class Version(Displayed):
     """A rubric in a store under a name and a number.
 
     Attributes:
@@ -41,6 +47,15 @@ class Version:
     new: bool = False
     imported: bool = False
     confirmed: bool = False
+
+    def view(self) -> View:
+        """Return the rubric with where it came from, how well it agrees with people, and its criteria."""
+        from rubriclab.report.version import version_view
+
+        return version_view(self)
+
+    def __repr__(self) -> str:
+        return f"Version({self.ref!r})"
 
     @property
     def ref(self) -> str:

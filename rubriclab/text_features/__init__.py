@@ -1,22 +1,22 @@
-"""Surface measures of a text: the floor that learned rubrics are held against, and what the offline judge reads.
+"""Text features: what the baselines of learned rubrics are made of, and what the offline judge reads.
 
 None of them understands the text; each is a count, a share or a distance that a person can check by hand.
 """
 
 from __future__ import annotations
 
-from rubriclab.text_features.catalogue import CATALOGUE, measure
-from rubriclab.text_features.definition import AspectKind, Measure
-from rubriclab.text_features.length import WORD_COUNT
+from rubriclab.text_features.catalogue import CATALOGUE, extract_features
+from rubriclab.text_features.feature import AspectKind, TextFeature
 from rubriclab.text_features.prior import aspect_kinds, prior_directions, usual_directions
+from rubriclab.text_features.surface import WORD_COUNT
 
 __all__ = [
     "CATALOGUE",
     "WORD_COUNT",
     "AspectKind",
-    "Measure",
+    "TextFeature",
     "aspect_kinds",
-    "measure",
+    "extract_features",
     "prior_directions",
     "usual_directions",
 ]

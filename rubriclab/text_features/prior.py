@@ -1,4 +1,4 @@
-"""What is usually true of an aspect before any label is seen: which measures move with it, and which way.
+"""What is usually true of an aspect before any label is seen: which text features move with it, and which way.
 
 Thirty labels leave a correlation with a standard error of about 0.18, so pulling each one towards what is generally
 known keeps chance findings out. The knowledge is the catalogue's `better_high` and `better_low`, which differ by the
@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import get_args
 
 from rubriclab.text_features.catalogue import CATALOGUE
-from rubriclab.text_features.definition import AspectKind, Measure
+from rubriclab.text_features.feature import AspectKind, TextFeature
 
 _KIND_WORDS: dict[AspectKind, tuple[str, ...]] = {
     "fluency": ("fluen", "gramma", "natural", "readab", "understandab", "clarity", "wording", "style"),
@@ -34,19 +34,19 @@ def aspect_kinds(aspect: str, definition: str = "") -> tuple[AspectKind, ...]:
 
 
 def usual_directions(aspect: str, definition: str = "", task: str = "") -> dict[str, float]:
-    """For each measure of the catalogue the usual direction for this aspect, from -1 to 1; 0 where nothing is known.
+    """Return each text feature's usual direction for this aspect, from -1 to 1; 0 where nothing is known.
 
-    An aspect of several kinds has the mean of their directions. Measures whose directions are tied to other tasks
+    An aspect of several kinds has the mean of their directions. Features whose directions are tied to other tasks
     than `task` have 0.
     """
     kinds = aspect_kinds(aspect, definition)
-    return {entry.name: _usual(entry, kinds, task) for entry in CATALOGUE}
+    return {feature.name: _usual(feature, kinds, task) for feature in CATALOGUE}
 
 
 def prior_directions(
     aspect: str, definition: str = "", task: str = "", learned: Mapping[str, float] | None = None
 ) -> dict[str, float]:
-    """For each measure of the catalogue its weight before any label, for standardised values; the largest size is 1.
+    """Return each text feature's weight before any label, for standardised values; the largest size is 1.
 
     The mean of the usual directions and of the weights learned from public sets, each with sizes that sum to 1. On sets
     left out of the learning, the mean agrees better with people than either alone (`experiments/weighing`).
@@ -63,7 +63,7 @@ def prior_directions(
 
 @cache
 def learned_directions() -> Mapping[str, float]:
-    """The weight of each measure that public sets gave it, over all their aspects."""
+    """The weight of each text feature that public sets gave it, over all their aspects."""
     weights: dict[str, float] = json.loads((Path(__file__).parent / "directions.json").read_text())
     return weights
 
@@ -78,7 +78,7 @@ def _kinds_in(words: str) -> tuple[AspectKind, ...]:
     return tuple(kind for kind, stems in _KIND_WORDS.items() if any(word.startswith(stems) for word in found))
 
 
-def _usual(entry: Measure, kinds: tuple[AspectKind, ...], task: str) -> float:
-    if entry.tasks and task not in entry.tasks:
+def _usual(feature: TextFeature, kinds: tuple[AspectKind, ...], task: str) -> float:
+    if feature.tasks and task not in feature.tasks:
         return 0.0
-    return fmean(entry.direction(kind) for kind in kinds)
+    return fmean(feature.direction(kind) for kind in kinds)

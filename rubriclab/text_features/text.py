@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 
 from rubriclab.sentences import split_sentences
 from rubriclab.text_features.lexicon import FUNCTION_WORDS
@@ -67,20 +67,9 @@ def stem(word: str) -> str:
     return _short_stem(word) if len(word) <= 40 else word
 
 
-def ngrams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
-    """All runs of `n` neighbouring words, in order."""
-    return list(zip(*(words[i:] for i in range(n)), strict=False))
-
-
 def share(part: float, whole: float) -> float:
     """`part / whole`, and nan where there is no whole."""
     return part / whole if whole else float("nan")
-
-
-def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
-    """Shared members over all members of two sets; 0 for two empty sets."""
-    common = len(left & right)
-    return common / (len(left) + len(right) - common) if common else 0.0
 
 
 @dataclass(frozen=True)
@@ -112,48 +101,28 @@ class Text:
         return tuple(chain.from_iterable(self.sentence_words))
 
     @cached_property
-    def sentence_content(self) -> tuple[tuple[str, ...], ...]:
-        """The stems of each sentence's content words, in order."""
-        return tuple(content_stems(sentence) for sentence in self.sentence_words)
-
-    @cached_property
-    def sentence_content_sets(self) -> tuple[frozenset[str], ...]:
-        return tuple(frozenset(sentence) for sentence in self.sentence_content)
+    def sentence_content(self) -> tuple[frozenset[str], ...]:
+        """The different stems of each sentence's content words."""
+        return tuple(frozenset(content_stems(sentence)) for sentence in self.sentence_words)
 
     @cached_property
     def content(self) -> tuple[str, ...]:
-        return tuple(chain.from_iterable(self.sentence_content))
-
-    @cached_property
-    def places(self) -> dict[str, list[int]]:
-        """The indices of the sentences that hold each content word."""
-        places: dict[str, list[int]] = {}
-        for index, sentence in enumerate(self.sentence_content_sets):
-            for word in sentence:
-                places.setdefault(word, []).append(index)
-        return places
+        """The stems of all content words, in order."""
+        return content_stems(self.words)
 
     @cached_property
     def content_counts(self) -> Counter[str]:
         return Counter(self.content)
 
     @cached_property
-    def vocabulary(self) -> frozenset[str]:
-        return frozenset(self.words)
+    def bigrams(self) -> Counter[tuple[str, ...]]:
+        """How often each pair of neighbouring words occurs."""
+        return Counter(pairwise(self.words))
 
     @cached_property
-    def bare_words(self) -> tuple[str, ...]:
-        """The words without possessives, as names are compared."""
-        return tuple(word.removesuffix("'s") for word in self.words)
-
-    @cached_property
-    def bare_vocabulary(self) -> frozenset[str]:
-        return frozenset(self.bare_words)
-
-    @cached_property
-    def ngram_counts(self) -> dict[int, Counter[tuple[str, ...]]]:
-        """How often each run of 2, 3 and 4 words occurs."""
-        return {n: Counter(ngrams(self.words, n)) for n in (2, 3, 4)}
+    def fourgrams(self) -> Counter[tuple[str, ...]]:
+        """How often each run of four words occurs."""
+        return Counter(zip(*(self.words[i:] for i in range(4)), strict=False))
 
     @cached_property
     def last_line_content(self) -> frozenset[str]:
@@ -162,21 +131,16 @@ class Text:
         return frozenset(content_stems(split_words(unify(last).lower())))
 
     @cached_property
-    def names(self) -> Counter[str]:
+    def names(self) -> frozenset[str]:
         """Words written with a capital inside a sentence, in lower case; all-lower-case texts have none."""
         inner = chain.from_iterable(sentence[1:] for sentence in self.cased_words)
         capitalised = (word.lower().removesuffix("'s") for word in inner if word[0].isupper())
-        return Counter(word for word in capitalised if len(word) > 1 and word not in FUNCTION_WORDS)
+        return frozenset(word for word in capitalised if len(word) > 1 and word not in FUNCTION_WORDS)
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
         """Words with a digit, without thousands separators."""
         return tuple(word.replace(",", "") for word in self.words if word[0].isdigit())
-
-    @cached_property
-    def padded(self) -> str:
-        """The words joined by single blanks with a blank at both ends, for finding runs of whole words."""
-        return f" {' '.join(self.words)} "
 
 
 def content_stems(words: Iterable[str]) -> tuple[str, ...]:

@@ -1,13 +1,13 @@
-"""What can be done with a rubric on other texts, each as a rubric and as scores of texts that it was not fitted to.
+"""Ways to adapt a rubric to labelled target texts, each as a rubric and as cross-validated scores.
 
-- `reuse`: as it is; no label has a part in it.
-- `recalibrate`: its criteria and their weights stay, and the map onto the scale is fitted anew.
-- `reweight`: its criteria stay; what each weighs, and which of them counts at all, is found anew.
-- `reselect`: the same with all criteria that were considered when it was learned.
-- `relearn`: everything from scratch.
+- `reuse`: the rubric unchanged; labels are not used.
+- `recalibrate`: criteria and weights stay, and the map onto the scale is fitted again.
+- `reweight`: the criteria are selected and weighted again.
+- `reselect`: the same, from all criteria that were candidates when the rubric was learned.
+- `relearn`: training from scratch.
 
-Scores of labelled texts are by rubrics fitted to other groups, every choice made anew for each part of the groups, as
-in `rubriclab.learning.fitting`. All numbers in here are on the scale that criteria are asked on.
+Scores of labelled texts are cross-validated over groups, with every choice repeated in each fold, as in
+`rubriclab.learning.fitting`. All numbers here are on the scale that criteria are rated on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from functools import cached_property
 import numpy as np
 
 from rubriclab.aggregation import (
-    DIGITS,
     Aggregation,
     Ask,
     Calibration,
@@ -37,9 +36,11 @@ from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, candidate_
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained
 from rubriclab.learning.standardise import centers_and_spreads
-from rubriclab.rubric import Action, DroppedCriterion, Part, Rubric
+from rubriclab.provenance import Action
+from rubriclab.rubric import DroppedCriterion, Part, Rubric
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import grouped_folds, units
+from rubriclab.stats.interval import DIGITS
 from rubriclab.text_features.prior import usual_directions
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.rating_matrix import RatedTexts
@@ -47,182 +48,177 @@ from rubriclab.transfer.rating_matrix import RatedTexts
 # The cheapest first: in labels' share of the result, and in calls.
 ACTIONS: tuple[Action, ...] = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
 
-# Degrees of freedom that a new map costs where weights were not found by the same labels: its steepness.
-SPENT = 1
+# Degrees of freedom of a new map whose weights were not fitted to the same labels: its slope.
+CALIBRATION_PARAMETERS = 1
 
-LEFT = "not chosen by the labels that the rubric was carried over with"
+NOT_SELECTED = "not selected by the labels of the texts that the rubric was transferred to"
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
-    """A rubric on other texts that have labels.
+class LabelledTarget:
+    """A rubric and labelled target texts.
 
     Attributes:
-        rubric: it asks of them what it asked at home.
-        rated: the texts by its criteria.
-        aspect: whose labels these are.
-        onto: the labels' scale.
-        settings: how numbers are fitted, as when the rubric was learned.
+        rubric: prompts on the target as on its source.
+        rated: the texts, rated by the rubric's criteria.
+        aspect: the aspect of the labels.
+        label_scale: the scale of the labels.
+        settings: of fitting, as when the rubric was learned.
     """
 
     rubric: Rubric
     rated: RatedTexts
     aspect: str
-    onto: Scale
+    label_scale: Scale
     settings: JointSettings
     seed: int
 
     @cached_property
     def table(self) -> RatingMatrix:
-        """The texts by the rubric's criteria as numbers, with the labels moved to the scale that these are asked on."""
+        """The rating matrix by the rubric's criteria, with labels mapped to the scale that criteria are rated on."""
         return self.table_of(self.rated)
 
     def table_of(self, rated: RatedTexts) -> RatingMatrix:
-        """Return the same for the texts by other criteria."""
-        labels = [self.onto.moved_to(self.rubric.scale, text.scores[self.aspect]) for text in rated.examples]
+        """Return the same for ratings by other criteria."""
+        labels = [self.label_scale.moved_to(self.rubric.scale, text.scores[self.aspect]) for text in rated.examples]
         return candidate_table(
             rated.candidates,
             rated.values,
             np.array(labels, dtype=float),
             texts=[(text.id, text.group) for text in rated.examples],
-            # All have been asked already; roughly, the criteria of a method share a call.
+            # All are rated already; approximately, the criteria of a method share a call.
             bundles=["" if each.criterion.kind == "measure" else each.method for each in rated.candidates],
             scale=self.rubric.scale,
-            usual=self.usual,
+            usual=self.usual_directions,
         )
 
     @property
-    def usual(self) -> Mapping[str, float]:
-        """Which way each surface measure usually goes for the rubric's aspect."""
+    def usual_directions(self) -> Mapping[str, float]:
+        """The usual sign of each text feature for the rubric's aspect."""
         return usual_directions(self.rubric.aspect.name, self.rubric.aspect.definition, self.rubric.task)
 
     @property
-    def moved(self) -> Scale | None:
-        """The labels' scale, where it is not the one that criteria are asked on."""
-        return None if self.onto.same_ends(self.rubric.scale) else self.onto
+    def onto(self) -> Scale | None:
+        """The labels' scale, if it differs from the one that criteria are rated on."""
+        return None if self.label_scale.same_ends(self.rubric.scale) else self.label_scale
 
 
 @dataclass(frozen=True, eq=False)
-class Tried:
-    """One action on labelled texts; arrays of shape (texts,), NaN where there is no score.
+class AdaptedRubric:
+    """The result of an action on labelled texts; arrays have the shape (texts,), NaN for unscored texts.
 
     Attributes:
-        rubric: what it makes of all labels.
-        scores: of each text by what the labels of other groups make.
-        raw: the same without what labels say of the scores' level, so that texts of different parts can be compared.
-        lenient: scores among whose criteria are some that were made from the text's own label; `None` where there is no
-            such criterion. As far as they are too near to the label, `scores` are too far: without these criteria a
-            rubric is poorer than one that was made from as many other labels.
+        rubric: fitted to all labels.
+        scores: of each text, fitted to the labels of other groups.
+        raw: the same without the level that labels set, so that texts of different folds can be compared.
+        optimistic: scores by criteria of which some were generated from the text's own label; `None` if there are no
+            such criteria. `scores` err in the other direction: without these criteria the rubric is poorer than one
+            generated from as many other labels.
     """
 
     action: Action
     rubric: Rubric
     scores: FloatArray
     raw: FloatArray
-    lenient: FloatArray | None = None
+    optimistic: FloatArray | None = None
 
-    def squares(self, labels: FloatArray) -> FloatArray:
-        """Return the squared errors to be expected of other texts: between those of the strict and the lenient scores.
+    def squared_errors(self, labels: FloatArray) -> FloatArray:
+        """Return the squared errors expected on new texts: the mean of those of `scores` and of `optimistic`.
 
-        Measured at home with 30 labels (20 aspects, offline judge), strict scores correlated with labels by 0.42,
-        lenient ones by 0.53, and scores of new texts by 0.48.
+        Measured on the source with 30 labels (20 aspects, offline judge), `scores` correlated with labels by 0.42,
+        `optimistic` by 0.53, and scores of new texts by 0.48.
         """
-        strict: FloatArray = np.square(self.scores - labels)
-        return strict if self.lenient is None else (strict + np.square(self.lenient - labels)) / 2
+        errors: FloatArray = np.square(self.scores - labels)
+        return errors if self.optimistic is None else (errors + np.square(self.optimistic - labels)) / 2
 
 
-def reused(place: Place) -> Tried:
-    """Return the rubric as it is, its scores moved end to end where the labels have another scale."""
-    rubric = place.rubric
-    scores = floats(rubric.scores_on.moved_to(rubric.scale, each) for each in place.rated.scores.tolist())
-    if not rubric.scores_on.same_ends(place.onto):
-        own = rubric.aggregation or plain_combination(place)
-        rubric = _with(rubric, own.model_copy(update={"onto": place.moved}))
-    return Tried("reuse", rubric, scores, scores)
+def reused(target: LabelledTarget) -> AdaptedRubric:
+    """Return the rubric unchanged, its scores mapped linearly if the labels have another scale."""
+    rubric = target.rubric
+    scores = rescaled(target.rated.scores, rubric.scores_on, rubric.scale)
+    if not rubric.scores_on.same_ends(target.label_scale):
+        aggregation = rubric.aggregation or mean_aggregation(target)
+        rubric = _with_aggregation(rubric, aggregation.model_copy(update={"onto": target.onto}))
+    return AdaptedRubric("reuse", rubric, scores, scores)
 
 
-def recalibrated(place: Place) -> Tried:
+def recalibrated(target: LabelledTarget) -> AdaptedRubric:
     """Return the rubric with a new map onto the scale.
 
-    A rubric that does not combine its criteria by learned weights gets the combination that its own weights amount to.
+    A rubric without learned weights gets the aggregation that its criteria's own weights define.
     """
-    own = place.rubric.aggregation or plain_combination(place)
-    raw, table = raw_values(own, place.rated), place.table
-    there, fold = ~np.isnan(raw), grouped_folds(table.groups, place.settings.folds, place.seed)
+    aggregation = target.rubric.aggregation or mean_aggregation(target)
+    raw, table = raw_values(aggregation, target.rated), target.table
+    scored, fold = ~np.isnan(raw), grouped_folds(table.groups, target.settings.folds, target.seed)
     scores = np.full(len(raw), np.nan)
-    for number in np.unique(fold[there]):
-        inside, others = fold == number, (fold != number) & there
+    for number in np.unique(fold[scored]):
+        inside, others = fold == number, (fold != number) & scored
         if others.any():
-            scores[inside] = _map(raw, others, place).apply(raw[inside])
+            scores[inside] = _calibration(raw, others, target).apply(raw[inside])
     scores = np.clip(scores, table.scale.low, table.scale.high)
-    found = own.model_copy(update={"calibration": _map(raw, there, place)})
-    whole = _finished(found, scores, hardness_of(own, place.rated), place)
-    # A map that is level everywhere leaves no order.
-    level = np.ptp(found.calibration.apply(raw[there])) == 0 if there.any() else True
-    return Tried("recalibrate", _with(place.rubric, whole), scores, np.where(there, 0.0, np.nan) if level else raw)
+    calibration = _calibration(raw, scored, target)
+    updated = aggregation.model_copy(update={"calibration": calibration})
+    final = _with_intervals(updated, scores, hardness_of(aggregation, target.rated), target)
+    # A constant map leaves no order.
+    constant = not scored.any() or np.ptp(calibration.apply(raw[scored])) == 0
+    ranking = np.where(scored, 0.0, np.nan) if constant else raw
+    return AdaptedRubric("recalibrate", _with_aggregation(target.rubric, final), scores, ranking)
 
 
-def reweighted(place: Place, rated: RatedTexts | None = None, parts: Sequence[Part] = ()) -> Tried | None:
-    """Return a rubric of those criteria that the labels choose, with the weights that they give them.
+def reweighted(
+    target: LabelledTarget, rated: RatedTexts | None = None, parts: Sequence[Part] = ()
+) -> AdaptedRubric | None:
+    """Return a rubric of the criteria that the labels select, with new weights.
 
-    `None` where no criterion tells any two texts apart.
+    `None` if no criterion varies over the texts.
 
     Args:
-        rated: the texts by all criteria to choose from, those of `parts`; by default those of the rubric.
+        rated: ratings by all criteria to select from, those of `parts`; by default those of the rubric.
     """
-    table, rated = (place.table_of(rated), rated) if rated else (place.table, place.rated)
-    found = fit(table, place.settings, seed=place.seed)
-    if not found.columns:
+    table, rated = (target.table_of(rated), rated) if rated else (target.table, target.rated)
+    fitted = fit(table, target.settings, seed=target.seed)
+    if not fitted.columns:
         return None
-    apart = held_out(table, place.settings, seed=place.seed)
+    cross_fitted = held_out(table, target.settings, seed=target.seed)
     ids = [candidate.criterion.id for candidate in rated.candidates]
-    aggregation = Aggregation(
-        ask=_ask(place.rubric),
-        terms=_terms(found, ids),
-        calibration=found.calibration,
-    )
-    whole = _finished(aggregation, apart.scores, held_out_hardness(apart, table), place)
-    chosen = _only(parts or place.rubric.parts, {ids[column] for column in found.columns})
-    rubric = _with(place.rubric.model_copy(update={"parts": chosen}), whole)
-    return Tried("reselect" if parts else "reweight", rubric, apart.scores, apart.raw)
+    aggregation = Aggregation(ask=_ask(target.rubric), terms=_terms(fitted, ids), calibration=fitted.calibration)
+    final = _with_intervals(aggregation, cross_fitted.scores, held_out_hardness(cross_fitted, table), target)
+    selected = _select(parts or target.rubric.parts, {ids[column] for column in fitted.columns})
+    rubric = _with_aggregation(target.rubric.model_copy(update={"parts": selected}), final)
+    return AdaptedRubric("reselect" if parts else "reweight", rubric, cross_fitted.scores, cross_fitted.raw)
 
 
-def relearned(place: Place, trained: Trained) -> Tried:
-    """Return the rubric that a training on the same labels gave, by what its record says of each text unseen."""
-    if trained.record is None:
+def relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
+    """Return a rubric trained on the same labels, with the cross-validated predictions of its record."""
+    if (record := trained.record) is None:
         raise ValueError("expected a training of several methods, which keeps a record, got none")
-    order = {text.id: row for row, text in enumerate(trained.record.texts)}
-    rows = [order[text.id] for text in place.rated.examples]
-    predicted = floats(trained.record.texts[row].predicted for row in rows)
-    scores, lenient = (_moved(each, place) for each in (predicted, _lenient(place, trained.record, rows)))
-    raw = scores - other_means(place.table, place.settings, place.seed)
-    # Where whole trainings were left out, nobody has seen a text's own label.
-    return Tried("relearn", trained.rubric, scores, raw, None if place.settings.relearned else lenient)
+    row_of = {text.id: row for row, text in enumerate(record.texts)}
+    rows = [row_of[text.id] for text in target.rated.examples]
+    scales = target.label_scale, target.rubric.scale
+    scores = rescaled(floats(record.texts[row].predicted for row in rows), *scales)
+    raw = scores - _mean_labels_of_other_folds(target)
+    # If whole trainings were repeated without each fold, no criterion was generated from a text's own label.
+    optimistic = None if target.settings.relearned else rescaled(_refitted(target, record)[rows], *scales)
+    return AdaptedRubric("relearn", trained.rubric, scores, raw, optimistic)
 
 
-def _moved(scores: FloatArray, place: Place) -> FloatArray:
-    """Return scores on the labels' scale as they are on the one that criteria are asked on."""
-    return np.array([place.onto.moved_to(place.rubric.scale, score) for score in scores.tolist()], dtype=float)
-
-
-def _lenient(place: Place, record: TrainingRecord, rows: Sequence[int]) -> FloatArray:
-    """Return scores of a training's texts by fits to the other folds, whatever the criteria were made from."""
+def _refitted(target: LabelledTarget, record: TrainingRecord) -> FloatArray:
+    """Return cross-fitted scores of a training's texts, whatever texts the criteria were generated from."""
     table = candidate_table(
-        [each.model_copy(update={"made_from": ()}) for each in record.candidates],
+        [candidate.model_copy(update={"made_from": ()}) for candidate in record.candidates],
         record.matrix,
         np.array([text.label for text in record.texts], dtype=float),
         texts=[(text.id, text.group) for text in record.texts],
         bundles=("",) * len(record.candidates),
-        scale=place.onto,
-        usual=place.usual,
+        scale=target.label_scale,
+        usual=target.usual_directions,
     )
-    found: FloatArray = held_out(table, place.settings, seed=place.seed).scores[list(rows)]
-    return found
+    return held_out(table, target.settings, seed=target.seed).scores
 
 
-def other_means(table: RatingMatrix, settings: JointSettings, seed: int) -> FloatArray:
-    """Return for each text the mean label of the texts that training did not leave out with it."""
-    fold = grouped_folds(table.groups, settings.relearned or settings.folds, seed)
+def _mean_labels_of_other_folds(target: LabelledTarget) -> FloatArray:
+    table, settings = target.table, target.settings
+    fold = grouped_folds(table.groups, settings.relearned or settings.folds, target.seed)
     means = np.full(len(fold), np.nan)
     for number in np.unique(fold):
         if (others := fold != number).any():
@@ -230,50 +226,66 @@ def other_means(table: RatingMatrix, settings: JointSettings, seed: int) -> Floa
     return means
 
 
-def plain_combination(place: Place) -> Aggregation:
-    """Return the mean of the criteria, each by its own weight, in the form of a combination.
+def mean_aggregation(target: LabelledTarget) -> Aggregation:
+    """Return the mean of the criteria by their own weights, as an aggregation.
 
-    Centers and spreads are those of the texts at hand; a criterion that says the same of all of them has the spread of
-    one point.
+    Centers and spreads are those of the target texts; a criterion that is constant there has a spread of one point.
     """
-    rated, table = place.rated, place.table
-    own = np.array([candidate.criterion.weight for candidate in rated.candidates], dtype=float)
+    table = target.table
+    criteria = [candidate.criterion for candidate in target.rated.candidates]
     centers, spreads = centers_and_spreads(table.values)
     spreads = significant(np.where(spreads > 0, spreads, np.where(table.unit, 1 / table.scale.width, 1.0)))
     centers = significant(centers)
-    sizes = own * spreads * np.where(table.unit, table.scale.width, 1.0)
+    points = np.where(table.unit, table.scale.width, 1.0)
+    sizes = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points
     weights = (sizes / sizes.sum()).round(DIGITS)
     calibration = as_judged(weights, centers, spreads, table.unit, table.scale)
     if calibration is None:
         raise ValueError("expected criteria with positive weights, got none")
+    columns = zip(criteria, weights.tolist(), centers.tolist(), spreads.tolist(), strict=True)
     terms = tuple(
-        Term(criterion=candidate.criterion.id, weight=w, center=c, spread=s, low=w, high=w, selected=1.0)
-        for candidate, w, c, s in zip(
-            rated.candidates, weights.tolist(), centers.tolist(), spreads.tolist(), strict=True
-        )
+        Term(criterion=criterion.id, weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)
+        for criterion, weight, center, spread in columns
     )
-    return Aggregation(ask=_ask(place.rubric), terms=terms, calibration=calibration)
+    return Aggregation(ask=_ask(target.rubric), terms=terms, calibration=calibration)
 
 
 def raw_values(aggregation: Aggregation, rated: RatedTexts) -> FloatArray:
-    """Return each text's weighted sum of standardised scores, NaN where too much of it is missing."""
-    return floats(raw_value(aggregation, rated.answers(row)) for row in range(len(rated.examples)))
+    """Return each text's weighted sum of standardised ratings, NaN if too many are missing."""
+    return floats(raw_value(aggregation, rated.ratings(row)) for row in range(len(rated.examples)))
 
 
-def applied(rubric: Rubric, rated: RatedTexts) -> FloatArray:
-    """Return the score of each text by the rubric's combination, on the scale that criteria are asked on.
+def aggregate_scores(rubric: Rubric, rated: RatedTexts) -> FloatArray:
+    """Return the score of each text by the rubric's aggregation, on the scale that criteria are rated on.
 
     Raises:
-        ValueError: if the rubric has no combination.
+        ValueError: if the rubric has no aggregation.
     """
     if rubric.aggregation is None:
-        raise ValueError("expected a rubric with a combination, got one without")
-    here = rubric.aggregation.model_copy(update={"onto": None})
-    return floats(combine(here, rated.answers(row), rubric.scale).score for row in range(len(rated.examples)))
+        raise ValueError("expected a rubric with an aggregation, got one without")
+    unmapped = rubric.aggregation.model_copy(update={"onto": None})
+    return floats(combine(unmapped, rated.ratings(row), rubric.scale).score for row in range(len(rated.examples)))
 
 
-def _with(rubric: Rubric, aggregation: Aggregation) -> Rubric:
-    """Return the rubric with another combination, checked as a new one is."""
+def hardness_of(aggregation: Aggregation, rated: RatedTexts) -> FloatArray:
+    """Return how far the criteria of an aggregation disagree about each text."""
+    rows = [standardised(aggregation, rated.ratings(row)) for row in range(len(rated.examples))]
+    z = np.array([[row.get(term.criterion, np.nan) for term in aggregation.terms] for row in rows], dtype=float)
+    return disagreement(np.array([term.weight for term in aggregation.terms]), z)
+
+
+def rescaled(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:
+    """Return scores mapped linearly from one scale to another."""
+    return np.array([scale.moved_to(onto, score) for score in scores.tolist()], dtype=float)
+
+
+def floats(values: Iterable[float | None]) -> FloatArray:
+    """Return numbers, NaN for missing ones."""
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
+def _with_aggregation(rubric: Rubric, aggregation: Aggregation) -> Rubric:
+    """Return the rubric with another aggregation, validated like a new rubric."""
     return Rubric.model_validate({**dict(rubric), "aggregation": aggregation})
 
 
@@ -281,58 +293,44 @@ def _ask(rubric: Rubric) -> Ask:
     return rubric.aggregation.ask if rubric.aggregation else "by method"
 
 
-def _finished(aggregation: Aggregation, scores: FloatArray, hardness: FloatArray, place: Place) -> Aggregation:
-    """Return the combination with what intervals are made of, on the labels' scale."""
-    errors = conformal(scores, place.table.labels, hardness, float(place.settings.confidence))
-    return aggregation.model_copy(update={"conformal": errors, "onto": place.moved})
+def _with_intervals(
+    aggregation: Aggregation, scores: FloatArray, hardness: FloatArray, target: LabelledTarget
+) -> Aggregation:
+    """Return the aggregation with conformal errors for its intervals, on the labels' scale."""
+    errors = conformal(scores, target.table.labels, hardness, float(target.settings.confidence))
+    return aggregation.model_copy(update={"conformal": errors, "onto": target.onto})
 
 
-def _map(raw: FloatArray, chosen: BoolArray, place: Place) -> Calibration:
-    """Return the map onto the scale that suits the chosen texts best."""
-    table, settings = place.table.rows(chosen), place.settings
+def _calibration(raw: FloatArray, rows: BoolArray, target: LabelledTarget) -> Calibration:
+    """Return the best map from these rows' raw values onto the scale."""
+    table, settings = target.table.rows(rows), target.settings
     kind = settings.calibration
     if kind in ("chosen", "none"):
-        fold, unit = grouped_folds(table.groups, settings.folds, place.seed), units(table.groups)
-        kind = chosen_kind(raw[chosen], table.labels, unit, fold, judged=None, scale=table.scale)
-    return calibrate("isotonic" if kind == "isotonic" else "linear", raw[chosen], table.labels, None, spent=SPENT)
+        fold, unit = grouped_folds(table.groups, settings.folds, target.seed), units(table.groups)
+        kind = chosen_kind(raw[rows], table.labels, unit, fold, judged=None, scale=table.scale)
 
-
-def _terms(found: Fit, ids: Sequence[str]) -> tuple[Term, ...]:
-    columns = (found.weights, found.centers, found.spreads, found.low, found.high)
-    rows = zip(found.columns, *(column.tolist() for column in columns), strict=True)
-    return tuple(
-        Term(
-            criterion=ids[place],
-            weight=weight,
-            center=center,
-            spread=spread,
-            low=round(least, DIGITS),
-            high=round(most, DIGITS),
-            selected=1.0,
-        )
-        for place, weight, center, spread, least, most in rows
+    return calibrate(
+        "isotonic" if kind == "isotonic" else "linear", raw[rows], table.labels, None, spent=CALIBRATION_PARAMETERS
     )
 
 
-def _only(parts: Sequence[Part], kept: Collection[str]) -> tuple[Part, ...]:
-    """Return the parts with the criteria that are kept, and the others among what they have dropped."""
-    found = []
+def _terms(fitted: Fit, ids: Sequence[str]) -> tuple[Term, ...]:
+    arrays = (fitted.weights, fitted.centers, fitted.spreads, fitted.low.round(DIGITS), fitted.high.round(DIGITS))
+    names = ("weight", "center", "spread", "low", "high")
+    columns = zip(*(array.tolist() for array in arrays), strict=True)
+    return tuple(
+        Term(criterion=ids[column], selected=1.0, **dict(zip(names, numbers, strict=True)))
+        for column, numbers in zip(fitted.columns, columns, strict=True)
+    )
+
+
+def _select(parts: Sequence[Part], selected: Collection[str]) -> tuple[Part, ...]:
+    """Return the parts with the selected criteria only, the others listed as dropped."""
+    reduced = []
     for part in parts:
-        own = tuple(criterion for criterion in part.criteria if criterion.id in kept)
-        left = (criterion for criterion in part.criteria if criterion.id not in kept)
-        dropped = (*part.dropped, *(DroppedCriterion(criterion=each, reason=LEFT) for each in left))
-        if own:
-            found.append(part.model_copy(update={"criteria": own, "dropped": dropped}))
-    return tuple(found)
-
-
-def hardness_of(aggregation: Aggregation, rated: RatedTexts) -> FloatArray:
-    """Return how far the criteria of a combination disagree about each text."""
-    rows = [standardised(aggregation, rated.answers(row)) for row in range(len(rated.examples))]
-    z = np.array([[row.get(term.criterion, np.nan) for term in aggregation.terms] for row in rows], dtype=float)
-    return disagreement(np.array([term.weight for term in aggregation.terms]), z)
-
-
-def floats(values: Iterable[float | None]) -> FloatArray:
-    """Return numbers, NaN for those that are missing."""
-    return np.array([np.nan if value is None else value for value in values], dtype=float)
+        kept = tuple(criterion for criterion in part.criteria if criterion.id in selected)
+        others = (criterion for criterion in part.criteria if criterion.id not in selected)
+        dropped = (*part.dropped, *(DroppedCriterion(criterion=each, reason=NOT_SELECTED) for each in others))
+        if kept:
+            reduced.append(part.model_copy(update={"criteria": kept, "dropped": dropped}))
+    return tuple(reduced)

@@ -1,11 +1,11 @@
-"""How far texts lie from those that a rubric was learned from, without any labels.
+"""How far target texts are from the texts that a rubric was learned from, without any labels.
 
-Three views of the same two sets, once by the surface measures of the texts and once by the criteria's scores:
+Two samples are compared three ways, by text features and by the criteria's ratings:
 
-- how well a simple classifier tells the sets apart, texts of one group never on both sides of a fold (a classifier
+- how well a simple classifier distinguishes them, with texts of one group never on both sides of a fold (a classifier
   two-sample test: Lopez-Paz & Oquab 2017, "Revisiting classifier two-sample tests", ICLR);
-- how far each measure and criterion moved, and which movements are more than chance;
-- which texts lie outside of what training saw.
+- how far each feature and criterion shifted, and which shifts are significant;
+- which target texts are outliers among the source texts.
 """
 
 from __future__ import annotations
@@ -21,221 +21,224 @@ from rubriclab.base_models import FrozenModel
 from rubriclab.data.example import Example
 from rubriclab.learning.baselines import SURFACE, measure_values
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.transfer.domain_classifier import told_apart
-from rubriclab.transfer.feature_shift import FeatureShift, movements, movements_from
-from rubriclab.transfer.outliers import Outliers, outlying
+from rubriclab.stats.interval import Interval
+from rubriclab.transfer.domain_classifier import domain_auc
+from rubriclab.transfer.feature_shift import FeatureShift, feature_shifts, shifts_from_terms
+from rubriclab.transfer.outliers import Outliers, find_outliers
 from rubriclab.transfer.sample import Sample
-from rubriclab.validation import Interval
 
-Finding = Literal["inside", "near the edge", "outside"]
+ShiftSeverity = Literal["small", "moderate", "large"]
 
-FINDINGS: tuple[Finding, ...] = ("inside", "near the edge", "outside")
+SEVERITIES: tuple[ShiftSeverity, ...] = ("small", "moderate", "large")
 
-# The thresholds were set by draws of 30 and 60 home texts from public sets of rated summaries, stories and dialogue
-# turns, by their surface measures. Against the other half of their set, split by group: 9 % of the texts outside on
-# average, 25 % at most. Stories against dialogue, either way: 76 % at least.
-MOST_OUTSIDE, MUCH_OUTSIDE = 0.5, 0.3
-# The lower end of the area under the curve. Half against half it stayed below 0.57; between two sets above 0.88.
-CLEARLY_APART = 0.65
-# Weighted mean of how far the criteria's means moved, in home spreads, where nothing else is known. With three rubrics
-# learned from 30 texts: 0.1, 0.1 and 0.5 on their own set, 0.9 to 1.8 on other kinds of text.
-FAR_MOVED, MUCH_MOVED = 1.0, 0.6
-# Fewer values of a column do not tell what it is like. A column belongs to a set if it is defined for half of the
-# texts, and is foreign to it if for less than a tenth.
-FEWEST, OWN, FOREIGN = 5, 0.5, 0.1
+# The thresholds were set by draws of 30 and 60 source texts from public sets of rated summaries, stories and dialogue
+# turns, by their text features. Against the other half of their set, split by group: 9 % outliers on average, 25 % at
+# most. Stories against dialogue, in either direction: at least 76 %.
+LARGE_OUTLIER_SHARE, MODERATE_OUTLIER_SHARE = 0.5, 0.3
+# Lower end of the interval of the area under the curve. Between halves it stayed below 0.57; between sets above 0.88.
+MODERATE_AUC = 0.65
+# Weighted mean of the criteria's standardized shifts, if nothing else is known. With three rubrics learned from 30
+# texts: 0.1, 0.1 and 0.5 on their own set, 0.9 to 1.8 on other kinds of text.
+LARGE_MEAN_SHIFT, MODERATE_MEAN_SHIFT = 1.0, 0.6
+# A column needs so many values to be compared. It belongs to a sample if defined for half of its texts, and is absent
+# from it if defined for less than a tenth.
+FEWEST_VALUES, PRESENT, ABSENT = 5, 0.5, 0.1
 
 
 class SampleComparison(FrozenModel):
-    """Home and target by the same columns.
+    """Source and target compared by the same columns.
 
     Attributes:
-        apart: area under the ROC curve of a classifier that tells the sets apart; 0.5 where it cannot.
-        movements: what moved most first.
-        outlying: texts outside of what home texts are like; `None` where that cannot be told.
-        foreign: columns that home has and the target lacks, or the other way round.
+        auc: area under the ROC curve of a classifier of the two; 0.5 if it cannot distinguish them.
+        feature_shifts: the largest first.
+        outliers: target texts that are outliers on the source; `None` if unknown.
+        one_sided: columns that only one of the samples has.
     """
 
-    apart: Interval
-    movements: tuple[FeatureShift, ...]
-    outlying: Outliers | None
-    foreign: tuple[str, ...] = ()
+    auc: Interval
+    feature_shifts: tuple[FeatureShift, ...]
+    outliers: Outliers | None
+    one_sided: tuple[str, ...] = ()
 
 
-class Shift(FrozenModel):
-    """How far the target lies from home.
+class DistributionShift(FrozenModel):
+    """The distance of the target from the source.
 
     Attributes:
-        finding: the whole in a word.
-        reasons: what it rests on, a sentence each.
-        home, home_groups, target, target_groups: how many there are.
-        measures: by surface measures; `None` without home texts.
-        criteria: by the scores of the criteria; `None` where no criterion was scored on both sides.
+        severity: the overall result.
+        reasons: the results behind it, a sentence each.
+        source_texts, source_groups, target_texts, target_groups: numbers of texts and groups.
+        text_features: comparison by text features; `None` without source texts.
+        criteria: comparison by the criteria's ratings; `None` if no criterion was rated on both sides.
     """
 
-    finding: Finding
+    severity: ShiftSeverity
     reasons: tuple[str, ...]
-    home: int
-    home_groups: int
-    target: int
+    source_texts: int
+    source_groups: int
+    target_texts: int
     target_groups: int
-    measures: SampleComparison | None
+    text_features: SampleComparison | None
     criteria: SampleComparison | None
 
     @property
     def warning(self) -> str | None:
-        """What a person must hear who uses the rubric there; `None` inside."""
-        if self.finding == "inside":
+        """A warning to users of the rubric on the target; `None` for a small shift."""
+        if self.severity == "small":
             return None
-        if self.finding == "near the edge":
-            return "These texts differ from those that the rubric was learned from: check its scores on some by hand."
+        if self.severity == "moderate":
+            return "These texts differ from those that the rubric was learned from: check some of its scores by hand."
         return (
-            "The rubric would be used outside of what it saw, where nothing is known of how well it agrees with "
-            "people: label some of these texts before relying on its scores."
+            "These texts are unlike those that the rubric was learned from, so its agreement with people is unknown: "
+            "label some of them before relying on its scores."
         )
 
 
-def shift(
-    home: Sequence[Example],
+def distribution_shift(
+    source: Sequence[Example],
     target: Sequence[Example],
-    home_scores: Mapping[str, FloatArray],
-    target_scores: Mapping[str, FloatArray],
+    source_ratings: Mapping[str, FloatArray],
+    target_ratings: Mapping[str, FloatArray],
     *,
     terms: Sequence[Term] = (),
     seed: int = 0,
-) -> Shift:
-    """Return how far `target` lies from `home`, by measures of the texts and by scores of the criteria.
+) -> DistributionShift:
+    """Return how far `target` is from `source`, by text features and by the criteria's ratings.
 
-    Without home texts, as for a version from a pack, `terms` stand in: the mean and spread of each criterion at home
-    tell how far it moved, and nothing else can be told.
+    Without source texts, as for a version from a pack, the shifts of the criteria's means from the centers in `terms`
+    are all that is compared.
 
     Args:
-        home_scores, target_scores: by criterion, shape (texts,) in the order of the texts, NaN where missing. Criteria
-            of one side only are left out.
-        terms: of the rubric's combination.
+        source_ratings, target_ratings: by criterion, shape (texts,) in the order of the texts, NaN where missing.
+            Criteria of one side only are left out.
+        terms: of the rubric's aggregation.
         seed: of folds and resamples.
 
     Raises:
-        ValueError: there is no target text, or scores are not as many as their texts.
+        ValueError: if there is no target text, or the number of ratings is not that of the texts.
     """
-    _check(home, target, home_scores, target_scores)
-    measures = _by_measures(home, target, seed) if home else None
-    if home:
-        criteria = _by_scores(home, target, home_scores, target_scores, seed)
-    else:
-        moved = movements_from(terms, target_scores)
-        criteria = SampleComparison(apart=Interval(value=None), movements=moved, outlying=None) if moved else None
-    told = [*_told("surface measures", measures), *_told("the criteria's scores", criteria)]
-    told.extend(_told_by_means(criteria, terms) if criteria and not home else ())
-    finding, reasons = _worst(told)
-    return Shift(
-        finding=finding,
+    _check(source, target, source_ratings, target_ratings)
+    by_features = by_criteria = None
+    if source:
+        features = _sample(measure_values(source, SURFACE), source), _sample(measure_values(target, SURFACE), target)
+        by_features = _compare(SURFACE, features, [example.id for example in target], seed)
+        by_criteria = _compare_ratings(source, target, source_ratings, target_ratings, seed)
+    elif shifts := shifts_from_terms(terms, target_ratings):
+        by_criteria = SampleComparison(auc=Interval(None), feature_shifts=shifts, outliers=None)
+    findings = [*_findings("text features", by_features), *_findings("criteria", by_criteria)]
+    if by_criteria and not source:
+        findings += _mean_shift_finding(by_criteria, terms)
+    severity, reasons = _most_severe(findings)
+    return DistributionShift(
+        severity=severity,
         reasons=reasons,
-        home=len(home),
-        home_groups=len({example.group for example in home}),
-        target=len(target),
+        source_texts=len(source),
+        source_groups=len({example.group for example in source}),
+        target_texts=len(target),
         target_groups=len({example.group for example in target}),
-        measures=measures,
-        criteria=criteria,
+        text_features=by_features,
+        criteria=by_criteria,
     )
 
 
 def _check(
-    home: Sequence[Example],
+    source: Sequence[Example],
     target: Sequence[Example],
-    home_scores: Mapping[str, FloatArray],
-    target_scores: Mapping[str, FloatArray],
+    source_ratings: Mapping[str, FloatArray],
+    target_ratings: Mapping[str, FloatArray],
 ) -> None:
     if not target:
         raise ValueError("target: expected at least one text, got none")
-    for name, texts, scores in (("home_scores", home, home_scores), ("target_scores", target, target_scores)):
-        for criterion, column in scores.items():
+    for name, texts, ratings in (
+        ("source_ratings", source, source_ratings),
+        ("target_ratings", target, target_ratings),
+    ):
+        for criterion, column in ratings.items():
             if np.shape(column) != (len(texts),):
                 raise ValueError(
-                    f"{name}[{criterion!r}]: expected {len(texts)} scores, one a text, got shape {np.shape(column)}"
+                    f"{name}[{criterion!r}]: expected {len(texts)} ratings, one per text, got shape {np.shape(column)}"
                 )
 
 
-def _by_measures(home: Sequence[Example], target: Sequence[Example], seed: int) -> SampleComparison:
-    ours, theirs = (_side(measure_values(texts, SURFACE), texts) for texts in (home, target))
-    return _compare(SURFACE, ours, theirs, [example.id for example in target], seed)
-
-
-def _by_scores(
-    home: Sequence[Example],
-    target: Sequence[Example],
-    home_scores: Mapping[str, FloatArray],
-    target_scores: Mapping[str, FloatArray],
-    seed: int,
-) -> SampleComparison | None:
-    shared = [name for name in home_scores if name in target_scores]
-    if not shared:
-        return None
-    ours, theirs = (
-        _side(np.stack([np.asarray(scores[name], dtype=float) for name in shared], axis=1), texts)
-        for scores, texts in ((home_scores, home), (target_scores, target))
-    )
-    return _compare(shared, ours, theirs, [example.id for example in target], seed)
-
-
-def _side(values: FloatArray, texts: Sequence[Example]) -> Sample:
+def _sample(values: FloatArray, texts: Sequence[Example]) -> Sample:
     return Sample(values, tuple(example.group for example in texts))
 
 
-def _compare(names: Sequence[str], home: Sample, target: Sample, ids: Sequence[str], seed: int) -> SampleComparison:
-    shares = np.array([side.there.mean(axis=0) for side in (home, target)])
-    enough = [side.there.sum(axis=0) >= min(FEWEST, len(side)) for side in (home, target)]
-    both = np.flatnonzero((shares.min(axis=0) >= FOREIGN) & enough[0] & enough[1])
-    foreign = np.flatnonzero((shares.max(axis=0) >= OWN) & (shares.min(axis=0) < FOREIGN))
-    home, target = home.columns(both), target.columns(both)
+def _compare_ratings(
+    source: Sequence[Example],
+    target: Sequence[Example],
+    source_ratings: Mapping[str, FloatArray],
+    target_ratings: Mapping[str, FloatArray],
+    seed: int,
+) -> SampleComparison | None:
+    shared = [name for name in source_ratings if name in target_ratings]
+    if not shared:
+        return None
+    samples = (
+        _sample(np.stack([np.asarray(source_ratings[name], dtype=float) for name in shared], axis=1), source),
+        _sample(np.stack([np.asarray(target_ratings[name], dtype=float) for name in shared], axis=1), target),
+    )
+    return _compare(shared, samples, [example.id for example in target], seed)
+
+
+def _compare(names: Sequence[str], samples: tuple[Sample, Sample], ids: Sequence[str], seed: int) -> SampleComparison:
+    shares = np.array([sample.present.mean(axis=0) for sample in samples])
+    enough = [sample.present.sum(axis=0) >= min(FEWEST_VALUES, len(sample)) for sample in samples]
+    shared = np.flatnonzero((shares.min(axis=0) >= ABSENT) & enough[0] & enough[1])
+    one_sided = np.flatnonzero((shares.max(axis=0) >= PRESENT) & (shares.min(axis=0) < ABSENT))
+    source, target = (sample.columns(shared) for sample in samples)
     return SampleComparison(
-        apart=told_apart(home, target, seed),
-        movements=movements([names[place] for place in both.tolist()], home, target, seed),
-        outlying=outlying(home, target, ids, seed),
-        foreign=tuple(names[place] for place in foreign.tolist()),
+        auc=domain_auc(source, target, seed),
+        feature_shifts=feature_shifts([names[column] for column in shared.tolist()], source, target, seed),
+        outliers=find_outliers(source, target, ids, seed),
+        one_sided=tuple(names[column] for column in one_sided.tolist()),
     )
 
 
-def _worst(told: Sequence[tuple[Finding, str]]) -> tuple[Finding, tuple[str, ...]]:
-    """Return the worst that any view says, and the sentences of those that say more than `inside`, or all of them."""
-    if not told:
-        return "near the edge", ("Nothing is known of the texts that the rubric was learned from.",)
-    worst = max((finding for finding, _ in told), key=FINDINGS.index)
-    return worst, tuple(why for finding, why in told if finding != "inside" or worst == "inside")
+def _most_severe(findings: Sequence[tuple[ShiftSeverity, str]]) -> tuple[ShiftSeverity, tuple[str, ...]]:
+    """Return the highest severity, and the sentences of all findings above `small`, or of all if none is."""
+    if not findings:
+        return "moderate", ("The texts that the rubric was learned from are unknown.",)
+    worst = max((severity for severity, _ in findings), key=SEVERITIES.index)
+    return worst, tuple(sentence for severity, sentence in findings if severity != "small" or worst == "small")
 
 
-def _told(columns: str, found: SampleComparison | None) -> Iterator[tuple[Finding, str]]:
-    """Yield what a comparison says, with the figure that says so."""
-    if found is None:
+def _findings(columns: str, comparison: SampleComparison | None) -> Iterator[tuple[ShiftSeverity, str]]:
+    """Yield the severity by each result of a comparison, in a sentence."""
+    if comparison is None:
         return
-    if found.outlying and (share := found.outlying.share.value) is not None:
-        why = f"By {columns} {share:.0%} of the texts lie outside of what training saw"
-        yield _graded(share, MUCH_OUTSIDE, MOST_OUTSIDE), f"{why}; {found.outlying.usual:.0%} would be usual."
-    if found.apart.value is not None:
-        clear = found.apart.low is not None and found.apart.low >= CLEARLY_APART
-        how = "clearly tells" if clear else "does not clearly tell"
-        area = f"area under the curve {_figure(found.apart)}, where 0.50 is a guess"
-        why = f"By {columns} a classifier {how} the texts from those of training: {area}."
-        yield ("near the edge" if clear else "inside"), why
-    if found.foreign:
-        yield "near the edge", f"On one side only there are {columns}: {', '.join(found.foreign)}."
-
-
-def _told_by_means(found: SampleComparison, terms: Sequence[Term]) -> Iterator[tuple[Finding, str]]:
-    weights = {term.criterion: abs(term.weight) for term in terms}
-    whole = math.fsum(weights[each.name] for each in found.movements)
-    if whole:
-        moved = math.fsum(weights[each.name] * abs(each.moved or 0.0) for each in found.movements) / whole
+    outliers, auc = comparison.outliers, comparison.auc
+    if outliers and (share := outliers.share.value) is not None:
+        expected = f"{outliers.expected_share:.0%} would be expected of similar texts"
         yield (
-            _graded(moved, MUCH_MOVED, FAR_MOVED),
-            f"The criteria's means moved by {moved:.2f} spreads, a weighted average; nothing else can be compared, "
-            "as the texts of training are not known here.",
+            _severity(share, MODERATE_OUTLIER_SHARE, LARGE_OUTLIER_SHARE),
+            f"By {columns}, {share:.0%} of the texts are outliers among those of training; {expected}.",
+        )
+    if auc.value is not None:
+        clearly = auc.low is not None and auc.low >= MODERATE_AUC
+        ends = "" if auc.low is None or auc.high is None else f" [{auc.low:.2f}, {auc.high:.2f}]"
+        verb = "clearly distinguishes" if clearly else "does not clearly distinguish"
+        yield (
+            "moderate" if clearly else "small",
+            f"By {columns}, a classifier {verb} the texts from those of training: area under the curve "
+            f"{auc.value:.2f}{ends}, where 0.50 is chance.",
+        )
+    if comparison.one_sided:
+        yield "moderate", f"Only on one side are there values of these {columns}: {', '.join(comparison.one_sided)}."
+
+
+def _mean_shift_finding(comparison: SampleComparison, terms: Sequence[Term]) -> Iterator[tuple[ShiftSeverity, str]]:
+    weights = {term.criterion: abs(term.weight) for term in terms}
+    total = math.fsum(weights[each.name] for each in comparison.feature_shifts)
+    if total:
+        shifts = comparison.feature_shifts
+        mean = math.fsum(weights[each.name] * abs(each.standardized_shift or 0.0) for each in shifts) / total
+        yield (
+            _severity(mean, MODERATE_MEAN_SHIFT, LARGE_MEAN_SHIFT),
+            f"The criteria's means shifted by {mean:.2f} standard deviations in the weighted mean; nothing else can "
+            "be compared, as the texts of training are not stored here.",
         )
 
 
-def _figure(found: Interval) -> str:
-    between = "" if found.low is None or found.high is None else f" [{found.low:.2f}, {found.high:.2f}]"
-    return f"{found.value:.2f}{between}"
-
-
-def _graded(value: float, much: float, most: float) -> Finding:
-    return "outside" if value >= most else "near the edge" if value >= much else "inside"
+def _severity(value: float, moderate: float, large: float) -> ShiftSeverity:
+    return "large" if value >= large else "moderate" if value >= moderate else "small"

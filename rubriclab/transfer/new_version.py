@@ -1,4 +1,4 @@
-"""What a transfer leaves behind as a version: a rubric fitted to new texts, where it came from, and what was seen."""
+"""The result of a transfer as a trained version: the adapted rubric, its provenance, and the record of its texts."""
 
 from __future__ import annotations
 
@@ -12,93 +12,88 @@ from rubriclab.learning.baselines import SURFACE, best_measure, measure_values
 from rubriclab.learning.calibration import bounds
 from rubriclab.learning.gate import JOINT, validation
 from rubriclab.learning.single_method import Trained, origins, recorded_texts, training_agreement
-from rubriclab.rubric import Action, Provenance, TransferOrigin
+from rubriclab.provenance import Action, Provenance, TransferOrigin
 from rubriclab.scoring.estimate import scoring_at_most
-from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import TrainingRecord
-from rubriclab.transfer.actions import Place, Tried, applied, hardness_of
+from rubriclab.transfer.actions import AdaptedRubric, LabelledTarget, aggregate_scores, hardness_of, rescaled
 from rubriclab.transfer.rating_matrix import RatedTexts
-from rubriclab.transfer.run import Source, TransferRun
+from rubriclab.transfer.run import FittedTransfer, SourceRubric
 
 
 def as_trained(
-    home: Source, carried: TransferRun, action: Action, judge: Judge, model_versions: Sequence[str]
+    source: SourceRubric, fitted: FittedTransfer, action: Action, judge: Judge, model_versions: Sequence[str]
 ) -> Trained:
-    """Return what `action` made of a rubric, in the form in which learning gives its result.
+    """Return the rubric of `action` in the form of a training's result.
 
-    The provenance names the judge that was asked here. Texts and groups learned from are those at home and these:
-    both had a part in the rubric, and neither may be evaluated on.
+    Its provenance names the judge used here. Its texts and groups are those of the source and the target: the rubric
+    depends on both, and must be evaluated on neither.
 
     Raises:
-        ValueError: if that action was not tried.
+        ValueError: if the action was not tried.
     """
-    if carried.place is None or action not in carried.tried:
+    if fitted.labelled is None or action not in fitted.adapted:
         raise ValueError(f"expected an action that was tried, got {action!r}")
-    tried, place = carried.tried[action], carried.place
-    came = TransferOrigin(
+    adapted, labelled = fitted.adapted[action], fitted.labelled
+    origin = TransferOrigin(
         action=action,
-        judge=home.provenance.judge,
-        aspect=home.rubric.aspect.name,
-        data=home.provenance.data,
-        labels=len(place.rated.examples),
+        judge=source.provenance.judge,
+        aspect=source.rubric.aspect.name,
+        data=source.provenance.data,
+        labels=len(labelled.rated.examples),
     )
-    if action == "relearn" and carried.trained:
-        provenance = carried.trained.provenance.model_copy(update={"transfer": came})
-        return Trained(carried.trained.rubric, provenance, carried.trained.notes, carried.trained.record)
-    rated = carried.wide if action == "reselect" and carried.wide else place.rated
-    provenance = _provenance(home, tried, place, rated, judge=judge, model_versions=model_versions).model_copy(
-        update={"transfer": came}
-    )
-    return Trained(tried.rubric, provenance, (), _record(tried, place, rated))
+    if action == "relearn" and (trained := fitted.trained):
+        provenance = trained.provenance.model_copy(update={"transfer": origin})
+        return Trained(trained.rubric, provenance, trained.notes, trained.record)
+    rated = fitted.all_criteria if action == "reselect" and fitted.all_criteria else labelled.rated
+    provenance = _provenance(source, adapted, labelled, rated, judge=judge, model_versions=model_versions)
+    record = _record(adapted, labelled, rated)
+    return Trained(adapted.rubric, provenance.model_copy(update={"transfer": origin}), (), record)
 
 
 def _provenance(
-    home: Source, tried: Tried, place: Place, rated: RatedTexts, *, judge: Judge, model_versions: Sequence[str]
+    source: SourceRubric,
+    adapted: AdaptedRubric,
+    labelled: LabelledTarget,
+    rated: RatedTexts,
+    *,
+    judge: Judge,
+    model_versions: Sequence[str],
 ) -> Provenance:
-    made, examples = home.provenance, place.rated.examples
-    fields: dict[str, Any] = origins(examples, place.aspect, judge, judge, model_versions)
+    before, examples, table = source.provenance, labelled.rated.examples, labelled.table
+    fields: dict[str, Any] = origins(examples, labelled.aspect, judge, judge, model_versions)
     for name in ("examples", "groups", "texts"):
-        fields[name] = tuple(sorted({*fields[name], *getattr(made, name)}))
-    labels, groups = place.table.labels, place.table.groups
-    fitted = _fitted(tried, place)
+        fields[name] = tuple(sorted({*fields[name], *getattr(before, name)}))
+    reused = adapted.action == "reuse"
+    scores = adapted.scores if reused else aggregate_scores(adapted.rubric, labelled.rated)
     return Provenance(
-        **{**fields, "generator": made.generator, "generator_address": made.generator_address},
-        settings=made.settings,
-        prompts=made.prompts,
-        seed=place.seed,
-        agreement=training_agreement(fitted, tried.raw, labels, groups, optimistic=tried.action != "reuse"),
-        floor=best_measure(examples, place.aspect),
+        **{**fields, "generator": before.generator, "generator_address": before.generator_address},
+        settings=before.settings,
+        prompts=before.prompts,
+        seed=labelled.seed,
+        agreement=training_agreement(scores, adapted.raw, table.labels, table.groups, optimistic=not reused),
+        baseline=best_measure(examples, labelled.aspect),
         validation=validation(
-            place.table_of(rated),
+            labelled.table_of(rated),
             measure_values(examples, SURFACE),
-            tried.raw,
-            fitted,
-            grouped_folds(groups, place.settings.folds, place.seed),
+            adapted.raw,
+            scores,
+            grouped_folds(table.groups, labelled.settings.folds, labelled.seed),
             alone={},
-            calls={JOINT: scoring_at_most(tried.rubric, examples).calls / len(examples)},
-            seed=place.seed,
+            calls={JOINT: scoring_at_most(adapted.rubric, examples).calls / len(examples)},
+            seed=labelled.seed,
         ),
     )
 
 
-def _fitted(tried: Tried, place: Place) -> FloatArray:
-    """Return the texts' scores by the rubric of all labels."""
-    return tried.scores if tried.action == "reuse" else applied(tried.rubric, place.rated)
-
-
-def _record(tried: Tried, place: Place, rated: RatedTexts) -> TrainingRecord:
-    """Return the labelled texts with what was found of them."""
-    kept = {criterion.id for criterion in tried.rubric.criteria}
+def _record(adapted: AdaptedRubric, labelled: LabelledTarget, rated: RatedTexts) -> TrainingRecord:
+    """Return the labelled texts with their ratings and cross-validated scores."""
+    kept = {criterion.id for criterion in adapted.rubric.criteria}
     candidates = tuple(each.model_copy(update={"kept": each.criterion.id in kept}) for each in rated.candidates)
-    aggregation = tried.rubric.aggregation
-    low = high = np.full(len(tried.scores), np.nan)
+    scale, aggregation = labelled.rubric.scale, adapted.rubric.aggregation
+    low = high = np.full(len(adapted.scores), np.nan)
     if aggregation:
-        low, high = bounds(tried.scores, hardness_of(aggregation, rated), aggregation.conformal, place.rubric.scale)
-    predicted, low, high = (_on_labels_scale(ends, place) for ends in (tried.scores, low, high))
-    texts = recorded_texts(rated.examples, place.aspect, predicted, low, high)
+        low, high = bounds(adapted.scores, hardness_of(aggregation, rated), aggregation.conformal, scale)
+    mapped = [rescaled(values, scale, labelled.label_scale) for values in (adapted.scores, low, high)]
+    texts = recorded_texts(rated.examples, labelled.aspect, *mapped)
     return TrainingRecord(texts=texts, candidates=candidates, cells=rated.cells)
-
-
-def _on_labels_scale(scores: FloatArray, place: Place) -> FloatArray:
-    return np.array([place.rubric.scale.moved_to(place.onto, score) for score in scores.tolist()], dtype=float)

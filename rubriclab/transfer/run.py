@@ -1,24 +1,24 @@
-"""A rubric applied to other texts, or through another judge: what that costs, and what to do about it.
+"""A rubric applied to target texts, or through another judge: the loss of agreement, and what to do about it.
 
-target texts            -> rated by the rubric's criteria, exactly as in scoring
-those with labels       -> agreement there, beside home, the floors, and what each action would give
-some of the labels only -> the others check what the actions really gave
-all of the texts        -> how far they lie from those that the rubric was learned from
+target texts           -> rated by the rubric's criteria, exactly as in scoring
+labelled texts         -> agreement there, compared with the source and baselines, and a cross-validation of each action
+only some of the labels -> the others are held out to evaluate each action
+all texts              -> their distance from the texts that the rubric was learned from
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
+from rubriclab.digest import digest
 from rubriclab.errors import BudgetReached, DataError, JudgeError, JudgeRefused, ProviderDown, ReplayMiss, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import SURFACE, measure_values
@@ -26,37 +26,37 @@ from rubriclab.learning.gate import GateLevel, gate_level
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained
 from rubriclab.methods.method import Progress, silent
-from rubriclab.rubric import Action, Provenance, Rubric, rounded
+from rubriclab.provenance import Action, Provenance
+from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import Interval, rounded
 from rubriclab.text_features import WORD_COUNT
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.actions import (
     ACTIONS,
-    Place,
-    Tried,
-    applied,
+    AdaptedRubric,
+    LabelledTarget,
+    aggregate_scores,
     recalibrated,
     relearned,
+    rescaled,
     reused,
     reweighted,
 )
-from rubriclab.transfer.advice import advise, paired
-from rubriclab.transfer.distribution_shift import Shift, shift
-from rubriclab.transfer.metrics import AgreementMetrics, figures
-from rubriclab.transfer.rating_matrix import RatedTexts, rate, rate_all, wider
-from rubriclab.transfer.results import ActionResult, SourceAgreement, Transfer
-from rubriclab.transfer.split import split
-from rubriclab.validation import Interval
+from rubriclab.transfer.advice import advise, paired_difference
+from rubriclab.transfer.distribution_shift import DistributionShift, distribution_shift
+from rubriclab.transfer.rating_matrix import RatedTexts, rate, rate_parts, with_dropped_criteria
+from rubriclab.transfer.results import ActionEvaluation, AgreementMetrics, SourceAgreement, Transfer, agreement_metrics
 
 WORDS = "word count"
-MEASURE = "best surface measure at home"
+BEST_FEATURE = "best text feature on the source"
 
-Relearn = Callable[[Sequence[Example]], Awaitable[Trained]]
+RelearnFunction = Callable[[Sequence[Example]], Awaitable[Trained]]
 
 
 @dataclass(frozen=True)
-class Source:
-    """A version, and what is on record of its training, if anything is."""
+class SourceRubric:
+    """A version, with the record of its training if there is one."""
 
     ref: str
     rubric: Rubric
@@ -65,14 +65,14 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Target:
-    """Texts that a rubric is carried over to.
+class TargetTexts:
+    """Texts that a rubric is transferred to.
 
     Attributes:
         name: as the user wrote it.
-        examples: all usable texts; those of `labelled` are among them.
-        labelled: with a score for `aspect`, on `scale`.
-        labels: how many of the labels actions may use; the other texts check them. `None` for all.
+        examples: all usable texts, `labelled` among them.
+        labelled: those with a score for `aspect`, on `scale`.
+        labels: the number of labels to fit to, the others being held out; `None` for all.
     """
 
     name: str
@@ -82,286 +82,298 @@ class Target:
     scale: Scale
     labels: int | None = None
 
+    def split(self, seed: int) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
+        """Return the labelled texts to fit to, and those of other groups to evaluate on.
+
+        Half of the groups, or as many as needed, give the former: one text of each in turn, so that they are of many
+        groups. The draw depends on ids and the seed alone. If `labels` is `None`, or the number of texts, all are used.
+
+        Raises:
+            DataError: if there are fewer texts.
+        """
+        if self.labels is None or self.labels == len(self.labelled):
+            return self.labelled, ()
+        if self.labels > len(self.labelled):
+            raise DataError(
+                f"Expected at most {len(self.labelled)} labels, as many as there are, got {self.labels}.",
+                "Give a smaller number of labels.",
+            )
+        by_group: dict[str, list[Example]] = {}
+        for example in sorted(self.labelled, key=lambda example: digest([seed, example.id])):
+            by_group.setdefault(example.group, []).append(example)
+        groups = sorted(by_group, key=lambda group: digest([seed, group]))
+        count = max(1, len(groups) // 2)
+        while sum(len(by_group[group]) for group in groups[:count]) < self.labels:
+            count += 1
+        turns = sorted((turn, rank) for rank in range(count) for turn in range(len(by_group[groups[rank]])))
+        fitted = {by_group[groups[rank]][turn].id for turn, rank in turns[: self.labels]}
+        return (
+            tuple(example for example in self.labelled if example.id in fitted),
+            tuple(example for example in self.labelled if example.group not in groups[:count]),
+        )
+
 
 @dataclass(frozen=True, eq=False)
-class TransferRun:
-    """A transfer, and what can be saved of it.
+class FittedTransfer:
+    """A transfer, with the rubrics fitted on the way.
 
     Attributes:
-        tried: by action, with the rubric that it makes.
-        place: the labelled texts that these were made of; `None` without labels.
-        trained: of `relearn`.
-        wide: the texts by all criteria that were considered at home, where there are more than the rubric's.
+        adapted: by action.
+        labelled: the texts that these were fitted to; `None` without labels.
+        trained: the training of `relearn`.
+        all_criteria: ratings of the labelled texts by all former candidates; `None` if these are the rubric's criteria.
     """
 
-    found: Transfer
-    tried: Mapping[Action, Tried]
-    place: Place | None = None
+    transfer: Transfer
+    adapted: Mapping[Action, AdaptedRubric] = field(default_factory=dict)
+    labelled: LabelledTarget | None = None
     trained: Trained | None = None
-    wide: RatedTexts | None = None
+    all_criteria: RatedTexts | None = None
 
 
 async def transfer(
-    home: Source,
-    target: Target,
+    source: SourceRubric,
+    target: TargetTexts,
     judge: Judge,
     *,
-    relearn: Relearn | None = None,
+    relearn: RelearnFunction | None = None,
     seed: int = 0,
     under_way: int = 16,
     on_progress: Progress = silent,
-) -> TransferRun:
-    """Return what the rubric of `home` is worth on the target, asked of `judge`.
+) -> FittedTransfer:
+    """Return the evaluation of the rubric of `source` on the target, rated by `judge`.
 
     Args:
-        relearn: learns from scratch from labelled texts of the target; without it that is not tried.
+        relearn: trains from scratch on labelled target texts; without it, that action is skipped.
         seed: of splits, folds and resamples.
-        under_way: texts asked about at once.
+        under_way: texts rated concurrently.
 
     Raises:
         JudgeError: if no text could be scored.
-        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
+        JudgeRefused, BudgetReached, ReplayMiss: from the judge; they concern every text.
     """
-    rubric = home.rubric.model_copy(update={"aspect": target.aspect})
+    rubric = source.rubric.model_copy(update={"aspect": target.aspect})
     on_progress(f"rating {len(target.examples)} texts by the rubric", 0.0)
-    rated = await rate(rubric, home.ref, target.examples, judge, under_way)
+    rated = await rate(rubric, source.ref, target.examples, judge, under_way)
     if np.isnan(rated.scores).all():
         raise JudgeError(f"None of {len(rated.examples)} texts could be scored; the latest reason: {rated.reason}")
-    found = _without_labels(home, target, rated, judge, seed)
+    unlabelled = _without_labels(source, target, rated, judge, seed)
     if not target.labelled:
-        return TransferRun(found, {})
-    course = _Course(home, rubric, target, rated, judge, seed, under_way)
-    await course.try_all(relearn, on_progress)
-    return TransferRun(
-        found.model_copy(update={**_beside_home(home, course), **await course.findings()}),
-        course.tried,
-        course.place,
-        course.trained,
-        course.wide,
+        return FittedTransfer(unlabelled)
+    actions = _Actions(source, rubric, target, rated, judge, seed, under_way)
+    await actions.fit_all(relearn, on_progress)
+    complete = await actions.evaluate(unlabelled)
+    return FittedTransfer(complete, actions.adapted, actions.labelled, actions.trained, actions.all_criteria)
+
+
+def _without_labels(source: SourceRubric, target: TargetTexts, rated: RatedTexts, judge: Judge, seed: int) -> Transfer:
+    return Transfer(
+        rubric=source.ref,
+        judge=judge.name,
+        calibrated_for=source.provenance.judge,
+        target=target.name,
+        aspect=target.aspect.name,
+        source_aspect=source.rubric.aspect.name,
+        scale=target.scale,
+        source_scale=source.rubric.scores_on,
+        texts=len(rated.examples),
+        unscored=int(np.isnan(rated.scores).sum()),
+        unscored_reason=rated.reason,
+        shift=_shift(source, rated, seed),
     )
 
 
-@dataclass
-class _Course:
-    """The actions, one after the other, on labelled texts."""
+def _shift(source: SourceRubric, rated: RatedTexts, seed: int) -> DistributionShift | None:
+    """Return the distance of the rated texts from the source texts; `None` if nothing is known of these."""
+    ids = [candidate.criterion.id for candidate in rated.candidates]
+    ratings = dict(zip(ids, rated.values.T, strict=True))
+    terms = source.rubric.aggregation.terms if source.rubric.aggregation else ()
+    if source.record is None:
+        return distribution_shift((), rated.examples, {}, ratings, terms=terms, seed=seed) if terms else None
+    matrix = source.record.matrix
+    columns = {candidate.criterion.id: column for column, candidate in enumerate(source.record.candidates)}
+    source_ratings = {name: matrix[:, columns[name]] for name in ids if name in columns}
+    texts = [text.example for text in source.record.texts]
+    return distribution_shift(texts, rated.examples, source_ratings, ratings, terms=terms, seed=seed)
 
-    home: Source
+
+@dataclass
+class _Actions:
+    """The actions, fitted one after the other to labelled texts."""
+
+    source: SourceRubric
     rubric: Rubric
-    target: Target
+    target: TargetTexts
     rated: RatedTexts
     judge: Judge
     seed: int
     under_way: int
 
     def __post_init__(self) -> None:
-        use, check = split(self.target.labelled, self.target.labels, self.seed)
-        self.place = self.at(_some(self.rated, use))
-        self.check = self.at(_some(self.rated, check)) if check else None
-        self.parts = wider(self.rubric, self.home.record)
-        self.tried: dict[Action, Tried] = {}
-        self.missing: dict[Action, str] = {}
+        fitted, held_out = self.target.split(self.seed)
+        self.labelled = self._at(fitted)
+        self.held_out = self._at(held_out) if held_out else None
+        self.adapted: dict[Action, AdaptedRubric] = {}
+        self.skipped: dict[Action, str] = {}
         self.trained: Trained | None = None
-        self.wide: RatedTexts | None = None
+        self.all_criteria: RatedTexts | None = None
 
-    def at(self, rated: RatedTexts) -> Place:
-        """Return the rubric on these labelled texts."""
-        settings = JointSettings.model_validate(dict(self.home.provenance.settings.get("joint", {})))
+    def _at(self, examples: Sequence[Example]) -> LabelledTarget:
+        settings = JointSettings.model_validate(dict(self.source.provenance.settings.get("joint", {})))
         unbounded = settings.model_copy(update={"calls_per_text": 0})
-        return Place(self.rubric, rated, self.target.aspect.name, self.target.scale, unbounded, self.seed)
+        rated, aspect = self.rated.select(examples), self.target.aspect.name
+        return LabelledTarget(self.rubric, rated, aspect, self.target.scale, unbounded, self.seed)
 
-    async def try_all(self, relearn: Relearn | None, on_progress: Progress) -> None:
-        """Try what can be tried, and remember why the rest cannot."""
-        self._keep("reuse", reused(self.place))
-        self._keep("recalibrate", recalibrated(self.place))
-        self._keep("reweight", reweighted(self.place))
-        if sum(len(part.criteria) for part in self.parts) > len(self.rubric.criteria):
-            on_progress("rating the labelled texts by the criteria that were left out, too", 0.3)
-            await self._reselect()
+    async def fit_all(self, relearn: RelearnFunction | None, on_progress: Progress) -> None:
+        """Fit the actions, with the reasons for those that cannot be tried."""
+        self._add("reuse", reused(self.labelled))
+        self._add("recalibrate", recalibrated(self.labelled))
+        self._add("reweight", reweighted(self.labelled))
+        parts = with_dropped_criteria(self.rubric, self.source.record)
+        if sum(len(part.criteria) for part in parts) > len(self.rubric.criteria):
+            on_progress("rating the labelled texts by the dropped criteria, too", 0.3)
+            # A recording of scoring contains the rubric's own criteria only.
+            with self._skipping("reselect", ReplayMiss):
+                texts = self.labelled.rated.examples
+                self.all_criteria = await rate_parts(parts, self.rubric, texts, self.judge, self.under_way)
+                self._add("reselect", reweighted(self.labelled, self.all_criteria, parts))
         else:
-            self.missing["reselect"] = "no criterion is known that was left out"
+            self.skipped["reselect"] = "no dropped criteria are known"
         if relearn:
-            on_progress(f"learning from scratch from {len(self.place.rated.examples)} labels", 0.5)
-            await self._relearn(relearn)
+            on_progress(f"learning from scratch from {len(self.labelled.rated.examples)} labels", 0.5)
+            with self._skipping("relearn", DataError, JudgeError, ReplayMiss, SettingsError):
+                self.trained = await relearn(self.labelled.rated.examples)
+                self._add("relearn", relearned(self.labelled, self.trained))
         else:
-            self.missing["relearn"] = "it was not asked for"
+            self.skipped["relearn"] = "not requested"
 
-    async def _reselect(self) -> None:
+    def _add(self, action: Action, adapted: AdaptedRubric | None) -> None:
+        if adapted:
+            self.adapted[action] = adapted
+        else:
+            self.skipped[action] = "no criterion varies over these texts"
+
+    @contextlib.contextmanager
+    def _skipping(self, action: Action, *errors: type[Exception]) -> Iterator[None]:
+        """Skip an action for these errors, except for those that concern all further calls."""
         try:
-            self.wide = await rate_all(self.parts, self.rubric, self._texts(self.place), self.judge, self.under_way)
-        except ReplayMiss as error:
-            # A recording of scoring knows the rubric's own criteria alone.
-            self.missing["reselect"] = str(error)
-        else:
-            self._keep("reselect", reweighted(self.place, self.wide, self.parts))
+            yield
+        except (BudgetReached, JudgeRefused, ProviderDown):
+            raise
+        except errors as error:
+            self.skipped[action] = str(error)
 
-    def _keep(self, action: Action, tried: Tried | None) -> None:
-        if tried:
-            self.tried[action] = tried
-        else:
-            self.missing[action] = "no criterion tells any two of these texts apart"
+    async def evaluate(self, unlabelled: Transfer) -> Transfer:
+        """Return the evaluation with that of the actions, the advised one, and the comparison with the source."""
+        table, held_out = self.labelled.table, self.held_out
+        squares = {action: adapted.squared_errors(table.labels) for action, adapted in self.adapted.items()}
+        # Another judge uses the scale differently, whatever the labels can show.
+        same_judge = self.judge.name == self.source.provenance.judge
+        advice = advise(squares, table.labels, table.groups, default="reuse" if same_judge else "recalibrate")
+        held_out_scores = await self._held_out_scores(held_out) if held_out else {}
+        return unlabelled.model_copy(
+            update={
+                "labels": len(table.labels),
+                "held_out_labels": len(held_out.table.labels) if held_out else 0,
+                "actions": tuple(self._evaluation(action, held_out_scores, advice.action) for action in ACTIONS),
+                "advice": advice,
+                **self._compared_with_source(),
+            }
+        )
 
-    async def _relearn(self, relearn: Relearn) -> None:
-        try:
-            self.trained = await relearn(self._texts(self.place))
-        except (DataError, JudgeError, ReplayMiss, SettingsError) as error:
-            # What a provider refuses, a cap or a missing recording concerns what follows too; this concerns learning.
-            if isinstance(error, (BudgetReached, JudgeRefused, ProviderDown)):
-                raise
-            self.missing["relearn"] = str(error)
-        else:
-            self._keep("relearn", relearned(self.place, self.trained))
+    def _evaluation(
+        self, action: Action, held_out_scores: Mapping[Action, FloatArray], advised: Action
+    ) -> ActionEvaluation:
+        if (adapted := self.adapted.get(action)) is None:
+            return ActionEvaluation(action=action, skipped=self.skipped[action])
+        criteria = len(adapted.rubric.criteria)
+        cross_validated = self._metrics(adapted.scores, adapted.raw, self.labelled)
+        if self.held_out is None or action not in held_out_scores:
+            return ActionEvaluation(action=action, criteria=criteria, cross_validated=cross_validated)
+        scores, table, excess = held_out_scores[action], self.held_out.table, None
+        if advised in held_out_scores:
+            errors, best = (np.square(held_out_scores[name] - table.labels) for name in (action, advised))
+            excess = paired_difference(errors - best, table.labels, table.groups)
+        return ActionEvaluation(
+            action=action,
+            criteria=criteria,
+            cross_validated=cross_validated,
+            held_out=self._metrics(scores, scores, self.held_out),
+            excess_error=excess,
+        )
 
-    async def findings(self) -> dict[str, Any]:
-        """Return what each action gives, and which is advised."""
-        table, check = self.place.table, self.check
-        squares = {name: each.squares(table.labels) for name, each in self.tried.items()}
-        # Another judge uses the scale in its own way, whatever the labels can tell.
-        other = self.judge.name != self.home.provenance.judge
-        advice = advise(squares, table.labels, table.groups, usual="recalibrate" if other else "reuse")
-        on_check = await self._all_on_check(check) if check else {}
-        return {
-            "labels": len(table.labels),
-            "checked": len(check.table.labels) if check else 0,
-            "actions": tuple(self._finding(action, on_check, advice.action) for action in ACTIONS),
-            "advice": advice,
-        }
-
-    def _finding(self, action: Action, on_check: Mapping[Action, FloatArray], advised: Action) -> ActionResult:
-        tried, check = self.tried.get(action), self.check
-        if tried is None:
-            return ActionResult(action=action, missing=self.missing[action])
-        held_out = self.measured(tried.scores, tried.raw, self.place)
-        criteria = len(tried.rubric.criteria)
-        if check is None or action not in on_check:
-            return ActionResult(action=action, criteria=criteria, held_out=held_out)
-        table, behind = check.table, None
-        if advised in on_check:
-            own, best = (np.square(on_check[name] - table.labels) for name in (action, advised))
-            behind = paired(own - best, table.labels, table.groups)
-        checked = self.measured(on_check[action], on_check[action], check)
-        return ActionResult(action=action, criteria=criteria, held_out=held_out, checked=checked, behind=behind)
-
-    async def _all_on_check(self, check: Place) -> dict[Action, FloatArray]:
-        """Return what each action's rubric says of the other labelled texts, if the judge can say anything of it."""
-        found = {}
-        for name, each in self.tried.items():
-            # A recording may lack the prompts of a rubric that was only just made.
+    async def _held_out_scores(self, held_out: LabelledTarget) -> dict[Action, FloatArray]:
+        """Return the scores of the held-out texts by each action's rubric, as far as the judge can reply."""
+        scores = {}
+        for action, adapted in self.adapted.items():
+            # A recording may lack the prompts of a newly learned rubric.
             with contextlib.suppress(ReplayMiss):
-                found[name] = await self._on_check(each, check)
-        return found
+                scores[action] = await self._scores(adapted, held_out)
+        return scores
 
-    async def _on_check(self, tried: Tried, check: Place) -> FloatArray:
-        """Return what an action's rubric says of the other labelled texts."""
-        if tried.action == "reuse":
-            return reused(check).scores
-        if tried.action in ("recalibrate", "reweight"):
-            return applied(tried.rubric, check.rated)
-        rated = await rate(tried.rubric, tried.action, self._texts(check), self.judge, self.under_way)
-        scale = tried.rubric.scores_on
-        return np.array([scale.moved_to(self.rubric.scale, score) for score in rated.scores.tolist()], dtype=float)
+    async def _scores(self, adapted: AdaptedRubric, held_out: LabelledTarget) -> FloatArray:
+        if adapted.action == "reuse":
+            return reused(held_out).scores
+        if adapted.action in ("recalibrate", "reweight"):
+            return aggregate_scores(adapted.rubric, held_out.rated)
+        texts = held_out.rated.examples
+        rated = await rate(adapted.rubric, adapted.action, texts, self.judge, self.under_way)
+        return rescaled(rated.scores, adapted.rubric.scores_on, self.rubric.scale)
 
-    def measured(
-        self, scores: FloatArray | None, raw: FloatArray, place: Place, level: GateLevel | None = None
+    def _metrics(
+        self, scores: FloatArray | None, raw: FloatArray, labelled: LabelledTarget, level: GateLevel | None = None
     ) -> AgreementMetrics:
-        """Return the figures of scores of a place's texts."""
-        table = place.table
-        own = level or gate_level(table.labels, table.groups)
+        table = labelled.table
+        level = level or gate_level(table.labels, table.groups)
         point = self.target.scale.width / self.rubric.scale.width
-        return figures(scores, raw, table.labels, table.groups, level=own, point=point, seed=self.seed)
+        return agreement_metrics(scores, raw, table.labels, table.groups, level=level, point=point, seed=self.seed)
 
-    @staticmethod
-    def _texts(place: Place) -> tuple[Example, ...]:
-        return place.rated.examples
-
-
-def _some(rated: RatedTexts, examples: Sequence[Example]) -> RatedTexts:
-    """Return what was rated of these texts, with their labels."""
-    places = {example.id: place for place, example in enumerate(rated.examples)}
-    chosen = np.array([places[example.id] for example in examples], dtype=np.int64)
-    return replace(rated.rows(chosen), examples=tuple(examples))
-
-
-def _without_labels(home: Source, target: Target, rated: RatedTexts, judge: Judge, seed: int) -> Transfer:
-    """Return what can be said of the target without labels."""
-    return Transfer(
-        rubric=home.ref,
-        judge=judge.name,
-        calibrated_for=home.provenance.judge,
-        target=target.name,
-        aspect=target.aspect.name,
-        home_aspect=home.rubric.aspect.name,
-        scale=target.scale,
-        home_scale=home.rubric.scores_on,
-        texts=len(rated.examples),
-        unscored=int(np.isnan(rated.scores).sum()),
-        unscored_why=rated.reason,
-        shift=_shift(home, rated, seed),
-    )
+    def _compared_with_source(self) -> dict[str, object]:
+        """Return the agreement of the unchanged rubric with all labels, and what it is compared with."""
+        labelled = self._at(self.target.labelled)
+        level = gate_level(labelled.table.labels, labelled.table.groups)
+        before = source_agreement(self.source.provenance, level)
+        unchanged = reused(labelled)
+        after = self._metrics(unchanged.scores, unchanged.raw, labelled, before.level if before else level)
+        features = {WORDS: (WORD_COUNT, 1)}
+        if best := self.source.provenance.baseline:
+            features[BEST_FEATURE] = (best.measure, best.sign)
+        baselines = {
+            name: self._metrics(None, _feature(*feature, labelled.rated.examples), labelled, after.level)
+            for name, feature in features.items()
+        }
+        change = drop(before.spearman, after.spearman) if before else None
+        return {"source": before, "agreement": after, "drop": change, "baselines": baselines}
 
 
-def _shift(home: Source, rated: RatedTexts, seed: int) -> Shift | None:
-    """Return how far the rated texts lie from those learned from; `None` where nothing is known of these."""
-    ids = [candidate.criterion.id for candidate in rated.candidates]
-    here = dict(zip(ids, rated.values.T, strict=True))
-    terms = home.rubric.aggregation.terms if home.rubric.aggregation else ()
-    if home.record is None:
-        return shift((), rated.examples, {}, here, terms=terms, seed=seed) if terms else None
-    columns = {each.criterion.id: place for place, each in enumerate(home.record.candidates)}
-    matrix = home.record.matrix
-    there = {name: matrix[:, columns[name]] for name in ids if name in columns}
-    return shift([text.example for text in home.record.texts], rated.examples, there, here, terms=terms, seed=seed)
+def _feature(name: str, sign: int, examples: Sequence[Example]) -> FloatArray:
+    return sign * measure_values(examples, [name])[:, 0] if name in SURFACE else np.full(len(examples), np.nan)
 
 
-def _beside_home(home: Source, course: _Course) -> dict[str, Any]:
-    """Return how well the rubric agrees with all labels as it is, beside home and the floors."""
-    place = course.at(_some(course.rated, course.target.labelled))
-    level = gate_level(place.table.labels, place.table.groups)
-    before = _at_home(home, level)
-    there = reused(place)
-    floors = {WORDS: _measure(WORD_COUNT, 1, place)}
-    if floor := home.provenance.floor:
-        floors[MEASURE] = _measure(floor.measure, floor.sign, place)
-    same = course.measured(there.scores, there.raw, place, before.level if before else level)
-    return {
-        "home": before,
-        "there": same,
-        "drop": drop(before.spearman, same.spearman) if before else None,
-        "floors": {name: course.measured(None, values, place, same.level) for name, values in floors.items()},
-    }
-
-
-def _measure(name: str, sign: int, place: Place) -> FloatArray:
-    if name not in SURFACE:
-        return np.full(len(place.rated.examples), np.nan)
-    return sign * measure_values(place.rated.examples, [name])[:, 0]
-
-
-def _at_home(home: Source, level: GateLevel) -> SourceAgreement | None:
-    """Return what the rubric reached at home, at that level if it is known, else over all texts."""
-    validation, agreement = home.provenance.validation, home.provenance.agreement
+def source_agreement(provenance: Provenance, level: GateLevel) -> SourceAgreement | None:
+    """Return the agreement on the source, at that level if it is known, else over all texts."""
+    validation, training = provenance.validation, provenance.agreement
     if validation and validation.level in (level, "dataset"):
-        own = validation.evaluators[0]
-        return SourceAgreement(level=validation.level, n=own.n, spearman=own.spearman, pearson=own.pearson)
-    if agreement and agreement.reselected.value is not None:
-        return SourceAgreement(level="dataset", n=agreement.n, spearman=agreement.reselected)
-    if agreement and not agreement.optimistic:
-        return SourceAgreement(level="dataset", n=agreement.n, spearman=agreement.spearman, pearson=agreement.pearson)
+        rubric = validation.evaluators[0]
+        return SourceAgreement(level=validation.level, n=rubric.n, spearman=rubric.spearman, pearson=rubric.pearson)
+    if training and training.reselected.value is not None:
+        return SourceAgreement(level="dataset", n=training.n, spearman=training.reselected)
+    if training and not training.optimistic:
+        return SourceAgreement(level="dataset", n=training.n, spearman=training.spearman, pearson=training.pearson)
     return None
 
 
 def drop(before: Interval, after: Interval) -> Interval:
-    """Return the difference of two independent figures; its interval is made of theirs.
+    """Return the difference of two independent estimates with an interval from theirs.
 
     The method of variance estimates recovery (Zou 2007, "Toward using confidence intervals to compare correlations",
     Psychological Methods 12).
     """
     if before.value is None or after.value is None:
-        return Interval(value=None)
+        return Interval(None)
     value = before.value - after.value
-    ends = (before.low, before.high, after.low, after.high)
-    if None in ends:
-        return Interval(value=rounded(value))
-    low, high, low_after, high_after = (float(end) for end in ends if end is not None)
-    down = math.hypot(before.value - low, high_after - after.value)
-    up = math.hypot(high - before.value, after.value - low_after)
-    return Interval(value=rounded(value), low=rounded(value - down), high=rounded(value + up))
+    if before.low is None or before.high is None or after.low is None or after.high is None:
+        return Interval(rounded(value))
+    below = math.hypot(before.value - before.low, after.high - after.value)
+    above = math.hypot(before.high - before.value, after.value - after.low)
+    return Interval(rounded(value), rounded(value - below), rounded(value + above))

@@ -1,4 +1,4 @@
-"""One of two sets of texts that are compared, as a table of numbers."""
+"""One of two samples of texts that are compared, as a table of numbers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rubriclab.learning.rating_matrix import BoolArray
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import units
 
-# More texts of one side make a figure no surer where the other side has thirty.
-MOST_TEXTS = 1000
+# More texts in one sample make no estimate more certain if the other has thirty.
+MAX_TEXTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The values of texts that are compared with others.
+    """Texts of the source or of the target.
 
     Attributes:
         values: shape (texts, columns), NaN where missing.
@@ -31,25 +31,24 @@ class Sample:
 
     @property
     def units(self) -> IntArray:
-        """What each text is drawn or left out with, numbered from 0: its group, or itself where there is only one."""
+        """The resampling unit of each text, from 0: its group, or the text itself if there is only one group."""
         return units(self.groups)
 
     @property
-    def there(self) -> BoolArray:
-        """Where there is a value, shape (texts, columns)."""
+    def present(self) -> BoolArray:
+        """Whether there is a value, shape (texts, columns)."""
         return ~np.isnan(self.values)
 
-    def columns(self, places: IntArray) -> Sample:
-        """Return the side with these columns only."""
-        return Sample(self.values[:, places], self.groups)
+    def columns(self, columns: IntArray) -> Sample:
+        """Return the sample with these columns only."""
+        return Sample(self.values[:, columns], self.groups)
 
-    def rows(self, places: IntArray) -> Sample:
-        """Return the side with these texts only."""
-        return Sample(self.values[places], tuple(self.groups[place] for place in places.tolist()))
+    def rows(self, rows: IntArray) -> Sample:
+        """Return the sample with these texts only."""
+        return Sample(self.values[rows], tuple(self.groups[row] for row in rows.tolist()))
 
-
-def some_texts(side: Sample, seed: int) -> Sample:
-    """Return the texts, or `MOST_TEXTS` of them, drawn by the seed, in their order."""
-    if len(side) <= MOST_TEXTS:
-        return side
-    return side.rows(np.sort(np.random.default_rng(seed).choice(len(side), MOST_TEXTS, replace=False)))
+    def capped(self, seed: int) -> Sample:
+        """Return the sample, or `MAX_TEXTS` of its texts drawn by the seed, in their order."""
+        if len(self) <= MAX_TEXTS:
+            return self
+        return self.rows(np.sort(np.random.default_rng(seed).choice(len(self), MAX_TEXTS, replace=False)))

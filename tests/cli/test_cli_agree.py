@@ -136,7 +136,7 @@ def test_the_embedded_judge_stands_beside_a_recording_offline(offline: Commands)
     assert f"A embedded 12 0 {found['judges'][0]['mean']:.2f}" in words
     for criterion in found["criteria"]:
         assert f"\n{criterion['id']} " in done.out
-    assert "Krippendorff (2004) relies on data from 0.800 on" in words
+    assert "Krippendorff (2004) considers data reliable from 0.800" in words
     assert "answers are missing" not in words
 
 
@@ -218,12 +218,12 @@ def test_judges_can_stand_in_the_configuration(offline: Commands) -> None:
 @pytest.mark.parametrize(
     ("judges", "complaint"),
     [
-        ((), "Agreement takes two judges or more, and none was named; give --judge once for each of them."),
+        ((), "Agreement takes two judges or more, and none was named; name each with --judge."),
         (("embedded",), "Agreement takes two judges or more, and only embedded was named;"),
         (("embedded", "openai/mine", "embedded"), "The judge embedded is named twice;"),
         (("embedded", "recorded:missing"), "The recording missing cannot be read"),
-        (("embedded", "recorded:recorded.jsonl"), "The recording recorded.jsonl: which judge is meant is not said;"),
-        (("embedded", "recorded:recorded.jsonl#me"), "The recording recorded.jsonl: there is no judge 'me';"),
+        (("embedded", "recorded:recorded.jsonl"), "The recording recorded.jsonl has more than one judge;"),
+        (("embedded", "recorded:recorded.jsonl#me"), "The recording recorded.jsonl has no judge me;"),
     ],
     ids=["none", "one", "twice", "no recording", "which", "who"],
 )
@@ -238,7 +238,7 @@ def test_one_judge_under_two_names_is_refused(offline: Commands) -> None:
     names = [f"recorded:{file}.jsonl#{STRICT}" for file in ("recorded", "copy")]
     done = offline(*AGREE, "--judge", names[0], "--judge", "embedded", "--judge", names[1])
     assert (done.code, done.out) == (2, "")
-    assert done.error.startswith(f"{names[0]} and {names[1]} are one and the same judge;")
+    assert done.error.startswith(f"{names[0]} and {names[1]} are the same judge;")
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_figures_are_those_of_the_scores_that_the_score_command_gives(offline: C
     assert found["shift"]["mean"]["value"] == pytest.approx(sum(apart) / len(apart), abs=1e-6)
     assert found["before"]["mean"] == pytest.approx(sum(before) / len(before), abs=1e-6)
     assert found["flips"]["texts"] == sum((a >= 3) != (b >= 3) for a, b in zip(before, after, strict=True))
-    assert (found["compared"], found["groups"], found["by"], found["checks"]) == (12, 2, "score", [])
+    assert (found["compared"], found["groups"], found["effect_unit"], found["checks"]) == (12, 2, "rating", [])
     assert (found["before"]["rubric"], found["after"]["rubric"]) == ("news@1", "news@2")
 
 
@@ -97,7 +97,7 @@ def test_what_cannot_be_told_is_exit_code_3(offline: Commands) -> None:
     (offline.folder / "texts.jsonl").write_bytes(TEXTS[0])
     done = offline(*VERSIONS, "--min-rank", 0.5)
     assert done.code == 3
-    assert "Cannot be told" in done.out
+    assert "Inconclusive" in done.out
 
 
 def test_two_judges_are_compared_by_one_version(asking: Commands) -> None:
@@ -131,7 +131,7 @@ def test_faulty_rows_are_left_out_and_said(offline: Commands) -> None:
     done = succeeded(offline(*VERSIONS, "--json"))
     assert done.json["texts"] == 3
     assert "left out: texts.jsonl:2" in done.err
-    assert "some ids stand more than once" in done.err
+    assert "some ids are repeated" in done.err
     (offline.folder / "texts.jsonl").write_bytes(b"{broken\n")
     refused = offline(*VERSIONS)
     assert (refused.code, refused.error.split(".")[0]) == (2, "None of the 1 rows of texts")
@@ -194,8 +194,8 @@ def test_contributions_tell_what_moved_the_scores_of_rubrics_that_combine_criter
         for made in (version({"links": 2, "order": 1}), version({"order": 1, "end": 1}, middle=3.5)):
             store.save("news", made.rubric, made.provenance, made.effort)
     found = succeeded(rubriclab(*VERSIONS, "--judge", "embedded", "--json")).json
-    assert found["by"] == "contribution"
-    assert {each["state"] for each in found["criteria"]} == {"kept", "added", "removed", "average text"}
+    assert found["effect_unit"] == "contribution"
+    assert {each["state"] for each in found["criteria"]} == {"kept", "added", "removed", "intercept"}
     total = sum(each["total"] for each in found["criteria"])
     assert total == pytest.approx(12 * found["shift"]["mean"]["value"], abs=1e-3)
     assert found["intervals"]["texts"] == 12

@@ -82,7 +82,7 @@ def test_nothing_but_training_groups_is_refused(learned: Commands) -> None:
     done = learned("evaluate", LABELLED, "--rubric", "news")
     assert (done.code, done.out) == (2, "")
     assert "All 36 usable rows" in done.error
-    assert "--include-training for a figure that flatters" in done.error
+    assert "--include-training for an optimistic figure" in done.error
 
 
 def test_groups_with_constant_human_scores_count_as_the_rule_says(own: Commands) -> None:

@@ -102,7 +102,7 @@ def test_a_baseline_has_the_settings_of_the_command_line_and_the_configuration(o
 def test_a_setting_for_a_baseline_that_is_not_evaluated_is_refused(own: Commands) -> None:
     done = own("evaluate", HELDOUT, "--rubric", "news@1", "--baseline", "direct", "--set", "geval.samples=5")
     assert done.code == 2
-    assert "is for no baseline that is evaluated (direct)" in done.error
+    assert "geval is none of the baselines that are evaluated (direct)" in done.error
 
 
 def test_a_baseline_that_the_store_holds_under_an_older_number_is_used_and_not_set_against_itself(

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from commands import Commands
 
-from rubriclab.rubric import Effort
+from rubriclab.provenance import Effort
+from rubriclab.stats.interval import Interval
 from rubriclab.store import open_store
-from rubriclab.validation import EvaluatorAgreement, GateVerdict, Interval, Validation
+from rubriclab.validation import EvaluatorAgreement, GateVerdict, Validation
 
 DIFFERENCES = {"better": (0.21, 0.05, 0.38), "not better": (-0.1, -0.2, 0.01), "inconclusive": (0.1, -0.1, 0.3)}
 SAID = {
@@ -20,7 +21,7 @@ SAID = {
     ),
     "inconclusive": (
         "Inconclusive against word count: the difference is 0.10 [-0.10, 0.30]; about 90 more labels would decide, "
-        "and it points to: better, on 30 held-out labels."
+        "and the estimate suggests: better, on 30 held-out labels."
     ),
 }
 CODES = {"better": 0, "not better": 1, "inconclusive": 3}
@@ -28,14 +29,14 @@ CODES = {"better": 0, "not better": 1, "inconclusive": 3}
 
 def validation(outcome: Any) -> Validation:
     def evaluator_agreement(name: str, kind: Any, value: float) -> EvaluatorAgreement:
-        found = Interval(value=value, low=value - 0.2, high=value + 0.2)
+        found = Interval(value, value - 0.2, value + 0.2)
         return EvaluatorAgreement(
             name=name, kind=kind, n=30, spearman=found, pearson=found, calls=3 if kind == "rubric" else 0
         )
 
     value, low, high = DIFFERENCES[outcome]
     more = 90 if outcome == "inconclusive" else None
-    difference = Interval(value=value, low=low, high=high)
+    difference = Interval(value, low, high)
     return Validation(
         level="dataset",
         n=30,
@@ -45,7 +46,7 @@ def validation(outcome: Any) -> Validation:
         evaluators=(evaluator_agreement("joint", "rubric", 0.5), evaluator_agreement("word count", "floor", 0.29)),
         verdicts=(
             GateVerdict(against="word count", outcome=outcome, difference=difference, more_labels=more),
-            GateVerdict(against="direct", outcome="better", difference=Interval(value=0.3, low=0.1, high=0.5)),
+            GateVerdict(against="direct", outcome="better", difference=Interval(0.3, 0.1, 0.5)),
         ),
     )
 
@@ -82,6 +83,7 @@ def test_the_verdict_is_there_as_json(gated: Commands) -> None:
         "outcome": "inconclusive",
         "difference": {"value": 0.1, "low": -0.1, "high": 0.3},
         "more_labels": 90,
+        "few_groups": None,
     }
     assert [evaluator_agreement["name"] for evaluator_agreement in done.json["evaluators"]] == ["joint", "word count"]
 
@@ -90,7 +92,7 @@ def test_a_version_of_one_method_has_no_gate(gated: Commands) -> None:
     done = gated("gate", "news@1")
     assert (done.code, done.out) == (2, "")
     assert done.error == (
-        "news@1 was never held against anything: it was made by one method. Learn it without --method, or with "
+        "news@1 was never compared with anything: it was made by one method. Learn it without --method, or with "
         "several, and the gate is part of learning."
     )
 
@@ -100,7 +102,7 @@ def test_production_is_refused_to_what_is_not_better(gated: Commands, name: str)
     done = gated("tag", name, "production")
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        f"{name}@1 stays without the tag production. {SAID[name.replace('-', ' ')]} "
+        f"error: {name}@1 stays without the tag production. {SAID[name.replace('-', ' ')]} "
         "Give --force to tag it all the same.\n"
     )
     assert gated("show", f"{name}@production").code == 2

@@ -18,6 +18,7 @@ LINES = [line for line in HELDOUT.read_bytes().splitlines(keepends=True) if json
 ROWS = [json.loads(line) for line in LINES]
 BROKEN = b'{"id": "blank", "output": " "}\n'
 IMPROVE = ("improve", "texts.jsonl", "--rubric", "news@1")
+REWRITTEN = "Nine grey owls carried a lantern over the hill"
 WRITER = ("--judge", "openai/judge", "--writer", "openai/writer")
 
 
@@ -84,7 +85,7 @@ def test_the_summary_says_what_was_gained_and_that_it_flatters(improved: dict[st
     assert "facts@1: 5 texts" in said
     assert f"improved {outcomes.count('improved')} " in said
     assert "unscored 1 " in said
-    assert "The judge's own gain flatters" in said
+    assert "The judge's own gain is optimistic" in said
     assert "--second-judge" in said
 
 
@@ -109,7 +110,7 @@ def test_texts_come_on_standard_output_and_changes_on_it_or_the_summary_as_json(
     rows = consistency("improve", "-", "--rubric", "facts", stdin=b"".join(LINES)).rows
     assert [row["id"] for row in rows] == [row["id"] for row in ROWS]
     shown = consistency("improve", "-", "--rubric", "facts", "-o", "x", "--diff", "-", stdin=b"".join(LINES)).out
-    assert shown.count("round 1, taken") == sum(row["improvement"]["outcome"] == "improved" for row in rows)
+    assert shown.count("round 1, accepted") == sum(row["improvement"]["outcome"] == "improved" for row in rows)
     found = consistency("improve", "-", "--rubric", "facts", "-o", "x", "--json", stdin=b"".join(LINES)).json
     assert (found["rubric"], found["texts"], found["output"]) == ("facts@1", 4, "x")
     assert found["outcomes"]["improved"] == sum(row["improvement"]["outcome"] == "improved" for row in rows)
@@ -119,17 +120,14 @@ def test_texts_come_on_standard_output_and_changes_on_it_or_the_summary_as_json(
 
 
 def writing(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-    """Rate as the brain does, by the distinct words; rewrite the first sentence with more of them, in other words
-    where another sample is asked for."""
+    """Score rewritten texts 5 and others 2; rewrite the first sentence, in other words for another sample."""
     form = json.loads(messages[1]["content"].rsplit("\n", 1)[1])["properties"]
     if "sentences" not in form:
-        reply = json.loads(hypoeval_brain.reply(messages, body))
-        if body["model"] == "second" and "quite" in messages[1]["content"]:
-            reply["score"] = 1
+        reply, text = json.loads(hypoeval_brain.reply(messages, body)), messages[1]["content"]
+        reply["score"] = 1 if body["model"] == "second" and "quite" in text else 5 if REWRITTEN in text else 2
         return json.dumps(reply)
-    more = "Slowly nine grey owls carried its warm lantern over every quiet hill"
-    words = more if body["temperature"] else f"{more} quite"
-    return json.dumps({"sentences": [{"sentence": 1, "reasoning": "More of it.", "text": f"{words} at dusk."}]})
+    words = REWRITTEN if body["temperature"] else f"{REWRITTEN} quite"
+    return json.dumps({"sentences": [{"sentence": 1, "reasoning": "Clearer.", "text": f"{words} at dusk."}]})
 
 
 @pytest.fixture
@@ -152,7 +150,7 @@ def test_a_second_judge_refuses_what_it_scores_lower_and_both_gains_are_told(ask
     found = asking(*IMPROVE, *WRITER, *second, "-o", "improved.jsonl", "--json").json
     rows = [json.loads(line) for line in (asking.folder / "improved.jsonl").read_text("utf-8").splitlines()]
     rounds = [done for row in rows for done in row["improvement"]["rounds"]]
-    refused = [done for done in rounds if done["second_score"] is not None and not done["taken"]]
+    refused = [done for done in rounds if done["second_score"] is not None and not done["accepted"]]
     assert refused
     assert all("quite" in done["changes"][0]["after"] for done in refused)
     assert not any("quite" in row["output"] for row in rows)
@@ -162,7 +160,7 @@ def test_a_second_judge_refuses_what_it_scores_lower_and_both_gains_are_told(ask
     assert found["second_judge_before_veto"]["gain"]["value"] < 0
     assert found["second_judge_before_veto"]["gain"]["value"] < found["second_judge_after_veto"]["gain"]["value"]
     said = " ".join(asking(*IMPROVE, *WRITER, *second).err.split())
-    assert "The gain to trust is the second judge's before its veto" in said
+    assert "The unbiased gain is the second judge's before its veto" in said
     assert f"equal and {lower} lower." in said
 
 
@@ -246,8 +244,8 @@ def test_so_does_a_writer_or_second_judge_of_whom_none_comes_after_the_rows(
         (("-o", "texts.jsonl"), "The texts would overwrite texts.jsonl while it is being read."),
         (("-o", "x", "--diff", "texts.jsonl"), "What changed would overwrite texts.jsonl while it is being read."),
         (("-o", "no/where"), "no/where cannot be written: No such file or directory."),
-        (("--second-judge", "embedded"), "embedded is the judge itself, who has seen what was gained already;"),
-        (("--rubric", "weighted"), "weighted@1 scores by probabilities, without a reason, so there is nothing to"),
+        (("--second-judge", "embedded"), "embedded is the judge itself, whose scores decided already;"),
+        (("--rubric", "weighted"), "weighted@1 scores by probabilities, without reasons to rewrite a text by"),
         (("--writer", "recorded:none"), "The recording none cannot be read"),
         (("--rounds", 0), "Invalid value for '--rounds'"),
         (("--good-from", 0), "Invalid value for '--good-from'"),

@@ -41,10 +41,10 @@ def test_results_go_to_stdout_and_everything_else_to_stderr(rubriclab: Commands)
     assert first == "summarization-coherence-hypoeval@1: 5 criteria"
     assert second.startswith("Spearman 0.")
     assert "optimistic" in second
-    scale, judge, kept = done.err.splitlines()
-    assert scale == "scale 1 to 5 taken from the labels; give --scale LOW:HIGH if the raters used another"
+    scale, judge, saved = done.err.splitlines()
+    assert scale == "scale 1 to 5 taken from the labels; give the scale if the raters used another"
     assert judge.startswith("judge: embedded, as none is configured; it measures texts offline and is not a language")
-    assert kept == "kept in store.db; read it with: rubriclab show summarization-coherence-hypoeval@1"
+    assert saved == "saved in store.db; read it with: rubriclab show summarization-coherence-hypoeval@1"
 
 
 def test_json_form_is_the_promised_one(rubriclab: Commands) -> None:
@@ -84,7 +84,7 @@ def test_rows_are_read_from_stdin(rubriclab: Commands) -> None:
 
 def test_an_aspect_of_ones_own_needs_a_definition_only(rubriclab: Commands) -> None:
     task = ("--task", "minutes", "--aspect", "fairness", "--map", "scores.fairness=scores.coherence")
-    assert "Give your own with --definition." in refusal(rubriclab, "learn", LABELLED, *task)
+    assert "Give your own: --definition TEXT." in refusal(rubriclab, "learn", LABELLED, *task)
     done = rubriclab("learn", LABELLED, *task, "--definition", "How fairly each side is reported.", "--json")
     assert done.json["rubric"] == "minutes-fairness@1"
     assert "How fairly each side is reported." in rubriclab("show", "minutes-fairness").out
@@ -162,7 +162,10 @@ def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:
         (("--map", "output"), "The mapping 'output' is not understood; write FIELD=COLUMN"),
         (("--map", "text=summary"), "There is no field 'text' to map; the fields are output, id, group"),
         (("--map", "output=summary"), "expected a column 'summary', since the mapping says output=summary"),
-        (("--price", "1"), "The price '1' is not understood; write US dollars per million tokens read and written"),
+        (
+            ("--price", "1"),
+            "The price '1' is not understood. Write US dollars per million prompt and completion tokens",
+        ),
         (("--judge", "recorded:none.jsonl"), "The recording none.jsonl cannot be read"),
         (("--judge", f"recorded:{LABELLED}"), "labelled.jsonl, line 1: expected the header of a recording"),
         (("--concurrency", "0"), "--concurrency: expected a number of at least 1, got 0."),
@@ -199,7 +202,7 @@ def test_a_model_string_without_a_provider_is_refused_in_one_line(rubriclab: Com
     done = rubriclab(*LEARN, "--judge", "nonsense", "--scale", "1:5")
     assert done.code in (2, 4)
     assert (done.out, done.err.count("\n")) == ("", 1)
-    assert done.error.startswith("'nonsense' names no provider that litellm knows. Write it as PROVIDER/MODEL")
+    assert done.error.startswith("litellm knows no provider of 'nonsense'. Write it as PROVIDER/MODEL")
 
 
 def test_the_most_accurate_rubric_can_be_preferred_to_the_smallest_near_it(rubriclab: Commands) -> None:

@@ -10,7 +10,7 @@ from commands import LABELLED, Commands
 LEARN = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5", "--judge", "embedded")
 OWN = {
     "checkeval": "re-selected without each group's own labels (the first is optimistic)",
-    "seeval": "re-selected without each group's own labels (both optimistic)",
+    "seeval": "re-selected without each group's own labels (the first is optimistic)",
     "direct": "on the 36 training texts, whose labels had no part in it",
     "few_shot": "on the 33 training texts, whose labels had no part in it",
     "geval": "on the 36 training texts, whose labels had no part in it",

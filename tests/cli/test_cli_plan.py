@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from rubriclab.aggregation import Aggregation, Calibration, Term
 from rubriclab.data import Example, read
 from rubriclab.judges import JudgeOptions, Ledger, connect
-from rubriclab.rubric import Effort
+from rubriclab.provenance import Effort
 from rubriclab.scoring import score_text
 from rubriclab.store import Version, open_store
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
@@ -153,7 +153,7 @@ def test_texts_without_a_score_are_left_out_and_if_there_is_no_other_the_command
     ("arguments", "said"),
     [
         (("texts.jsonl", "--rubric", "news@1"), "learned by one method"),
-        (("texts.jsonl", "--rubric", "forgotten"), "No texts and ratings are kept with forgotten@1"),
+        (("texts.jsonl", "--rubric", "forgotten"), "The store has no training record of forgotten@1"),
         (("texts.jsonl", "--rubric", "joint", "--count", 13), "--count 13 is more than the 12 texts to choose from"),
         ((LABELLED, "--rubric", "joint"), "All 36 usable rows have a label for 'coherence' already"),
         (("blank.jsonl", "--rubric", "joint"), "None of 1 row can be used"),

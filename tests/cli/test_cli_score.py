@@ -12,7 +12,7 @@ import pytest
 from commands import HELDOUT, Commands
 
 from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term
-from rubriclab.rubric import Effort
+from rubriclab.provenance import Effort
 from rubriclab.store import open_store
 
 TEXTS = HELDOUT.read_bytes().splitlines(keepends=True)[:12]
@@ -105,7 +105,7 @@ def test_another_judge_than_the_rubrics_own_is_said(learned: Commands) -> None:
     done = learned("score", HELDOUT, "--rubric", "news", "--judge", "openai/mine", "--dry-run", "--price", "1:1")
     assert 'news@2 is calibrated for "embedded"; with another judge its agreement may differ' in done.err
     assert done.out.startswith("judge openai/mine: at most 360 calls, ")
-    assert "Nothing was asked." in done.out
+    assert "No calls made." in done.out
 
 
 def test_dry_run_needs_no_place_for_the_scores(learned: Commands) -> None:
@@ -231,8 +231,8 @@ def test_rows_of_an_earlier_run_do_not_stand_where_nothing_goes_to_a_person(weig
             ("small", "--abstain-above", 1),
             "--abstain-above: small@1 gives no intervals, as it was learned from too few",
         ),
-        (("weighed", "--abstain-above", 0), "--abstain-above: got 0, expected a width above 0"),
-        (("weighed", "--abstain-above", "nan"), "--abstain-above: got nan, expected a width above 0"),
+        (("weighed", "--abstain-above", 0), "--abstain-above: expected a number above 0, got 0"),
+        (("weighed", "--abstain-above", "nan"), "--abstain-above: expected a number above 0, got NaN"),
         (("weighed", "--to-person", "people.jsonl"), "--to-person needs to know which texts are for a person;"),
         (("weighed", "--abstain-above", 1, "--to-person", "-"), "--to-person: - is where the scores go."),
         (

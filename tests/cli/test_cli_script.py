@@ -25,7 +25,6 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     ),
     "transfer": ("news", "--to", HELDOUT, "--no-relearn"),
     "drift": ("news@1", "news@2", HELDOUT),
-    "experiment": ("list",),
     "import": ("-", "--as", "copy"),
 }
 

@@ -53,57 +53,59 @@ def share(row: dict[str, Any]) -> float:
 
 def test_every_action_has_figures_on_the_labels_it_may_use_and_on_the_others(told: dict[str, Any]) -> None:
     assert [each["action"] for each in told["actions"]] == ["reuse", "recalibrate", "reweight", "reselect", "relearn"]
-    assert (told["labels"], told["checked"]) == (24, 36)
+    assert (told["labels"], told["held_out_labels"]) == (24, 36)
     for each in told["actions"]:
-        assert each["missing"] is None
-        assert each["held_out"]["n"] == 24
-        assert each["checked"]["n"] == 36
+        assert each["skipped"] is None
+        assert each["cross_validated"]["n"] == 24
+        assert each["held_out"]["n"] == 36
         assert (
-            each["held_out"]["error"]["low"] <= each["held_out"]["error"]["value"] <= each["held_out"]["error"]["high"]
+            each["cross_validated"]["error"]["low"]
+            <= each["cross_validated"]["error"]["value"]
+            <= each["cross_validated"]["error"]["high"]
         )
 
 
 def test_the_advice_is_what_comes_nearest_to_people_by_labels_that_had_no_part_in_it(told: dict[str, Any]) -> None:
     compared = {each["action"]: each for each in told["advice"]["compared"]}
     advised = told["advice"]["action"]
-    assert compared[advised]["behind"]["value"] == 0
+    assert compared[advised]["excess_error"]["value"] == 0
     assert compared["reuse"]["gain"]["value"] == 0
-    assert all(each["behind"]["value"] >= 0 for each in compared.values())
-    assert [each["behind"]["value"] for each in told["actions"] if each["action"] == advised] == [0]
+    assert all(each["excess_error"]["value"] >= 0 for each in compared.values())
+    assert [each["excess_error"]["value"] for each in told["actions"] if each["action"] == advised] == [0]
 
 
 def test_what_it_reaches_there_stands_beside_home_and_what_costs_nothing(told: dict[str, Any]) -> None:
-    assert told["home"]["n"] == 36
-    assert told["there"]["n"] == 72
+    assert told["source"]["n"] == 36
+    assert told["agreement"]["n"] == 72
     assert told["drop"]["value"] == pytest.approx(
-        told["home"]["spearman"]["value"] - told["there"]["spearman"]["value"], abs=1e-6
+        told["source"]["spearman"]["value"] - told["agreement"]["spearman"]["value"], abs=1e-6
     )
-    assert set(told["floors"]) == {"word count", "best surface measure at home"}
-    assert told["shift"]["finding"] in ("inside", "near the edge", "outside")
+    assert set(told["baselines"]) == {"word count", "best text feature on the source"}
+    assert told["shift"]["severity"] in ("small", "moderate", "large")
 
 
 def test_in_words_it_says_what_to_do_and_why(carrying: Commands) -> None:
     done = carrying("transfer", "both", "--to", "target.jsonl", "--no-relearn")
     assert done.code == 0
     shown = " ".join(done.out.split())
-    assert "both@1 on target.jsonl, asked of embedded" in shown
-    assert any(shown.count(words) for words in ("Reuse it", "Recalibrate it", "Reweight it", "Reweight its criteria"))
-    assert "it was not asked for" in shown
-    assert "How far these texts lie from home" in shown
+    assert "both@1 on target.jsonl, judged by embedded" in shown
+    assert any(shown.count(words) for words in ("Reuse it", "Recalibrate it", "Reweight it"))
+    assert "not requested" in shown
+    assert "The distribution shift from the texts" in shown
 
 
 def test_without_labels_it_says_how_far_the_texts_lie_and_gives_no_advice(carrying: Commands) -> None:
     done = carrying("transfer", "both", "--to", "bare.jsonl", "--json")
-    assert (done.code, done.json["advice"], done.json["actions"], done.json["there"]) == (0, None, [], None)
-    assert done.json["shift"]["target"] == 12
+    assert (done.code, done.json["advice"], done.json["actions"], done.json["agreement"]) == (0, None, [], None)
+    assert done.json["shift"]["target_texts"] == 12
     shown = carrying("transfer", "both", "--to", "bare.jsonl").out
-    assert "There are no labels to tell how well people agree" in " ".join(shown.split())
+    assert "There are no labels to measure agreement with people" in " ".join(shown.split())
 
 
 def test_a_saved_version_knows_its_parent_and_scores_as_it_was_fitted(own: Commands) -> None:
     save = ("--save", "--action", "recalibrate", "--no-relearn", "--name", "moved")
     done = own("transfer", "both", "--to", "target.jsonl", *save)
-    assert "kept as moved@1, whose parent is both@1; calibrated for embedded" in done.out
+    assert "saved as moved@1, whose parent is both@1; calibrated for embedded" in done.out
     shown = " ".join(own("show", "moved").out.split())
     assert "parent both@1" in shown
     assert "recalibrate with 48 labels from a rubric of coherence" in shown
@@ -126,7 +128,7 @@ def test_what_is_advised_is_what_is_kept_unless_another_action_is_named(own: Com
 
 def test_a_relearned_version_has_criteria_of_its_own(own: Commands) -> None:
     done = own("transfer", "both", "--to", "target.jsonl", "--save", "--action", "relearn")
-    assert "kept as both@2, whose parent is both@1" in done.out
+    assert "saved as both@2, whose parent is both@1" in done.out
     made = json.loads(own("export", "both").out)["provenance"]
     assert set(made["examples"]) == {row["id"] for row in ROWS[:48]}
 
@@ -136,7 +138,7 @@ def test_labels_on_another_scale_are_said_to_be_and_scores_of_the_kept_version_a
         "transfer", "both", "--to", "shares.jsonl", "--no-relearn", "--save", "--action", "reweight", "--name", "shares"
     )
     assert "the labels lie between 0 and 1, which is taken as their scale" in done.err
-    assert "Its scores are moved from the scale 1 to 5 to 0 to 1, end to end." in " ".join(done.out.split())
+    assert "Its scores are mapped linearly from the scale 1 to 5 to 0 to 1." in " ".join(done.out.split())
     rows = own("score", "shares.jsonl", "--rubric", "shares").rows
     assert all(0 <= row["score"] <= 1 and 0 <= row["interval"][0] <= row["interval"][1] <= 1 for row in rows)
     assert "0 (lowest) to 1 (highest)" in own("show", "shares").out
@@ -152,7 +154,7 @@ def test_another_judge_is_said_to_be_another_and_learning_that_it_cannot_answer_
     assert 'both@1 is calibrated for "embedded"; with another judge its agreement may differ' in done.err
     found = done.json
     assert (found["judge"], found["calibrated_for"]) == ("recorded:tape.jsonl", "embedded")
-    missing = {each["action"]: each["missing"] for each in found["actions"]}
+    missing = {each["action"]: each["skipped"] for each in found["actions"]}
     assert "holds no reply" in missing["relearn"]
     assert missing["reweight"] is None
 
@@ -167,7 +169,7 @@ def test_several_rubrics_and_targets_make_one_table_with_a_row_each(own: Command
     assert float(rows[0]["spearman_low"]) <= float(rows[0]["spearman"]) <= float(rows[0]["spearman_high"])
     assert (rows[0]["advice"] != "", rows[1]["advice"]) == (True, "")
     page = (own.folder / "table.html").read_text("utf-8")
-    assert "What rubrics are worth elsewhere" in page
+    assert "Transfer of rubrics to other texts" in page
     assert page.count('class="dot"') == 1
     assert "no labels" in done.out
 
@@ -184,7 +186,7 @@ def test_where_nothing_comes_nearer_than_the_mean_label_that_is_said(carrying: C
     reversed_ = [{**row, "scores": {"coherence": 6 - row["scores"]["coherence"]}} for row in ROWS[:48]]
     write(carrying, "reversed.jsonl", reversed_)
     shown = " ".join(carrying("transfer", "both", "--to", "reversed.jsonl", "--no-relearn").out.split())
-    assert "nearer to people than the mean label" in shown
+    assert "closer to people than the mean label" in shown
 
 
 def test_a_cell_that_cannot_be_had_costs_the_others_nothing(own: Commands) -> None:

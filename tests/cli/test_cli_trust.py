@@ -14,7 +14,7 @@ from sqlalchemy import make_url
 from rubriclab.cli.config import GUARDED, JUDGES, options_of
 from rubriclab.cli.main import every_command
 from rubriclab.cli.places import STORE, PlaceType
-from rubriclab.rubric import Provenance
+from rubriclab.provenance import Provenance
 
 KEY = "sk-the-users-own-key-0123456789"
 THEIRS = "openai/theirs"
@@ -275,7 +275,7 @@ def test_a_found_file_is_used_once_confirmed_and_until_it_changes(user: Commands
     assert done.err.splitlines()[0] == f'{FILE} in this folder sets judge = "openai/mine", api-base = "{server.url}"'
     config(user, f"{text}# changed")
     assert user(*score, stdin=TEXT).code == 2
-    assert "changed or gone: not confirmed" in " ".join(user("trust").out.split())
+    assert "changed or missing: not confirmed" in " ".join(user("trust").out.split())
     config(user, text)
     assert user("trust", "--json").json["files"] == [{"file": str(user.folder / FILE), "confirmed": True}]
     assert user("trust", FILE, "--revoke").out == f"{FILE} is no longer confirmed\n"
@@ -300,7 +300,7 @@ def test_a_store_named_in_a_file_is_never_the_one_in_a_hostile_working_folder(us
         there("show", "news", RUBRICLAB_CONFIG=str(user.folder / "mine.toml")),
         there("--config", "../mine.toml", "show", "news"),
     ):
-        assert done.error.startswith(f"No rubric is stored in {user.folder / 'rubrics.db'} yet;")
+        assert done.error.startswith(f"The store {user.folder / 'rubrics.db'} does not exist.")
 
 
 @pytest.mark.parametrize("confirmed", [True, False])
@@ -315,7 +315,7 @@ def test_a_found_file_that_is_a_link_to_another_folder_is_refused(user: Commands
         "the link."
     )
     named = there("--config", FILE, "show", "news")
-    assert named.error.startswith(f"No rubric is stored in {user.folder / 'rubrics.db'} yet;")
+    assert named.error.startswith(f"The store {user.folder / 'rubrics.db'} does not exist.")
 
 
 def test_a_found_file_that_is_a_link_in_the_same_folder_is_used(user: Commands) -> None:
@@ -461,6 +461,6 @@ def test_an_address_with_credentials_is_refused_at_once(user: Commands, way: str
         environment = {"RUBRICLAB_API_BASE" if way == "environment" else "OPENAI_API_BASE": address}
     done = user(*score, stdin=TEXT, **environment)
     assert (done.code, done.out) == (2, "")
-    assert "the address holds a user name, password or key, which would end up in logs and messages." in done.error
+    assert "the address has a user name, password or key, which would appear in logs and messages." in done.error
     assert "hunter2" not in done.err
     assert "127.0.0.1" not in done.err

@@ -19,9 +19,6 @@ from commands import HELDOUT, Commands, Done
 from flow_server import HYPOEVAL, LITTLE, commands_at, learn_little, texts
 from server import RunningServer
 
-FIRST_SCHEMA = Path(__file__).parents[1] / "store" / "schema_0001.sql"
-# Answers in the store that is migrated: enough for the migration to take a while.
-OLD_ANSWERS = 20_000
 # Texts that are scored or evaluated.
 TEXTS = 16
 # Seconds before a kill from which on an answer has to be there when the command is run again.
@@ -74,10 +71,10 @@ OPERATIONS = (
     ),
     Operation("tag", ("tag", "news@1", "best"), lambda done, _: done.out),
     Operation(
-        "migration",
-        ("tag", "old@1", "first", "--store", "old.db"),
-        lambda done, at: (done.out, _answers(at)),
-        store="old.db",
+        "create",
+        ("import", "pack.json", "--as", "imported", "--json", "--store", "new.db"),
+        lambda done, _: (done.json["rubric"], done.json["digest"]),
+        store="new.db",
     ),
 )
 
@@ -93,7 +90,7 @@ def undisturbed(server: RunningServer, operation: Operation, start: Path, folder
 
 
 def starting_folder(server: RunningServer, folder: Path) -> Path:
-    """Return `folder` with what the operations start from: a learned rubric, its pack, texts and an old store."""
+    """Return `folder` with what the operations start from: a learned rubric, its pack and texts."""
     server.reset()
     server.brain = hypoeval_brain.reply
     commands = commands_at(server, folder)
@@ -104,7 +101,6 @@ def starting_folder(server: RunningServer, folder: Path) -> Path:
     with closing(sqlite3.connect(folder / "store.db")) as database, database:
         # Learning is to pay for its answers again.
         database.execute("DELETE FROM answers")
-    _old_store(folder / "old.db")
     texts(folder, 12)
     return folder
 
@@ -145,15 +141,3 @@ def _fresh(server: RunningServer, start: Path, folder: Path) -> Commands:
     server.brain = hypoeval_brain.reply
     server.latency = 0.02
     return commands_at(server, folder)
-
-
-def _old_store(file: Path) -> None:
-    with closing(sqlite3.connect(file)) as database, database:
-        database.executescript(FIRST_SCHEMA.read_text("utf-8"))
-        rows = ((f"sha256:{number:05}", f'{{"text":"{number}"}}', "then") for number in range(OLD_ANSWERS))
-        database.executemany("INSERT INTO answers VALUES (?, ?, ?)", rows)
-
-
-def _answers(commands: Commands) -> int:
-    with closing(sqlite3.connect(commands.folder / "old.db")) as database:
-        return int(database.execute("SELECT count(*) FROM answers").fetchone()[0])

@@ -11,7 +11,7 @@ from flow_server import Killing, commands_at
 from server import RunningServer
 from study_rows import write_sets, write_study
 
-from rubriclab.studies.results import Outcome, read_results
+from experiments.runner.results import Outcome, read_results
 
 
 @pytest.fixture

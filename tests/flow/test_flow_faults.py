@@ -152,7 +152,7 @@ def test_a_server_that_dies_on_the_way_ends_scoring_instead_of_leaving_every_tex
     done = learned("score", HELDOUT, "--rubric", "news", "--attempts", 1)
     assert done.code == 4
     assert "20 prompts in a row got no reply from openai/fake" in done.error
-    assert "answers so far are kept" in done.error
+    assert "cached answers are not requested again" in done.error
     assert len(done.rows) < 20
 
 
@@ -160,8 +160,8 @@ def test_an_unknown_price_cannot_be_capped(provider: RunningServer, asking: Comm
     done = learn_little(asking, "--max-cost", 1)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert done.error == (
-        f"The price of {MODEL} is not known, so its cost cannot be capped; give it with --price IN:OUT, "
-        "US dollars per million tokens read and written."
+        f"The price of {MODEL} is unknown, so its cost cannot be capped. Give it with --price IN:OUT, "
+        "in US dollars per million prompt and completion tokens."
     )
     assert provider.requests.total() == 0
 
@@ -177,7 +177,7 @@ def test_a_password_in_the_address_is_refused_and_written_nowhere(asking: Comman
     address = ("--api-base", "http://me:hunter2@127.0.0.1:9/v1")
     done = learn_little(asking, *address, "--record", "recording.jsonl", "--attempts", 1)
     assert done.code == 2
-    assert "the address holds a user name, password or key" in done.error
+    assert "the address has a user name, password or key" in done.error
     assert "hunter2" not in done.out + done.err
     written = [path.name for path in asking.folder.iterdir() if b"hunter2" in path.read_bytes()]
     assert written == []

@@ -84,5 +84,5 @@ def test_a_read_only_store_answers_what_it_holds_and_asks_nothing_new(
     assert reader(*SCORE).rows == scoring(*SCORE).rows
     done = reader("score", "more.jsonl", "--rubric", "news")
     assert done.code == 2
-    assert "The store store.db may only be read, and holds no answer to one of the questions" in done.error
+    assert "The store store.db is read-only and lacks an answer that is needed" in done.error
     assert provider.requests.total() == asked

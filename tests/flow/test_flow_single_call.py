@@ -10,7 +10,7 @@ from commands import HELDOUT, Commands
 from server import RunningServer
 from single_call_scripts import IDS, answer, combined, rating
 
-from rubriclab.rubric import Effort, Provenance
+from rubriclab.provenance import Effort, Provenance
 from rubriclab.store import open_store
 
 MADE = {"judge": "openai/fake", "generator": "openai/fake", "prompts": "p", "data": "d", "seed": 42, "version": "0"}

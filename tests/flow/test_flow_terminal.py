@@ -41,11 +41,11 @@ def test_a_bar_with_calls_and_money_is_shown_on_a_terminal_only(rubriclab: Comma
     assert "$0.0000" in seen
     assert "labelled texts seen" in seen or "texts rated by" in seen
     assert "\x1b[" in seen
-    assert "kept in store.db" in seen
+    assert "saved in store.db" in seen
     without = rubriclab("learn", texts(rubriclab.folder, 12), *LEARN, *LITTLE)
     assert without.err.splitlines() == [
         "judge: embedded; it measures texts offline and is not a language model (--judge names another)",
-        "kept in store.db; read it with: rubriclab show news@2",
+        "saved in store.db; read it with: rubriclab show news@2",
     ]
 
 

@@ -41,11 +41,11 @@ class ScriptedJudge:
     def __init__(self, script: Callable[[Prompt[Any]], Any], identity: str = "scripted") -> None:
         self._script = script
         self.identity = {"model": identity}
-        self.asked = 0
+        self.prompts = 0
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the script's reply, or its text as a reply."""
-        self.asked += 1
+        self.prompts += 1
         answer = await self._script(prompt)
         return answer if isinstance(answer, Reply) else Reply(answer, "scripted-1", Usage(10, 5, 0.01))
 

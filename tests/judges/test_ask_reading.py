@@ -82,7 +82,7 @@ def test_fields_of_the_question_are_there_for_the_check() -> None:
 async def test_repair_is_asked_once_with_the_reply_and_the_complaint() -> None:
     judge = FakeJudge(lambda prompt: GOOD if prompt.repair else "none")
     assert (await ask(judge, rate())).value == Rating(reasoning="fine", score=4)
-    repair = judge.asked[1].repair
+    repair = judge.prompts[1].repair
     assert repair is not None
     assert repair.reply == "none"
     assert "JSON object" in repair.complaint
@@ -94,7 +94,7 @@ async def test_after_the_repair_the_answer_is_missing_with_its_reason() -> None:
     assert answer.value is None
     assert "9 is not between 1 and 5" in (answer.missing or "")
     assert "Value error" not in (answer.missing or "")
-    assert len(judge.asked) == 2
+    assert len(judge.prompts) == 2
 
 
 @pytest.mark.parametrize("error", [JudgeUnavailable("down."), PromptRejected("too long.")])

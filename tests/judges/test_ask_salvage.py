@@ -49,10 +49,10 @@ class Replies:
     def __init__(self, *replies: Any) -> None:
         self.identity = {"model": "replies"}
         self._replies = list(replies)
-        self.asked: list[Prompt[Any]] = []
+        self.prompts: list[Prompt[Any]] = []
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        self.asked.append(prompt)
+        self.prompts.append(prompt)
         answer = self._replies.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -66,14 +66,14 @@ def listed(*numbers: int) -> str:
 async def test_a_sound_reply_is_taken_whole_and_nothing_is_salvaged():
     judge = Replies(listed(1, 5))
     answer = await ask(judge, PROMPT, salvage=SoundNumbers)
-    assert (type(answer.value), answer.value.numbers, len(judge.asked)) == (Numbers, [1, 5], 1)
+    assert (type(answer.value), answer.value.numbers, len(judge.prompts)) == (Numbers, [1, 5], 1)
 
 
 async def test_a_repair_comes_before_salvage():
     judge = Replies(listed(1, 9), listed(1, 3))
     answer = await ask(judge, PROMPT, salvage=SoundNumbers)
     assert (type(answer.value), answer.value.numbers) == (Numbers, [1, 3])
-    assert [prompt.repair is not None for prompt in judge.asked] == [False, True]
+    assert [prompt.repair is not None for prompt in judge.prompts] == [False, True]
 
 
 async def test_after_a_repair_in_vain_the_sound_answers_of_the_later_reply_are_kept():
@@ -104,7 +104,7 @@ async def test_without_a_form_for_it_nothing_is_salvaged():
 async def test_salvage_asks_no_more_than_the_one_repair():
     judge = Replies(listed(9), listed(9))
     answer = await ask(judge, PROMPT, salvage=SoundNumbers)
-    assert (answer.value.numbers, len(judge.asked)) == ([], 2)
+    assert (answer.value.numbers, len(judge.prompts)) == ([], 2)
 
 
 @pytest.mark.parametrize("error", [JudgeUnavailable("busy."), PromptRejected("too long.")])

@@ -44,7 +44,7 @@ async def outcomes(judge: Any, count: int) -> list[Any]:
 async def test_calls_are_capped_exactly_under_concurrency(cap: int) -> None:
     judge = ScriptedJudge(slow)
     results = await outcomes(Budgeted(judge, Budget(max_calls=cap)), 20)
-    assert judge.asked == cap
+    assert judge.prompts == cap
     assert sum(isinstance(result, Reply) for result in results) == cap
     assert sum(isinstance(result, BudgetReached) for result in results) == 20 - cap
 
@@ -84,7 +84,7 @@ async def test_cost_never_passes_the_cap() -> None:
     results = await outcomes(Budgeted(judge, budget, price=PRICE), 50)
     # A reply may cost 100 tokens at 0.001 dollars each and took 0.03: the cap is used up but for less than one more.
     assert 0.5 - 0.11 < budget.cost <= 0.5
-    assert budget.cost == pytest.approx(0.03 * judge.asked)
+    assert budget.cost == pytest.approx(0.03 * judge.prompts)
     assert any(isinstance(result, BudgetReached) for result in results)
 
 
@@ -112,7 +112,7 @@ async def test_two_judges_draw_on_one_budget() -> None:
     budget = Budget(max_calls=5)
     one, two = ScriptedJudge(slow), ScriptedJudge(slow)
     await asyncio.gather(outcomes(Budgeted(one, budget), 4), outcomes(Budgeted(two, budget), 4))
-    assert one.asked + two.asked == 5
+    assert one.prompts + two.prompts == 5
 
 
 async def test_everything_paid_for_is_kept_when_the_cap_is_reached() -> None:
@@ -129,7 +129,7 @@ async def test_everything_paid_for_is_kept_when_the_cap_is_reached() -> None:
         await all_at_once()
     assert all(isinstance(error, BudgetReached) for error in caught.value.exceptions)
     kept = [answers.get(request_digest(source.identity, rate(f"text {n}"))) for n in range(20)]
-    assert sum(answer is not None for answer in kept) == source.asked == 6
+    assert sum(answer is not None for answer in kept) == source.prompts == 6
 
 
 async def test_cancelled_request_gives_its_place_back() -> None:
@@ -150,7 +150,7 @@ async def test_cancelled_request_gives_its_place_back() -> None:
 
 
 def test_cap_on_money_needs_a_price() -> None:
-    with pytest.raises(SettingsError, match="--price IN:OUT"):
+    with pytest.raises(SettingsError, match="price=IN:OUT"):
         connect("openai/fake", options=JudgeOptions(max_cost=1.0), ledger=Ledger())
     connect("openai/fake", options=JudgeOptions(max_cost=1.0, price=PRICE), ledger=Ledger())
     connect("gpt-4o-mini", options=JudgeOptions(max_cost=1.0), ledger=Ledger())

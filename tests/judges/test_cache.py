@@ -44,7 +44,7 @@ async def test_another_judge_or_sample_or_limit_is_another_request() -> None:
     for judge in (one, two):
         for prompt in (rate(), rate(sample=1), rate(max_tokens=9), rate(temperature=1.0), rate("Other.")):
             assert not (await Cached(judge, answers).reply(prompt)).cached
-    assert (one.asked, two.asked) == (5, 5)
+    assert (one.prompts, two.prompts) == (5, 5)
 
 
 async def test_identical_requests_in_flight_are_merged(server: RunningServer) -> None:
@@ -60,11 +60,11 @@ async def test_an_unusable_reply_is_asked_again_only_on_demand_and_the_new_one_s
     answers, useless, better = MemoryAnswers(), waiting(opened(), "no JSON"), waiting(opened())
     assert (await Cached(useless, answers).reply(rate())).text == "no JSON"
     assert (await Cached(better, answers).reply(rate())).text == "no JSON"
-    assert better.asked == 0
+    assert better.prompts == 0
     assert (await Cached(better, answers, retry_failed=True).reply(rate())).text == GOOD
     assert (await Cached(better, answers, retry_failed=True).reply(rate())).cached
     assert (await Cached(better, answers).reply(rate())).text == GOOD
-    assert better.asked == 1
+    assert better.prompts == 1
 
 
 async def test_those_who_wait_share_the_error() -> None:
@@ -76,7 +76,7 @@ async def test_those_who_wait_share_the_error() -> None:
     gate.set()
     results = await asyncio.gather(*tasks, return_exceptions=True)
     assert all(isinstance(result, JudgeUnavailable) for result in results)
-    assert judge.asked == 1
+    assert judge.prompts == 1
 
 
 async def test_errors_are_not_kept() -> None:
@@ -98,7 +98,7 @@ async def test_one_of_those_who_wait_takes_the_place_of_a_cancelled_request() ->
     results = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 5)
     assert isinstance(results[0], asyncio.CancelledError)
     assert all(isinstance(result, Reply) for result in results[1:])
-    assert judge.asked == 2
+    assert judge.prompts == 2
 
 
 async def test_cancelling_one_who_waits_cancels_nobody_else() -> None:
@@ -123,7 +123,7 @@ async def test_unusable_replies_are_kept_and_their_repair_is_a_request_of_its_ow
     judge = ScriptedJudge(script)
     for _ in range(2):
         assert (await ask(Cached(judge, answers), rate())).value is not None
-    assert judge.asked == 2
+    assert judge.prompts == 2
 
 
 async def test_reply_is_kept_before_anybody_sees_it() -> None:
@@ -171,7 +171,7 @@ async def test_a_damaged_answer_is_asked_again_once_and_noted() -> None:
     cached = Cached(judge, answers, damaged=damaged)
     first, second = await cached.reply(rate()), await cached.reply(rate())
     assert (first.text, first.cached, second.text, second.cached) == (GOOD, False, GOOD, True)
-    assert judge.asked == 1
+    assert judge.prompts == 1
     assert damaged == {digest}
     assert answers.get(digest) == {"txt": "?"}
 
@@ -201,4 +201,4 @@ async def test_of_two_replies_the_one_that_is_kept_is_returned_and_both_are_coun
 async def test_where_the_kept_one_of_two_replies_is_damaged_the_question_is_asked_again() -> None:
     judge = waiting(opened())
     assert (await Cached(judge, Overtaken({"txt": "?"})).reply(rate())).text == GOOD
-    assert judge.asked == 2
+    assert judge.prompts == 2

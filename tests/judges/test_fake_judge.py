@@ -16,4 +16,4 @@ async def test_whole_reply_is_given_as_it_is_with_its_tokens() -> None:
     scripted = Reply(GOOD, "m", Usage(1, 2), tokens=(Token(GOOD, ((GOOD, -0.1),)),))
     judge = FakeJudge(lambda _: scripted)
     assert await judge.reply(rate(alternatives=5)) == scripted
-    assert judge.asked == [rate(alternatives=5)]
+    assert judge.prompts == [rate(alternatives=5)]

@@ -261,7 +261,7 @@ def test_litellm_reads_its_own_price_table_and_no_other_file(tmp_path: Path) -> 
         "def refuse(*_): raise SystemExit('the network is asked')\n"
         "socket.socket.connect = socket.getaddrinfo = refuse\n"
         "from rubriclab.judges import transport\n"
-        "from rubriclab.judges.litellm_loading import load_litellm\n"
+        "from rubriclab.judges.providers import load_litellm\n"
         "assert load_litellm().get_model_info('gpt-4o-mini')\n"
         "assert 'OPENAI_API_KEY' not in os.environ"
     )

@@ -9,7 +9,7 @@ from judge_questions import GOOD, ScriptedJudge, rate
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
 from rubriclab.judges import Cached, FakeJudge, Ledger, MemoryAnswers, Metered, Reply, Usage, ask
-from rubriclab.rubric import Effort
+from rubriclab.provenance import Effort
 
 
 def usages(*given: Usage) -> ScriptedJudge:
@@ -27,7 +27,7 @@ async def test_replies_are_summed_and_snapshots_gathered() -> None:
     for _ in range(2):
         await ask(judge, rate())
     stages = {rate().name: 2}
-    spent = Effort(asked=2, prompt_tokens=30, completion_tokens=3, cost_usd=0.75, seconds=3.0, stages=stages)
+    spent = Effort(calls=2, prompt_tokens=30, completion_tokens=3, cost_usd=0.75, seconds=3.0, stages=stages)
     assert ledger.effort(3.0) == spent
     assert ledger.model_versions == {"snapshot-1", "snapshot-2"}
 
@@ -45,7 +45,7 @@ async def test_kept_answers_cost_nothing_again() -> None:
     answers, ledger = MemoryAnswers(), Ledger()
     for _ in range(2):
         await ask(Metered(Cached(usages(Usage(10, 1, 0.5)), answers), ledger), rate())
-    assert (ledger.asked, ledger.cached, ledger.usage.cost_usd) == (1, 1, 0.5)
+    assert (ledger.calls, ledger.cached, ledger.usage.cost_usd) == (1, 1, 0.5)
 
 
 @pytest.mark.parametrize("error", [JudgeUnavailable("down."), PromptRejected("long.")])
@@ -55,7 +55,7 @@ async def test_reply_that_never_came_is_a_failure(error: Exception) -> None:
 
     ledger = Ledger()
     await ask(Metered(ScriptedJudge(script), ledger), rate())
-    assert (ledger.asked, ledger.failed) == (0, 1)
+    assert (ledger.calls, ledger.failed) == (0, 1)
 
 
 async def test_refusal_ends_the_command_and_is_no_failed_answer() -> None:
@@ -74,5 +74,5 @@ async def test_refusal_ends_the_command_and_is_no_failed_answer() -> None:
 async def test_repairs_and_missing_answers_are_counted(replies: tuple[str, ...], repaired: int, failed: int) -> None:
     left, ledger = list(replies), Ledger()
     answer = await ask(Metered(FakeJudge(lambda _: left.pop(0)), ledger), rate())
-    assert (ledger.asked, ledger.repaired, ledger.failed) == (len(replies), repaired, failed)
+    assert (ledger.calls, ledger.repaired, ledger.failed) == (len(replies), repaired, failed)
     assert (answer.value is None) == (failed == 1)

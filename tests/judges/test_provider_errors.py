@@ -21,8 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable
-from rubriclab.judges.litellm_loading import load_litellm
 from rubriclab.judges.provider_errors import provider_message, refused_setting, retry_after, translated
+from rubriclab.judges.providers import load_litellm
 
 
 class ProviderFault(Exception):

@@ -38,7 +38,7 @@ async def test_a_large_reply_kept_earlier_is_asked_for_again_once() -> None:
     answers.put(request_digest(judge.identity, rate()), written(Reply("{ " * 500_000, "m")))
     for _ in range(2):
         assert (await Cached(judge, answers, max_reply_bytes=100_000).reply(rate())).text == GOOD
-    assert judge.asked == 1
+    assert judge.prompts == 1
 
 
 async def test_a_flood_counts_towards_the_budget_and_ends_the_command() -> None:
@@ -47,7 +47,7 @@ async def test_a_flood_counts_towards_the_budget_and_ends_the_command() -> None:
     for expected in (ReplyTooLarge, ReplyTooLarge, ProviderDown):
         with pytest.raises(expected):
             await asked.reply(rate())
-    assert (judge.asked, budget.calls) == (3, 3)
+    assert (judge.prompts, budget.calls) == (3, 3)
 
 
 def test_a_repair_quotes_the_beginning_and_the_end_of_a_long_reply() -> None:

@@ -65,13 +65,6 @@ def test_digest_is_the_same_in_another_process() -> None:
     assert there == request_digest(JUDGE, rate("some text"))
 
 
-def test_digests_of_requests_without_alternatives_stay_as_they_were() -> None:
-    plain = rate("some text")
-    assert request_digest(JUDGE, plain) == "sha256:b20c169238d9fb8305a5d1fe548211956befdb0dec6aa631765392329c01fee8"
-    later = rate("some text", sample=3, temperature=0.7, max_tokens=9, alternatives=0).repaired("x", "y")
-    assert request_digest(JUDGE, later) == "sha256:8170e03617fc7f52503b1b787e58a798abbc188656abbc0aec9b4e0fa3225d9d"
-
-
 def test_prompt_is_rendered_once() -> None:
     prompt = rate()
     assert messages_of(prompt) is messages_of(prompt)

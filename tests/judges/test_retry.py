@@ -33,7 +33,7 @@ def unavailable(wish: float | None = None) -> JudgeUnavailable:
 async def test_retries_until_a_reply_comes() -> None:
     clock, judge = Clock(), failing(*[unavailable()] * 3)
     assert (await Retried(judge, sleep=clock.sleep).reply(rate())).text == GOOD
-    assert judge.asked == 4
+    assert judge.prompts == 4
 
 
 async def test_a_cancellation_that_comes_out_as_a_failed_request_ends_the_attempts() -> None:
@@ -50,7 +50,7 @@ async def test_a_cancellation_that_comes_out_as_a_failed_request_ends_the_attemp
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(asking, 5)
-    assert judge.asked == 1
+    assert judge.prompts == 1
 
 
 async def test_pauses_grow_within_their_bounds() -> None:
@@ -90,7 +90,7 @@ async def test_answer_is_missing_after_the_last_attempt() -> None:
     answer = await ask(Retried(judge, attempts=3, sleep=Clock().sleep), rate())
     assert answer.value is None
     assert "after 3 attempts" in (answer.missing or "")
-    assert judge.asked == 3
+    assert judge.prompts == 3
 
 
 @pytest.mark.parametrize("error", [JudgeRefused("no."), PromptRejected("no.")])
@@ -98,7 +98,7 @@ async def test_nothing_else_is_retried(error: RubriclabError) -> None:
     clock, judge = Clock(), failing(error)
     with pytest.raises(type(error)):
         await Retried(judge, sleep=clock.sleep).reply(rate())
-    assert judge.asked == 1
+    assert judge.prompts == 1
     assert not clock.slept
 
 

@@ -74,7 +74,7 @@ async def test_every_candidate_of_a_method_is_among_its_criteria_kept_or_dropped
 async def test_nothing_is_asked_twice():
     judge = FakeJudge(Everything())
     await found_by(*plans(*EVERY), judge=judge)
-    asked = Counter(digest([p.name, p.fields, p.sample, p.temperature]) for p in judge.asked if p.repair is None)
+    asked = Counter(digest([p.name, p.fields, p.sample, p.temperature]) for p in judge.prompts if p.repair is None)
     assert set(asked.values()) == {1}
 
 
@@ -316,8 +316,8 @@ async def test_the_most_that_is_asked_is_the_sum_over_the_methods():
     await find_candidates(given, judge=judge, generator=generator, seed=1)
     most = [plan.method.learning_at_most(plan.training_input, plan.settings) for plan in given]
     for_judge, for_generator = learning_at_most(given)
-    assert for_judge.calls == sum(judged.calls for judged, _ in most) >= len(judge.asked)
-    assert for_generator.calls == sum(generated.calls for _, generated in most) >= len(generator.asked)
+    assert for_judge.calls == sum(judged.calls for judged, _ in most) >= len(judge.prompts)
+    assert for_generator.calls == sum(generated.calls for _, generated in most) >= len(generator.prompts)
     assert for_judge.prompt_tokens == sum(judged.prompt_tokens for judged, _ in most)
 
 

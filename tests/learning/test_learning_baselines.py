@@ -8,7 +8,7 @@ from scipy.stats import pearsonr
 
 from rubriclab.data import Example
 from rubriclab.learning import best_measure, measure_values
-from rubriclab.text_features import CATALOGUE, WORD_COUNT, measure
+from rubriclab.text_features import CATALOGUE, WORD_COUNT, extract_features
 
 
 def text(number: int, output: str, score: float, **fields) -> Example:
@@ -20,11 +20,11 @@ LONGER_IS_WORSE = [text(i, "A plain word. " * (i + 1), float(-i)) for i in range
 
 
 def test_values_are_the_catalogue_s_in_the_order_asked_for():
-    names = [WORD_COUNT, "numbers", "copied_share"]
+    names = [WORD_COUNT, "commas", "copied_share"]
     values = measure_values(LONGER_IS_BETTER, names)
     assert values.shape == (8, 3)
     for row, example in zip(values, LONGER_IS_BETTER, strict=True):
-        found = measure(example.output)
+        found = extract_features(example.output)
         np.testing.assert_array_equal(row, [found[name] for name in names])
     assert np.isnan(values[:, 2]).all()
 

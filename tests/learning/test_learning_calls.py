@@ -44,7 +44,7 @@ def plans() -> list[Plan]:
 def asked(settings: JointSettings) -> Counter[str]:
     judge, generator = FakeJudge(answer()), FakeJudge(answer())
     asyncio.run(joint.train(plans(), settings, judge=judge, generator=generator, seed=1))
-    return Counter(prompt.name for prompt in (*judge.asked, *generator.asked))
+    return Counter(prompt.name for prompt in (*judge.prompts, *generator.prompts))
 
 
 def test_learning_from_thirty_texts_takes_at_most_two_hundred_calls() -> None:

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubriclab.active_learning.optimal_design import CRITERIA, GROUPS, REST, CandidateTexts, picks
-from rubriclab.cli.session import finish
+from rubriclab.active_learning.optimal_design import CRITERIA, GROUPS, REST, DesignPoints, select_texts
 from rubriclab.learning.contributions import _pearson
 from rubriclab.learning.gate import _defined, gate_level, held_out_pearson
 from rubriclab.learning.selection_path import _correlations
 from rubriclab.learning.shortcuts import _compared
 from rubriclab.methods.hypoeval.bandit import Arm
 from rubriclab.methods.method import MOST_LEFT_OUT, left_out
+from rubriclab.services.running import finish
 from rubriclab.stats import agreement, pearson_rows
 from rubriclab.stats.dependent_correlations import dependent_correlation
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 from rubriclab.training_record import Cell, RecordedText, TrainingRecord
-from rubriclab.transfer.outliers import outlying
+from rubriclab.transfer.outliers import find_outliers
 from rubriclab.transfer.sample import Sample
 
 RNG = np.random.default_rng(5)
@@ -71,12 +71,12 @@ def systems_of_their_own(n: int) -> Callable[[], object]:
 
 def texts_outside(n: int) -> Callable[[], object]:
     sides = [Sample(RNG.normal(size=(n, 3)), tuple(own_groups(n))) for _ in range(2)]
-    return lambda: outlying(*sides, own_groups(n))
+    return lambda: find_outliers(*sides, own_groups(n))
 
 
 def texts_planned(n: int) -> Callable[[], object]:
-    pool = CandidateTexts(RNG.normal(size=(n, 3)), rival_groups(n))
-    return lambda: picks(pool, CandidateTexts(np.empty((0, 3)), []), np.full(3, 1 / 3), 2)
+    pool = DesignPoints(RNG.normal(size=(n, 3)), rival_groups(n))
+    return lambda: select_texts(pool, DesignPoints(np.empty((0, 3)), []), np.full(3, 1 / 3), 2)
 
 
 @pytest.mark.parametrize(
@@ -105,18 +105,18 @@ def test_what_the_gate_says_without_each_cluster_is_the_statistic_of_the_others(
 def test_a_plan_is_the_one_of_the_full_covariance(seed: int, pool: int, labelled: int, groups: int) -> None:
     rng = np.random.default_rng(seed)
     sides = [
-        CandidateTexts(rng.normal(size=(n, 3)), [f"g{number}" for number in rng.integers(0, groups, n)])
+        DesignPoints(rng.normal(size=(n, 3)), [f"g{number}" for number in rng.integers(0, groups, n)])
         for n in (pool, labelled)
     ]
     shares = rng.dirichlet(np.ones(3))
-    found = picks(*sides, shares, 6)
+    found = select_texts(*sides, shares, 6)
     for pick, (place, after) in zip(found, by_full_covariance(*sides, shares, 6), strict=True):
-        assert pick.place == place
+        assert pick.row == place
         assert pick.after == pytest.approx(after, abs=1e-10)
 
 
 def by_full_covariance(
-    pool: CandidateTexts, labelled: CandidateTexts, shares: np.ndarray, count: int
+    pool: DesignPoints, labelled: DesignPoints, shares: np.ndarray, count: int
 ) -> list[tuple[int, float]]:
     """Return places and mean variances after each pick, by a matrix over all criteria and groups."""
     every = [*pool.groups, *labelled.groups]

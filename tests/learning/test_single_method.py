@@ -73,7 +73,7 @@ async def test_the_provenance_holds_what_the_version_was_made_of():
     assert given.texts == tuple(sorted(text_digest(text) for text in TEXTS))
     assert (given.judge_address, given.generator_address) == (None, None)
     assert given.seed == 114514
-    assert given.floor == best_measure(TEXTS, ASPECT)
+    assert given.baseline == best_measure(TEXTS, ASPECT)
     assert given.version == rubriclab.__version__
 
 
@@ -95,8 +95,8 @@ async def test_the_servers_asked_are_named_where_they_are_not_the_provider_s_own
 
 async def test_snapshots_are_asked_for_at_the_end():
     judge = scripted()
-    trained = await run(judge=judge, model_versions=lambda: [f"after {len(judge.asked)} ratings"])
-    assert trained.provenance.model_versions == (f"after {len(judge.asked)} ratings",)
+    trained = await run(judge=judge, model_versions=lambda: [f"after {len(judge.prompts)} ratings"])
+    assert trained.provenance.model_versions == (f"after {len(judge.prompts)} ratings",)
 
 
 async def test_two_runs_have_the_same_digests():

@@ -69,7 +69,7 @@ def test_there_are_forty_planted_pairs_of_four_kinds_and_three_aspects():
 async def test_what_a_language_model_answered_finds_nine_in_ten_of_what_is_planted_in_one_call(bank, reply):
     judge = FakeJudge(lambda _: reply)
     out = await dropped(bank, judge)
-    assert len(judge.asked) == 1
+    assert len(judge.prompts) == 1
     assert found(bank, out, "same", "nested") >= 0.9
     assert all(len(pair & out.keys()) == 0 for pair in bank.planted("opposite", "related"))
 
@@ -114,7 +114,7 @@ async def test_mirrored_questions_are_put_to_the_model_and_stay(one: str, other:
     judge = grouping(group("a", "b"))
     bank = [question("a", text=one, seed="x"), question("b", text=other, seed="x")]
     assert await redundant([bank], "question", assignment(), judge) == {}
-    assert len(judge.asked) == 1
+    assert len(judge.prompts) == 1
 
 
 def test_hypotheses_with_their_levels_reversed_are_opposed():
@@ -142,7 +142,7 @@ async def test_the_same_words_need_no_call(same: str):
     judge = grouping()
     bank = [question("a", text="Is the order clear?"), question("b", text=same)]
     assert await redundant([bank], "question", assignment(), judge) == {"b": "worded like a"}
-    assert judge.asked == []
+    assert judge.prompts == []
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ async def test_hypotheses_that_share_their_statement_but_not_their_levels_are_as
     judge = grouping()
     twin = criterion("a").model_copy(update={"id": "b", "levels": criterion("b").levels})
     assert await redundant([[criterion("a"), twin]], "hypothesis", assignment(), judge) == {}
-    assert len(judge.asked) == 1
+    assert len(judge.prompts) == 1
     alike = criterion("a").model_copy(update={"id": "c"})
     assert list(await redundant([[criterion("a"), alike]], "hypothesis", assignment(), judge)) == ["c"]
 
@@ -211,7 +211,7 @@ async def test_a_large_bank_takes_a_few_calls_and_pairs_over_their_bounds_are_fo
     judge = grouping(group("q0", "q129"))
     bank = [question(f"q{place}", seed="x") for place in range(130)]
     assert list(await redundant([bank], "question", assignment(), judge)) == ["q129"]
-    assert len(judge.asked) == 3
+    assert len(judge.prompts) == 3
 
 
 async def test_every_pair_by_itself_where_that_is_asked_for():
@@ -219,7 +219,7 @@ async def test_every_pair_by_itself_where_that_is_asked_for():
     await redundant(
         [[criterion(f"h{place:02d}") for place in range(20)]], "hypothesis", assignment(), judge, most_shown=2
     )
-    assert len(judge.asked) == 190
+    assert len(judge.prompts) == 190
 
 
 # Replies that cannot be used

@@ -76,7 +76,7 @@ def in_turn(*replies):
 async def test_one_answer_at_temperature_0_is_one_call(form):
     judge = overall(lambda _: 4)
     found = await scored(judge, form=form)
-    (prompt,) = judge.asked
+    (prompt,) = judge.prompts
     assert (found.criterion, found.score, found.applies) == ("score", 4, True)
     assert (prompt.temperature, prompt.sample, prompt.alternatives) == (0, 0, 0)
 
@@ -107,7 +107,7 @@ async def test_a_score_beyond_the_ends_of_the_scale_is_missing(scale):
 async def test_log_probabilities_are_one_call_and_no_more():
     judge = FakeJudge(lambda _: weighing({3: 0.5, 4: 0.25, 5: 0.25}))
     found = await scored(judge, WEIGHTED)
-    (prompt,) = judge.asked
+    (prompt,) = judge.prompts
     assert found.score == pytest.approx(3.75)
     assert found.reason == "Probability-weighted: 3: 50%, 4: 25%, 5: 25%."
     assert (prompt.alternatives, prompt.temperature, prompt.reply) == (20, 1, BareScore)
@@ -145,10 +145,10 @@ async def test_the_probabilities_of_a_reply_that_cannot_be_used_are_no_score(spo
 async def test_without_log_probabilities_exactly_the_samples_are_asked(samples):
     judge = overall(lambda _: 4)
     await scored(judge, OverallSettings(scoring="weighted", samples=samples))
-    assert len(judge.asked) == samples
-    assert len({request_digest(judge.identity, prompt) for prompt in judge.asked}) == samples
-    assert {prompt.temperature for prompt in judge.asked} == {1}
-    assert sorted(prompt.alternatives for prompt in judge.asked) == [0] * (samples - 1) + [20]
+    assert len(judge.prompts) == samples
+    assert len({request_digest(judge.identity, prompt) for prompt in judge.prompts}) == samples
+    assert {prompt.temperature for prompt in judge.prompts} == {1}
+    assert sorted(prompt.alternatives for prompt in judge.prompts) == [0] * (samples - 1) + [20]
 
 
 async def test_the_score_is_the_mean_of_the_samples_with_their_shares():
@@ -160,13 +160,13 @@ async def test_samples_of_an_analysis_ask_for_no_log_probabilities():
     judge = overall(lambda _: 4)
     found = await scored(judge, OverallSettings(scoring="weighted", samples=3), form=ANALYSED)
     assert found.score == 4
-    assert [(p.alternatives, p.reply, p.max_tokens) for p in judge.asked] == [(0, Analysis, 1024)] * 3
+    assert [(p.alternatives, p.reply, p.max_tokens) for p in judge.prompts] == [(0, Analysis, 1024)] * 3
 
 
 async def test_the_temperature_of_samples_is_a_setting():
     judge = overall(lambda _: 4)
     await scored(judge, OverallSettings(scoring="weighted", samples=2, temperature=0.3))
-    assert {prompt.temperature for prompt in judge.asked} == {0.3}
+    assert {prompt.temperature for prompt in judge.prompts} == {0.3}
 
 
 @settings(deadline=None, max_examples=60)
@@ -216,7 +216,7 @@ async def test_from_0_to_1_with_decimals_samples_are_averaged():
     judge = in_turn(0.25, 0.5, 0.75, 1)
     found = await scored(judge, OverallSettings(scoring="weighted", samples=4), scale=SCALES[3])
     assert found.score == 0.625
-    assert len(judge.asked) == 4
+    assert len(judge.prompts) == 4
 
 
 async def test_of_log_probabilities_on_a_scale_of_decimals_nothing_is_made():
@@ -259,7 +259,7 @@ async def test_a_part_is_scored_by_the_settings_it_was_learned_with_whatever_cam
     old = old.model_copy(update={"settings": {**old.settings, "a setting of old": 1}})
     judge = overall(lambda _: 2)
     value, (found,) = await scorer(FORM)(TEXT, old, assignment(), judge)
-    assert (value, found.score, len(judge.asked)) == (2, 2, 3)
+    assert (value, found.score, len(judge.prompts)) == (2, 2, 3)
     assert part_at_most(FORM)(TEXT, old, assignment()).calls == 3
 
 
@@ -315,7 +315,7 @@ async def test_no_reply_for_any_text_is_an_error():
 async def test_without_examples_nothing_is_asked_and_nothing_measured():
     judge = overall()
     found = await learned((), judge)
-    assert (judge.asked, found.examples, found.scores.shape, found.matrix.shape) == ([], (), (0,), (0, 1))
+    assert (judge.prompts, found.examples, found.scores.shape, found.matrix.shape) == ([], (), (0,), (0, 1))
     assert found.part.criteria == (whole(),)
 
 
@@ -332,7 +332,7 @@ async def test_what_is_learned_does_not_hang_on_the_order_of_the_examples_and_ha
 async def test_one_call_a_text_scores_once():
     judge = overall()
     await learned(graded(7), judge)
-    assert len(ratings_asked(judge)) == len(judge.asked) == 7
+    assert len(ratings_asked(judge)) == len(judge.prompts) == 7
 
 
 def test_evidence_tells_how_the_scores_track_the_labels():
@@ -354,4 +354,4 @@ def test_a_truth_value_is_no_score(model):
 async def test_a_reply_that_is_prose_is_asked_for_once_more():
     judge = FakeJudge(lambda p: rating(4) if p.repair else Reply("Four.", "fake"))
     assert (await scored(judge)).score == 4
-    assert len(judge.asked) == 2
+    assert len(judge.prompts) == 2

@@ -173,10 +173,10 @@ class Recording(EmbeddedJudge):
     """The offline judge, which remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.asked = []
+        self.prompts = []
 
     async def reply(self, prompt):
-        self.asked.append(prompt)
+        self.prompts.append(prompt)
         return await super().reply(prompt)
 
 
@@ -205,4 +205,4 @@ async def test_the_offline_judge_answers_every_prompt_of_every_preset_in_its_for
     learned = await method.learn(training_input, settings, judge=judge, generator=judge, seed=1, on_progress=silent)
     score, _ = await method.score(TEXTS[0], learned.part, given_, judge)
     assert score is not None
-    assert not [prompt.name for prompt in judge.asked if prompt.repair]
+    assert not [prompt.name for prompt in judge.prompts if prompt.repair]

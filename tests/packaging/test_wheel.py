@@ -24,7 +24,7 @@ def test_the_wheel_holds_all_files_of_the_package_and_its_content(wheel: Path) -
     held = set(zipfile.ZipFile(wheel).namelist())
     files = [
         file.relative_to(CHECKOUT).as_posix()
-        for folder in ("rubriclab", "stores", "literature", "experiments")
+        for folder in ("rubriclab", "stores", "literature")
         for file in (CHECKOUT / folder).rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     ]

@@ -70,10 +70,10 @@ class Watched(EmbeddedJudge):
     """The offline judge, which remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Prompt] = []
+        self.prompts: list[Prompt] = []
 
     async def reply(self, prompt):
-        self.asked.append(prompt)
+        self.prompts.append(prompt)
         return await super().reply(prompt)
 
 
@@ -95,7 +95,7 @@ def of_hypoeval() -> list[Prompt]:
             training_input(TEXTS[:10]), HypoEvalSettings(**small, **chosen), judge=judge, generator=judge, seed=1
         )
         asyncio.run(run)
-        asked += judge.asked
+        asked += judge.prompts
     return asked
 
 
@@ -105,7 +105,7 @@ def of_overall_scores() -> list[Prompt]:
         for chosen in ({"scoring": "once"}, {"scoring": "weighted", "samples": 2}):
             judge = overall(seeval__refine=lambda _: {"reasoning": "Compared.", "explanation": "Rewritten."})
             asyncio.run(learn_overall(name, TEXTS, judge=judge, **chosen))
-            asked += judge.asked
+            asked += judge.prompts
     return asked
 
 
@@ -115,7 +115,7 @@ def of_checklists() -> list[Prompt]:
     for chosen in ({}, {"preset": "paper"}, {"preset": "paper", "seeds": "prior knowledge"}):
         settings = chosen_settings(method.settings, method.presets, chosen)
         asyncio.run(method.learn(given_, settings, judge=judge, generator=judge, seed=1, on_progress=silent))
-    return judge.asked
+    return judge.prompts
 
 
 def of_units() -> list[Prompt]:
@@ -123,7 +123,7 @@ def of_units() -> list[Prompt]:
     for name, aspect, chosen in UNITS:
         learned = asyncio.run(learned_by(judge, name, aspect, **chosen))
         asyncio.run(improve_text(learned, PIECEWISE[0], judge, "it@1"))
-    return judge.asked
+    return judge.prompts
 
 
 def of_all_in_one_call() -> list[Prompt]:
@@ -280,7 +280,7 @@ def scored(text, given_=None, **fields) -> list[Prompt]:
         for chosen in ({"scoring": "once"}, {"scoring": "weighted", "samples": 2}):
             learned = part(name, whole(**fields), **chosen)
             asyncio.run(METHODS[name].score(text, learned, given_ or assignment(), judge))
-    return judge.asked
+    return judge.prompts
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -314,7 +314,7 @@ async def test_texts_shown_to_a_generator_are_fenced_each_by_itself(attack):
     texts = (replace(example(1, 2), output=attack), replace(example(2, 4), source=attack, context=attack))
     material, generator = ProposalContext(texts, findings()), scripted()
     await refine((criterion("a"),), material, assignment(), generator)
-    for prompt in (propose_prompt(3, material, assignment()), generator.asked[0]):
+    for prompt in (propose_prompt(3, material, assignment()), generator.prompts[0]):
         found = [match["text"] for match in FENCE.finditer(user(prompt))]
         assert found == [attack, attack, attack, "Summary number 2."]
 

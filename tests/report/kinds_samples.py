@@ -8,15 +8,8 @@ from typing import Any
 from report_samples import interval, version
 
 from rubriclab.data.example import Example
-from rubriclab.rubric import (
-    Criterion,
-    Demonstration,
-    DroppedCriterion,
-    Evidence,
-    Part,
-    Question,
-    TrainingAgreement,
-)
+from rubriclab.provenance import TrainingAgreement
+from rubriclab.rubric import Criterion, Demonstration, DroppedCriterion, Evidence, Part, Question
 from rubriclab.scoring.score import CriterionScore, Score
 from rubriclab.store.version import Version
 
@@ -114,7 +107,7 @@ def unlabelled(**fields: Any) -> Version:
     """Return a version that was made without any labelled text."""
     criterion = overall(version().rubric.aspect.definition, evidence=Evidence(origin="definition"))
     part = Part(method="direct", settings={}, criteria=(criterion,))
-    own: dict[str, Any] = {"name": "plain", "parts": (part,), "agreement": None, "floor": None, "parent": None}
+    own: dict[str, Any] = {"name": "plain", "parts": (part,), "agreement": None, "baseline": None, "parent": None}
     return version(**(own | {"examples": (), "groups": ()} | fields))
 
 

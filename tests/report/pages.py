@@ -8,12 +8,13 @@ from html.parser import HTMLParser
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 SELF_CLOSING = {"line", "circle", "rect", "path", "polygon", "polyline"}
 TAGS = """
-html head meta title style body header main nav section article h1 h2 h3 h4 p a bdi span strong div figure figcaption
+html head meta title style body header main nav section article h1 h2 h3 h4 h5 h6 p a bdi span strong div
+figure figcaption
 em table caption thead tbody tr th td dl dt dd ul li details summary blockquote
 q svg line circle rect path polygon polyline text
 """
 ATTRIBUTES = """
-lang charset name content http-equiv id class href aria-label aria-labelledby aria-hidden role dir scope
+lang charset name content http-equiv id class href aria-label aria-labelledby aria-hidden role dir scope colspan open
 x y x1 x2 y1 y2 cx cy r d dy width height points opacity overflow transform text-anchor viewbox
 """
 ALLOWED, ALLOWED_ATTRIBUTES = set(TAGS.split()), set(ATTRIBUTES.split())

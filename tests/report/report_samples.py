@@ -16,22 +16,11 @@ from rubriclab.data.aspect import Aspect
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.evaluation import Evaluator, Result, evaluate, floors
-from rubriclab.rubric import (
-    Baseline,
-    Criterion,
-    DroppedCriterion,
-    Effort,
-    Evidence,
-    Level,
-    Part,
-    Provenance,
-    RewardPoint,
-    Rubric,
-    TrainingAgreement,
-)
+from rubriclab.provenance import Baseline, Effort, Provenance, TrainingAgreement
+from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Level, Part, RewardPoint, Rubric
 from rubriclab.scoring.score import CriterionScore, Score
+from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
-from rubriclab.validation import Interval
 
 GROUPS = 6
 RIVALS = 4
@@ -39,7 +28,7 @@ RIVALS = 4
 
 def interval(value: float | None, low: float | None = None, high: float | None = None) -> Interval:
     """Return a statistic with its interval."""
-    return Interval(value=value, low=low, high=high)
+    return Interval(value, low, high)
 
 
 def criterion(name: str = "h01", trait: str = "linked sentences", **fields: Any) -> Criterion:
@@ -102,12 +91,12 @@ def version(number: int = 1, **fields: Any) -> Version:
         "groups": ("train-a", "train-b"),
         "seed": 114514,
         "agreement": agreement,
-        "floor": Baseline(measure="words", sign=-1, pearson=-0.31),
+        "baseline": Baseline(measure="words", sign=-1, pearson=-0.31),
         "version": "0.1.0",
     }
     own: dict[str, Any] = {
         "name": "news",
-        "effort": Effort(asked=412, cached=37, failed=2, repaired=1, prompt_tokens=9000, cost_usd=None, seconds=61.0),
+        "effort": Effort(calls=412, cached=37, failed=2, repaired=1, prompt_tokens=9000, cost_usd=None, seconds=61.0),
         "parent": "news@7",
         "created": datetime(2026, 11, 21, 22, 40, tzinfo=UTC),
         "tags": ("production",),
@@ -159,7 +148,7 @@ def results_of(
         )
         for ref, scores in scored.items()
     ]
-    known = {one.ref: one.provenance.floor for one in versions if one.provenance.floor}
+    known = {one.ref: one.provenance.baseline for one in versions if one.provenance.baseline}
     aspect = versions[0].rubric.aspect.name
     return evaluate(texts, [*rubrics, *floors(texts, known)], aspect, **options)
 
@@ -207,7 +196,7 @@ def hostile_version(words: str) -> Version:
         generator=words,
         model_versions=(words,),
         settings={words: {words: words, "list": [words]}},
-        floor=Baseline(measure=words, sign=1, pearson=0.5),
+        baseline=Baseline(measure=words, sign=1, pearson=0.5),
         prompts=words,
         data=words,
     )

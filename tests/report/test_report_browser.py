@@ -16,7 +16,8 @@ import pytest
 from joint_samples import hostile_joint, joint_record, joint_version
 from report_samples import examples, hostile_evaluation, results_of, scores_of, version
 
-from rubriclab.report.html import evaluation_report, training_report
+from rubriclab.report.evaluation import evaluation_view
+from rubriclab.report.training import training_report, training_view
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 TRACKER = "tracker.example"
@@ -135,11 +136,13 @@ def framed(*frames: tuple[str, str, int]) -> str:
 def test_pages_fit_a_telephone_and_can_be_read_in_both_colour_schemes(tmp_path: Path, proxy: Proxy) -> None:
     one, texts = version(), examples()
     scored = {one.ref: scores_of(one, texts, lambda number, _: 1.0 + (number * 3) % 4)}
-    evaluation = evaluation_report([one], results_of([one], scored, texts), scored, texts)
+    evaluation = evaluation_view([one], results_of([one], scored, texts), scored, texts).page()
     training = training_report(joint_version(), joint_record())
     hostile = training_report(*hostile_joint(HOSTILE + "W" * 60))
+    head = "<!DOCTYPE html><meta name=color-scheme content='light dark'><body style='margin:0;background:canvas'>"
+    notebook = head + training_view(joint_version())._repr_html_()
     frames = (
-        *((page, scheme, PHONE) for page in (evaluation, training) for scheme in ("light", "dark")),
+        *((page, scheme, PHONE) for page in (evaluation, training, notebook) for scheme in ("light", "dark")),
         (training, "light", DESK),
         (hostile, "light", PHONE),
     )
@@ -158,14 +161,14 @@ def test_pages_fit_a_telephone_and_can_be_read_in_both_colour_schemes(tmp_path: 
 
 
 def test_hostile_words_do_nothing_in_a_browser(tmp_path: Path, proxy: Proxy) -> None:
-    page = evaluation_report(*hostile_evaluation(HOSTILE))
+    page = evaluation_view(*hostile_evaluation(HOSTILE)).page()
     understood, console = browse(page, tmp_path, proxy)
     assert console == []
     assert not [url for url in proxy.asked if TRACKER in url]
     assert "<script" not in understood
     title = re.search("<title>(.*?)</title>", understood, re.DOTALL)
     assert title
-    assert title[1].startswith("Agreement with the labels: &lt;script&gt;")
+    assert title[1].startswith("Agreement with the labels of &lt;script&gt;")
     assert understood.rstrip().endswith("</html>")
     assert 'id="reading"' in understood
 

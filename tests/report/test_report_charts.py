@@ -38,13 +38,13 @@ def test_a_scale_is_drawn_whole_even_where_scores_lie_outside() -> None:
 
 
 def test_a_dot_stands_at_its_value_inside_its_interval() -> None:
-    drawing = charts.whisker(UNIT, interval(0.5, 0.25, 0.75), floor=False)
+    drawing = charts.whisker(UNIT, interval(0.5, 0.25, 0.75), baseline=False)
     assert [dot["cx"] for dot in shapes(drawing, "circle", "dot")] == ["50.00%"]
     assert [(line["x1"], line["x2"]) for line in shapes(drawing, "line", "whisker")] == [("25.00%", "75.00%")]
 
 
-def test_a_floor_has_another_shape_than_a_rubric() -> None:
-    drawing = charts.whisker(UNIT, interval(0.5, 0.25, 0.75), floor=True)
+def test_a_baseline_has_another_shape_than_a_rubric() -> None:
+    drawing = charts.whisker(UNIT, interval(0.5, 0.25, 0.75), baseline=True)
     assert shapes(drawing, "circle", "dot") == []
     assert len(shapes(drawing, "path", "hollow")) == 1
     assert '<svg x="50.00%"' in drawing
@@ -52,8 +52,8 @@ def test_a_floor_has_another_shape_than_a_rubric() -> None:
 
 def test_an_undefined_value_is_an_empty_row() -> None:
     for drawing in (
-        charts.whisker(UNIT, interval(None), floor=False),
-        charts.whisker(UNIT, interval(None), floor=True),
+        charts.whisker(UNIT, interval(None), baseline=False),
+        charts.whisker(UNIT, interval(None), baseline=True),
         charts.bar(UNIT, interval(None), total=False),
     ):
         assert {element.get("class") for element in ET.fromstring(drawing)} == {"grid", "zero"}

@@ -34,13 +34,13 @@ def test_a_report_is_one_page_with_texts_and_verdict(kept: Commands) -> None:
     page = Page((kept.folder / "report.html").read_text("utf-8"))
     assert "joint@1 , a rubric of coherence" in page.reading
     assert "Better than all surface measures" in page.reading
-    assert "Where it disagrees most with people" in page.reading
+    assert "Largest disagreements with people" in page.reading
     assert kept("report", "joint").out == page.text
 
 
 @pytest.mark.parametrize(
     ("ref", "said"),
-    [("bare", "No texts and ratings are kept with bare@1"), ("news", "news@1 deserves trust was not tested")],
+    [("bare", "The store has no training record of bare@1"), ("news", "news@1 was not validated")],
 )
 def test_a_report_without_a_record_says_why(kept: Commands, ref: str, said: str) -> None:
     done = kept("report", ref)
@@ -83,7 +83,10 @@ def test_the_matrix_is_printed_and_exported_whole(kept: Commands) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("bare", "--matrix"), "There is no matrix of bare@1. No texts and ratings are kept with bare@1: they stay"),
+        (
+            ("bare", "--matrix"),
+            "There is no matrix of bare@1. The store has no training record of bare@1: texts and ratings stay",
+        ),
         (("news", "--matrix"), "There is no matrix of news@1. news@1 was learned by one method"),
         (("joint", "--matrix", "-o", "matrix.xlsx"), "--output matrix.xlsx is not understood; it goes with --matrix"),
         (("joint", "-o", "matrix.csv"), "--output matrix.csv is not understood; it goes with --matrix"),
@@ -101,4 +104,4 @@ def test_what_cannot_be_shown_is_refused_with_the_reason(
 def test_a_combined_rubric_is_shown_with_its_weights(kept: Commands) -> None:
     words = " ".join(kept("show", "joint").out.split())
     assert "weight 19 % [14, 25], chosen in 100 % of resamples" in words
-    assert "Pearson 0.66 [0.47, 0.81]; 0.78 with the labels it was fitted to" in words
+    assert "Pearson 0.66 [0.47, 0.81]; 0.78 on the labels it was fitted to" in words

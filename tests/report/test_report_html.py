@@ -1,433 +1,144 @@
+"""Pages and fragments of every view: self-contained, readable without sight, and harmless whatever they say."""
+
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import pytest
-from joint_samples import joint_version
-from kinds_samples import answers_of, checklist, explained, hostile_kinds, question, shown, unlabelled
+from joint_samples import hostile_joint, joint_record, joint_version
+from kinds_samples import hostile_kinds
 from pages import ALLOWED, ALLOWED_ATTRIBUTES, HOSTILE, Page
 from report_samples import examples, hostile_evaluation, results_of, scores_of, version
+from view_samples import hostile_views, usual_views
 
-from rubriclab.data.aspect import Aspect, find_aspect, task_words
-from rubriclab.data.assignment import Assignment
-from rubriclab.data.check import training_examples
 from rubriclab.data.example import Example
-from rubriclab.data.readers import read
-from rubriclab.data.row import RowError
-from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.learning import train
-from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
-from rubriclab.methods.method import TrainingInput
-from rubriclab.report.html import evaluation_report
-from rubriclab.report.html.page import typeset
-from rubriclab.rubric import Effort
-from rubriclab.scoring.score import score_text
-from rubriclab.store.version import Version
+from rubriclab.report.evaluation import evaluation_view
+from rubriclab.report.html import typeset
+from rubriclab.report.model import Figure, Paragraph, Section, View, quoted, table
+from rubriclab.report.training import training_report
+from rubriclab.stats.interval import Interval
+
+# What a page shows in place of the hostile words.
+SHOWN = re.sub("[\u202e\u2066\x1b\x00]", lambda found: ascii(found[0])[1:-1], HOSTILE)
+ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
-def report() -> str:
-    """Return the report on two versions, of which one errs and leaves a text unscored."""
-    one, two, texts = version(1), version(2), examples()
-    scored = {
-        one.ref: scores_of(one, texts, lambda number, _: None if number == 5 else 1.0 + (number * 3) % 4),
-        two.ref: scores_of(two, texts, lambda _, text: text.scores["coherence"]),
-    }
-    return evaluation_report([one, two], results_of([one, two], scored, texts), scored, texts)
-
-
-@pytest.fixture(scope="module")
-def usual() -> Page:
-    """The report on two rubrics."""
-    return Page(report())
-
-
-@pytest.fixture(scope="module")
-def hostile() -> Page:
-    """The report on an evaluation in which every word is hostile."""
-    return Page(evaluation_report(*hostile_evaluation(HOSTILE)))
-
-
-def test_the_summary_says_which_rubric_is_best_and_how_it_stands_to_the_floor(usual: Page) -> None:
-    assert "Of 2 rubrics, news@2 has the highest Spearman correlation with the labels of coherence: 1.00" in (
-        usual.reading
-    )
-    assert "above the best floor" in usual.reading
-
-
-def test_every_evaluator_stands_at_every_level_with_its_interval(usual: Page) -> None:
-    for title in ("Within groups: all", "Over all texts: all", "Between systems: all"):
-        assert title in usual.reading
-    assert [row.get("class") for row in usual.having("tr")].count("floor") == 2 * 3
-    assert usual.reading.count("-words: best measure for news@1, news@2.") == 3
-    assert (
-        "news@1: 23 texts in 6 groups; no group with constant labels; 1 text unscored; 2 of 48 answers missing; "
-        "scores rest on the others." in usual.reading
-    )
-
-
-def test_criteria_stand_with_levels_weight_and_evidence(usual: Page) -> None:
-    for part in (
-        "h01 linked sentences weight 1.5; Pearson 0.61 on 29 training texts, 1 missing",
-        "Each sentence takes up the one before. Levels 1 loose sentences 5 a firm chain",
-        "labels and literature (2 texts and 1 finding), refined 2 times",
-        "train-1 , train-2",
-        "reward 1.80 to 1.08 over 5 visits",
-        "1 criterion considered and dropped",
-        "1 dropped: no place in the final bank of 20 h02 short words Words are short.",
-    ):
-        assert part in usual.reading
-
-
-def test_each_criterion_has_its_own_agreement_beside_the_whole_rubrics(usual: Page) -> None:
-    row = r"linked sentences h01, 1 text unscored (−?\d\.\d\d) \[.*?\] a clear end h03, 1 text unscored \1 \["
-    assert re.search(row, usual.reading)
-    assert re.search(r"linked sentences h01 1\.00 \[1\.00, 1\.00\] .* the whole rubric 1\.00", usual.reading)
-
-
-def test_disagreements_show_both_scores_the_text_the_reasons_and_the_source(usual: Page) -> None:
-    start = usual.reading.index("Placed too high")
-    first = usual.reading[start : start + 400]
-    assert re.search(r"Placed too high \d-1 people 2 , rubric 4 Text 1 about", first)
-    assert re.search(r"h01 linked sentences 4 Reason for \d-1\. h03 a clear end 4", first)
-    assert re.search(r"Source The source of \d\.", first)
-
-
-def test_unscored_texts_are_listed_with_their_reasons(usual: Page) -> None:
-    assert "1 text of 24 without a score; every figure leaves them out Text Why 1-1 no usable rating for 1-1" in (
-        usual.reading
-    )
-    assert "All 24 texts have a score." in usual.reading
-
-
-def test_provenance_is_complete(usual: Page) -> None:
-    made = version()
-    for part in (
-        "Scored here by fake",
-        "Calibrated for gpt-4o-mini",
-        "Generator gpt-4o",
-        "Reported as gpt-4o-mini-2024-07-18",
-        "Learned from 3 texts of 2 groups Seed 114514 Created 2026-11-21 22:40 UTC",
-        "cost unknown",
-        f"Rubric digest {made.digest}",
-        f"Provenance digest {made.provenance_digest}",
-        f"Data digest {made.provenance.data}",
-        f"Prompts digest {made.provenance.prompts}",
-        "rubriclab 0.1.0",
-        "hypoeval k 10 sources labels and literature",
-    ):
-        assert part in usual.reading
-
-
-@pytest.mark.parametrize(("rule", "said"), [("skip", "so the group is left out"), ("papers", "counts as 1, as in")])
-def test_the_rule_for_constant_groups_is_the_one_that_was_used(rule: str, said: str) -> None:
+def evaluation() -> str:
+    """Return the page on an evaluation."""
     news, texts = version(), examples()
-    scored = {news.ref: scores_of(news, texts, lambda number, _: float(number))}
-    results = results_of([news], scored, texts, constant=rule, levels=["group"])
-    assert said in Page(evaluation_report([news], results, scored, texts)).reading
+    scored = {news.ref: scores_of(news, texts, lambda number, _: None if number == 5 else 1.0 + (number * 3) % 4)}
+    return evaluation_view([news], results_of([news], scored, texts), scored, texts).page()
 
 
-def test_a_page_needs_no_network_and_runs_nothing(usual: Page) -> None:
-    assert {tag for tag, _ in usual.tags} <= ALLOWED
-    assert "script" not in {tag for tag, _ in usual.tags}
-    assert not re.search(r"@import|url\(|https?:", usual.text)
-    policy = next(meta["content"] for meta in usual.having("meta") if "http-equiv" in meta)
+def training() -> str:
+    """Return the page on a training run."""
+    return training_report(joint_version(), joint_record())
+
+
+def hostile_pages() -> dict[str, str]:
+    """Return pages in which every word is hostile."""
+    return {
+        "evaluation": evaluation_view(*hostile_evaluation(HOSTILE)).page(),
+        "training": training_report(*hostile_joint(HOSTILE)),
+        "kinds": training_report(hostile_kinds(HOSTILE), None),
+        **{name: view.page() for name, view in hostile_views(HOSTILE).items()},
+    }
+
+
+def check_harmless(page: Page) -> None:
+    """Check that nothing on a page can run, load, style or turn anything."""
+    assert {tag for tag, _ in page.tags} <= ALLOWED
+    assert {name for _, attributes in page.tags for name in attributes} <= ALLOWED_ATTRIBUTES
+    assert page.comments == []
+    assert all((link["href"] or "").startswith("#") for link in page.having("a"))
+    assert not ACTING.search(page.text)
+    assert not re.search(r"@import|url\(|https?:", "".join(page.content["style"]))
+
+
+@pytest.mark.parametrize("page", [evaluation(), training()], ids=["evaluation", "training"])
+def test_a_page_needs_no_network_and_can_be_read_without_seeing_it(page: str) -> None:
+    seen = Page(page)
+    check_harmless(seen)
+    policy = next(meta["content"] for meta in seen.having("meta") if "http-equiv" in meta)
     assert policy
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'")
-
-
-def test_links_lead_to_sections_that_exist(usual: Page) -> None:
-    ids = [attributes["id"] for _, attributes in usual.tags if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    links = [link["href"] for link in usual.having("a")]
-    assert links == ["#summary", "#agreement", "#rubric-1", "#rubric-2", "#reading"]
-    assert {f"#{name}" for name in ids} >= set(links)
-
-
-def test_a_page_can_be_read_without_seeing_it(usual: Page) -> None:
-    assert usual.having("html") == [{"lang": "en"}]
-    levels = [int(tag[1]) for tag, _ in usual.tags if re.fullmatch("h[1-6]", tag)]
+    assert seen.having("html") == [{"lang": "en"}]
+    levels = [int(tag[1]) for tag, _ in seen.tags if re.fullmatch("h[1-6]", tag)]
     assert levels.count(1) == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))
-    assert len(usual.having("caption")) == len(usual.having("table"))
-    assert len(usual.having("figcaption")) == len(usual.having("figure"))
-    ids = {attributes.get("id") for _, attributes in usual.tags}
-    assert all(section["aria-labelledby"] in ids for section in usual.having("section"))
-    drawings = [drawing for drawing in usual.having("svg") if "overflow" not in drawing]
+    assert len(seen.having("caption")) == len(seen.having("table"))
+    assert len(seen.having("figcaption")) == len(seen.having("figure"))
+    ids = [attributes["id"] for _, attributes in seen.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {(link["href"] or "")[1:] for link in seen.having("a")} <= set(ids)
+    assert all(section["aria-labelledby"] in ids for section in seen.having("section"))
+    drawings = [drawing for drawing in seen.having("svg") if "overflow" not in drawing]
     assert all(d.get("aria-hidden") == "true" or (d.get("role") == "img" and d["aria-label"]) for d in drawings)
 
 
-def test_hostile_words_add_no_element_and_no_attribute(hostile: Page) -> None:
-    assert {tag for tag, _ in hostile.tags} <= ALLOWED
-    assert {name for _, attributes in hostile.tags for name in attributes} <= ALLOWED_ATTRIBUTES
-    assert hostile.comments == []
-    assert all((link["href"] or "").startswith("#") for link in hostile.having("a"))
-    assert len(hostile.having("style")) == len(hostile.having("title")) == len(hostile.having("main")) == 1
+def test_the_same_input_gives_the_same_page() -> None:
+    assert evaluation() == evaluation()
+    assert training() == training()
 
 
-def test_hostile_words_are_shown_as_they_stand(hostile: Page) -> None:
-    shown = HOSTILE.replace("\u202e", "\\u202e").replace("\u2066", "\\u2066")
-    shown = shown.replace("\x1b", "\\x1b").replace("\x00", "\\x00")
-    # Three times at least: criterion, reason, text; their lines wrap at the same places.
-    assert hostile.reading.count(" ".join(shown.split())) > 20
-    assert "{{ 7*7 }}" in hostile.reading
-    assert "tracker.example" not in "".join(hostile.content["style"])
+@pytest.mark.parametrize("name", list(hostile_pages()))
+def test_hostile_words_are_shown_and_add_no_element_and_no_attribute(name: str) -> None:
+    page = Page(hostile_pages()[name])
+    check_harmless(page)
+    assert len(page.having("style")) == len(page.having("title")) == len(page.having("main")) == 1
+    assert " ".join(SHOWN.split()) in page.reading
+    assert "tracker.example" not in "".join(page.content["style"])
 
 
-def test_words_that_turn_the_line_cannot_reach_beyond_themselves(hostile: Page) -> None:
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", hostile.text)
-    assert len(hostile.having("bdi")) > 50
-    assert {quote.get("dir") for quote in hostile.having("blockquote")} == {"auto"}
+def test_texts_from_outside_end_their_own_direction() -> None:
+    page = Page(hostile_pages()["evaluation"])
+    assert page.reading.count(" ".join(SHOWN.split())) > 20
+    assert len(page.having("bdi")) > 50
+    assert {quote.get("dir") for quote in page.having("blockquote")} == {"auto"}
 
 
 def test_half_a_character_in_a_text_does_not_stop_the_file_from_being_written() -> None:
     rubric, texts = version(), examples()
-    texts[0] = Example(**{**_fields(texts[0]), "id": "0\udc80", "output": "half \ud83d"})
+    fields = {name: getattr(texts[0], name) for name in Example.__slots__}
+    texts[0] = Example(**{**fields, "id": "0\udc80", "output": "half \ud83d"})
     scored = {rubric.ref: scores_of(rubric, texts, lambda number, _: 4.0 - number % 4)}
-    page = evaluation_report([rubric], results_of([rubric], scored, texts), scored, texts)
+    page = evaluation_view([rubric], results_of([rubric], scored, texts), scored, texts).page()
     page.encode("utf-8")
     assert "half \\ud83d" in Page(page).reading
 
 
-def test_several_aspects_have_a_summary_each() -> None:
-    texts = examples()
-    for text in texts:
-        text.scores["fluency"] = 9 - text.scores["coherence"]  # type: ignore[index]
-    one, two = version(), version(name="plain", aspect=Aspect(name="fluency", definition="How well it reads."))
-    scored = {one.ref: scores_of(one, texts, _as_coherent), two.ref: scores_of(two, texts, _as_coherent)}
-    results = [
-        *results_of([one], {one.ref: scored[one.ref]}, texts),
-        *results_of([two], {two.ref: scored[two.ref]}, texts),
-    ]
-    found = Page(evaluation_report([one, two], results, scored, texts))
-    assert "Agreement with the labels of coherence and fluency" in found.reading
-    assert "news@1 has a Spearman correlation with the labels of coherence: 1.00" in found.reading
-    assert "plain@1 has a Spearman correlation with the labels of fluency: −1.00" in found.reading
+@pytest.mark.parametrize("name", list(usual_views()))
+def test_a_notebook_gets_every_view_with_styles_that_reach_nothing_else(name: str) -> None:
+    fragment = Page(usual_views()[name]._repr_html_())
+    check_harmless(fragment)
+    assert fragment.tags[0] == ("div", {"class": "rubriclab fragment"})
+    assert not {"html", "head", "body", "title", "script", "h1", "h2"} & {tag for tag, _ in fragment.tags}
+    (style,) = fragment.content["style"]
+    rules = re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)
+    depth, selectors = 0, [""]
+    for character in rules:
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if depth == 0:
+            selectors += [""] if character == "}" else []
+            selectors[-1] += character if character != "}" else ""
+    assert all("rubriclab" in selector for selector in selectors if selector.strip())
 
 
-def test_texts_without_any_score_make_a_report_that_says_so() -> None:
-    rubric, texts = version(agreement=None, floor=None), examples()
-    scored = {rubric.ref: scores_of(rubric, texts, lambda *_: None)}
-    found = Page(evaluation_report([rubric], results_of([rubric], scored, texts), scored, texts))
-    assert "No correlation with the labels of coherence is defined on these texts" in found.reading
-    assert "24 texts of 24 without a score" in found.reading
-    assert "Score by score" not in found.reading
-    assert "Placed too" not in found.reading
+def test_what_shows_itself_shows_the_same_as_its_view() -> None:
+    news = version()
+    for shown in (news, news.rubric):
+        assert shown._repr_html_() == shown.view()._repr_html_()
+        assert Page(shown._repr_html_()).reading.startswith(("news@1", "Rubric of coherence"))
 
 
-def test_long_lists_of_unscored_texts_end_with_their_number() -> None:
-    texts = [
-        Example(id=f"t{n}", group=str(n % 9), output="A text.", scores={"coherence": float(n % 5)}) for n in range(60)
-    ]
-    rubric = version()
-    scored = {rubric.ref: scores_of(rubric, texts, lambda number, _: None if number < 55 else float(number))}
-    found = Page(evaluation_report([rubric], results_of([rubric], scored, texts), scored, texts))
-    assert "And 5 more." in found.reading
-    assert "no usable rating for t49" in found.reading
-    assert "no usable rating for t50" not in found.reading
-
-
-def test_missing_scores_are_refused_by_name() -> None:
-    news, texts = version(), examples()
-    with pytest.raises(ValueError, match="expected the scores of 'news@1' too, got those of none"):
-        evaluation_report([news], [], {}, texts)
-
-
-def test_the_same_evaluation_gives_the_same_page() -> None:
-    assert report() == report()
-
-
-def test_a_minus_sign_is_no_hyphen_of_a_name() -> None:
+def test_our_own_figures_have_true_minus_signs_and_words_from_outside_keep_theirs() -> None:
     assert typeset("news-1@2 reaches -0.10 [-0.2, 0.3]") == "news-1@2 reaches −0.10 [−0.2, 0.3]"
+    row = (quoted("-1 degree"), Figure(Interval(-0.5)), "-2")
+    page = Page(View("", (table(("", "a", "b"), [row], numeric=("a", "b")), Paragraph(quoted("at -3"))))._repr_html_())
+    assert "-1 degree −0.50 −2 at -3" in page.reading
 
 
-def page_of(*versions: Version) -> Page:
-    """Return the report on versions of any kind, of which checklists answer and others score."""
-    texts = examples()
-    scored = {
-        one.ref: answers_of(one, texts)
-        if one.rubric.criteria[0].kind == "question"
-        else scores_of(one, texts, lambda number, _: 1.0 + (number * 3) % 4)
-        for one in versions
-    }
-    return Page(evaluation_report(versions, results_of(versions, scored, texts), scored, texts))
-
-
-def test_a_checklist_stands_by_sub_dimension_with_answers_and_origins() -> None:
-    page = page_of(checklist())
-    for part in (
-        "by 4 questions in 2 sub-dimensions, learned from 3 texts of 2 groups",
-        "links Neighbouring sentences are connected. s01 Does each sentence take up an earlier one? seed "
-        "; 20 yes, 7 no, 1 n/a, 2 missing; Pearson 0.31 s01-d1 Is every pronoun clear? diversified from s01",
-        "s02 Does the summary start afresh anywhere? (no is better) seed",
-        "3 questions considered and dropped 2 dropped: redundant s01-d2 Are sentences linked? asks what s01 asks;",
-        "1 dropped: vague s03 Is it good? order; seed",
-        "A question's score is 1 for a text",
-    ):
-        assert part in page.reading
-    assert "weight" not in page.reading
-    assert "Reward path" not in page.reading
-    assert {tag for tag, _ in page.tags} <= ALLOWED
-
-
-def test_answers_are_words_where_the_rubric_disagrees() -> None:
-    checks = checklist()
-    page, said = page_of(checks), {"yes": {1.0: "yes", 0.0: "no"}, "no": {1.0: "no", 0.0: "yes"}}
-    shown_ids = re.findall(r"(\d-\d) people", page.reading)
-    assert shown_ids
-    for score in answers_of(checks, examples()):
-        if score.id in shown_ids:
-            rows = page.reading[page.reading.index(f"{score.id} people") :]
-            for asked, part in zip(checks.rubric.criteria, score.criteria, strict=True):
-                assert asked.question
-                answer = "n/a" if part.score is None else said[asked.question.better][part.score]
-                title = asked.statement + (" (no is better)" if asked.question.better == "no" else "")
-                rows = rows[rows.index(f"{asked.id} {title} ") :].removeprefix(f"{asked.id} {title} ")
-                assert rows.startswith(f"{answer} {part.reason}")
-
-
-def test_questions_have_a_row_each_under_their_sub_dimension_with_na_told_from_missing() -> None:
-    page = page_of(checklist())
-    chart = page.reading[page.reading.index("Criterion by criterion") : page.reading.index("the whole rubric")]
-    assert re.search(r"links Does each sentence take up an earlier one\? s01, 4 n/a −?\d", chart)
-    assert re.search(r"Is every pronoun clear\? s01-d1, 1 text unscored ", chart)
-    assert re.search(r"order Does the summary start afresh anywhere\? \(no is better\) s02 ", chart)
-
-
-def test_a_long_chart_has_its_numbers_at_both_ends() -> None:
-    many = checklist(1, *(question(f"q{number:02}", f"side {number // 5}") for number in range(40)))
-    for one, times in ((checklist(), 1), (many, 2)):
-        figures = [d for d in page_of(one).having("div") if d.get("class") == "row ticks"]
-        # The levels of agreement have an axis each.
-        assert len(figures) == 3 + times
-    labels = [d for d in page_of(many).having("div") if d.get("class") == "group"]
-    assert len(labels) == 8
-
-
-def test_an_explanation_keeps_its_lines() -> None:
-    page = page_of(explained())
-    assert "I look at:\n1. how each sentence takes up" in page.text
-    assert "   - causes before effects\n   - people" in page.text
-    assert {"class": "prose ", "dir": "auto"} in page.having("p")
-    assert "With the labels of 30 texts, which had no part in it, it agrees to a Spearman correlation of 0.42" in (
-        page.reading
-    )
-    for word in ("optimistic", "re-selected", "learned from", "Learned from", "Criterion by criterion"):
-        assert word not in page.reading
-    assert "Labelled texts 3 texts of 2 groups" in page.reading
-
-
-def test_texts_that_are_shown_are_folded_away_with_a_warning() -> None:
-    page = page_of(shown())
-    assert "The judge goes by the definition above. The judge is shown 2 labelled texts with their sources" in (
-        page.reading
-    )
-    assert "2 labelled texts train-1 scored 2 The text train-1. It goes on." in page.reading
-    assert "train-2 scored 4.33 The text train-2." in page.reading
-    assert "".join(page.content["details"]).count("The text train-") == 2
-    assert "An article." not in page.reading
-
-
-def test_a_rubric_without_labels_makes_a_report_that_says_so() -> None:
-    page = page_of(unlabelled())
-    assert "learned from no labelled texts" in page.reading
-    assert "How far it agrees with people was not measured when it was made." in page.reading
-    assert "0 texts of 0 groups" not in page.reading
-    assert "Training labels" not in page.reading
-
-
-def test_hostile_questions_and_texts_add_nothing_and_turn_nothing() -> None:
-    evil, texts = hostile_kinds(HOSTILE), examples()
-    scored = {evil.ref: answers_of(evil, texts)}
-    page = Page(evaluation_report([evil], results_of([evil], scored, texts), scored, texts))
-    assert {tag for tag, _ in page.tags} <= ALLOWED
-    assert {name for _, attributes in page.tags for name in attributes} <= ALLOWED_ATTRIBUTES
-    assert page.comments == []
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", page.text)
-    assert "turned\\u2066" in page.reading
-
-
-def test_a_combined_rubric_shows_weights_intervals_and_what_each_criterion_adds() -> None:
-    one, texts = joint_version(), examples()
-    scored = {
-        one.ref: [
-            replace(
-                score,
-                interval=(1.0, 2.755),
-                criteria=tuple(
-                    replace(each, contribution=-0.4 if each.id == "h01" else 0.25) for each in score.criteria
-                ),
-            )
-            for score in scores_of(one, texts, lambda number, _: 1.0 + (number * 3) % 4)
-        ]
-    }
-    page = Page(evaluation_report([one], results_of([one], scored, texts), scored, texts))
-    assert "weight 19 % [14, 25], chosen in 100 % of resamples" in page.reading
-    assert re.search(r"people \d , rubric \d \[1, 2\.7[56]\]", page.reading)
-    assert re.search(r"h01 linked sentences \d added −0\.40 Reason for", page.reading)
-    assert re.search(r"repeated_trigrams repeated phrases \d added \+0\.25 Reason for", page.reading)
-    assert "3 questions in 2 sub-dimensions, 2 scores of the whole aspect and 1 surface measure" in page.reading
-    assert "On labels that were held out from it, it agrees to a Pearson correlation of 0.66" in page.reading
-    assert {tag for tag, _ in page.tags} <= ALLOWED
-
-
-def test_a_really_learned_rubric_is_reported() -> None:
-    judge = EmbeddedJudge()
-    learned, heldout = _sample("labelled"), _sample("heldout")[:30]
-    training = training_examples(learned, "coherence")
-    assignment = Assignment(task_words("summarization"), find_aspect("summarization", "coherence"), training.scale)
-    trained = asyncio.run(
-        train(
-            HYPOEVAL,
-            TrainingInput(training.examples, assignment),
-            HypoEvalSettings(selected=3),
-            judge=judge,
-            generator=judge,
-            seed=42,
-        )
-    )
-    usual = version()
-    news = Version(
-        name="news",
-        number=1,
-        digest=trained.rubric.digest,
-        rubric=trained.rubric,
-        provenance=trained.provenance,
-        provenance_digest=trained.provenance.digest,
-        effort=Effort(),
-        parent=None,
-        created=usual.created,
-    )
-
-    async def score_all() -> list[Any]:
-        return [await score_text(news.rubric, text, judge, news.ref) for text in heldout]
-
-    scored = {news.ref: asyncio.run(score_all())}
-    found = Page(evaluation_report([news], results_of([news], scored, heldout), scored, heldout))
-    assert {tag for tag, _ in found.tags} <= ALLOWED
-    for criterion in trained.rubric.criteria:
-        assert criterion.statement in found.reading
-    assert "Measured, not read" in found.reading
-    assert sum(d.get("class") == "spark" for d in found.having("svg")) >= len(
-        [c for c in trained.rubric.criteria if c.evidence.rewards]
-    )
-
-
-def _as_coherent(_: int, text: Example) -> float:
-    return text.scores["coherence"]
-
-
-def _fields(text: Example) -> dict[str, Any]:
-    return {name: getattr(text, name) for name in Example.__slots__}
-
-
-def _sample(name: str) -> Sequence[Example]:
-    path = Path(__file__).parents[2] / "experiments" / "sample" / f"{name}.jsonl"
-    rows = list(read(path))
-    assert not [row for row in rows if isinstance(row, RowError)]
-    return [row for row in rows if isinstance(row, Example)]
+def test_sections_with_a_name_are_linked() -> None:
+    page = Page(View("A", (Section("One", (Paragraph("first"),), name="one"), Section("Two", ()))).page())
+    assert page.having("a") == [{"href": "#one"}]

@@ -7,8 +7,10 @@ import time
 from report_samples import version
 
 from rubriclab.cli.printing import view_text
-from rubriclab.report.html import training_report
-from rubriclab.report.terminal import difference_view, log_view, names_view, version_view
+from rubriclab.report.difference import difference_view
+from rubriclab.report.lists import log_view, names_view
+from rubriclab.report.training import training_report
+from rubriclab.report.version import version_view
 from rubriclab.report.wording import LONGEST_SHOWN
 from rubriclab.store import compare
 from rubriclab.store.version import Version

@@ -11,11 +11,11 @@ from report_samples import examples, results_of, scores_of, version
 
 from rubriclab.data.example import Example
 from rubriclab.evaluation import Evaluator, floors
-from rubriclab.report.criteria import criterion_agreements
+from rubriclab.report.criterion_agreement import criterion_agreements
 from rubriclab.report.summary import EvaluationSummary, sentences, summarize
 from rubriclab.report.texts import judged_texts
 from rubriclab.scoring.score import CriterionScore, Score
-from rubriclab.stats import IntervalEstimate, agreement
+from rubriclab.stats import Interval, agreement
 from rubriclab.store.version import Version
 
 Rate = Callable[[int, Example], float | None]
@@ -36,15 +36,15 @@ def at_random(number: int, _: Example) -> float:
     return float((number * 37 + 11) % 17)
 
 
-def like_the_floor(_: int, text: Example) -> float:
-    """Return the number of words, as the best floor of the sample does."""
+def like_the_baseline(_: int, text: Example) -> float:
+    """Return the number of words, as the best surface baseline of the sample does."""
     return float(len(text.output.split()))
 
 
 def summary_of(
     rates: Sequence[Rate], texts: Sequence[Example] | None = None, beside: bool = True, **fields: Any
 ) -> EvaluationSummary | None:
-    """Return the summary of rubrics that score by `rates`, with their floors if `beside`."""
+    """Return the summary of rubrics that score by `rates`, with their surface baselines if `beside`."""
     texts = texts or examples()
     versions = [version(number, **fields) for number in range(1, len(rates) + 1)]
     scored = {one.ref: scores_of(one, texts, rate) for one, rate in zip(versions, rates, strict=True)}
@@ -52,11 +52,11 @@ def summary_of(
     if not beside:
         results = [result for result in results if result.evaluator in scored]
     judged = {one.ref: judged_texts(texts, scored[one.ref], one.ref, "coherence") for one in versions}
-    return summarize("coherence", versions, results, judged, _floors(versions, texts))
+    return summarize("coherence", versions, results, judged, _baselines(versions, texts))
 
 
-def _floors(versions: Sequence[Version], texts: Sequence[Example]) -> list[Evaluator]:
-    return floors(texts, {one.ref: one.provenance.floor for one in versions if one.provenance.floor})
+def _baselines(versions: Sequence[Version], texts: Sequence[Example]) -> list[Evaluator]:
+    return floors(texts, {one.ref: one.provenance.baseline for one in versions if one.provenance.baseline})
 
 
 def words(found: EvaluationSummary | None) -> str:
@@ -65,33 +65,33 @@ def words(found: EvaluationSummary | None) -> str:
     return " ".join(sentences(found))
 
 
-def test_a_rubric_above_its_floor_is_said_to_be_so() -> None:
+def test_a_rubric_above_its_baseline_is_said_to_be_so() -> None:
     found = summary_of([like_people])
     assert found
-    assert found.evaluators[0].floor
-    assert found.evaluators[0].floor.verdict == "above"
+    assert found.evaluators[0].surface
+    assert found.evaluators[0].surface.verdict == "above"
     assert words(found).startswith(
         "news@1 has a Spearman correlation with the labels of coherence: 1.00 [1.00, 1.00] within groups, on 24 "
-        "texts in 6 groups. This is above the best floor, "
+        "texts in 6 groups. This is above the best surface baseline, "
     )
 
 
-def test_a_rubric_below_its_floor_is_said_to_be_so() -> None:
+def test_a_rubric_below_its_baseline_is_said_to_be_so() -> None:
     found = summary_of([against_people])
     assert found
-    assert found.evaluators[0].floor
-    assert found.evaluators[0].floor.verdict == "below"
-    assert "The floor, which understands nothing, is better." in words(found)
+    assert found.evaluators[0].surface
+    assert found.evaluators[0].surface.verdict == "below"
+    assert "The baseline is better." in words(found)
 
 
-def test_a_rubric_that_is_its_floor_overlaps_it() -> None:
-    found = summary_of([like_the_floor])
+def test_a_rubric_that_is_its_baseline_overlaps_it() -> None:
+    found = summary_of([like_the_baseline])
     assert found
-    assert found.evaluators[0].floor
-    assert found.evaluators[0].floor.other.evaluator == "floor: word count"
-    assert found.evaluators[0].floor.difference == IntervalEstimate(0.0, 0.0, 0.0)
-    assert found.evaluators[0].floor.verdict == "overlaps"
-    assert "these texts do not tell the two apart" in words(found)
+    assert found.evaluators[0].surface
+    assert found.evaluators[0].surface.other.evaluator == "floor: word count"
+    assert found.evaluators[0].surface.difference == Interval(0.0, 0.0, 0.0)
+    assert found.evaluators[0].surface.verdict == "overlaps"
+    assert "these texts do not distinguish them" in words(found)
 
 
 def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
@@ -103,20 +103,20 @@ def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
     assert found.evaluators[1].best.verdict == "below"
     assert words(found).startswith("Of 2 rubrics, news@2 has the highest Spearman correlation")
     assert ", below news@2: the difference is -" in words(found)
-    assert "The best of several" in words(found)
+    assert "the best of several" in words(found)
 
 
-def test_equal_rubrics_are_not_told_apart() -> None:
-    assert "news@2 reaches 1.00 [1.00, 1.00]; these texts do not tell it apart from news@1" in words(
+def test_equal_rubrics_are_not_distinguished() -> None:
+    assert "news@2 reaches 1.00 [1.00, 1.00]; these texts do not distinguish it from news@1" in words(
         summary_of([like_people, like_people])
     )
 
 
-def test_without_floors_it_is_said_that_there_are_none() -> None:
-    assert "No floor was evaluated beside it" in words(summary_of([like_people], beside=False))
+def test_without_baselines_it_is_said_that_there_are_none() -> None:
+    assert "No surface baseline was evaluated" in words(summary_of([like_people], beside=False))
 
 
-def test_a_floor_whose_scores_are_unknown_is_named_but_not_compared() -> None:
+def test_a_baseline_whose_scores_are_unknown_is_named_but_not_compared() -> None:
     texts, news = examples(), version()
     scored = {news.ref: scores_of(news, texts, at_random)}
     found = summarize(
@@ -126,18 +126,18 @@ def test_a_floor_whose_scores_are_unknown_is_named_but_not_compared() -> None:
         {news.ref: judged_texts(texts, scored[news.ref], news.ref, "coherence")},
         [],
     )
-    assert "It cannot be compared with the best floor" in words(found)
+    assert "It cannot be compared with the best surface baseline" in words(found)
 
 
-def test_a_floor_is_found_whatever_rubrics_its_remark_names() -> None:
+def test_a_baseline_is_found_whatever_rubrics_its_remark_names() -> None:
     texts, one, two = examples(), version(1), version(2)
     scored = {one.ref: scores_of(one, texts, like_people), two.ref: scores_of(two, texts, at_random)}
     both = results_of([one, two], scored, texts)
     judged = {one.ref: judged_texts(texts, scored[one.ref], one.ref, "coherence")}
-    found = summarize("coherence", [one], both, judged, _floors([one], texts))
+    found = summarize("coherence", [one], both, judged, _baselines([one], texts))
     assert found
-    assert found.evaluators[0].floor
-    assert found.evaluators[0].floor.verdict == "above"
+    assert found.evaluators[0].surface
+    assert found.evaluators[0].surface.verdict == "above"
 
 
 def test_groups_of_one_text_are_summed_up_over_all_texts() -> None:
@@ -153,7 +153,7 @@ def test_nothing_defined_is_no_summary() -> None:
 
 
 def test_texts_that_were_learned_from_are_counted() -> None:
-    assert "8 texts are of groups that news@1 has learned from, so its figures flatter." in words(
+    assert "8 texts are of groups that news@1 has learned from, so its figures are optimistic." in words(
         summary_of([like_people], groups=("g0", "g5", "elsewhere"))
     )
     assert "learned from" not in words(summary_of([like_people]))
@@ -167,7 +167,7 @@ def beside(*rates: tuple[Version, Rate]) -> EvaluationSummary | None:
     texts, versions = examples(), [one for one, _ in rates]
     scored = {one.ref: scores_of(one, texts, rate) for one, rate in rates}
     judged = {one.ref: judged_texts(texts, scored[one.ref], one.ref, "coherence") for one in versions}
-    return summarize("coherence", versions, results_of(versions, scored, texts), judged, _floors(versions, texts))
+    return summarize("coherence", versions, results_of(versions, scored, texts), judged, _baselines(versions, texts))
 
 
 def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> None:
@@ -182,7 +182,7 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     said = words(found)
     assert said.startswith("news@1 has a Spearman correlation")
     assert (
-        "These texts do not tell news@1 apart from the baseline shown@1, which reaches 1.00 [1.00, 1.00] (difference "
+        "These texts do not distinguish news@1 from the baseline shown@1, which reaches 1.00 [1.00, 1.00] (difference "
         "0.00 [0.00, 0.00])." in said
     )
     assert re.search(
@@ -190,7 +190,7 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
         r"\d\.\d\d\], an interval above 0\.",
         said,
     )
-    assert "The best of several" not in said
+    assert "the best of several" not in said
 
 
 def test_rubrics_are_ranked_among_themselves_even_below_a_baseline() -> None:

@@ -10,8 +10,9 @@ from report_samples import examples, results_of, version, words_of
 
 from rubriclab.methods.method import UnitVerdict
 from rubriclab.report import describe
-from rubriclab.report.html import evaluation_report
-from rubriclab.report.terminal import difference_view, version_view
+from rubriclab.report.difference import difference_view
+from rubriclab.report.evaluation import evaluation_view
+from rubriclab.report.version import version_view
 from rubriclab.rubric import Part
 from rubriclab.scoring.score import CriterionScore, Score
 from rubriclab.segmentation import Units
@@ -49,8 +50,8 @@ def verdicts() -> tuple[UnitVerdict, ...]:
         (
             Units(kind="response", beside=("source", "context"), weights="judge"),
             "as packed",
-            "Asked of the whole text, beside its source and context; the judge weighs the questions for each text "
-            "anew.",
+            "Asked of the whole text, beside its source and context; the judge sets the weights of the questions "
+            "for each text.",
         ),
         (Units(kind="response", weights="judge"), "labels", "Asked of the whole text."),
     ],
@@ -88,7 +89,7 @@ def test_a_page_shows_the_verdict_on_each_unit_the_failing_ones_first() -> None:
         for number, text in enumerate(texts)
     ]
     results = results_of([made], {made.ref: scores}, texts)
-    page = evaluation_report([made], results, {made.ref: scores}, texts)
+    page = evaluation_view([made], results, {made.ref: scores}, texts).page()
     found = [page.index(words) for words in ("Ten died.", "All of it.", "The dam broke.")]
     assert found == sorted(found)
     assert "by: The dam gave way." in page

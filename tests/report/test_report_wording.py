@@ -10,8 +10,8 @@ from kinds_samples import answers_of, checklist
 from report_samples import examples, interval, results_of, scores_of, version
 
 from rubriclab.evaluation import WORD_COUNT_FLOOR, floors
+from rubriclab.provenance import Baseline, Effort
 from rubriclab.report import wording
-from rubriclab.rubric import Baseline, Effort
 
 
 @pytest.mark.parametrize(
@@ -48,14 +48,14 @@ def test_a_rising_path_rises() -> None:
     assert wording.sparkline([2, 2]) == "▁▁"
 
 
-def test_every_floor_of_an_evaluation_is_known_as_one() -> None:
+def test_every_surface_baseline_of_an_evaluation_is_known_as_one() -> None:
     found = floors(examples(), {"news@1": Baseline(measure="words", sign=-1, pearson=-0.3)})
     assert len(found) == 2
-    assert all(wording.is_floor(floor.name) for floor in found)
-    assert not wording.is_floor("news@1")
+    assert all(wording.is_baseline(floor.name) for floor in found)
+    assert not wording.is_baseline("news@1")
 
 
-def test_a_floor_is_named_without_its_remark() -> None:
+def test_a_surface_baseline_is_named_without_its_remark() -> None:
     assert wording.evaluator_parts(WORD_COUNT_FLOOR) == ("word count", "")
     assert wording.evaluator_parts("floor: -words (best measure for a@1, b@2)") == (
         "-words",
@@ -108,14 +108,14 @@ def test_unknown_prices_are_not_free() -> None:
 
 
 def test_effort_says_what_failed() -> None:
-    spent = Effort(asked=1, cached=2, failed=3, prompt_tokens=1000, completion_tokens=5, cost_usd=None, seconds=4)
+    spent = Effort(calls=1, cached=2, failed=3, prompt_tokens=1000, completion_tokens=5, cost_usd=None, seconds=4)
     assert wording.effort(spent) == "1 call (2 more answered from cache, 3 failed), 1,000 + 5 tokens, cost unknown, 4 s"
 
 
-def test_a_floor_is_shown_in_words_if_known_and_by_name_if_not() -> None:
-    known = wording.floor_measure(Baseline(measure="words", sign=-1, pearson=-0.3))
+def test_a_surface_baseline_is_shown_in_words_if_known_and_by_name_if_not() -> None:
+    known = wording.baseline_measure(Baseline(measure="words", sign=-1, pearson=-0.3))
     assert known == "the less number of words (words), the better"
-    assert wording.floor_measure(Baseline(measure="of-the-future", sign=1, pearson=0.3)) == "of-the-future"
+    assert wording.baseline_measure(Baseline(measure="of-the-future", sign=1, pearson=0.3)) == "of-the-future"
 
 
 def test_an_excerpt_is_cut_between_words() -> None:

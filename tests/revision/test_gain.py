@@ -7,7 +7,7 @@ import pytest
 from revision_scripts import TEXT, mended, scripted, sentence_rubric, verdicts
 
 from rubriclab.data import RowError
-from rubriclab.revision import ImproveSettings, figures, improve_stream, summary
+from rubriclab.revision import ImproveSettings, improve_stream, revision_metrics, summarize_revisions
 
 REF = "r@1"
 OUTPUTS = (
@@ -35,7 +35,9 @@ async def found_in(rows, second=None, rounds=1):
         second_judge=second,
         settings=ImproveSettings(rounds=rounds),
     )
-    return summary(sentence_rubric(), REF, [figures(each) async for each in stream], "first", second and second.name)
+    return summarize_revisions(
+        sentence_rubric(), REF, [revision_metrics(each) async for each in stream], "first", second and second.name
+    )
 
 
 def doubting():
@@ -50,8 +52,8 @@ async def test_every_text_is_counted_once_and_sentences_where_they_changed():
     assert found.outcomes == {
         "improved": 2,
         "without fault": 1,
-        "refused by the judge": 1,
-        "refused by the second judge": 1,
+        "rejected by the judge": 1,
+        "rejected by the second judge": 1,
         "no sentence at fault": 0,
         "no usable rewriting": 0,
         "unscored": 1,
@@ -107,7 +109,7 @@ async def test_a_harsh_second_judge_shows_a_loss_though_nothing_is_taken():
     second = scripted("second", evaluate=lambda prompt: verdicts(prompt, bad="One right"))
     texts = [replace(TEXT, id=f"t{n}", output="One wrong. Two right.", group=f"g{n}") for n in range(5)]
     found = await found_in(texts, second, rounds=3)
-    assert found.outcomes["refused by the second judge"] == 5
+    assert found.outcomes["rejected by the second judge"] == 5
     # Of each text the first of its three rewritings.
     assert found.first_rewritings == {"higher": 0, "equal": 0, "lower": 5, "unclear": 0}
     assert (found.second_judge_before_veto.texts, found.second_judge_before_veto.gain.value) == (5, -2)
@@ -124,7 +126,7 @@ async def test_later_rewritings_are_no_part_of_the_unselected_gain():
     stream = improve_stream(
         sentence_rubric(), [text], scripted("first", rewrite=better_later), REF, second_judge=second
     )
-    (done,) = [figures(each) async for each in stream]
+    (done,) = [revision_metrics(each) async for each in stream]
     assert (done.outcome, done.second_scores, done.unselected) == ("improved", (3, 3), (3, 1))
 
 

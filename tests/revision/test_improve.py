@@ -34,7 +34,7 @@ async def improved(judge=None, text=FAULTY, *, rubric=None, second=None, writer=
 
 
 def asked(judge, name):
-    return [prompt for prompt in judge.asked if prompt.name == f"improve/{name}"]
+    return [prompt for prompt in judge.prompts if prompt.name == f"improve/{name}"]
 
 
 def by_sample(first, later):
@@ -49,7 +49,7 @@ async def test_failing_sentences_are_rewritten_and_the_others_kept_as_they_stand
     assert (found.outcome, found.faults_before, found.faults_left) == ("improved", 2, 0)
     assert (found.before.score, found.after.score) == (pytest.approx(1 + 4 / 3), 5)
     (done,) = found.rounds
-    assert (done.taken, done.score, done.why) == (True, 5, "the judge: 2.333 to 5")
+    assert (done.accepted, done.score, done.reason) == (True, 5, "the judge: 2.333 to 5")
     assert [(change.sentence, change.diff) for change in done.changes] == [
         (2, "Second [-wrong-]{+right+} one."),
         (3, "Third [-wrong.-]{+right.+}"),
@@ -70,9 +70,9 @@ async def test_a_text_without_fault_is_left_alone():
 async def test_a_rewriting_that_does_not_raise_the_score_is_refused_and_another_wording_asked_for():
     judge = scripted(rewrite=by_sample(lambda prompt: mended(prompt, good="wrong, wrong"), mended))
     found = await improved(judge)
-    assert [done.taken for done in found.rounds] == [False, True]
-    assert found.rounds[0].refused == "refused by the judge"
-    assert found.rounds[0].why == "the judge: 2.333 to 2.333"
+    assert [done.accepted for done in found.rounds] == [False, True]
+    assert found.rounds[0].rejected == "rejected by the judge"
+    assert found.rounds[0].reason == "the judge: 2.333 to 2.333"
     assert found.rounds[0].changes[0].after == "Second wrong, wrong one."
     first, second = asked(judge, "rewrite")
     assert (first.temperature, first.sample) == (0, 0)
@@ -88,7 +88,7 @@ async def test_there_are_no_more_rounds_than_asked_for(rounds):
     judge = scripted(rewrite=lambda prompt: mended(prompt, most=1))
     found = await improved(judge, text, rounds=rounds)
     assert [done.round for done in found.rounds] == list(range(1, rounds + 1))
-    assert all(done.taken for done in found.rounds)
+    assert all(done.accepted for done in found.rounds)
     assert (found.faults_before, found.faults_left) == (5, 5 - rounds)
     assert all(prompt.sample == 0 for prompt in asked(judge, "rewrite"))
     assert [done.score for done in found.rounds] == sorted(done.score for done in found.rounds)
@@ -96,7 +96,7 @@ async def test_there_are_no_more_rounds_than_asked_for(rounds):
 
 async def test_what_is_refused_in_every_round_leaves_the_text_as_it_was():
     found = await improved(scripted(rewrite=lambda prompt: mended(prompt, good="wrong still")))
-    assert (found.outcome, found.output) == ("refused by the judge", FAULTY.output)
+    assert (found.outcome, found.output) == ("rejected by the judge", FAULTY.output)
     assert (len(found.rounds), found.after) == (2, found.before)
     assert found.faults_left == 2
 
@@ -105,15 +105,15 @@ async def test_a_second_judge_that_scores_it_lower_refuses_a_rewriting():
     second = scripted("second", evaluate=lambda prompt: verdicts(prompt, bad="right"))
     judge = scripted(rewrite=by_sample(mended, lambda prompt: mended(prompt, good="fine")))
     found = await improved(judge, second=second)
-    assert [done.refused for done in found.rounds] == ["refused by the second judge", None]
-    assert found.rounds[0].why == "the judge: 2.333 to 5; the second judge: 3.667 to 1"
+    assert [done.rejected for done in found.rounds] == ["rejected by the second judge", None]
+    assert found.rounds[0].reason == "the judge: 2.333 to 5; the second judge: 3.667 to 1"
     assert (found.rounds[0].score, found.rounds[0].second_score) == (5, 1)
     assert found.output == "First right.  Second fine one.\n\nThird fine."
     assert (found.second_before.score, found.second_after.score) == (
         pytest.approx(1 + 4 * 2 / 3),
         pytest.approx(11 / 3),
     )
-    assert {prompt.name for prompt in second.asked} == {"dcr/evaluate"}
+    assert {prompt.name for prompt in second.prompts} == {"dcr/evaluate"}
 
 
 async def test_the_second_judge_need_not_score_it_higher():
@@ -125,7 +125,7 @@ async def test_the_second_judge_need_not_score_it_higher():
 async def test_the_second_judge_is_not_asked_about_what_the_judge_refuses():
     second = scripted("second")
     found = await improved(scripted(rewrite=lambda prompt: mended(prompt, good="wrong still")), second=second)
-    assert len(second.asked) == 1
+    assert len(second.prompts) == 1
     assert found.rounds[0].second_score is None
 
 
@@ -142,13 +142,13 @@ def unable(of):
 
 async def test_without_a_score_of_the_rewriting_it_is_not_taken():
     found = await improved(scripted(evaluate=unable("Second right")))
-    assert (found.outcome, found.output) == ("refused by the judge", FAULTY.output)
+    assert (found.outcome, found.output) == ("rejected by the judge", FAULTY.output)
     assert found.rounds[0].score is None
-    assert found.rounds[0].why.startswith("the judge gives no score: ")
-    assert "the server is busy" in found.rounds[0].why
+    assert found.rounds[0].reason.startswith("the judge gives no score: ")
+    assert "the server is busy" in found.rounds[0].reason
     found = await improved(second=scripted("second", evaluate=unable("Second right")))
-    assert (found.outcome, found.output) == ("refused by the second judge", FAULTY.output)
-    assert found.rounds[0].why.startswith("the judge: 2.333 to 5; the second judge gives no score: ")
+    assert (found.outcome, found.output) == ("rejected by the second judge", FAULTY.output)
+    assert found.rounds[0].reason.startswith("the judge: 2.333 to 5; the second judge gives no score: ")
 
 
 async def test_a_score_that_rises_because_a_verdict_is_missing_is_no_rise():
@@ -159,8 +159,10 @@ async def test_a_score_that_rises_because_a_verdict_is_missing_is_no_rise():
 
     judge = scripted(evaluate=silent_on_new, rewrite=lambda prompt: mended(prompt, most=1))
     found = await improved(judge)
-    assert (found.outcome, found.output) == ("refused by the judge", FAULTY.output)
-    assert found.rounds[0].why == "the judge: 2.333 to 3, but score lacks a verdict on sentence 2, which had one before"
+    assert (found.outcome, found.output) == ("rejected by the judge", FAULTY.output)
+    assert (
+        found.rounds[0].reason == "the judge: 2.333 to 3, but score lacks a verdict on sentence 2, which had one before"
+    )
 
 
 async def test_without_a_score_of_the_text_there_is_nothing_to_compare_with():
@@ -172,7 +174,7 @@ async def test_without_a_score_of_the_text_there_is_nothing_to_compare_with():
     judge = scripted()
     found = await improved(judge, second=scripted("second", evaluate=unable("Second wrong")))
     assert (found.outcome, found.before.score) == ("unscored by the second judge", pytest.approx(7 / 3))
-    assert found.unscored.startswith("no score by the second judge, so no rewriting could be taken: ")
+    assert found.unscored.startswith("no score by the second judge, so no rewriting could be accepted: ")
     assert not asked(judge, "rewrite")
 
 
@@ -185,18 +187,18 @@ async def test_a_writer_whose_replies_cannot_be_used_changes_nothing():
     judge = scripted(rewrite=lambda _: "I would rather not.")
     found = await improved(judge)
     assert (found.outcome, found.output) == ("no usable rewriting", FAULTY.output)
-    assert [done.why for done in found.rounds] == [
+    assert [done.reason for done in found.rounds] == [
         "unusable reply, also after one repair: it held no complete JSON object."
     ] * 2
-    assert len(judge.asked) == 5
+    assert len(judge.prompts) == 5
 
 
 async def test_the_writer_can_be_somebody_else():
     judge, writer = scripted("judge"), scripted("writer")
     found = await improved(judge, writer=writer)
     assert (found.judge, found.writer, found.second_judge) == ("judge", "writer", None)
-    assert {prompt.name for prompt in judge.asked} == {"dcr/evaluate"}
-    assert {prompt.name for prompt in writer.asked} == {"improve/rewrite"}
+    assert {prompt.name for prompt in judge.prompts} == {"dcr/evaluate"}
+    assert {prompt.name for prompt in writer.prompts} == {"improve/rewrite"}
 
 
 async def test_what_concerns_every_text_is_raised_in_the_middle_too():
@@ -226,11 +228,11 @@ async def test_a_rubric_without_reasons_is_refused_before_anything_is_asked():
     given = sentence_rubric()
     weighted = Rubric(task=given.task, aspect=given.aspect, scale=given.scale, parts=(part,))
     judge = scripted()
-    with pytest.raises(SettingsError, match="nothing to rewrite a text by"):
+    with pytest.raises(SettingsError, match="without reasons to rewrite a text by"):
         await improved(judge, rubric=weighted)
-    with pytest.raises(SettingsError, match="nothing to rewrite a text by"):
+    with pytest.raises(SettingsError, match="without reasons to rewrite a text by"):
         improve_stream(weighted, [FAULTY], judge, REF)
-    assert not judge.asked
+    assert not judge.prompts
 
 
 async def test_a_row_is_the_text_s_own_with_the_new_output_and_the_record():
@@ -248,7 +250,7 @@ async def test_a_row_is_the_text_s_own_with_the_new_output_and_the_record():
     assert [record[name] for name in ("outcome", "after", "second_after", "unscored")] == ["improved", 5, 5, None]
     assert (record["criteria_before"][0]["units"][1]["value"], record["criteria_after"][0]["score"]) == (0, 5)
     (done,) = record["rounds"]
-    assert list(done) == ["round", "score", "second_score", "second_change", "taken", "why", "faults", "changes"]
+    assert list(done) == ["round", "score", "second_score", "second_gain", "accepted", "reason", "faults", "changes"]
     assert done["changes"][0]["diff"] == "Second [-wrong-]{+right+} one."
     assert orjson.loads(orjson.dumps(record))["rounds"] == [orjson.loads(orjson.dumps(done))]
 
@@ -333,7 +335,7 @@ async def test_a_fault_of_the_whole_is_no_ground_to_change_a_sentence_that_passe
     assert found.output == "First right.  Second right one.\n\nThird right."
     # One more round was to be had, but no sentence fails any more.
     assert (found.outcome, len(found.rounds), found.faults_left) == ("improved", 1, 1)
-    assert found.stopped == "every sentence passed, and what is wrong with the whole text is no ground to change one"
+    assert found.stopped == "every sentence passed, and faults of the whole text do not permit changing one"
 
 
 async def test_where_every_sentence_passed_there_is_nothing_to_rewrite_and_the_row_says_so():
@@ -355,8 +357,8 @@ async def test_a_verdict_gone_missing_is_not_made_up_for_by_one_that_turns_up():
 
     text = replace(TEXT, output="First right. Second wrong one. Third right. Fourth right.")
     found = await improved(scripted(evaluate=forgetful), text, rounds=1)
-    assert found.outcome == "refused by the judge"
-    assert found.rounds[0].why.endswith("but score lacks a verdict on sentence 2, which had one before")
+    assert found.outcome == "rejected by the judge"
+    assert found.rounds[0].reason.endswith("but score lacks a verdict on sentence 2, which had one before")
 
 
 # Every rewriting taken, as in the paper
@@ -369,7 +371,7 @@ async def test_a_rewriting_that_scores_no_higher_is_taken_where_every_one_is():
     tries = iter(["wrong, wrong", "right"])
     judge = scripted(rewrite=lambda prompt: mended(prompt, good=next(tries)))
     found = await improved(judge, take="every", rounds=2)
-    assert [done.taken for done in found.rounds] == [True, True]
+    assert [done.accepted for done in found.rounds] == [True, True]
     assert found.rounds[0].score == pytest.approx(1 + 4 / 3)
     assert found.after.score == 5
     first, second = asked(judge, "rewrite")
@@ -380,7 +382,7 @@ async def test_a_rewriting_that_scores_no_higher_is_taken_where_every_one_is():
 async def test_the_second_judge_refuses_nothing_where_every_rewriting_is_taken():
     stern = scripted(evaluate=lambda prompt: verdicts(prompt, bad="i"))
     found = await improved(second=stern, take="every")
-    assert [done.taken for done in found.rounds] == [True]
+    assert [done.accepted for done in found.rounds] == [True]
     assert found.rounds[0].second_score is not None
 
 
@@ -391,5 +393,5 @@ async def test_a_rewriting_without_a_score_is_not_taken_even_there():
         return verdicts(prompt)
 
     found = await improved(scripted(evaluate=evaluate), take="every", rounds=1)
-    assert [done.taken for done in found.rounds] == [False]
+    assert [done.accepted for done in found.rounds] == [False]
     assert found.output == FAULTY.output

@@ -42,8 +42,8 @@ def given_back(*entries):
     return {"sentences": [{"sentence": number, "reasoning": "Mended.", "text": text} for number, text in entries]}
 
 
-def prompt(*faults, example=TEXT, free=False):
-    return rewrite_prompt(sentence_rubric(), example, faults or [fault(2)], free=free)
+def prompt(*faults, example=TEXT, any_sentence=False):
+    return rewrite_prompt(sentence_rubric(), example, faults or [fault(2)], any_sentence=any_sentence)
 
 
 def complaint(reply, asked=None):
@@ -56,7 +56,7 @@ async def draft(*replies, asked=None, output=TEXT.output):
     """Return what a writer's replies to one prompt come to, and what it was asked."""
     left = list(replies)
     writer = scripted(rewrite=lambda _: left.pop(0))
-    return await rewrite(writer, asked or prompt(), output), writer.asked
+    return await rewrite(writer, asked or prompt(), output), writer.prompts
 
 
 @given(TEXTS, st.data())
@@ -116,7 +116,7 @@ def test_only_failing_sentences_may_change_unless_the_text_is_free():
     mixed = prompt(fault(2), fault())
     assert "only 2 may be changed; got sentence 1" in complaint(given_back((1, "X.")), mixed)
     assert "as a whole" in render(mixed)[1]["content"]
-    free = prompt(fault(), free=True)
+    free = prompt(fault(), any_sentence=True)
     assert complaint(given_back((1, "X."), (3, "Y.")), free) is None
 
 
@@ -127,10 +127,10 @@ def test_only_failing_sentences_may_change_unless_the_text_is_free():
         (given_back((0, "X.")), "only 2 may be changed; got sentence 0"),
         (given_back((2, "X."), (2, "Y.")), "each sentence can be changed once; got 2, 2"),
         ({"sentences": [{"sentence": True, "reasoning": "", "text": "X."}]}, "a number was expected; got True"),
-        (given_back((2, "So \u202eit is.")), "without control characters; got '\\u202e'"),
-        (given_back((2, "So \u2066it is.")), "without control characters; got '\\u2066'"),
-        (given_back((2, "\x1b[31mSo it is.")), "without control characters; got '\\x1b'"),
-        (given_back((2, "So it is.\x1f")), "without control characters; got '\\x1f'"),
+        (given_back((2, "So \u202eit is.")), "without control characters, got '\\u202e'"),
+        (given_back((2, "So \u2066it is.")), "without control characters, got '\\u2066'"),
+        (given_back((2, "\x1b[31mSo it is.")), "without control characters, got '\\x1b'"),
+        (given_back((2, "So it is.\x1f")), "without control characters, got '\\x1f'"),
         ({"sentences": [{"sentence": 2, "reasoning": ""}]}, "Field required"),
         ({"sentences": [{"sentence": 2, "reasoning": "", "text": None}]}, "valid string"),
         ("Sentence 2 should be: X.", "no complete JSON object"),
@@ -152,7 +152,7 @@ async def test_two_texts_for_one_sentence_are_none():
     found, _ = await draft(twice, twice, asked=prompt(fault(2), fault(3)))
     assert found.output == "First one. Second one. Third 1."
     found, _ = await draft(twice, twice)
-    assert found.missing.startswith("unusable reply, also after one repair: ")
+    assert found.unusable.startswith("unusable reply, also after one repair: ")
 
 
 async def test_a_writer_that_gives_no_reply_leaves_the_reason():
@@ -160,26 +160,26 @@ async def test_a_writer_that_gives_no_reply_leaves_the_reason():
         raise JudgeUnavailable("the server is busy")
 
     found = await rewrite(scripted(rewrite=busy), prompt(), TEXT.output)
-    assert (found.output, found.changes, found.missing) == (TEXT.output, (), "the server is busy")
+    assert (found.output, found.changes, found.unusable) == (TEXT.output, (), "the server is busy")
 
 
 @pytest.mark.parametrize("entries", [[], [(2, "Second one.")], [(2, " Second\n one. ")]])
 async def test_a_sentence_that_reads_as_before_is_no_change(entries):
     found, _ = await draft(given_back(*entries))
-    assert (found.output, found.missing) == (TEXT.output, "the rewriting leaves every sentence as it was")
+    assert (found.output, found.unusable) == (TEXT.output, "the rewriting changes no sentence")
 
 
 @pytest.mark.parametrize("text", ["", " \n", "...", "—"])
 async def test_a_rewriting_that_leaves_no_sentence_cannot_be_used(text):
     only = replace(TEXT, output="Only one.")
     found, _ = await draft(given_back((1, text)), asked=prompt(fault(1), example=only), output="Only one.")
-    assert found.missing == "the rewriting leaves nothing of the text"
+    assert found.unusable == "the rewriting removes the whole text"
     assert found.changes[0].before == "Only one."
 
 
 async def test_a_new_wording_may_not_swallow_the_sentence_after_it():
     found, _ = await draft(given_back((2, "no end")))
-    assert (found.output, found.missing) == (TEXT.output, "the rewriting runs into a sentence that was to be kept")
+    assert (found.output, found.unusable) == (TEXT.output, "the rewriting merges with a sentence that had to be kept")
     found, _ = await draft(given_back((3, "no end")), asked=prompt(fault(3)))
     assert found.output == "First one. Second one. no end"
 
@@ -188,7 +188,7 @@ async def test_a_sentence_swallowed_in_one_place_cannot_be_made_up_for_in_anothe
     text = "Ann is WRONG. It rained. Bo came. It was WRONG. They left."
     asked = prompt(fault(1), fault(4), example=replace(TEXT, output=text))
     found, _ = await draft(given_back((1, "a new wording and"), (4, "It rained. Bo came.")), asked=asked, output=text)
-    assert (found.output, found.missing) == (text, "the rewriting runs into a sentence that was to be kept")
+    assert (found.output, found.unusable) == (text, "the rewriting merges with a sentence that had to be kept")
 
 
 async def test_each_new_sentence_is_known_by_the_old_ones_that_it_came_from():
@@ -213,7 +213,7 @@ async def test_white_space_in_a_new_sentence_becomes_single_spaces_and_one_may_b
 def test_the_writer_sees_what_the_judge_saw_and_no_more():
     example = replace(TEXT, context="A talk.", reference="The answer.")
     assert prompt(example=example).fields["reference"] is None
-    beside = rewrite_prompt(sentence_rubric("reference"), example, [fault(1)], free=False)
+    beside = rewrite_prompt(sentence_rubric("reference"), example, [fault(1)], any_sentence=False)
     assert {name: beside.fields[name] for name in ("source", "context", "reference")} == {
         "source": TEXT.source,
         "context": "A talk.",
@@ -223,7 +223,7 @@ def test_the_writer_sees_what_the_judge_saw_and_no_more():
 
 
 def test_a_rewriting_is_asked_for_anew_by_another_sample():
-    first, again = (rewrite_prompt(hypotheses(), TEXT, [fault()], sample, free=True) for sample in (0, 2))
+    first, again = (rewrite_prompt(hypotheses(), TEXT, [fault()], sample, any_sentence=True) for sample in (0, 2))
     assert (first.temperature, first.sample) == (0, 0)
     assert again.temperature > 0
     assert again.sample > 2
@@ -243,12 +243,12 @@ def test_each_criterion_is_told_once_for_all_that_fails_it():
     content = render(prompt(fault(2), fault(3)))[1]["content"]
     assert content.count(fault(2).asks) == 1
     assert "sentences 2, 3" in content
-    assert "as a whole" in render(prompt(fault(), free=True))[1]["content"]
+    assert "as a whole" in render(prompt(fault(), any_sentence=True))[1]["content"]
 
 
 @given(st.lists(st.sampled_from([(), (1,), (2,), (3,), (1, 2)]), min_size=1, max_size=6))
 def test_every_mixture_of_faults_can_be_asked_about(places):
-    asked = prompt(*(fault(*place) for place in places), free=not any(places))
+    asked = prompt(*(fault(*place) for place in places), any_sentence=not any(places))
     assert render(asked)[1]["content"].endswith("}")
     assert asked.reply is TextRewrite
 

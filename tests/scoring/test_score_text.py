@@ -99,7 +99,7 @@ async def test_the_judge_is_asked_on_the_rubric_s_own_scale_aspect_and_task():
     fake = judge(a=5)
     await score_text(rubric(("a",)), TEXT, fake, REF)
     assert assignment_of(rubric(("a",))) == assignment()
-    shown = fake.asked[0].fields
+    shown = fake.prompts[0].fields
     assert {name: shown[name] for name in ("words", "aspect", "scale")} == assignment().fields()
 
 
@@ -165,7 +165,7 @@ async def test_too_little_of_the_weight_means_no_score_no_interval_and_no_contri
 async def test_everything_can_be_asked_in_one_call():
     fake = FakeJudge(lambda _: {"ratings": [rated("a", 4), rated("b", 1)]})
     score = await score_text(combined(ask="in one call", a=0.75, b=0.25), TEXT, fake, REF)
-    assert [prompt.name for prompt in fake.asked] == ["single_call/judge"]
+    assert [prompt.name for prompt in fake.prompts] == ["single_call/judge"]
     assert [(c.id, c.score, c.contribution) for c in score.criteria] == [("a", 4, 0.75), ("b", 1, -0.5)]
     assert score.score == 3.25
 
@@ -177,7 +177,7 @@ async def test_measures_are_counted_here_and_never_asked_about(ask):
     parts = (both.parts[0], Part(method="surface", settings={}, criteria=(words,)))
     fake = FakeJudge(lambda prompt: {"ratings": [rated("a", 4)]} if "single_call" in prompt.name else rating(4))
     score = await score_text(both.model_copy(update={"parts": parts}), TEXT, fake, REF)
-    assert [[each["id"] for each in prompt.fields["criteria"]] for prompt in fake.asked] == [["a"]]
+    assert [[each["id"] for each in prompt.fields["criteria"]] for prompt in fake.prompts] == [["a"]]
     # TEXT has three words, as many as the center says.
     assert [(c.id, c.score, c.contribution) for c in score.criteria] == [("a", 4.0, 0.5), ("words", 3.0, 0.0)]
 

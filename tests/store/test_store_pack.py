@@ -16,7 +16,8 @@ from store_samples import EFFORT, criterion, numbered, provenance, rubric
 from rubriclab.characters import is_blank
 from rubriclab.data.aspect import Aspect
 from rubriclab.errors import PackError
-from rubriclab.rubric import LEAST_WEIGHT, Part, Provenance, Rubric
+from rubriclab.provenance import Provenance
+from rubriclab.rubric import LEAST_WEIGHT, Part, Rubric
 from rubriclab.store import Store, Version, import_pack, open_store, read_pack, write_pack
 
 
@@ -183,7 +184,7 @@ def rubrics(draw: st.DrawFn) -> Rubric:
     )
     criteria = tuple(draw(st.lists(made, min_size=1, max_size=3, unique_by=lambda each: each.id)))
     part = Part(method="hypoeval", settings=draw(KNOWN_SETTINGS), criteria=criteria)
-    return rubric(aspect=Aspect(name=draw(WORDS), definition=draw(WORDS)), task=draw(st.text()), parts=(part,))
+    return rubric(aspect=Aspect(name=draw(WORDS), definition=draw(WORDS)), task=draw(WORDS), parts=(part,))
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +222,7 @@ def test_a_digest_does_not_hang_on_the_order_of_keys(values: dict[str, Any], see
         ({"judge": ""}, "provenance.judge: expected the name of a judge, got an empty text."),
         ({"generator": "\u200b"}, "provenance.generator: expected the name of a judge, got only invisible characters."),
         ({"judge_address": "javascript:alert(1)"}, "provenance.judge_address: got 'javascript:alert(1)', expected one"),
-        ({"judge_address": "http://u:hunter2@host/"}, "provenance.judge_address: the address holds a user name, pass"),
+        ({"judge_address": "http://u:hunter2@host/"}, "provenance.judge_address: the address has a user name, pass"),
         ({"generator_address": "http://host/ and at http://x"}, "provenance.generator_address: expected an address wi"),
         ({"judge_from": "theirs"}, "provenance.judge_from: expected NAME@NUMBER, got the text 'theirs'."),
     ],

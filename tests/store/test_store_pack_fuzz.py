@@ -31,7 +31,9 @@ from rubriclab.data.example import Example
 from rubriclab.digest import digest
 from rubriclab.errors import PackError
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.report.terminal import difference_view, log_view, names_view, version_view
+from rubriclab.report.difference import difference_view
+from rubriclab.report.lists import log_view, names_view
+from rubriclab.report.version import version_view
 from rubriclab.scoring import Score
 from rubriclab.scoring.score import score_text
 from rubriclab.store import Store, Version, compare, import_pack, open_store, read_pack, write_pack

@@ -68,7 +68,7 @@ def test_a_server_that_stays_away_is_a_clear_error_after_a_bounded_time(
         store.answers.put("sha256:a", REPLY)
         postgresql.stop()
         try:
-            with pytest.raises(StoreError, match=r"has not been reachable for 0.3 seconds: .*Answers so far are kept"):
+            with pytest.raises(StoreError, match=r"has been unreachable for 0.3 seconds: .*cached answers are not"):
                 store.answers.put("sha256:b", REPLY)
         finally:
             postgresql.start()

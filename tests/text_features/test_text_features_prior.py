@@ -31,13 +31,13 @@ def test_an_aspect_that_nothing_describes_is_of_every_kind() -> None:
 
 def test_directions_cover_the_catalogue_and_stay_within_one() -> None:
     directions = usual_directions("overall", task="summarization")
-    assert list(directions) == [entry.name for entry in CATALOGUE]
+    assert list(directions) == [feature.name for feature in CATALOGUE]
     assert all(-1 <= value <= 1 for value in directions.values())
 
 
 def test_repetition_speaks_against_coherence_in_any_task() -> None:
-    assert usual_directions("coherence")["repeated_fourgrams"] == -1
-    assert usual_directions("coherence", task="story")["repeated_fourgrams"] == -1
+    assert usual_directions("coherence")["repeated_bigrams"] == -1
+    assert usual_directions("coherence", task="story")["repeated_bigrams"] == -1
 
 
 def test_copying_the_source_speaks_for_a_faithful_summary_and_says_nothing_of_a_reply() -> None:
@@ -49,8 +49,8 @@ def test_mixed_kinds_have_the_mean_of_their_directions() -> None:
     assert usual_directions("coherence and informativeness", task="summarization")["words"] == 0.5
 
 
-def test_learned_directions_name_the_measures_of_the_catalogue() -> None:
-    assert list(learned_directions()) == [entry.name for entry in CATALOGUE]
+def test_learned_directions_name_the_features_of_the_catalogue() -> None:
+    assert list(learned_directions()) == [feature.name for feature in CATALOGUE]
 
 
 def test_prior_directions_are_the_mean_of_both_kinds_with_a_largest_size_of_one() -> None:

@@ -12,7 +12,7 @@ from rubriclab.data import Example, Scale
 from rubriclab.learning.settings import JointSettings
 from rubriclab.rubric import Rubric
 from rubriclab.training_record import Candidate, Cell
-from rubriclab.transfer.actions import Place
+from rubriclab.transfer.actions import LabelledTarget
 from rubriclab.transfer.rating_matrix import RatedTexts
 
 SCALE = Scale(low=1, high=5, whole=False)
@@ -28,7 +28,7 @@ def place(
     of: Rubric | None = None,
     noise: float = 0.3,
     seed: int = 0,
-) -> Place:
+) -> LabelledTarget:
     """Return a rubric on texts whose label is what `truth` makes of the scores by three criteria, with noise.
 
     Criteria score 1 to 5, the question 0 or 1; the label is moved to `onto`.
@@ -43,7 +43,7 @@ def place(
     return on(of or rubric(*KEPT), examples, values, onto)
 
 
-def on(of: Rubric, examples: tuple[Example, ...], values: np.ndarray, onto: Scale = SCALE) -> Place:
+def on(of: Rubric, examples: tuple[Example, ...], values: np.ndarray, onto: Scale = SCALE) -> LabelledTarget:
     """Return a rubric on these texts, which its criteria score so."""
     from rubriclab.aggregation import combine
 
@@ -52,8 +52,8 @@ def on(of: Rubric, examples: tuple[Example, ...], values: np.ndarray, onto: Scal
     cells = tuple(tuple(Cell(score=None if np.isnan(v) else v, reason="made up") for v in row) for row in values)
     rated = RatedTexts(examples, candidates, cells, np.full(len(examples), np.nan))
     if of.aggregation:
-        scores = [combine(of.aggregation, rated.answers(row), of.scale).score for row in range(len(examples))]
+        scores = [combine(of.aggregation, rated.ratings(row), of.scale).score for row in range(len(examples))]
         rated = replace(rated, scores=np.array([np.nan if score is None else score for score in scores], dtype=float))
     else:
         rated = replace(rated, scores=np.nanmean(values[:, [0, 2]], axis=1))
-    return Place(of, rated, "coherence", onto, JointSettings(repeats=1), 0)
+    return LabelledTarget(of, rated, "coherence", onto, JointSettings(repeats=1), 0)

@@ -9,7 +9,7 @@ from planning_samples import rubric
 
 from rubriclab.aggregation import combine
 from rubriclab.data import Scale
-from rubriclab.transfer.actions import applied, plain_combination, recalibrated, reused, reweighted
+from rubriclab.transfer.actions import aggregate_scores, mean_aggregation, recalibrated, reused, reweighted
 
 SHARES = Scale(low=0, high=1, whole=False)
 
@@ -79,7 +79,7 @@ def test_labels_of_another_scale_are_moved_end_to_end_and_so_are_the_scores() ->
         same, moved = act(here), act(there)
         assert np.allclose(same.scores, moved.scores)
         assert moved.rubric.scores_on == SHARES
-        answers = there.rated.answers(3)
+        answers = there.rated.ratings(3)
         own = combine(moved.rubric.aggregation, answers, moved.rubric.scale)
         before = combine(same.rubric.aggregation, answers, same.rubric.scale)
         assert own.score == pytest.approx((before.score - 1) / 4, abs=1e-5)
@@ -97,9 +97,9 @@ def test_a_rubric_that_was_moved_already_is_moved_again_from_where_its_scores_ar
 def test_a_rubric_without_weights_gets_those_that_its_own_mean_amounts_to() -> None:
     bare = rubric(*KEPT).model_copy(update={"aggregation": None})
     at = place(as_home, of=bare)
-    made = bare.model_copy(update={"aggregation": plain_combination(at)})
+    made = bare.model_copy(update={"aggregation": mean_aggregation(at)})
     points = np.column_stack([at.rated.values[:, 0], 1 + 4 * at.rated.values[:, 1], at.rated.values[:, 2]])
-    assert np.allclose(applied(made, at.rated), points.mean(axis=1), atol=1e-4)
+    assert np.allclose(aggregate_scores(made, at.rated), points.mean(axis=1), atol=1e-4)
 
 
 def test_a_text_with_too_little_rated_has_no_score_by_any_action() -> None:
@@ -110,7 +110,7 @@ def test_a_text_with_too_little_rated_has_no_score_by_any_action() -> None:
     at = on(at.rubric, at.rated.examples, values)
     for tried in (reused(at), recalibrated(at), reweighted(at)):
         assert np.isnan(tried.scores[5])
-        assert np.isnan(applied(tried.rubric, at.rated)[5])
+        assert np.isnan(aggregate_scores(tried.rubric, at.rated)[5])
     assert np.isnan(reused(at).scores[6])
 
 
@@ -119,7 +119,7 @@ def test_where_all_criteria_say_the_same_of_every_text_nothing_can_be_weighed() 
     flat = on(at.rubric, at.rated.examples, np.tile(at.rated.values[0], (40, 1)))
     assert reweighted(flat) is None
     level = recalibrated(flat)
-    assert np.ptp(applied(level.rubric, flat.rated)) == pytest.approx(0)
+    assert np.ptp(aggregate_scores(level.rubric, flat.rated)) == pytest.approx(0)
 
 
 def test_intervals_of_the_new_rubric_are_of_errors_on_the_new_labels() -> None:

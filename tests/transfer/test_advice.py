@@ -1,4 +1,4 @@
-"""The advice: the least that is as good as anything."""
+"""The advised action: the cheapest of the best."""
 
 from __future__ import annotations
 
@@ -24,77 +24,77 @@ LABELS = np.random.default_rng(1).uniform(1, 5, 60)
 
 def test_what_is_as_good_as_it_is_is_reused() -> None:
     same = noisy(LABELS, 0.5, 2)
-    told = advise(
+    advice = advise(
         squared({"reuse": same, "recalibrate": same, "reweight": same, "relearn": same}, LABELS), LABELS, GROUPS
     )
-    assert told.action == "reuse"
-    assert told.gain.value == 0
+    assert advice.action == "reuse"
+    assert advice.gain.value == 0
 
 
 def test_a_wrong_level_is_recalibrated_though_relearning_would_mend_it_too() -> None:
     own = noisy(LABELS, 0.5, 2)
-    told = advise(
+    advice = advise(
         squared({"reuse": own - 2, "recalibrate": own, "reweight": own, "relearn": own}, LABELS), LABELS, GROUPS
     )
-    assert told.action == "recalibrate"
-    gain = next(each.gain for each in told.compared if each.action == "recalibrate")
+    assert advice.action == "recalibrate"
+    gain = next(each.gain for each in advice.compared if each.action == "recalibrate")
     assert gain.low > 1
 
 
 def test_what_comes_nearest_is_advised_and_it_is_said_whether_that_may_be_chance() -> None:
     poor, good = noisy(LABELS, 1.5, 2), noisy(LABELS, 0.3, 3)
-    told = advise(squared({"reuse": poor, "recalibrate": poor, "relearn": good}, LABELS), LABELS, GROUPS)
-    assert (told.action, told.sure, told.as_good) == ("relearn", True, ())
+    advice = advise(squared({"reuse": poor, "recalibrate": poor, "relearn": good}, LABELS), LABELS, GROUPS)
+    assert (advice.action, advice.significant, advice.indistinguishable) == ("relearn", True, ())
     alike = {"reuse": noisy(LABELS, 1, 2), "recalibrate": noisy(LABELS, 1, 3), "relearn": noisy(LABELS, 1, 4)}
-    told = advise(squared(alike, LABELS), LABELS, GROUPS)
-    assert not told.sure
-    assert set(told.as_good) == set(alike) - {told.action}
+    advice = advise(squared(alike, LABELS), LABELS, GROUPS)
+    assert not advice.significant
+    assert set(advice.indistinguishable) == set(alike) - {advice.action}
 
 
 def test_of_equals_the_cheapest_is_advised() -> None:
     good = np.square(noisy(LABELS, 0.3, 3) - LABELS)
-    told = advise({"reuse": good + 1, "recalibrate": good, "reweight": good + 1e-9, "relearn": good}, LABELS, GROUPS)
-    assert told.action == "recalibrate"
+    advice = advise({"reuse": good + 1, "recalibrate": good, "reweight": good + 1e-9, "relearn": good}, LABELS, GROUPS)
+    assert advice.action == "recalibrate"
 
 
 def test_few_groups_tell_nothing() -> None:
-    told = advise({"reuse": np.ones(60), "recalibrate": np.zeros(60)}, LABELS, [f"g{n % 4}" for n in range(60)])
-    assert (told.action, told.few) == ("reuse", True)
+    advice = advise({"reuse": np.ones(60), "recalibrate": np.zeros(60)}, LABELS, [f"g{n % 4}" for n in range(60)])
+    assert (advice.action, advice.too_few_groups) == ("reuse", True)
 
 
 def test_labels_that_are_all_the_same_tell_nothing() -> None:
-    told = advise({"reuse": np.ones(60), "recalibrate": np.zeros(60)}, np.full(60, 3.0), GROUPS)
-    assert (told.action, told.few) == ("reuse", True)
+    advice = advise({"reuse": np.ones(60), "recalibrate": np.zeros(60)}, np.full(60, 3.0), GROUPS)
+    assert (advice.action, advice.too_few_groups) == ("reuse", True)
 
 
 def test_texts_that_some_action_has_not_scored_do_not_count() -> None:
     poor, good = noisy(LABELS, 1.5, 2), noisy(LABELS, 0.3, 3)
     good[:50] = np.nan
-    told = advise(squared({"reuse": poor, "relearn": good}, LABELS), LABELS, GROUPS)
+    advice = advise(squared({"reuse": poor, "relearn": good}, LABELS), LABELS, GROUPS)
     kept = advise(squared({"reuse": poor[50:], "relearn": good[50:]}, LABELS[50:]), LABELS[50:], GROUPS[50:])
-    assert told == kept
+    assert advice == kept
 
 
 @given(st.permutations(range(60)))
 def test_the_order_of_the_texts_does_not_matter(order: list[int]) -> None:
     scores = {"reuse": noisy(LABELS, 1, 2), "recalibrate": noisy(LABELS, 0.8, 3), "reweight": noisy(LABELS, 0.7, 4)}
-    told = advise(squared(scores, LABELS), LABELS, GROUPS)
+    advice = advise(squared(scores, LABELS), LABELS, GROUPS)
     turned = {name: values[order] for name, values in scores.items()}
     again = advise(squared(turned, LABELS[order]), LABELS[order], [GROUPS[place] for place in order])
-    assert told.action == again.action
+    assert advice.action == again.action
 
 
 @given(st.floats(0.1, 10), st.floats(-5, 5))
 def test_the_unit_of_the_scale_does_not_matter(width: float, start: float) -> None:
     scores = {"reuse": noisy(LABELS, 1, 2), "recalibrate": noisy(LABELS, 0.8, 3), "reweight": noisy(LABELS, 0.7, 4)}
-    told = advise(squared(scores, LABELS), LABELS, GROUPS)
+    advice = advise(squared(scores, LABELS), LABELS, GROUPS)
     labels = start + width * LABELS
     moved = advise(squared({name: start + width * each for name, each in scores.items()}, labels), labels, GROUPS)
-    assert told.action == moved.action
+    assert advice.action == moved.action
 
 
 def test_where_nothing_can_be_told_the_usual_is_advised() -> None:
     few = [f"g{n % 4}" for n in range(60)]
     squares = {"reuse": np.zeros(60), "recalibrate": np.ones(60), "reweight": np.ones(60)}
-    assert advise(squares, LABELS, few, usual="recalibrate").action == "recalibrate"
-    assert advise(squares, LABELS, GROUPS, usual="recalibrate").action == "reuse"
+    assert advise(squares, LABELS, few, default="recalibrate").action == "recalibrate"
+    assert advise(squares, LABELS, GROUPS, default="recalibrate").action == "reuse"

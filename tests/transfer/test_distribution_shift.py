@@ -1,4 +1,4 @@
-"""How far texts lie from those that a rubric was learned from."""
+"""The distance of texts from those that a rubric was learned from."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import pytest
 from rubriclab.aggregation import Term
 from rubriclab.cli.printing import view_text
 from rubriclab.data.example import Example
-from rubriclab.report.terminal.shift import shift_view
-from rubriclab.transfer.distribution_shift import shift
+from rubriclab.report.model import View
+from rubriclab.report.shift import shift_blocks
+from rubriclab.transfer.distribution_shift import distribution_shift
 
 WORDS = ["river", "stone", "lamp", "window", "garden", "bread", "winter", "letter", "market", "horse", "cloud", "paper"]
 
@@ -57,106 +58,111 @@ def terms(*names: str) -> list[Term]:
     ]
 
 
-def test_texts_of_the_same_kind_are_inside() -> None:
-    home, target = plain(30, 0, "h"), plain(60, 1, "t")
-    found = shift(home, target, scores(home, 2), scores(target, 3))
-    assert found.finding == "inside"
+def test_similar_texts_are_a_small_shift() -> None:
+    source, target = plain(30, 0, "h"), plain(60, 1, "t")
+    found = distribution_shift(source, target, scores(source, 2), scores(target, 3))
+    assert found.severity == "small"
     assert found.warning is None
-    assert (found.home, found.home_groups, found.target, found.target_groups) == (30, 15, 60, 30)
-    assert found.measures.outlying.share.value < 0.3
-    assert found.criteria.apart.low < 0.65
+    assert (found.source_texts, found.source_groups, found.target_texts, found.target_groups) == (30, 15, 60, 30)
+    assert found.text_features.outliers.share.value < 0.3
+    assert found.criteria.auc.low < 0.65
 
 
-def test_texts_of_another_kind_are_outside_and_named() -> None:
-    home, target = plain(30, 0, "h"), shouted(20)
-    found = shift(home, target, scores(home, 2), scores(target, 3, up=-3.0))
-    assert found.finding == "outside"
-    assert "label some of these texts" in found.warning
-    assert found.measures.outlying.ids == tuple(text.id for text in target)
-    assert found.measures.apart.value == 1.0
-    assert any("100% of the texts lie outside" in reason for reason in found.reasons)
-    assert found.criteria.movements[0].moved < -2
+def test_another_kind_of_text_is_a_large_shift_with_its_outliers() -> None:
+    source, target = plain(30, 0, "h"), shouted(20)
+    found = distribution_shift(source, target, scores(source, 2), scores(target, 3, up=-3.0))
+    assert found.severity == "large"
+    assert "label some of them" in found.warning
+    assert found.text_features.outliers.ids == tuple(text.id for text in target)
+    assert found.text_features.auc.value == 1.0
+    assert any("100% of the texts are outliers" in reason for reason in found.reasons)
+    assert found.criteria.feature_shifts[0].standardized_shift < -2
 
 
-def test_scores_alone_can_tell_that_texts_are_outside() -> None:
-    home, target = plain(30, 0, "h"), plain(60, 1, "t")
-    found = shift(home, target, scores(home, 2), scores(target, 3, up=-4.0))
-    assert found.finding == "outside"
-    assert all("criteria's scores" in reason for reason in found.reasons)
+def test_ratings_alone_can_show_a_large_shift() -> None:
+    source, target = plain(30, 0, "h"), plain(60, 1, "t")
+    found = distribution_shift(source, target, scores(source, 2), scores(target, 3, up=-4.0))
+    assert found.severity == "large"
+    assert all("By criteria" in reason for reason in found.reasons)
 
 
-def test_a_source_that_only_one_side_has_is_said() -> None:
-    home = plain(30, 0, "h")
+def test_source_documents_on_one_side_only_are_reported() -> None:
+    source = plain(30, 0, "h")
     target = [Example(text.id, text.output, text.group) for text in plain(60, 1, "t")]
-    found = shift(home, target, {}, {})
-    assert found.finding == "near the edge"
-    assert "length_to_source" in found.measures.foreign
-    assert not any(each.name == "length_to_source" for each in found.measures.movements)
-    assert any("On one side only" in reason for reason in found.reasons)
+    found = distribution_shift(source, target, {}, {})
+    assert found.severity == "moderate"
+    assert "length_to_source" in found.text_features.one_sided
+    assert not any(each.name == "length_to_source" for each in found.text_features.feature_shifts)
+    assert any("Only on one side" in reason for reason in found.reasons)
     assert found.criteria is None
 
 
 def test_criteria_of_one_side_and_those_without_scores_are_left_out() -> None:
-    home, target = plain(30, 0, "h"), plain(30, 1, "t")
-    ours, theirs = scores(home, 2), scores(target, 3)
-    found = shift(home, target, {**ours, "gone": ours["first"]}, {**theirs, "second": np.full(30, np.nan)})
-    assert [each.name for each in found.criteria.movements] == ["first"]
-    assert found.criteria.foreign == ("second",)
+    source, target = plain(30, 0, "h"), plain(30, 1, "t")
+    ours, theirs = scores(source, 2), scores(target, 3)
+    found = distribution_shift(
+        source, target, {**ours, "gone": ours["first"]}, {**theirs, "second": np.full(30, np.nan)}
+    )
+    assert [each.name for each in found.criteria.feature_shifts] == ["first"]
+    assert found.criteria.one_sided == ("second",)
 
 
-def test_without_texts_of_training_means_and_spreads_stand_in() -> None:
+def test_terms_replace_unknown_texts_of_training() -> None:
     target = plain(40, 1, "t")
-    found = shift([], target, {}, scores(target, 3, up=-2.0), terms=terms("first", "second"))
-    assert found.finding == "outside"
-    assert (found.home, found.measures) == (0, None)
+    found = distribution_shift([], target, {}, scores(target, 3, up=-2.0), terms=terms("first", "second"))
+    assert found.severity == "large"
+    assert (found.source_texts, found.text_features) == (0, None)
     assert "nothing else can be compared" in found.reasons[0]
-    assert all(each.moved < -2 and each.chance is None for each in found.criteria.movements)
-    near = shift([], target, {}, scores(target, 3), terms=terms("first", "second"))
-    assert near.finding == "inside"
+    assert all(each.standardized_shift < -2 and each.p_value is None for each in found.criteria.feature_shifts)
+    near = distribution_shift([], target, {}, scores(target, 3), terms=terms("first", "second"))
+    assert near.severity == "small"
 
 
-def test_without_anything_known_it_says_so() -> None:
+def test_nothing_known_is_a_moderate_shift() -> None:
     target = plain(10, 1, "t")
-    found = shift([], target, {}, scores(target, 3))
-    assert found.finding == "near the edge"
-    assert found.reasons == ("Nothing is known of the texts that the rubric was learned from.",)
+    found = distribution_shift([], target, {}, scores(target, 3))
+    assert found.severity == "moderate"
+    assert found.reasons == ("The texts that the rubric was learned from are unknown.",)
 
 
-def test_the_same_seed_finds_the_same() -> None:
-    home, target = plain(20, 0, "h"), plain(20, 1, "t")
-    ours, theirs = scores(home, 2), scores(target, 3)
-    assert shift(home, target, ours, theirs, seed=4) == shift(home, target, ours, theirs, seed=4)
+def test_the_same_seed_gives_the_same_result() -> None:
+    source, target = plain(20, 0, "h"), plain(20, 1, "t")
+    ours, theirs = scores(source, 2), scores(target, 3)
+    assert distribution_shift(source, target, ours, theirs, seed=4) == distribution_shift(
+        source, target, ours, theirs, seed=4
+    )
 
 
-def test_a_single_text_is_compared_as_far_as_that_goes() -> None:
-    home, target = plain(30, 0, "h"), shouted(1)
-    found = shift(home, target, {}, {})
-    assert found.finding == "outside"
-    assert found.measures.apart.value is None
+def test_a_single_text_can_be_an_outlier_but_not_classified() -> None:
+    source, target = plain(30, 0, "h"), shouted(1)
+    found = distribution_shift(source, target, {}, {})
+    assert found.severity == "large"
+    assert found.text_features.auc.value is None
 
 
-def test_what_cannot_be_compared_is_refused() -> None:
-    home = plain(10, 0, "h")
+def test_invalid_input_is_refused() -> None:
+    source = plain(10, 0, "h")
     with pytest.raises(ValueError, match="at least one text"):
-        shift(home, [], {}, {})
-    with pytest.raises(ValueError, match=r"home_scores\['first'\]: expected 10 scores"):
-        shift(home, home, {"first": np.zeros(9)}, {})
+        distribution_shift(source, [], {}, {})
+    with pytest.raises(ValueError, match=r"source_ratings\['first'\]: expected 10 ratings"):
+        distribution_shift(source, source, {"first": np.zeros(9)}, {})
 
 
-def test_the_view_says_the_finding_its_reasons_and_what_moved() -> None:
-    home, target = plain(30, 0, "h"), shouted(20)
-    found = shift(home, target, scores(home, 2), scores(target, 3, up=-3.0))
-    shown = " ".join(view_text(shift_view(found)).split())
-    assert "These texts lie outside of what the rubric was learned from." in shown
-    assert "label some of these texts" in shown
-    assert "20 texts in 20 groups, beside 30 texts of training in 15 groups" in shown
+def test_the_view_shows_severity_warning_and_shifts() -> None:
+    source, target = plain(30, 0, "h"), shouted(20)
+    found = distribution_shift(source, target, scores(source, 2), scores(target, 3, up=-3.0))
+    shown = " ".join(view_text(View((), tuple(shift_blocks(found)))).split())
+    assert "The distribution shift from the texts that the rubric was learned from is large." in shown
+    assert "label some of them" in shown
+    assert "20 texts in 20 groups, compared with 30 texts of training in 15 groups" in shown
     assert "s9 and 10 more" in shown
     assert "Kolmogorov-Smirnov" in shown
 
 
 def test_the_view_without_texts_of_training_has_no_columns_for_them() -> None:
     target = plain(40, 1, "t")
-    shown = view_text(shift_view(shift([], target, {}, scores(target, 3), terms=terms("first", "second"))))
-    assert "beside the means and spreads that the rubric holds" in shown
+    found = distribution_shift([], target, {}, scores(target, 3), terms=terms("first", "second"))
+    shown = view_text(View((), tuple(shift_blocks(found))))
+    assert "compared with the means and standard deviations that the rubric holds" in shown
     assert "Kolmogorov" not in shown
-    assert "beyond" not in shown
+    assert "out of range" not in shown

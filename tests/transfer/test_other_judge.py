@@ -75,9 +75,9 @@ def test_who_is_asked_and_whom_the_rubric_is_calibrated_for_are_told_apart(found
 
 
 def test_another_judges_scores_are_off_until_they_are_mapped_anew(found: dict[str, Any]) -> None:
-    held_out = {each["action"]: each["held_out"] for each in found["actions"] if not each["missing"]}
-    assert held_out["reuse"]["error"]["value"] > 2 * held_out["recalibrate"]["error"]["value"]
-    assert held_out["reuse"]["spearman"] == held_out["recalibrate"]["spearman"]
+    cross_validated = {each["action"]: each["cross_validated"] for each in found["actions"] if not each["skipped"]}
+    assert cross_validated["reuse"]["error"]["value"] > 2 * cross_validated["recalibrate"]["error"]["value"]
+    assert cross_validated["reuse"]["spearman"] == cross_validated["recalibrate"]["spearman"]
     assert found["advice"]["action"] in ("recalibrate", "reweight")
     gains = {each["action"]: each["gain"] for each in found["advice"]["compared"]}
     assert gains["recalibrate"]["low"] > 0
@@ -86,20 +86,20 @@ def test_another_judges_scores_are_off_until_they_are_mapped_anew(found: dict[st
 def test_with_its_own_judge_the_rubric_is_not_as_far_off(elsewhere: Commands, found: dict[str, Any]) -> None:
     own = elsewhere(*CARRY[:4], "--judge", "embedded", "--no-relearn", "--json").json
     assert (own["judge"], own["calibrated_for"]) == ("embedded", "embedded")
-    assert own["there"]["error"]["high"] < found["there"]["error"]["low"]
+    assert own["agreement"]["error"]["high"] < found["agreement"]["error"]["low"]
 
 
 def test_what_the_recording_does_not_hold_is_missing_and_the_rest_is_found(found: dict[str, Any]) -> None:
-    missing = {each["action"]: each["missing"] for each in found["actions"]}
+    missing = {each["action"]: each["skipped"] for each in found["actions"]}
     assert "holds no reply of sparing" in missing["reselect"]
-    assert missing["relearn"] == "it was not asked for"
+    assert missing["relearn"] == "not requested"
     assert [missing[name] for name in ("reuse", "recalibrate", "reweight")] == [None] * 3
 
 
 def test_the_saved_version_is_calibrated_for_the_judge_that_was_asked(elsewhere: Commands) -> None:
     done = elsewhere(*CARRY, "--save", "--action", "recalibrate", "--name", "moved")
     assert 'both@1 is calibrated for "embedded"; with another judge its agreement may differ' in done.err
-    assert f"kept as moved@1, whose parent is both@1; calibrated for {OTHER}" in done.out
+    assert f"saved as moved@1, whose parent is both@1; calibrated for {OTHER}" in done.out
     made = json.loads(elsewhere("export", "moved").out)["provenance"]
     assert (made["judge"], made["generator"], made["transfer"]["judge"]) == (OTHER, "embedded", "embedded")
     scored = elsewhere("score", "target.jsonl", "--rubric", "moved")

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubriclab.data import Example
+from rubriclab.data import Aspect, Example, Scale
 from rubriclab.errors import DataError
-from rubriclab.transfer.split import split
+from rubriclab.transfer.run import TargetTexts
 
 
 def texts(groups: int, size: int) -> list[Example]:
     return [Example(f"{g}-{n}", "A text.", f"g{g}") for g in range(groups) for n in range(size)]
+
+
+def split(rows: Sequence[Example], labels: int | None, seed: int) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
+    aspect, scale = Aspect(name="coherence", definition="How well it fits together."), Scale(low=1, high=5, whole=True)
+    return TargetTexts("texts", tuple(rows), tuple(rows), aspect, scale, labels).split(seed)
 
 
 @given(st.integers(2, 12), st.integers(1, 6), st.data())
@@ -37,7 +44,7 @@ def test_all_are_used_unless_fewer_are_asked_for() -> None:
     assert split(rows, 12, 0) == (tuple(rows), ())
 
 
-def test_which_are_drawn_hangs_on_the_seed_and_not_on_the_order() -> None:
+def test_the_draw_depends_on_the_seed_and_not_on_the_order() -> None:
     rows = texts(20, 4)
     drawn = {text.id for text in split(rows, 10, 0)[0]}
     assert drawn == {text.id for text in split(rows[::-1], 10, 0)[0]}
@@ -45,5 +52,5 @@ def test_which_are_drawn_hangs_on_the_seed_and_not_on_the_order() -> None:
 
 
 def test_more_labels_than_there_are_is_an_error() -> None:
-    with pytest.raises(DataError, match="13 labels are to be used, and there are 12"):
+    with pytest.raises(DataError, match="Expected at most 12 labels, as many as there are, got 13"):
         split(texts(4, 3), 13, 0)

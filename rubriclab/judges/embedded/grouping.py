@@ -1,85 +1,66 @@
 """Groups of criteria that repeat one another, by the offline judge.
 
-Criteria of its own are compared by the measures that they are read off. Anybody else's are compared by their content
-words: the same words in the same order are the same, and a criterion with all of another one's words in their order and
-a few more of its own is a part of it. A denial, or another order, makes two criteria of them.
+Criteria of its own are compared by the text features that they are read off, anybody else's by their content words in
+order: a criterion with all words of another one and a few more is nested in it.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
-from rubriclab.judges.embedded.backing import roots
-from rubriclab.judges.embedded.proposing import same_measures
-from rubriclab.judges.embedded.questions import is_own, own_reading
-from rubriclab.judges.embedded.traits import readings
+from rubriclab.judges.embedded.questions import own_reading
+from rubriclab.judges.embedded.support import roots
+from rubriclab.judges.embedded.wording import readings
+from rubriclab.text_features.lexicon import NEGATIONS
 
-# Content words that the part of a criterion has beyond those of the whole, at most.
-MOST_MORE = 3
-# A criterion of fewer content words than this contains nothing that could be told.
-FEWEST = 2
-
-_DENIAL = re.compile(
-    r"\b(?:not|no|never|none|nothing|without|lacks?|avoids?|free (?:of|from)|leaves? out)\b|n't\b", re.I
-)
+# The share of their features that two hypotheses have in common from which they are the same.
+SAME_FEATURES = 0.5
+# The fewest words of a criterion that is compared, and the most that a nested one has beyond those of the wider one.
+FEWEST, MOST_MORE = 2, 3
 
 
 def group(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the groups among the entries in `fields`; each has two members."""
+    """Return the groups among the entries in `fields`; each has two members, the wider one first."""
+    shown = roots(f"{fields['words']['output']} {fields['words']['source']}").keys()
     groups = []
-    for one, other in itertools.combinations(fields["entries"], 2):
-        relation = _relation(one, other, fields)
+    for pair in itertools.combinations(fields["entries"], 2):
+        words = {entry["id"]: [root for root in roots(entry["text"]) if root not in shown] for entry in pair}
+        members = sorted(words, key=lambda name: len(words[name]))
+        own = [_own(entry) for entry in pair]
+        if all(own):
+            relation, reason = "same" if _overlap(*own) >= SAME_FEATURES else "", "Read off much the same features."
+            members = [entry["id"] for entry in pair]
+        elif any(own) or len({_negated(entry["text"]) for entry in pair}) > 1:
+            continue
+        else:
+            relation, reason = _relation(*(words[name] for name in members)), "Much the same words."
         if relation:
-            members = [one["id"], other["id"]]
-            reason = "Read off much the same measures." if _own(one) else "Much the same words."
-            if relation == "contained":
-                members.reverse()
-            told: Literal["same", "nested"] = "same" if relation == "same" else "nested"
-            groups.append({"reason": reason, "relation": told, "members": members, "best": members[0]})
+            groups.append({"reason": reason, "relation": relation, "members": members, "best": members[0]})
     return {"groups": groups}
 
 
-def _relation(
-    one: Mapping[str, Any], other: Mapping[str, Any], fields: Mapping[str, Any]
-) -> Literal["same", "contains", "contained"] | None:
-    if _own(one) or _own(other):
-        return "same" if _own(one) and _own(other) and _same_own(one, other) else None
-    a, b = (_words(entry["text"], fields) for entry in (one, other))
-    if bool(_DENIAL.search(one["text"])) != bool(_DENIAL.search(other["text"])):
-        return None
-    if a == b and a:
+def _own(entry: Mapping[str, Any]) -> set[Any]:
+    """Return what an entry of the offline judge is read off; nothing for anybody else's."""
+    if entry["levels"]:
+        hypothesis = {"statement": entry["text"], "levels": entry["levels"]}
+        return {reading.feature for reading in readings(hypothesis)}
+    return {own_reading(entry["text"])} - {None}
+
+
+def _overlap(a: set[Any], b: set[Any]) -> float:
+    return len(a & b) / len(a | b)
+
+
+def _negated(text: str) -> bool:
+    return not NEGATIONS.isdisjoint(text.lower().replace("n't", " not").replace("-", " ").split())
+
+
+def _relation(wider: Sequence[str], narrower: Sequence[str]) -> str:
+    """Return "nested" if all words of `wider` stand in `narrower` in their order, with at most a few more."""
+    if wider == narrower and wider:
         return "same"
-    if _within(a, b):
-        return "contains"
-    return "contained" if _within(b, a) else None
-
-
-def _own(entry: Mapping[str, Any]) -> bool:
-    return bool(entry["levels"] and readings(_hypothesis(entry))) or is_own(entry["text"])
-
-
-def _same_own(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    if one["levels"] and other["levels"]:
-        return same_measures(_hypothesis(one), _hypothesis(other))
-    return own_reading(one["text"]) == own_reading(other["text"])
-
-
-def _hypothesis(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {"statement": entry["text"], "levels": entry["levels"]}
-
-
-def _words(text: str, fields: Mapping[str, Any]) -> list[str]:
-    """Return the content words in their order, without what every criterion of the text speaks of."""
-    everywhere = roots(f"{fields['words']['output']} {fields['words']['source']}").keys()
-    return [root for root in roots(text) if root not in everywhere]
-
-
-def _within(whole: Sequence[str], part: Sequence[str]) -> bool:
-    """Return whether all words of `whole` stand in `part` in their order, with a few more."""
-    if len(whole) < FEWEST or not 0 < len(part) - len(whole) <= MOST_MORE:
-        return False
-    rest = iter(part)
-    return all(word in rest for word in whole)
+    rest = iter(narrower)
+    within = FEWEST <= len(wider) < len(narrower) <= len(wider) + MOST_MORE and all(word in rest for word in wider)
+    return "nested" if within else ""

@@ -11,13 +11,11 @@ from rubriclab.errors import JudgeRefused
 from rubriclab.judges.embedded import (
     comparing,
     grouping,
-    joint,
-    overall,
+    holistic,
     proposing,
     questions,
     rating,
     rewriting,
-    sides,
     units,
 )
 from rubriclab.judges.judge import Reply, Token, Usage
@@ -34,32 +32,32 @@ ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "checkeval/filter": questions.judge_questions,
     "deduplication/group": grouping.group,
     "checkeval/answer": questions.answer,
-    "seeval/explain": overall.explain,
-    "seeval/refine": overall.refine,
-    "seeval/rate": overall.rate_by_explanation,
+    "seeval/explain": holistic.explain,
+    "seeval/refine": holistic.refine,
+    "seeval/rate": holistic.rate_by_explanation,
     "seal/split": units.split,
     "seal/facts": units.facts,
     "seal/verify": units.verify,
-    "seal/support": units.support,
+    "seal/support": units.find_support,
     "seal/rate": units.rate,
-    "seal/propose": sides.propose,
+    "seal/propose": proposing.propose_sub_dimensions,
     "dcr/evaluate": comparing.evaluate,
     "dcr/convert": comparing.convert,
     "improve/rewrite": rewriting.rewrite,
-    "direct/rate": overall.rate_by_definition,
-    "few_shot/rate": overall.rate_by_demonstrations,
-    "geval/steps": overall.steps,
-    "geval/rate": overall.rate_by_steps,
-    "analyze_rate/rate": overall.analyse,
-    "single_call/judge": joint.judge,
+    "direct/rate": holistic.rate_by_definition,
+    "few_shot/rate": holistic.rate_by_demonstrations,
+    "geval/steps": holistic.steps,
+    "geval/rate": holistic.rate_by_steps,
+    "analyze_rate/rate": holistic.analyse,
+    "single_call/judge": holistic.judge_together,
 }
 
-# The logarithm of a probability that vanishes beside any other.
+# The logarithm of a negligible probability.
 NEVER = -700.0
 
 
 class EmbeddedJudge:
-    """Answers from measures of the text alone, at no cost; the same prompt always has the same reply."""
+    """Answers from text features alone, at no cost; the same prompt always has the same reply."""
 
     name = "embedded"
     identity: Mapping[str, Any] = {"model": "embedded"}
@@ -74,11 +72,11 @@ class EmbeddedJudge:
             raise JudgeRefused(f"The offline judge cannot answer {prompt.name!r} prompts.", "Use a language model.")
         answer = ANSWERS[prompt.name]({**prompt.fields, "sample": prompt.sample, "exact": prompt.alternatives > 0})
         if prompt.alternatives:
-            return self._weighing(answer["score"], prompt.fields["scale"])
+            return self._weighted(answer["score"], prompt.fields["scale"])
         return Reply(json.dumps(answer), self.name, Usage())
 
-    def _weighing(self, score: float, scale: Mapping[str, Any]) -> Reply:
-        """Return a bare score, with the two whole scores around the exact one as likely as it lies near to them."""
+    def _weighted(self, score: float, scale: Mapping[str, Any]) -> Reply:
+        """Return a bare score; the nearest two whole scores are the likelier, the nearer they are to the exact one."""
         if not scale["whole"]:
             return Reply(json.dumps({"score": rating.on_scale(score, scale)}), self.name, Usage())
         below = min(math.floor(score), int(scale["high"]) - 1)

@@ -13,16 +13,15 @@ from hypoeval_scripts import criterion, findings
 from rubriclab.data import Assignment, Example, Scale, find_aspect, read, task_words
 from rubriclab.judges.ask import read as read_reply
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.embedded.knowledge import directions
 from rubriclab.judges.embedded.proposing import PRIOR_LABELS, PRIOR_R, beliefs_about
-from rubriclab.judges.embedded.traits import AMOUNTS, BY_NAME, readings
+from rubriclab.judges.embedded.wording import directions, readings
 from rubriclab.literature import load_findings
 from rubriclab.methods.deduplication import redundant
 from rubriclab.methods.hypoeval.propose import ProposalContext, propose, propose_prompt, refine
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion, Level
+from rubriclab.rubric import Criterion
 from rubriclab.stats.correlation import pearson
-from rubriclab.text_features import CATALOGUE, measure
+from rubriclab.text_features import CATALOGUE, extract_features
 
 SAMPLE = Path(__file__).resolve().parents[3] / "experiments" / "sample" / "labelled.jsonl"
 SCALES = [
@@ -112,11 +111,11 @@ def test_proposals_fit_every_task_and_scale(scale, task, aspect, sample):
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 10, 20])
-def test_as_many_hypotheses_as_asked_for_and_no_two_alike(count, sample):
+def test_proposals_are_as_many_as_the_features_allow_and_no_two_alike(count, sample):
     for material in (ProposalContext(tuple(sample)), ProposalContext()):
         told = answered(propose_prompt(count, material, given()))
-        assert len(told.hypotheses) == count
-        assert len({hypothesis.trait for hypothesis in told.hypotheses}) == count
+        assert min(count, 5) <= len(told.hypotheses) <= count
+        assert len({hypothesis.trait for hypothesis in told.hypotheses}) == len(told.hypotheses)
 
 
 def test_the_same_question_has_the_same_answer(sample):
@@ -165,7 +164,7 @@ def test_equal_labels_leave_what_is_usual_and_fit_the_texts(sample):
     for hypothesis in told.hypotheses:
         found = readings(hypothesis.model_dump())
         assert found, hypothesis
-        assert not any(reading.measure in ("words_from_context", "context_covered") for reading in found)
+        assert not any(reading.feature == "context_covered" for reading in found)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -182,8 +181,8 @@ def test_each_measure_s_correlation_is_drawn_towards_what_is_usual_of_it_alone(s
     fields = propose_prompt(5, ProposalContext(texts), given()).fields
     observations = fields["observations"]
     labels = [item["score"] for item in observations]
-    rows = [measure(item["output"], item.get("source"), item.get("context")) for item in observations]
-    held = {belief.measure: belief.r for belief in beliefs_about(fields, observations)}
+    rows = [extract_features(item["output"], item.get("source"), item.get("context")) for item in observations]
+    held = {belief.feature: belief.r for belief in beliefs_about(fields, observations)}
     assert any(entry.needs for entry in CATALOGUE if entry.name in held)
     for entry in CATALOGUE:
         values, expected = [row[entry.name] for row in rows], PRIOR_R * directions(fields)[entry.name]
@@ -198,11 +197,11 @@ def counted(words: int) -> str:
 
 
 def measures_of(hypothesis: Any) -> list[str]:
-    return [reading.measure for reading in readings(hypothesis.model_dump())]
+    return [reading.feature for reading in readings(hypothesis.model_dump())]
 
 
 def rises(hypothesis: Any, name: str) -> bool:
-    (reading,) = [r for r in readings(hypothesis.model_dump()) if r.measure == name]
+    (reading,) = [r for r in readings(hypothesis.model_dump()) if r.feature == name]
     points = sorted(reading.points)
     return points[-1][1] > points[0][1]
 
@@ -264,7 +263,7 @@ def test_every_hypothesis_is_read_back_to_the_measures_it_names(scale, narrow, s
         for hypothesis in told.hypotheses:
             found = readings(hypothesis.model_dump())
             assert len(found) == hypothesis.levels[0].description.count(";") + 1, hypothesis
-            assert len({reading.measure for reading in found}) == len(found)
+            assert len({reading.feature for reading in found}) == len(found)
 
 
 # Refinement and redundancy
@@ -282,7 +281,7 @@ async def test_refinement_by_texts_fits_the_thresholds_anew_and_keeps_the_measur
     assert len(after) == len(before)
     assert [c.levels for c in after] != [c.levels for c in before]
     for old, new in zip(before, after, strict=True):
-        names = [{reading.measure for reading in readings(c.model_dump())} for c in (old, new)]
+        names = [{reading.feature for reading in readings(c.model_dump())} for c in (old, new)]
         assert names[1] <= names[0]
 
 
@@ -290,21 +289,6 @@ async def test_refinement_by_the_same_texts_changes_nothing(sample):
     before = await proposed(sample)
     once = await refine(before, ProposalContext(tuple(sample)), given(), EmbeddedJudge())
     assert await refine(once, ProposalContext(tuple(sample)), given(), EmbeddedJudge()) is once
-
-
-def worded(name: str, amounts: list[str]) -> Criterion:
-    """Return a criterion on one measure without numbers, as the offline judge words it."""
-    levels = tuple(Level(score=i, description=f"{BY_NAME[name].title}: {a}") for i, a in enumerate(amounts, start=1))
-    return criterion(name).model_copy(update={"levels": levels})
-
-
-async def test_refinement_by_literature_takes_out_what_runs_against_what_is_usual_and_keeps_at_least_one():
-    material, judge = ProposalContext(findings=load_findings("summarization", "coherence")), EmbeddedJudge()
-    usual, against = worded("neighbour_overlap", [*AMOUNTS]), worded("repeated_sentences", [*AMOUNTS])
-    assert [c.trait for c in await refine((against, usual), material, given(), judge)] == ["neighbour_overlap"]
-    assert [c.trait for c in await refine((against,), material, given(), judge)] == ["repeated_sentences"]
-    upside_down = worded("neighbour_overlap", [*reversed(AMOUNTS)])
-    assert [c.trait for c in await refine((upside_down, against), material, given(), judge)] == ["neighbour_overlap"]
 
 
 @pytest.mark.parametrize("material", [ProposalContext(findings=findings()), "texts"])

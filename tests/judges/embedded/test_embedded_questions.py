@@ -100,7 +100,7 @@ async def test_only_the_same_cut_of_the_same_measure_is_redundant() -> None:
 
 async def test_answers_differ_between_texts_of_the_sample() -> None:
     rows = [row for row in read(SAMPLE) if hasattr(row, "output")][:30]
-    texts = [question.text for question in COHERENCE.questions]
+    texts = [question.text for question in load_checklist("summarization", "consistency").questions]
     seen = {tuple(a.answer for a in await answered(row.output, *texts, source=row.source)) for row in rows}
     assert len(seen) > 1
 
@@ -112,7 +112,18 @@ async def test_the_good_answer_to_a_question_about_a_fault_is_no() -> None:
     assert [a.answer for a in await answered(again, sign, fault)] == ["no", "yes"]
 
 
-def test_which_shipped_questions_ask_for_a_fault_is_told_from_their_words_but_for_one() -> None:
-    asked = [question for names in shipped_checklists() for question in load_checklist(*names).questions]
-    missed = [each.id for each in asked if asks_for_fault(each.text) != (each.better == "no")]
-    assert missed == ["structure-run-on"]
+@pytest.mark.parametrize(
+    ("question", "fault"),
+    [
+        ("Does the reply contain spelling mistakes?", True),
+        ("Does a sentence contradict an earlier one?", True),
+        ("Is any sentence unfinished?", True),
+        ("Is the plan incoherent?", True),
+        ("Is the letter free of spelling mistakes?", False),
+        ("Does the guide avoid jargon?", False),
+        ("Does no sentence contradict another?", False),
+        ("Does the recipe state the oven temperature?", False),
+    ],
+)
+def test_a_question_asks_for_a_fault_if_it_names_one_and_denies_nothing(question: str, fault: bool) -> None:
+    assert asks_for_fault(question) is fault

@@ -11,10 +11,10 @@ from rubriclab.data import Assignment, Example, Scale, find_aspect, read, task_w
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.dcr import DCRSettings
 from rubriclab.methods.dcr.checks import make_criterion
+from rubriclab.revision.faults import TextFault
 from rubriclab.revision.improve import ImproveSettings, improve_text
 from rubriclab.revision.record import Improvement
-from rubriclab.revision.rewrite import Draft, rewrite, rewrite_prompt
-from rubriclab.revision.weaknesses import TextFault
+from rubriclab.revision.rewrite import RewriteDraft, rewrite, rewrite_prompt
 from rubriclab.rubric import Part, Rubric
 from rubriclab.sentences import split_sentences
 
@@ -46,11 +46,11 @@ def fault(*sentences: int, asks: str = "Is each sentence borne out?") -> TextFau
 
 async def rewritten(
     output: str, *faults: TextFault, source: str = SOURCE, sample: int = 0, aspect: str = "consistency"
-) -> Draft:
+) -> RewriteDraft:
     text = Example(id="t", output=output, group="g", source=source)
     rubric = consistency().model_copy(update={"aspect": find_aspect("summarization", aspect)})
     free = any(not each.sentences for each in faults)
-    return await rewrite(JUDGE, rewrite_prompt(rubric, text, faults, sample, free=free), output)
+    return await rewrite(JUDGE, rewrite_prompt(rubric, text, faults, sample, any_sentence=free), output)
 
 
 async def test_a_failing_sentence_gives_way_to_the_nearest_one_that_is_shown() -> None:
@@ -70,7 +70,7 @@ async def test_where_no_other_sentence_will_do_the_failing_one_goes(output: str,
 
 
 async def test_the_last_sentence_is_never_taken_away() -> None:
-    assert (await rewritten(ELSEWHERE, fault(1))).missing == "the rewriting leaves every sentence as it was"
+    assert (await rewritten(ELSEWHERE, fault(1))).unusable == "the rewriting changes no sentence"
     two = await rewritten(f"{ELSEWHERE} Dogs bark loudly.", fault(1, 2))
     assert len(split_sentences(two.output)) == 1
 

@@ -11,8 +11,8 @@ import pytest
 from rubriclab.checklist import Checklist, load_checklist, shipped_checklists
 from rubriclab.data import Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.embedded.questions import asks_for_fault, own_question
-from rubriclab.judges.embedded.sides import propose
+from rubriclab.judges.embedded.proposing import propose_sub_dimensions
+from rubriclab.judges.embedded.questions import own_question
 from rubriclab.judges.embedded.units import LEAST_WEIGHT, verify
 from rubriclab.methods.method import CriterionRating, TrainingInput
 from rubriclab.methods.seal import SEAL, SealSettings
@@ -41,10 +41,10 @@ class Watched(EmbeddedJudge):
     """The offline judge, which remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Prompt[Any]] = []
+        self.prompts: list[Prompt[Any]] = []
 
     async def reply(self, prompt: Prompt[Any]) -> Any:
-        self.asked.append(prompt)
+        self.prompts.append(prompt)
         return await super().reply(prompt)
 
 
@@ -78,13 +78,7 @@ async def test_every_shipped_pack_is_answered_without_a_repair(task: str, aspect
         assert score is not None
         assert 1 <= score <= 5
         assert all("Measured, not read" in unit.reason for each in rated.values() for unit in each.units)
-    assert not [prompt.name for prompt in judge.asked if prompt.repair]
-
-
-@pytest.mark.parametrize(("task", "aspect"), shipped_checklists("units"))
-def test_it_knows_which_shipped_questions_ask_for_a_fault(task: str, aspect: str) -> None:
-    for question in load_checklist(task, aspect, folder="units").questions:
-        assert asks_for_fault(question.text) == (question.better == "no"), question.text
+    assert not [prompt.name for prompt in judge.prompts if prompt.repair]
 
 
 # Facts
@@ -126,9 +120,9 @@ async def test_a_fact_is_supported_by_facts_of_the_source_that_have_its_words_an
 
 
 async def test_a_sentence_s_form_is_looked_at_sentence_by_sentence() -> None:
-    text = replace(TEXT, output="The bridge is closed. He went to to the bank. Buses cross of . They said (so.")
+    text = replace(TEXT, output="The bridge is closed. He went to to the bank. Buses cross of .")
     _, rated = await scored("summarization", "fluency", text)
-    assert values(rated["errors"]) == [1, 0, 0, 0]
+    assert values(rated["errors"]) == [1, 0, 0]
 
 
 async def test_neighbours_that_share_words_go_on_from_each_other() -> None:
@@ -140,7 +134,7 @@ async def test_neighbours_that_share_words_go_on_from_each_other() -> None:
 async def test_an_answer_beside_its_evidence_is_held_against_its_words_and_numbers() -> None:
     _, rated = await scored("factuality", "consistency")
     assert values(rated["values-kept"]) == [0]
-    assert '"1776" is not in what stands beside it' in rated["values-kept"].reason
+    assert '"1776" is not in what is shown beside it' in rated["values-kept"].reason
     sound = replace(TEXT, output=TEXT.output.replace(", but they began in the year 1776", ""))
     assert (await scored("factuality", "consistency", sound))[0] == 5
 
@@ -159,7 +153,7 @@ async def test_a_fact_that_was_told_already_is_found() -> None:
 
 def test_weights_are_above_zero_and_follow_what_usually_moves_with_the_aspect() -> None:
     pack = load_checklist("dialogue", "groundedness", folder="units")
-    telling, silent = own_question("words_from_context", 50, rising=True), own_question("commas", 50, rising=True)
+    telling, silent = own_question("context_covered", 50, rising=True), own_question("commas", 50, rising=True)
     names = [
         {"id": name, "name": name, "definition": "", "text": text} for name, text in (("a", telling), ("b", silent))
     ]
@@ -202,8 +196,8 @@ def test_proposals_ask_for_measures_that_are_new_and_tell_units_apart(kind: Any,
 def test_what_is_proposed_once_is_not_proposed_again() -> None:
     pack = load_checklist("summarization", "coherence", folder="units")
     fields = propose_prompt(TrainingInput((), assigned(pack), (), pack), (), SealSettings(proposed=2)).fields
-    first = propose(fields)["sub_dimensions"]
+    first = propose_sub_dimensions(fields)["sub_dimensions"]
     known = [{"name": each["name"], "question": each["question"]} for each in first]
-    again = propose({**fields, "known": known})["sub_dimensions"]
+    again = propose_sub_dimensions({**fields, "known": known})["sub_dimensions"]
     assert json.dumps(first) != json.dumps(again)
     assert not {each["question"] for each in first} & {each["question"] for each in again}

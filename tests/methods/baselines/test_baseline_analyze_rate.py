@@ -24,7 +24,7 @@ SCORE = METHODS["analyze_rate"].score
 async def test_the_analysis_is_asked_for_before_the_score_and_is_the_reason():
     judge = FakeJudge(lambda _: {"analysis": "It begins well and ends badly.", "score": 2})
     value, (found,) = await SCORE(TEXT, part("analyze_rate"), assignment(), judge)
-    (prompt,) = judge.asked
+    (prompt,) = judge.prompts
     assert (value, found.reason) == (2, "It begins well and ends badly.")
     assert list(prompt.reply.model_fields) == ["analysis", "score"]
     told = said(prompt)
@@ -44,8 +44,8 @@ async def test_a_weighted_score_is_the_mean_over_several_analyses():
     judge = overall(lambda prompt: 1 + prompt.sample // 10)
     value, (found,) = await SCORE(TEXT, part("analyze_rate", scoring="weighted", samples=4), assignment(), judge)
     assert (value, found.reason) == (2.5, "Mean of 4 samples: 1: 25%, 2: 25%, 3: 25%, 4: 25%.")
-    assert [(p.alternatives, p.temperature) for p in judge.asked] == [(0, 1)] * 4
-    assert all("`analysis`" in said(prompt) for prompt in judge.asked)
+    assert [(p.alternatives, p.temperature) for p in judge.prompts] == [(0, 1)] * 4
+    assert all("`analysis`" in said(prompt) for prompt in judge.prompts)
 
 
 async def test_half_of_the_analyses_are_enough():

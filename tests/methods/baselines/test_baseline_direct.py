@@ -41,7 +41,7 @@ async def test_the_definition_the_scale_and_the_text_are_shown_and_the_reasoning
     judge = FakeJudge(lambda _: rating(3))
     text = example(1, 2, source="A source.", context="Some facts.")
     await METHODS["direct"].score(text, part("direct"), assignment(), judge)
-    told = said(judge.asked[0])
+    told = said(judge.prompts[0])
     for words in (
         assignment().aspect.definition,
         assignment().scale.describe(),
@@ -50,15 +50,15 @@ async def test_the_definition_the_scale_and_the_text_are_shown_and_the_reasoning
         "Some facts.",
     ):
         assert words in told
-    assert list(judge.asked[0].reply.model_fields) == ["reasoning", "score"]
+    assert list(judge.prompts[0].reply.model_fields) == ["reasoning", "score"]
 
 
 async def test_a_weighted_score_is_asked_for_bare():
     judge = overall(lambda _: 3)
     text = example(1, 2)
     await METHODS["direct"].score(text, part("direct", scoring="weighted", samples=2), assignment(), judge)
-    assert list(judge.asked[0].reply.model_fields) == ["score"]
-    assert "reasoning" not in said(judge.asked[0])
+    assert list(judge.prompts[0].reply.model_fields) == ["score"]
+    assert "reasoning" not in said(judge.prompts[0])
 
 
 # Every baseline
@@ -69,16 +69,16 @@ async def test_scoring_once_is_one_call_a_text(name):
     judge = overall()
     learned = await learn(name, TEXTS, judge=judge, scoring="once")
     assert len(ratings_asked(judge)) == len(learned.examples)
-    before = len(judge.asked)
+    before = len(judge.prompts)
     await METHODS[name].score(TEXTS[0], learned.part, assignment(), judge)
-    assert len(judge.asked) - before == 1
+    assert len(judge.prompts) - before == 1
 
 
 @pytest.mark.parametrize("name", BASELINES)
 async def test_a_baseline_asks_with_its_own_templates_alone(name):
     judge = overall()
     await learn(name, TEXTS, judge=judge)
-    assert {prompt.name for prompt in judge.asked} == set(METHODS[name].prompts)
+    assert {prompt.name for prompt in judge.prompts} == set(METHODS[name].prompts)
 
 
 @pytest.mark.parametrize("name", BASELINES)
@@ -109,14 +109,14 @@ async def test_it_can_be_learned_without_a_labelled_text(name):
         METHODS[name], TrainingInput((), assignment()), METHODS[name].settings(), judge=judge, generator=judge, seed=1
     )
     assert trained.rubric.parts[0] == learned.part
-    assert (trained.provenance.agreement, trained.provenance.floor, trained.provenance.examples) == (None, None, ())
+    assert (trained.provenance.agreement, trained.provenance.baseline, trained.provenance.examples) == (None, None, ())
 
 
 async def test_few_shot_cannot():
     judge, method = overall(), METHODS["few_shot"]
     with pytest.raises(DataError, match="few_shot learns from labelled texts, and there are none"):
         await train(method, TrainingInput((), assignment()), method.settings(), judge=judge, generator=judge, seed=1)
-    assert judge.asked == []
+    assert judge.prompts == []
 
 
 @pytest.mark.parametrize("name", BASELINES)
@@ -166,6 +166,6 @@ async def test_a_judge_is_shown_no_id_and_no_evidence_of_the_criterion(name):
     marked = whole("Words.", id="an-id", evidence={"origin": "labels", "examples": ("an-example",)})
     judge = overall()
     await METHODS[name].score(TEXTS[0], part(name, marked, scoring="once"), assignment(), judge)
-    told = said(judge.asked[0])
+    told = said(judge.prompts[0])
     assert "an-id" not in told
     assert "an-example" not in told

@@ -101,14 +101,14 @@ async def test_what_is_shown_is_never_scored():
     assert not shown & set(learned.examples)
     assert shown | set(learned.examples) == {text.id for text in TEXTS}
     outputs = {text.output for text in TEXTS if text.id in shown}
-    assert not outputs & {prompt.fields["output"] for prompt in judge.asked}
+    assert not outputs & {prompt.fields["output"] for prompt in judge.prompts}
     assert criterion.evidence.judged == len(ratings_asked(judge)) == 15
 
 
 async def test_where_all_texts_are_shown_none_is_left_to_score():
     judge = overall()
     learned = await learn("few_shot", TEXTS[:3], judge=judge)
-    assert (judge.asked, learned.examples) == ([], ())
+    assert (judge.prompts, learned.examples) == ([], ())
     assert len(learned.part.criteria[0].demonstrations) == 3
     few = await learn("few_shot", TEXTS[:2], judge=judge)
     assert [each.score for each in few.part.criteria[0].demonstrations] == [1, 2]
@@ -119,10 +119,10 @@ async def test_each_demonstration_is_shown_with_its_score_before_the_text():
     judge = overall(lambda _: 3)
     learned = await learn("few_shot", texts, judge=judge)
     shown = learned.part.criteria[0].demonstrations
-    told = render(judge.asked[0])[1]["content"]
+    told = render(judge.prompts[0])[1]["content"]
     places = [told.index(each.output) for each in shown]
     assert places == sorted(places)
-    assert places[-1] < told.index("Now comes the text to rate.") < told.index(judge.asked[0].fields["output"])
+    assert places[-1] < told.index("Now comes the text to rate.") < told.index(judge.prompts[0].fields["output"])
     for each in shown:
         after = told[told.index(each.output) :].split("The raters' score: ")[1]
         assert after.startswith(f"{each.score:g}\n")
@@ -133,7 +133,7 @@ async def test_averaged_labels_are_shown_as_a_person_writes_them():
     texts = [replace(text, scores={ASPECT: 2 + 2 / 3}) for text in TEXTS]
     judge = overall(lambda _: 3)
     await learn("few_shot", texts, judge=judge)
-    assert Counter(line for line in render(judge.asked[0])[1]["content"].splitlines() if "raters' score" in line) == {
+    assert Counter(line for line in render(judge.prompts[0])[1]["content"].splitlines() if "raters' score" in line) == {
         "The raters' score: 2.667": 3
     }
 
@@ -142,7 +142,7 @@ async def test_ids_and_other_scores_are_not_shown():
     texts = [replace(text, id=f"secret-{text.id}", scores={**text.scores, "fluency": 4.125}) for text in TEXTS]
     judge = overall()
     await learn("few_shot", texts, judge=judge)
-    for prompt in judge.asked:
+    for prompt in judge.prompts:
         assert {name for item in prompt.fields["demonstrations"] for name in item} == {
             "output",
             "source",
@@ -158,7 +158,7 @@ async def test_a_version_shows_the_same_texts_wherever_it_scores():
     again = type(learned.part).model_validate_json(learned.part.model_dump_json())
     judge = overall(lambda _: 4)
     await METHODS["few_shot"].score(example(99, 1), again, assignment(), judge)
-    shown = judge.asked[0].fields["demonstrations"]
+    shown = judge.prompts[0].fields["demonstrations"]
     assert [item["output"] for item in shown] == [each.output for each in learned.part.criteria[0].demonstrations]
 
 

@@ -20,9 +20,9 @@ async def test_the_steps_are_written_once_by_the_generator_and_numbered():
     judge = overall(lambda _: 3)
     generator = overall(geval__steps=lambda _: {"steps": [" Read it.\n", "Compare.", "Settle."]})
     learned = await learn("geval", TEXTS, judge=judge, generator=generator, samples=2)
-    (prompt,) = generator.asked
+    (prompt,) = generator.prompts
     assert (prompt.name, prompt.temperature) == ("geval/steps", 0)
-    assert {prompt.name for prompt in judge.asked} == {"geval/rate"}
+    assert {prompt.name for prompt in judge.prompts} == {"geval/rate"}
     (criterion,) = learned.part.criteria
     assert criterion.statement == "1. Read it.\n2. Compare.\n3. Settle."
     assert (criterion.kind, criterion.evidence.origin) == ("score", "prior knowledge")
@@ -42,7 +42,7 @@ async def test_the_score_is_weighted_by_default_and_20_samples_stand_in_for_prob
     assert (await METHODS["geval"].score(TEXT, part("geval"), assignment(), sampled))[0] == 2.5
     sure = FakeJudge(lambda _: weighing({4: 0.75, 5: 0.25}))
     assert (await METHODS["geval"].score(TEXT, part("geval"), assignment(), sure))[0] == pytest.approx(4.25)
-    assert (len(sampled.asked), len(sure.asked)) == (20, 1)
+    assert (len(sampled.prompts), len(sure.prompts)) == (20, 1)
 
 
 async def test_learning_scores_each_text_by_one_call_where_there_are_probabilities():
@@ -55,10 +55,10 @@ async def test_learning_scores_each_text_by_one_call_where_there_are_probabiliti
 async def test_steps_without_words_are_asked_for_once_more_and_then_an_error(steps):
     generator = overall(geval__steps=lambda _: {"steps": steps})
     judge = overall()
-    with pytest.raises(JudgeError, match=r"No evaluation steps could be obtained: .*Try another --generator"):
+    with pytest.raises(JudgeError, match=r"No evaluation steps could be obtained: .*Try another generator"):
         await learn("geval", TEXTS, judge=judge, generator=generator)
     assert len(of_template(generator, "geval/steps")) == 2
-    assert judge.asked == []
+    assert judge.prompts == []
 
 
 def test_the_steps_are_asked_for_without_any_text_or_label():

@@ -44,7 +44,7 @@ def asked(prompt) -> list[str]:
 async def test_questions_are_grouped_as_the_setting_says_with_one_call_each(how: Any, groups: list[list[str]]):
     judge = scripted()
     found = await run(judge, ask=how)
-    assert [asked(prompt) for prompt in judge.asked] == groups
+    assert [asked(prompt) for prompt in judge.prompts] == groups
     assert {name: said[0].answer for name, said in found.items()} == {
         each.id: by_lot(each.id, "", "Some words.") for each in QUESTIONS
     }
@@ -161,7 +161,7 @@ async def test_each_question_has_an_answer_for_each_part_in_order():
     pieces = ["\n\n".join(LONG.split("\n\n")[at : at + 2]) for at in (0, 2, 4)]
     for each in QUESTIONS:
         assert [said.answer for said in found[each.id]] == [by_lot(each.id, "", piece) for piece in pieces]
-    assert len(judge.asked) == 6
+    assert len(judge.prompts) == 6
 
 
 async def test_a_part_without_a_usable_reply_costs_no_other_part():

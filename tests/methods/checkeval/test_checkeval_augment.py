@@ -25,7 +25,7 @@ async def test_one_call_per_sub_dimension_and_one_per_seed():
     _, generator = await run()
     assert [p.fields["sub_dimension"]["name"] for p in of_kind(generator, "diversify")] == ["Side 1", "Side 2"]
     assert sorted(p.fields["question"]["id"] for p in of_kind(generator, "elaborate")) == ["a1", "b1", "b2"]
-    assert len(generator.asked) == 5
+    assert len(generator.prompts) == 5
 
 
 async def test_both_see_the_seeds_and_neither_what_the_other_wrote():
@@ -126,14 +126,14 @@ async def test_more_than_asked_for_is_cut():
 )
 async def test_either_way_can_be_left_out(chosen: dict[str, int], kinds: set[str]):
     pool, generator = await run(**chosen)
-    assert {p.name.removeprefix("checkeval/") for p in generator.asked} == kinds
+    assert {p.name.removeprefix("checkeval/") for p in generator.prompts} == kinds
     assert len({about(q).origin for q in pool.questions}) == 2
 
 
 async def test_without_either_the_seeds_stay_and_nothing_is_asked():
     pool, generator = await run(diversified=0, elaborated_most=0)
     assert pool == QuestionPool(seeds(TWO))
-    assert generator.asked == []
+    assert generator.prompts == []
 
 
 async def test_unusable_replies_are_asked_for_again_as_other_samples():
@@ -155,7 +155,7 @@ async def test_too_few_finer_questions_are_taken_when_asking_again_brings_no_mor
     )
     assert pool_ids(pool) == ["a1", "a1-e1"]
     assert pool.failures == ()
-    assert len(generator.asked) == 2
+    assert len(generator.prompts) == 2
 
 
 async def test_a_request_in_vain_is_told_and_costs_no_other_question():

@@ -36,8 +36,8 @@ CHOICES: list[dict[str, Any]] = [
 
 
 def spent(judge: FakeJudge) -> tuple[int, int, int]:
-    tokens = sum(estimated_tokens(render(prompt)) for prompt in judge.asked)
-    return len(judge.asked), tokens, sum(prompt.max_tokens for prompt in judge.asked)
+    tokens = sum(estimated_tokens(render(prompt)) for prompt in judge.prompts)
+    return len(judge.prompts), tokens, sum(prompt.max_tokens for prompt in judge.prompts)
 
 
 def within(judge: FakeJudge, estimate: CallEstimate) -> bool:

@@ -68,7 +68,7 @@ async def test_one_call_per_sub_dimension_shows_all_its_questions():
     _, generator = await run()
     shown = [[each["id"] for each in p.fields["questions"]] for p in of_kind(generator, "filter")]
     assert shown == [["a1", "d1", "a1-e1", "a1-e2"], ["b1", "b2", "b1-e1", "b2-e1"]]
-    assert len(generator.asked) == 2 + 1
+    assert len(generator.prompts) == 2 + 1
 
 
 async def test_a_question_is_shown_without_what_was_said_of_its_polarity():
@@ -168,7 +168,7 @@ async def test_a_question_without_a_verdict_stays():
 
     found, generator = await run(generator=scripted(filter=partly))
     assert reasons(found) == {"a1": "it asks for something trifling: Fits."}
-    assert Counter(p.repair is None for p in generator.asked) == {True: 3, False: 2}
+    assert Counter(p.repair is None for p in generator.prompts) == {True: 3, False: 2}
 
 
 @pytest.mark.parametrize("said", ["no", '{"verdicts": []}', JudgeUnavailable("down.")])
@@ -216,7 +216,7 @@ async def test_without_the_model_s_filter_nothing_is_asked_and_nothing_leaves(ch
     twins = (*POOL, POOL[1].model_copy(update={"id": "twin"}))
     found, generator = await run(twins, filter=chosen)
     assert found == Filtered(twins, ())
-    assert generator.asked == []
+    assert generator.prompts == []
 
 
 @pytest.mark.parametrize("chosen", ["model", "off"])

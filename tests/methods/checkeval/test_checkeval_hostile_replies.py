@@ -142,7 +142,7 @@ async def test_a_hostile_reply_is_read_rightly_or_left_missing(given: str, expec
     found = await answers(text(), QUESTIONS, {}, assignment(), judge, settings=CheckEvalScoringSettings())
     read = [said.answer for name in IDS for said in found[name]]
     assert read == [CODES[code] for code in expected]
-    assert len(judge.asked) <= 2
+    assert len(judge.prompts) <= 2
 
 
 @pytest.mark.parametrize(("given", "expected"), REPLIES.values(), ids=REPLIES)
@@ -165,14 +165,14 @@ async def test_a_repair_in_good_form_mends_everything(given: str, expected: str)
     judge = FakeJudge(lambda prompt: reply(*SOUND) if prompt.repair else given)
     found = await answers(text(), QUESTIONS, {}, assignment(), judge, settings=CheckEvalScoringSettings())
     read = tuple(said.answer for name in IDS for said in found[name])
-    assert read == (SOUND if len(judge.asked) == 2 else tuple(CODES[code] for code in expected))
+    assert read == (SOUND if len(judge.prompts) == 2 else tuple(CODES[code] for code in expected))
 
 
 async def test_what_was_wrong_is_told_in_the_repair_and_with_what_stays_missing():
     judge = FakeJudge(lambda _: reply("yes", "no", "maybe", "yes"))
     found = await answers(text(), QUESTIONS, {}, assignment(), judge, settings=CheckEvalScoringSettings())
     told = "yes, no or n/a was expected; got 'maybe'"
-    assert told in judge.asked[1].repair.complaint
+    assert told in judge.prompts[1].repair.complaint
     assert told in found["s03"][0].reason
     assert found["s01"][0].reason == "It shows."
 

@@ -93,15 +93,15 @@ def reasons(learned: Learned) -> dict[str, str]:
 
 async def test_the_generator_writes_and_filters_and_the_judge_answers():
     _, judge, generator = await run()
-    assert {p.name for p in judge.asked} == {"checkeval/answer"}
-    own = {p.name for p in generator.asked}
+    assert {p.name for p in judge.prompts} == {"checkeval/answer"}
+    own = {p.name for p in generator.prompts}
     assert own == {"checkeval/diversify", "checkeval/elaborate", "checkeval/filter", "deduplication/group"}
 
 
 async def test_one_call_per_sub_dimension_and_text_and_none_twice():
     _, judge, generator = await run()
-    assert len(judge.asked) == 2 * len(TEXTS)
-    sent = Counter(digest([p.name, dict(p.fields), p.sample]) for p in (*judge.asked, *generator.asked))
+    assert len(judge.prompts) == 2 * len(TEXTS)
+    sent = Counter(digest([p.name, dict(p.fields), p.sample]) for p in (*judge.prompts, *generator.prompts))
     assert max(sent.values()) == 1
 
 
@@ -127,8 +127,8 @@ async def test_the_judge_never_sees_a_label():
     first, judge, generator = await run()
     others = [replace(text, scores={ASPECT: 6 - text.scores[ASPECT]}) for text in TEXTS]
     _, other_judge, other_generator = await run(others)
-    assert [p.fields for p in judge.asked] == [p.fields for p in other_judge.asked]
-    assert [p.fields for p in generator.asked] == [p.fields for p in other_generator.asked]
+    assert [p.fields for p in judge.prompts] == [p.fields for p in other_judge.prompts]
+    assert [p.fields for p in generator.prompts] == [p.fields for p in other_generator.prompts]
     assert first.examples == tuple(sorted(text.id for text in TEXTS))
 
 
@@ -311,7 +311,7 @@ async def test_learning_from_labels_beats_not_learning_where_questions_mislead()
 @pytest.mark.parametrize("chosen", [{}, {"filter": "model"}, {"filter": "off"}, {"weights": "sub-dimensions"}])
 async def test_without_labels_the_paper_s_way_works(chosen: dict[str, Any]):
     learned, judge, _ = await run((), **chosen)
-    assert judge.asked == []
+    assert judge.prompts == []
     assert len(learned.part.criteria) == 13
     assert (learned.examples, len(learned.candidates)) == ((), 13)
     assert learned.matrix.shape == (0, 13)
@@ -341,7 +341,7 @@ async def test_a_setting_that_needs_labels_says_so(chosen: dict[str, Any], told:
 
 
 async def test_without_seed_questions_there_is_nothing_to_start_from():
-    with pytest.raises(ChecklistError, match="--checklist FILE"):
+    with pytest.raises(ChecklistError, match="checklist=FILE"):
         await run(given=None)
 
 

@@ -1,9 +1,12 @@
-"""The linter finds each planted fault by its kind, and nothing in sound questions or in what ships."""
+"""The linter finds most faults by their kind, hardly anything in sound questions and nothing in what ships."""
 
 from __future__ import annotations
 
+import csv
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 import pytest
 from checkeval_questions import FAULTY, SOUND, TWINS, Asked
@@ -13,7 +16,9 @@ from hypothesis import strategies as st
 from rubriclab.checklist import Checklist, SeedQuestion, SubDimension, load_checklist, shipped_checklists
 from rubriclab.methods.checkeval.lint import LintFinding, lint
 
-PLANTED = [pytest.param(kind, asked, id=f"{kind}: {asked.text}") for kind in FAULTY for asked in FAULTY[kind]]
+HELD_OUT = Path(__file__).with_name("held_out_questions.tsv")
+Kind = Literal["double-barrelled", "vague", "unanswerable", "wrong-polarity", "duplicate"]
+KINDS = get_args(Kind)
 
 
 def checklist(*questions: tuple[str, Literal["yes", "no"]], aspect: str = "coherence") -> Checklist:
@@ -32,25 +37,47 @@ def kinds(faults: Sequence[LintFinding]) -> list[str]:
     return [fault.kind for fault in faults]
 
 
-def test_many_questions_are_planted_of_every_kind() -> None:
-    assert sum(map(len, FAULTY.values())) >= 30
-    assert all(len({asked.text for asked in faulty}) >= 3 for faulty in FAULTY.values())
-    assert len(SOUND) >= 40
-    assert sum(" and " in asked.text for asked in SOUND) >= 15
-    assert sum(asked.better == "no" for asked in SOUND) >= 5
+def held_out() -> list[dict[str, str]]:
+    """Return questions that no rule was written for: faulty ones by kind, sound ones, and pairs joined by `||`."""
+    with HELD_OUT.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
 
 
-@pytest.mark.parametrize(("kind", "asked"), PLANTED)
-def test_a_planted_fault_is_found_by_its_kind(kind: str, asked: Asked) -> None:
-    faults = faults_of(asked)
-    assert kind in kinds(faults)
-    assert all((fault.question, fault.sub_dimension) == ("q0", "only") for fault in faults)
-    assert all(": " in fault.message for fault in faults), "what is wrong, and after the colon how to mend it"
+def held_out_kinds(row: dict[str, str]) -> set[str]:
+    better: Literal["yes", "no"] = "yes" if row["better"] == "yes" else "no"
+    texts = [(text, better) for text in row["text"].split(" || ")]
+    return set(kinds(lint(checklist(*texts, aspect=row["aspect"]))))
 
 
-@pytest.mark.parametrize("asked", SOUND, ids=[asked.text for asked in SOUND])
-def test_a_sound_question_passes(asked: Asked) -> None:
-    assert faults_of(asked) == ()
+def test_the_held_out_questions_are_many() -> None:
+    counts = Counter(row["kind"] for row in held_out())
+    assert sum(counts[kind] for kind in KINDS) >= 80
+    assert counts["sound"] >= 80
+    assert counts["distinct"] >= 10
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_most_held_out_faults_are_found_and_hardly_a_sound_question_is_accused(kind: str) -> None:
+    rows = [(row["kind"], held_out_kinds(row)) for row in held_out()]
+    hits = [kind in named for own, named in rows if own == kind]
+    false_alarms = sum(kind in named for own, named in rows if own == ("distinct" if kind == "duplicate" else "sound"))
+    assert sum(hits) >= 0.8 * len(hits)
+    assert sum(hits) >= 0.9 * (sum(hits) + false_alarms)
+
+
+@pytest.mark.parametrize("kind", FAULTY)
+def test_most_planted_faults_are_found_with_a_message_that_says_how_to_mend_them(kind: str) -> None:
+    hits = 0
+    for asked in FAULTY[kind]:
+        faults = faults_of(asked)
+        hits += kind in kinds(faults)
+        assert all((fault.question, fault.sub_dimension) == ("q0", "only") for fault in faults)
+        assert all(": " in fault.message for fault in faults)
+    assert hits >= 0.8 * len(FAULTY[kind])
+
+
+def test_hardly_a_sound_question_is_accused() -> None:
+    assert sum(bool(faults_of(asked)) for asked in SOUND) <= 0.02 * len(SOUND)
 
 
 @pytest.mark.parametrize(("task", "aspect"), shipped_checklists())

@@ -116,7 +116,7 @@ async def test_questions_of_one_sub_dimension_share_a_call():
     learned = await learned_without_labels("summarization", "coherence")
     judge = scripted()
     await CHECKEVAL.score(text(), learned.part, assignment(), judge)
-    assert len(judge.asked) == len({each.trait for each in learned.part.criteria}) == 4
+    assert len(judge.prompts) == len({each.trait for each in learned.part.criteria}) == 4
 
 
 async def test_without_seeds_the_generator_writes_them():
@@ -130,7 +130,7 @@ async def test_without_seeds_the_generator_writes_them():
     assert set(learned.part.dimensions or {}) == {"Written 1", "Written 2", "Written 3"}
     assert not CHECKEVAL.needs_checklist(settings)
     _, most = CHECKEVAL.learning_at_most(TrainingInput((), assignment()), settings)
-    assert len(generator.asked) <= most.calls
+    assert len(generator.prompts) <= most.calls
 
 
 LEANING = "Does the summary say more about that person?"
@@ -156,7 +156,7 @@ async def test_only_the_default_rejects_a_question_for_what_it_leans_on_or_what_
     learned = await learn(training_input, settings, judge=scripted(), generator=generator)
     asked = [each.statement for each in learned.part.criteria]
     assert (LEANING in asked, EARNED_BY_NONSENSE["text"] in asked) == (preset == "paper", preset == "paper")
-    assert any(prompt.repair for prompt in generator.asked) == (preset is None)
+    assert any(prompt.repair for prompt in generator.prompts) == (preset is None)
 
 
 def plain_verdicts(prompt) -> dict:
@@ -169,7 +169,7 @@ async def test_nothing_is_asked_or_stated_of_what_a_question_presupposes():
     generator, judge = scripted(filter=plain_verdicts), scripted()
     training_input = TrainingInput(examples(2), assignment(), checklist=load_checklist("summarization", "coherence"))
     learned = await learn(training_input, paper(), judge=judge, generator=generator)
-    for prompt in (*generator.asked, *judge.asked):
+    for prompt in (*generator.prompts, *judge.prompts):
         shown = "\n".join(turn["content"] for turn in render(prompt))
         for words in ('"absent"', '"broken"', "`absent`", "stands alone", "(absent:", "makes no sense"):
             assert words not in shown
@@ -184,8 +184,8 @@ async def test_bare_answers_are_asked_without_notes_also_of_questions_that_have_
     )
     judge = scripted()
     await CHECKEVAL.score(text(), learned.part.model_copy(update={"criteria": noted}), assignment(), judge)
-    assert judge.asked
-    assert not [prompt for prompt in judge.asked if "absent" in render(prompt)[1]["content"]]
+    assert judge.prompts
+    assert not [prompt for prompt in judge.prompts if "absent" in render(prompt)[1]["content"]]
 
 
 async def test_no_text_is_held_out_at_the_ends_by_its_label():

@@ -54,7 +54,7 @@ def real() -> dict[str, list[Prompt]]:
         judge = scripted()
         training_input = TrainingInput(tuple(texts), assignment(), checklist=given)
         asyncio.run(learn(training_input, CheckEvalSettings(**chosen), judge=judge, generator=judge))
-        for prompt in judge.asked:
+        for prompt in judge.prompts:
             found.setdefault(prompt.name, []).append(prompt)
     return found
 

@@ -216,16 +216,16 @@ async def test_a_text_is_scored_with_every_answer_and_one_call_per_sub_dimension
     value, ratings = await score(text(), part(), assignment(), judge)
     assert value == 3.0
     assert ratings == (answered_as("a1", 1.0), answered_as("b1", 0.0), answered_as("b2", None, applies=False))
-    assert len(judge.asked) == 2
+    assert len(judge.prompts) == 2
 
 
 async def test_scoring_follows_the_settings_that_the_part_was_learned_with():
     judge = FakeJudge(lambda p: answers(p, lambda name, *_: "yes" if name == "a1" else "no"))
     assert (await score(text(), part(), assignment(), judge))[0] == pytest.approx(1 + 4 / 3, abs=1e-6)
     assert (await score(text(), part(weights="sub-dimensions"), assignment(), judge))[0] == 3.0
-    before = len(judge.asked)
+    before = len(judge.prompts)
     await score(text(), part(ask="together"), assignment(), judge)
-    assert len(judge.asked) == before + 1
+    assert len(judge.prompts) == before + 1
 
 
 async def test_learned_weights_weigh():

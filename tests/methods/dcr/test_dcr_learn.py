@@ -65,7 +65,7 @@ async def test_a_check_of_several_lines_stays_one_check():
 async def test_without_labels_nothing_is_asked():
     judge = scripted()
     learned = await run(judge=judge)
-    assert judge.asked == []
+    assert judge.prompts == []
     assert (learned.examples, learned.matrix.shape, learned.optimistic) == ((), (0, 1), False)
     assert learned.part.criteria[0].evidence.judged == 0
 
@@ -114,7 +114,7 @@ async def test_where_no_text_has_it_learning_fails_before_anything_is_asked(mate
     bare = [replace(each, source=None) for each in labelled()]
     with pytest.raises(DataError, match=f"None of the 4 labelled texts can be held against its .*field '{material}'"):
         await run(bare, beside, judge)
-    assert judge.asked == []
+    assert judge.prompts == []
     there = [replace(each, **{material: "Ann met Bo."}) for each in bare]
     assert (await run(there, beside)).part.units.beside == (material,)
 

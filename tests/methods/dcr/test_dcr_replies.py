@@ -147,7 +147,7 @@ async def test_a_repair_in_good_form_mends_everything(name):
     sound = {"evaluate": evaluate, "convert": convert}[name]
     judge = scripted(**{name: lambda prompt: sound(prompt) if prompt.repair else "Let me think."})
     assert (await read(judge))[0] == SOUND
-    assert len(judge.asked) == 3
+    assert len(judge.prompts) == 3
 
 
 async def test_what_was_wrong_is_told_in_the_repair_and_with_what_stays_missing():
@@ -165,7 +165,7 @@ async def test_what_was_wrong_is_told_in_the_repair_and_with_what_stays_missing(
 async def test_only_reasons_that_exist_are_converted():
     judge = scripted(evaluate=lambda _: reasoned(OK, "", BAD, OK))
     found, _ = await read(judge)
-    (asked,) = [prompt for prompt in judge.asked if prompt.name == "dcr/convert"]
+    (asked,) = [prompt for prompt in judge.prompts if prompt.name == "dcr/convert"]
     assert asked.fields == {"reasons": [{"id": 1, "text": OK}, {"id": 3, "text": BAD}, {"id": 4, "text": OK}]}
     assert found == "+?-+"
 
@@ -173,7 +173,7 @@ async def test_only_reasons_that_exist_are_converted():
 async def test_without_any_reason_nothing_is_converted():
     judge = scripted(evaluate=lambda _: "no")
     assert (await read(judge))[0] == "????"
-    assert {prompt.name for prompt in judge.asked} == {"dcr/evaluate"}
+    assert {prompt.name for prompt in judge.prompts} == {"dcr/evaluate"}
 
 
 @pytest.mark.parametrize("name", ["evaluate", "convert"])

@@ -62,8 +62,8 @@ async def test_the_verdict_with_the_reason_takes_one_call_less_and_gives_the_sam
     first = await rate(text(sentences(5, bad=[1, 3])), converted)
     second = await rate(text(sentences(5, bad=[1, 3])), together, verdict="with the reason")
     assert first == second
-    assert [prompt.name for prompt in converted.asked] == ["dcr/evaluate", "dcr/convert"]
-    assert [prompt.name for prompt in together.asked] == ["dcr/evaluate"]
+    assert [prompt.name for prompt in converted.prompts] == ["dcr/evaluate", "dcr/convert"]
+    assert [prompt.name for prompt in together.prompts] == ["dcr/evaluate"]
 
 
 @tries(deadline=None, max_examples=30)
@@ -192,7 +192,7 @@ async def test_what_cannot_be_compared_is_unscored_and_nothing_is_asked(example,
     rated = await rate(example, judge, **chosen)
     assert rated.score is None
     assert rated.reason.startswith(reason)
-    assert (rated.units, judge.asked) == ((), [])
+    assert (rated.units, judge.prompts) == ((), [])
 
 
 @pytest.mark.parametrize("beta", [-3, -4.5])
@@ -220,7 +220,7 @@ async def test_a_criterion_without_a_list_is_a_check_itself():
     single = own.criteria[0].model_copy(update={"statement": "Nothing is invented."})
     judge = scripted()
     await DCR.score(text("A claim."), own.model_copy(update={"criteria": (single,)}), assignment(), judge)
-    assert judge.asked[0].fields["checks"] == ["Nothing is invented."]
+    assert judge.prompts[0].fields["checks"] == ["Nothing is invented."]
 
 
 async def test_settings_of_other_versions_do_not_stop_a_rubric_from_scoring():
@@ -251,4 +251,4 @@ def test_judging_is_blind_to_what_people_said():
     example = replace(text("A claim."), scores={"coherence": 1.0})
     judge = scripted()
     asyncio.run(rate(example, judge))
-    assert "scores" not in judge.asked[0].fields
+    assert "scores" not in judge.prompts[0].fields

@@ -37,8 +37,8 @@ def worst_case(prompt):
 
 
 def spent(judge) -> tuple[int, int, int]:
-    tokens = sum(estimated_tokens(render(prompt)) for prompt in judge.asked)
-    return len(judge.asked), tokens, sum(prompt.max_tokens for prompt in judge.asked)
+    tokens = sum(estimated_tokens(render(prompt)) for prompt in judge.prompts)
+    return len(judge.prompts), tokens, sum(prompt.max_tokens for prompt in judge.prompts)
 
 
 def within(judge, estimate: CallEstimate) -> bool:

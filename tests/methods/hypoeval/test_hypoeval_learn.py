@@ -47,7 +47,7 @@ async def test_the_paper_s_settings_take_at_most_700_calls_with_unlike_hypothese
     texts = examples(30, seed=seed)
     settings = HypoEvalSettings()
     learned = await learn(training_input(texts), settings, judge=judge, generator=generator, seed=42)
-    assert len(judge.asked) + len(generator.asked) <= 700
+    assert len(judge.prompts) + len(generator.prompts) <= 700
     assert len(learned.part.criteria) == settings.selected
     assert set(questions(judge).values()) == {1}
 
@@ -58,7 +58,7 @@ async def test_the_published_behaviour_takes_more_calls_than_the_default():
         judge, generator = scripted(), scripted()
         settings = chosen_settings(HypoEvalSettings, PRESETS, preset)
         await learn(training_input(texts), settings, judge=judge, generator=generator, seed=42)
-        calls[preset.get("preset")] = len(judge.asked) + len(generator.asked)
+        calls[preset.get("preset")] = len(judge.prompts) + len(generator.prompts)
     assert calls[None] < 0.75 * calls["published"]
 
 
@@ -89,7 +89,7 @@ async def test_new_hypotheses_are_grouped_with_those_in_the_bank_before_anything
         new = [name for name in shown if name not in known]
         assert (set(shown) >= known, len(new)) == (True, refill.fields["count"])
         traits = {c.trait for c in everybody(learned) if c.id in new}
-        before = judge.asked[: judge.asked.index(arrival)]
+        before = judge.prompts[: judge.prompts.index(arrival)]
         assert not any(p.fields["criteria"][0]["trait"] in traits for p in before if p.name == "hypoeval/rate")
     assert len(union.fields["entries"]) > len(learned.candidates) - 1
 
@@ -116,7 +116,7 @@ async def test_other_ways_of_asking_what_repeats_compare_nothing_on_arrival(redu
 
 async def test_proposals_and_refinements_list_the_hypotheses_that_exist():
     _, _, generator = await run()
-    first, *later = generator.asked
+    first, *later = generator.prompts
     assert first.fields["known"] == []
     for prompt in later:
         ids = [each["id"] for each in prompt.fields["known"]]
@@ -188,28 +188,28 @@ async def test_without_early_rejection_the_whole_bank_is_rated_on_all_texts():
 
 async def test_labels_alone_show_no_finding_to_anybody():
     learned, _, generator = await run(sources="labels")
-    assert all(p.fields["findings"] == [] and p.fields["observations"] for p in generator.asked)
+    assert all(p.fields["findings"] == [] and p.fields["observations"] for p in generator.prompts)
     assert {c.evidence.origin for c in everybody(learned)} == {"labels"}
 
 
 async def test_literature_alone_asks_for_one_bank_of_hypotheses_and_shows_no_label():
     learned, judge, generator = await run(sources="literature")
-    (prompt,) = generator.asked
+    (prompt,) = generator.prompts
     assert (prompt.name, prompt.fields["count"]) == ("hypoeval/propose", 8)
     assert prompt.fields["observations"] == []
     assert prompt.fields["findings"] == [finding.claim for finding in findings()]
     assert {c.evidence.origin for c in everybody(learned)} == {"literature"}
     assert all(c.evidence.rewards == () for c in everybody(learned))
-    assert len(judge.asked) <= 8 * len(TEXTS)
+    assert len(judge.prompts) <= 8 * len(TEXTS)
 
 
 async def test_prior_knowledge_shows_neither_labels_nor_literature():
     learned, judge, generator = await run(sources="prior knowledge")
-    (prompt,) = generator.asked
+    (prompt,) = generator.prompts
     assert prompt.fields["count"] == 2
     assert prompt.fields["observations"] == prompt.fields["findings"] == []
     assert {c.evidence.origin for c in everybody(learned)} == {"prior knowledge"}
-    assert len(judge.asked) == 2 * len(TEXTS)
+    assert len(judge.prompts) == 2 * len(TEXTS)
 
 
 async def test_both_sources_add_half_a_bank_from_literature_alone():
@@ -223,7 +223,7 @@ async def test_both_sources_add_half_a_bank_from_literature_alone():
 
 async def test_findings_are_optional():
     learned, _, generator = await run(found=())
-    assert all(p.fields["findings"] == [] for p in generator.asked)
+    assert all(p.fields["findings"] == [] for p in generator.prompts)
     assert learned.part.criteria
 
 
@@ -258,7 +258,7 @@ async def test_a_union_by_reward_leaves_out_the_least_rewarded():
 async def test_asking_together_takes_fewer_calls_for_the_same_ratings():
     _, apart, _ = await run()
     learned, together, _ = await run(ask="together")
-    assert len(together.asked) < len(apart.asked) / 2
+    assert len(together.prompts) < len(apart.prompts) / 2
     assert learned.part.settings["ask"] == "together"
 
 
@@ -406,7 +406,7 @@ async def test_refinement_stops_when_neither_labels_nor_literature_change_anythi
 async def test_no_prompt_is_sent_twice():
     _, judge, generator = await run(refine_rounds=6)
     sent = Counter(
-        digest([p.name, dict(p.fields), p.sample, p.repair is None]) for p in (*judge.asked, *generator.asked)
+        digest([p.name, dict(p.fields), p.sample, p.repair is None]) for p in (*judge.prompts, *generator.prompts)
     )
     assert max(sent.values()) == 1
 
@@ -436,7 +436,7 @@ FIRST, ALL = slice(1), slice(None)
 async def test_a_hypothesis_that_is_faulty_also_after_one_repair_leaves_unrated_and_with_the_reason():
     generator = FakeJudge(Faulty(FIRST))
     learned, judge, _ = await run(generator=generator)
-    assert any(prompt.repair for prompt in generator.asked)
+    assert any(prompt.repair for prompt in generator.prompts)
     left = [each for each in learned.part.dropped if each.criterion.statement == FAULTY["statement"]]
     assert left
     assert all(each.reason.startswith("faulty, also after one repair: 'the previous") for each in left)
@@ -455,6 +455,6 @@ async def test_the_only_hypotheses_there_are_stay_though_faulty_and_it_is_noted(
 async def test_paper_and_code_reject_no_hypothesis_for_its_wording(preset: str):
     generator, rules = FakeJudge(Faulty(FIRST)), {"self_contained": PRESETS[preset]["self_contained"]}
     learned, _, _ = await run(generator=generator, **rules)
-    assert not any(prompt.repair for prompt in generator.asked)
+    assert not any(prompt.repair for prompt in generator.prompts)
     assert not [each for each in learned.part.dropped if each.reason.startswith("faulty")]
     assert FAULTY["statement"] in {criterion.statement for criterion in everybody(learned)}

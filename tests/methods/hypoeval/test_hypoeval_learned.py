@@ -250,7 +250,7 @@ async def test_a_generator_that_fails_at_the_start_and_without_literature_ends_l
     generator = scripted(propose=lambda _: "I cannot.")
     with pytest.raises(JudgeError):
         await run(generator=generator, found=())
-    assert {len(seen_texts(p)) for p in generator.asked} == {3}
+    assert {len(seen_texts(p)) for p in generator.prompts} == {3}
 
 
 async def test_a_generator_that_fails_at_one_refill_is_survived():
@@ -289,7 +289,7 @@ async def test_wrong_examples_of_a_failed_refill_are_not_shown_again():
 async def test_fewer_texts_than_first_examples_are_all_first_examples():
     texts = [example(i, 1 + i % 5) for i in range(10)]
     learned, _, generator = await run(texts, initial_examples=50)
-    assert len(seen_texts(generator.asked[0])) == 10
+    assert len(seen_texts(generator.prompts[0])) == 10
     assert learned.part.criteria
 
 

@@ -36,7 +36,7 @@ async def test_evidence_names_what_the_generator_was_shown(material: ProposalCon
 async def test_the_generator_sees_texts_with_their_scores_of_this_aspect_and_claims_without_their_ids():
     generator = scripted()
     await propose(2, BOTH, assignment(), generator)
-    fields = generator.asked[0].fields
+    fields = generator.prompts[0].fields
     assert fields["count"] == 2
     assert fields["findings"] == ["Claim 0 of the literature.", "Claim 1 of the literature."]
     shown = [{name: item[name] for name in ("source", "context", "output", "score")} for item in fields["observations"]]
@@ -79,7 +79,7 @@ async def test_a_failed_proposal_is_tried_as_a_new_sample_each_with_one_repair()
     proposed, failure = await propose(1, BOTH, assignment(), generator)
     assert [c.trait for c in proposed] == ["a"]
     assert failure is None
-    assert [(p.sample, p.repair is not None) for p in generator.asked] == [
+    assert [(p.sample, p.repair is not None) for p in generator.prompts] == [
         (0, False),
         (0, True),
         (1, False),
@@ -94,7 +94,7 @@ async def test_a_generator_out_of_reach_is_asked_once_as_retrying_was_done_below
 
     generator = scripted(propose=busy)
     assert await propose(1, BOTH, assignment(), generator) == ((), "the server is busy")
-    assert len(generator.asked) == 1
+    assert len(generator.prompts) == 1
 
 
 async def test_unusable_proposals_are_sampled_anew_a_few_times():
@@ -102,7 +102,7 @@ async def test_unusable_proposals_are_sampled_anew_a_few_times():
     none, reason = await propose(1, BOTH, assignment(), generator)
     assert none == ()
     assert "no complete JSON object" in reason
-    assert [prompt.sample for prompt in generator.asked if prompt.repair is None] == [*range(SAMPLES)]
+    assert [prompt.sample for prompt in generator.prompts if prompt.repair is None] == [*range(SAMPLES)]
 
 
 async def test_a_refused_key_is_not_tried_again():
@@ -112,14 +112,14 @@ async def test_a_refused_key_is_not_tried_again():
     generator = scripted(propose=refuse)
     with pytest.raises(JudgeRefused):
         await propose(1, BOTH, assignment(), generator)
-    assert len(generator.asked) == 1
+    assert len(generator.prompts) == 1
 
 
 async def test_refinement_shows_the_hypotheses_and_the_material():
     generator = scripted()
     before, _ = await propose(2, ProposalContext(TEXTS), assignment(), generator)
     await refine(before, ProposalContext(findings=findings()), assignment(), generator)
-    fields = generator.asked[-1].fields
+    fields = generator.prompts[-1].fields
     assert [h["trait"] for h in fields["hypotheses"]] == [c.trait for c in before]
     assert all(set(h) == {"trait", "statement", "levels"} for h in fields["hypotheses"])
     assert fields["observations"] == []
@@ -150,7 +150,7 @@ async def test_a_failed_refinement_leaves_the_hypotheses_as_they_were(reply: str
     before = (criterion("a"), criterion("b"))
     generator = scripted(refine=lambda _: reply)
     assert await refine(before, ProposalContext(TEXTS), assignment(), generator) is before
-    assert len(generator.asked) == 2
+    assert len(generator.prompts) == 2
 
 
 async def test_refinement_never_adds_hypotheses_and_may_take_one_out():
@@ -166,5 +166,5 @@ async def test_room_for_the_reply_grows_with_the_number_of_hypotheses():
     generator = scripted(0)
     for count in (1, 10):
         await propose(count, BOTH, assignment(), generator)
-    few, many = (prompt.max_tokens for prompt in generator.asked)
+    few, many = (prompt.max_tokens for prompt in generator.prompts)
     assert many - few == 9 * 500

@@ -18,7 +18,7 @@ async def test_separate_ratings_take_one_call_per_criterion_which_shows_that_cri
     assert found == tuple(
         CriterionRating(name, score, "Because.") for name, score in zip("abc", (1, 2, 3), strict=True)
     )
-    assert [[c["id"] for c in p.fields["criteria"]] for p in judge.asked] == [["a"], ["b"], ["c"]]
+    assert [[c["id"] for c in p.fields["criteria"]] for p in judge.prompts] == [["a"], ["b"], ["c"]]
 
 
 async def test_ratings_together_take_one_call():
@@ -26,19 +26,19 @@ async def test_ratings_together_take_one_call():
     judge = scripted(rate_together=lambda _: {"ratings": replies})
     found = await rate(TEXT, THREE, assignment(), judge, "together")
     assert [(r.criterion, r.score) for r in found] == [("a", 1), ("b", 2), ("c", 5)]
-    assert len(judge.asked) == 1
+    assert len(judge.prompts) == 1
 
 
 async def test_a_single_criterion_is_asked_alone_also_where_several_would_go_together():
     judge = scripted()
     await rate(TEXT, THREE[:1], assignment(), judge, "together")
-    assert [p.name for p in judge.asked] == ["hypoeval/rate"]
+    assert [p.name for p in judge.prompts] == ["hypoeval/rate"]
 
 
 async def test_the_concatenated_rating_is_a_single_one_by_all_criteria():
     judge = scripted(rate=lambda _: rating(4))
     assert await rate(TEXT, THREE, assignment(), judge, "concatenated") == (CriterionRating(OVERALL, 4, "Because."),)
-    (prompt,) = judge.asked
+    (prompt,) = judge.prompts
     assert [c["id"] for c in prompt.fields["criteria"]] == ["a", "b", "c"]
 
 
@@ -47,7 +47,7 @@ async def test_the_judge_sees_the_text_and_never_its_label_system_or_reference()
     labelled = example(1, 3, source="A source.", context="A context.", reference="A reference.", system="A system.")
     for how in ("separately", "together", "concatenated"):
         await rate(labelled, THREE, assignment(), judge, how)
-    for prompt in judge.asked:
+    for prompt in judge.prompts:
         assert set(prompt.fields) == {"words", "aspect", "scale", "source", "context", "output", "criteria"}
         assert all(set(c) == {"id", "trait", "statement", "levels"} for c in prompt.fields["criteria"])
         assert "A reference." not in str(prompt.fields)
@@ -60,7 +60,7 @@ async def test_a_score_that_the_scale_does_not_have_is_missing_and_no_number(wro
     (found,) = await rate(TEXT, THREE[:1], assignment(), judge, "separately")
     assert found.score is None
     assert "unusable reply, also after one repair" in found.reason
-    assert len(judge.asked) == 2
+    assert len(judge.prompts) == 2
 
 
 @pytest.mark.parametrize("text", ["", "   ", "4", "Final score: [4]", "{", "{}", '{"score": 4}', '{"reasoning": "x"}'])
@@ -74,8 +74,8 @@ async def test_one_repair_is_asked_for_with_the_complaint():
     judge = scripted(rate=lambda p: rating(4) if p.repair else rating(9))
     (found,) = await rate(TEXT, THREE[:1], assignment(), judge, "separately")
     assert found.score == 4
-    assert judge.asked[1].repair.reply == '{"reasoning": "Because.", "score": 9}'
-    assert "got 9" in judge.asked[1].repair.complaint
+    assert judge.prompts[1].repair.reply == '{"reasoning": "Because.", "score": 9}'
+    assert "got 9" in judge.prompts[1].repair.complaint
 
 
 async def test_decimals_are_legal_where_the_scale_has_them():

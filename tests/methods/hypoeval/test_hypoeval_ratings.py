@@ -15,7 +15,9 @@ THREE = [criterion(name) for name in "abc"]
 
 
 def questions(judge) -> Counter:
-    return Counter((c["id"], p.fields["output"]) for p in judge.asked for c in p.fields["criteria"] if p.repair is None)
+    return Counter(
+        (c["id"], p.fields["output"]) for p in judge.prompts for c in p.fields["criteria"] if p.repair is None
+    )
 
 
 @pytest.mark.parametrize("how", ["separately", "together", "concatenated"])
@@ -32,13 +34,13 @@ async def test_overlapping_wishes_are_asked_once(how):
 async def test_going_together_takes_a_call_per_text():
     judge = scripted()
     await RatingTable(assignment(), judge, "together").fill(THREE, TEXTS)
-    assert len(judge.asked) == 4
+    assert len(judge.prompts) == 4
 
 
 async def test_learning_asks_for_each_criterion_where_scoring_will_ask_for_one_overall_score():
     judge = scripted()
     await RatingTable(assignment(), judge, "concatenated").fill(THREE, TEXTS)
-    assert len(judge.asked) == 12
+    assert len(judge.prompts) == 12
     assert all(len(p.fields["criteria"]) == 1 for p in of_kind(judge, "rate"))
 
 
@@ -53,7 +55,7 @@ async def test_a_failed_rating_is_missing_counted_and_not_asked_again():
     table = RatingTable(assignment(), judge, "separately")
     for _ in range(2):
         await table.fill(THREE[:2], TEXTS)
-    assert len(judge.asked) == 8
+    assert len(judge.prompts) == 8
     assert table.get("a", "t00").score == 4
     assert table.get("b", "t00") == CriterionRating("b", None, table.get("b", "t00").reason)
     assert "busy" in table.get("b", "t00").reason

@@ -74,7 +74,7 @@ async def test_less_than_half_of_the_weight_gives_no_score(weights, scores, expe
 async def test_the_concatenated_score_is_the_one_overall_rating():
     fake = scripted(rate=lambda p: rating(2) if len(p.fields["criteria"]) == 3 else rating(5))
     value, ratings = await score(TEXT, part(1, 7, 1, ask="concatenated"), assignment(), fake)
-    assert (value, [r.criterion for r in ratings], len(fake.asked)) == (2, ["overall"], 1)
+    assert (value, [r.criterion for r in ratings], len(fake.prompts)) == (2, ["overall"], 1)
 
 
 async def test_ratings_together_score_as_separate_ones_do():
@@ -83,7 +83,7 @@ async def test_ratings_together_score_as_separate_ones_do():
     together, _ = await score(TEXT, part(1, 1, 2, ask="together"), assignment(), fake)
     separately, _ = await score(TEXT, part(1, 1, 2), assignment(), judge(5, 2, 4))
     assert together == separately
-    assert len(fake.asked) == 1
+    assert len(fake.prompts) == 1
 
 
 async def test_settings_that_came_or_went_since_do_not_keep_a_rubric_from_scoring():

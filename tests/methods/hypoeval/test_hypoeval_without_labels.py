@@ -21,8 +21,8 @@ async def test_prior_knowledge_needs_no_label_and_asks_the_generator_alone(ask: 
     assert len(learned.part.criteria) == SMALL["selected"]
     assert {criterion.evidence.origin for criterion in learned.part.criteria} == {"prior knowledge"}
     assert {criterion.evidence.judged for criterion in learned.part.criteria} == {0}
-    assert len(generator.asked) == 1
-    assert judge.asked == []
+    assert len(generator.prompts) == 1
+    assert judge.prompts == []
     assert (learned.examples, learned.scores.shape, learned.reselected.shape) == ((), (0,), (0,))
 
 
@@ -54,7 +54,7 @@ async def test_it_becomes_a_rubric_and_never_asks_more_than_was_told(chosen: dic
     judge, generator = scripted(), scripted()
     trained = await train(HYPOEVAL, training_input, settings, judge=judge, generator=generator, seed=1)
     assert len(trained.rubric.criteria) == SMALL["selected"]
-    assert (trained.provenance.agreement, trained.provenance.floor) == (None, None)
+    assert (trained.provenance.agreement, trained.provenance.baseline) == (None, None)
     for_judge, for_generator = learning_at_most(training_input, settings)
-    assert len(judge.asked) <= for_judge.calls
-    assert len(generator.asked) <= for_generator.calls == 1
+    assert len(judge.prompts) <= for_judge.calls
+    assert len(generator.prompts) <= for_generator.calls == 1

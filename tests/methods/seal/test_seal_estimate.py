@@ -43,8 +43,8 @@ LONG = text(30, source=sentences(45), reference=sentences(3))
 
 
 def spent(judge: FakeJudge) -> CallEstimate:
-    tokens = sum(estimated_tokens(render(prompt)) for prompt in judge.asked)
-    return CallEstimate(len(judge.asked), tokens, sum(prompt.max_tokens for prompt in judge.asked))
+    tokens = sum(estimated_tokens(render(prompt)) for prompt in judge.prompts)
+    return CallEstimate(len(judge.prompts), tokens, sum(prompt.max_tokens for prompt in judge.prompts))
 
 
 def within(judge: FakeJudge, told: CallEstimate) -> bool:

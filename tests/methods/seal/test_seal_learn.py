@@ -76,8 +76,8 @@ def reasons(learned: Learned) -> dict[str, str]:
 
 async def test_the_generator_proposes_and_the_judge_verifies_every_text_once():
     learned, judge, generator = await run()
-    assert [prompt.name for prompt in generator.asked] == ["seal/propose"]
-    assert len(judge.asked) == len(of_kind(judge, "verify")) == len(TEXTS)
+    assert [prompt.name for prompt in generator.prompts] == ["seal/propose"]
+    assert len(judge.prompts) == len(of_kind(judge, "verify")) == len(TEXTS)
     assert len(pairs_asked(judge)) == len(TEXTS) * 4 * 5
     assert learned.candidates == ("a1", "b1", "b2", "p1", "p2")
 
@@ -103,7 +103,7 @@ async def test_polarity_and_support_come_from_the_pack():
 async def test_a_setting_can_ask_the_pack_s_questions_of_other_units():
     learned, judge, generator = await run(units="sentence pair")
     assert learned.part.units.kind == "sentence pair"
-    assert {prompt.fields["kind"] for prompt in (*judge.asked, *generator.asked)} == {"sentence pair"}
+    assert {prompt.fields["kind"] for prompt in (*judge.prompts, *generator.prompts)} == {"sentence pair"}
 
 
 async def test_the_matrix_holds_the_mean_over_units_and_the_evidence_counts_them():
@@ -120,7 +120,7 @@ async def test_the_matrix_holds_the_mean_over_units_and_the_evidence_counts_them
 
 async def test_ratings_of_short_texts_are_no_answers():
     learned, judge, _ = await run([replace(text, output=text.output.removeprefix(sentences(3))) for text in TEXTS])
-    assert {prompt.name for prompt in judge.asked} == {"seal/rate"}
+    assert {prompt.name for prompt in judge.prompts} == {"seal/rate"}
     assert everybody(learned)["a1"].evidence.answers == {"yes": 0, "no": 0}
     assert everybody(learned)["a1"].evidence.judged == 24
 
@@ -157,7 +157,7 @@ async def test_a_proposal_that_answers_as_a_written_question_leaves():
 async def test_with_the_filter_off_or_without_labels_all_stay():
     assert reasons((await run(says=misleading, filter="off"))[0]) == {}
     learned, judge, _ = await run(())
-    assert (len(learned.part.criteria), judge.asked, learned.optimistic) == (5, [], False)
+    assert (len(learned.part.criteria), judge.prompts, learned.optimistic) == (5, [], False)
     assert learned.matrix.shape == (0, 5)
     assert learned.scores.shape == learned.reselected.shape == (0,)
     assert all(each.evidence.answers is None for each in learned.part.criteria)
@@ -253,11 +253,11 @@ async def test_without_a_pack_the_proposals_are_asked_of_the_whole_text():
     learned, judge, _ = await run(says=tracking("p1", "p2"), given=None)
     assert learned.candidates == ("p1", "p2")
     assert (learned.part.units.kind, learned.part.units.beside) == ("response", ("source", "context"))
-    assert {prompt.fields["kind"] for prompt in judge.asked} == {"response"}
+    assert {prompt.fields["kind"] for prompt in judge.prompts} == {"response"}
 
 
 async def test_without_a_pack_and_without_proposals_there_is_nothing_to_ask():
-    with pytest.raises(ChecklistError, match="--checklist FILE"):
+    with pytest.raises(ChecklistError, match="checklist=FILE"):
         await run(given=None, proposed=0)
     with pytest.raises(JudgeError, match="no questions to ask: no sub-dimensions could be proposed: unusable reply"):
         await run(given=None, generator=FakeJudge(lambda _: "no"))

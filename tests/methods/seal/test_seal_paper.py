@@ -9,12 +9,12 @@ from hypoeval_scripts import assignment
 from seal_scripts import of_kind, pack, pairs_asked, scripted, text
 from seal_scripts import part as part_of
 
+from experiments.runner.study import load_study
 from rubriclab.checklist import load_checklist
 from rubriclab.methods.method import chosen_settings
 from rubriclab.methods.seal import SEAL
 from rubriclab.methods.seal.aggregate import dimension_score, normalised
 from rubriclab.sentences import split_sentences
-from rubriclab.studies.study import load_study
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 
@@ -138,4 +138,4 @@ async def test_an_empty_text_is_not_split():
     judge = scripted()
     given = part_of(pack("sentence", sizes=(1,)), **paper())
     value, _ = await SEAL.score(replace(text(1), output=" … "), given, assignment(), judge)
-    assert (value, judge.asked) == (None, [])
+    assert (value, judge.prompts) == (None, [])

@@ -54,7 +54,7 @@ def real() -> dict[str, list[Prompt]]:
         judge = scripted(per_sentence=2 if "most_facts" not in chosen else 1)
         training_input = TrainingInput(tuple(texts), assignment(), checklist=given)
         asyncio.run(learn(training_input, SealSettings(**chosen), judge=judge, generator=judge))
-        for prompt in judge.asked:
+        for prompt in judge.prompts:
             found.setdefault(prompt.name, []).append(prompt)
     return found
 
@@ -124,7 +124,7 @@ def test_which_answer_is_good_is_told_to_no_one_who_answers():
     judge = scripted()
     for better in ("yes", "no"):
         asyncio.run(judge_text(text(3), exam(pack(better={"a1": better})), judge))
-    assert judge.asked[0] == judge.asked[1]
+    assert judge.prompts[0] == judge.prompts[1]
 
 
 def test_how_many_entries_are_wanted_is_told(real):
@@ -151,7 +151,7 @@ def test_judged_text_stays_inside_its_fences(kind: str, place: str):
         judge = scripted(always, facts=as_they_stand)
         example = replace(example, **{place: f"{sentences(3)} It is {words}."})
         asyncio.run(judge_text(example, exam(pack(kind, beside=("source", "reference"))), judge))
-        return [user(prompt) for prompt in judge.asked]
+        return [user(prompt) for prompt in judge.prompts]
 
     hostile, calm = asked(ATTACK), asked("calm")
     assert any(ATTACK in content for content in hostile)

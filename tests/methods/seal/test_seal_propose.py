@@ -32,13 +32,13 @@ async def test_as_many_are_asked_for_as_the_setting_says_each_with_an_id_of_its_
     assert list(dimensions) == [question.trait for question in questions]
     assert {about(question).origin for question in questions} == {"proposed"}
     assert failure is None
-    assert len(judge.asked) == 1
+    assert len(judge.prompts) == 1
 
 
 async def test_they_are_made_from_texts_of_every_score_and_say_so():
     judge = scripted()
     questions, _, _ = await propose(training_input(), SealSettings(shown=5), judge)
-    texts = judge.asked[0].fields["texts"]
+    texts = judge.prompts[0].fields["texts"]
     scores = [each["score"] for each in texts]
     labels = sorted(text.scores[ASPECT] for text in TEXTS)
     assert (len(scores), scores, scores[0], scores[-1]) == (5, sorted(scores), labels[0], labels[-1])
@@ -51,7 +51,7 @@ async def test_they_are_made_from_texts_of_every_score_and_say_so():
 async def test_without_labels_or_texts_to_show_the_definition_is_all_there_is(texts: Any, chosen: Any):
     judge = scripted()
     questions, _, _ = await propose(training_input(texts), SealSettings(**chosen), judge)
-    assert judge.asked[0].fields["texts"] == []
+    assert judge.prompts[0].fields["texts"] == []
     assert (questions[0].evidence.origin, questions[0].evidence.examples) == ("definition", ())
 
 
@@ -59,12 +59,12 @@ async def test_what_is_known_and_what_units_are_shown_beside_is_told():
     judge = scripted()
     texts = [replace(text, reference="Ref.") for text in TEXTS]
     await propose(training_input(texts), SealSettings(), judge)
-    fields = judge.asked[0].fields
+    fields = judge.prompts[0].fields
     assert (fields["kind"], fields["beside"]) == ("sentence pair", ["source text", "reference summary"])
     assert [each["name"] for each in fields["known"]] == ["Side 1", "Side 2", "Side 2"]
     assert fields["texts"][0]["reference"] == "Ref."
     await propose(training_input(given=None), SealSettings(), judge)
-    assert (judge.asked[-1].fields["kind"], judge.asked[-1].fields["known"]) == ("response", [])
+    assert (judge.prompts[-1].fields["kind"], judge.prompts[-1].fields["known"]) == ("response", [])
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 24, 30])
@@ -112,4 +112,4 @@ async def test_a_proposal_that_fails_is_tried_again_with_another_sample():
 async def test_none_are_made_where_none_are_wanted():
     judge = scripted()
     assert await propose(training_input(), SealSettings(proposed=0), judge) == ((), {}, None)
-    assert judge.asked == []
+    assert judge.prompts == []

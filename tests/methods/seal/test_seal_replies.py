@@ -17,7 +17,7 @@ from rubriclab.judges.schema import strict_schema
 from rubriclab.methods.seal.replies import FORMS
 from rubriclab.methods.seal.score import scored
 from rubriclab.methods.seal.verify import JudgedUnit, judge_text
-from rubriclab.rubric import DIGITS
+from rubriclab.stats.interval import DIGITS
 
 IDS = ("u1", "u2", "u3")
 CODES = {"y": 1.0, "n": 0.0, "?": None}
@@ -99,7 +99,7 @@ async def test_the_repair_is_told_what_is_missing_or_too_much():
     ):
         judge = FakeJudge(lambda _, given=given: given)
         found = await judge_text(text(3), exam(ONE), judge)
-        assert told in judge.asked[1].repair.complaint
+        assert told in judge.prompts[1].repair.complaint
         missing = [verdict for verdict in found.verdicts.values() if verdict.value is None]
         assert all(told in verdict.reason for verdict in missing)
 
@@ -223,7 +223,7 @@ async def test_a_fact_that_does_not_exist_is_asked_about_once_more():
     judge = scripted(per_sentence=2, support=lambda p: naming(*[["c1" if p.repair else "c9"]] * 6))
     found = await judge_text(text(3, source="A source."), exam(SUPPORTED), judge)
     assert {verdict.value for verdict in found.verdicts.values()} == {1.0}
-    assert "there is no fact 'c9'; there are c1 to c2" in judge.asked[-1].repair.complaint
+    assert "there is no fact 'c9'; there are c1 to c2" in judge.prompts[-1].repair.complaint
 
 
 # Ratings

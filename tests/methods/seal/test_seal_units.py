@@ -72,11 +72,11 @@ def test_every_text_has_units_that_name_its_sentences(text: str, kind: Any):
 async def test_facts_are_asked_for_in_portions_that_know_what_stands_before_them():
     judge = scripted(per_sentence=1)
     found = await facts_of(sentences(45), "source", WORDS, judge, most=6)
-    ids = [[each["id"] for each in prompt.fields["sentences"]] for prompt in judge.asked]
+    ids = [[each["id"] for each in prompt.fields["sentences"]] for prompt in judge.prompts]
     assert [len(each) for each in ids] == [15, 15, 15]
     assert [number for each in ids for number in each] == list(range(1, 46))
-    assert judge.asked[0].fields["before"] == ""
-    assert judge.asked[1].fields["before"] == " ".join(split_sentences(sentences(15))[12:])
+    assert judge.prompts[0].fields["before"] == ""
+    assert judge.prompts[1].fields["before"] == " ".join(split_sentences(sentences(15))[12:])
     assert [fact.sentence for fact in found.found] == list(range(45))
     assert found.lost == {}
 
@@ -84,7 +84,7 @@ async def test_facts_are_asked_for_in_portions_that_know_what_stands_before_them
 async def test_asking_for_facts_takes_the_text_and_the_task_s_words_alone():
     judge = scripted()
     await facts_of(sentences(2), "reference", WORDS, judge, most=4)
-    (prompt,) = judge.asked
+    (prompt,) = judge.prompts
     assert set(prompt.fields) == {"words", "what", "label", "before", "sentences", "most"}
     assert (prompt.fields["what"], prompt.fields["label"]) == ("reference", "reference summary")
 
@@ -136,8 +136,8 @@ async def test_facts_that_are_sound_are_kept_and_sentences_without_a_sound_entry
 async def test_what_is_wrong_with_facts_is_complained_of_once(entries: Any, told: str):
     judge = FakeJudge(lambda prompt: said(A, B) if prompt.repair else said(*entries))
     found = await facts_of(sentences(2), "output", WORDS, judge, most=3)
-    assert told in judge.asked[1].repair.complaint
-    assert (len(judge.asked), len(found.found), found.lost) == (2, 2, {})
+    assert told in judge.prompts[1].repair.complaint
+    assert (len(judge.prompts), len(found.found), found.lost) == (2, 2, {})
 
 
 async def test_a_sentence_that_states_nothing_is_not_lost_and_its_text_s_first_one_stands_if_none_does():
@@ -146,7 +146,7 @@ async def test_a_sentence_that_states_nothing_is_not_lost_and_its_text_s_first_o
     judge = FakeJudge(lambda _: said((1, []), (2, [])))
     alone = Facts((Fact(split_sentences(sentences(2))[0], 0),), {})
     assert await facts_of(sentences(2), "source", WORDS, judge, most=3) == alone
-    assert len(judge.asked) == 1
+    assert len(judge.prompts) == 1
     judge = FakeJudge(lambda _: said((1, [])))
     assert (await facts_of(sentences(2), "source", WORDS, judge, most=3)).found == ()
 
@@ -184,7 +184,7 @@ def test_a_fact_stands_in_the_sentence_that_states_it_and_a_lost_sentence_in_its
 async def test_nothing_is_asked_about_the_facts_of_a_text_without_a_sentence(text: str):
     judge = scripted()
     assert (await take_apart(text, "fact", WORDS, judge, SealScoringSettings())).kind == "whole"
-    assert judge.asked == []
+    assert judge.prompts == []
 
 
 @tries(max_examples=50)

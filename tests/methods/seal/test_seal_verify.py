@@ -23,7 +23,7 @@ def values(found: JudgedUnit) -> dict[tuple[str, str], float | None]:
 
 
 def templates(judge: FakeJudge) -> list[str]:
-    return [prompt.name.removeprefix("seal/") for prompt in judge.asked]
+    return [prompt.name.removeprefix("seal/") for prompt in judge.prompts]
 
 
 # What is asked
@@ -75,7 +75,7 @@ async def test_a_long_text_takes_several_calls_of_at_most_so_many_verdicts():
 async def test_more_questions_than_verdicts_per_call_are_split_too():
     judge = scripted()
     await judge_text(text(3), exam(pack(), most_per_call=2), judge)
-    assert {len(p.fields["units"]) * len(p.fields["questions"]) for p in judge.asked} <= {1, 2}
+    assert {len(p.fields["units"]) * len(p.fields["questions"]) for p in judge.prompts} <= {1, 2}
     assert len(set(pairs_asked(judge))) == 9
 
 
@@ -127,7 +127,7 @@ async def test_a_text_judged_whole_is_shown_whole_texts_and_no_facts():
     judge = scripted(per_sentence=1)
     await judge_text(text(2, source="A source."), exam(FACTS), judge)
     assert templates(judge) == ["facts", "rate"]
-    assert (judge.asked[-1].fields["source"], judge.asked[-1].fields["facts"]) == ("A source.", [])
+    assert (judge.prompts[-1].fields["source"], judge.prompts[-1].fields["facts"]) == ("A source.", [])
 
 
 # What a text is held against
@@ -137,7 +137,7 @@ async def test_only_what_the_pack_names_is_shown_and_what_is_missing_is_left_out
     judge = scripted()
     example = text(3, source="Src.", context=" ", reference="Ref.")
     await judge_text(example, exam(pack(beside=("reference", "context"))), judge)
-    fields = judge.asked[0].fields
+    fields = judge.prompts[0].fields
     assert (fields["source"], fields["context"], fields["reference"]) == (None, None, "Ref.")
 
 
@@ -164,7 +164,7 @@ async def test_the_facts_of_a_source_are_asked_for_in_the_same_words_for_every_o
 async def test_without_a_source_a_claim_that_needs_one_has_no_verdict():
     judge = scripted()
     found = await judge_text(text(3), exam(FACTS), judge)
-    assert judge.asked == []
+    assert judge.prompts == []
     assert {verdict.reason for verdict in found.verdicts.values()} == {
         "no fact can be named: the summary comes without a source text"
     }
@@ -262,7 +262,7 @@ async def test_where_all_facts_of_the_output_are_lost_nothing_more_is_asked():
     judge = losing("output")
     found = await judge_text(text(3, source="A source."), exam(FACTS), judge)
     assert set(templates(judge)) == {"facts"}
-    assert {prompt.fields["what"] for prompt in judge.asked} == {"output"}
+    assert {prompt.fields["what"] for prompt in judge.prompts} == {"output"}
     assert set(values(found).values()) == {None}
 
 
@@ -276,9 +276,9 @@ async def test_where_all_facts_of_the_output_are_lost_nothing_more_is_asked():
 async def test_weights_are_asked_for_once_with_all_questions_in_view(ask: str, first: int, calls: int):
     judge = scripted(weights={"a1": 2})
     found = await judge_text(text(40), exam(pack(weights="judge"), ask=ask), judge)
-    fields = judge.asked[0].fields
+    fields = judge.prompts[0].fields
     assert ([q["id"] for q in fields["questions"]], len(fields["units"])) == (["a1", "b1", "b2"], first)
-    assert [prompt.fields["weigh"] for prompt in judge.asked] == [True] + [False] * (calls - 1)
+    assert [prompt.fields["weigh"] for prompt in judge.prompts] == [True] + [False] * (calls - 1)
     assert found.weights == {"a1": 2, "b1": 1, "b2": 1}
     assert len(found.verdicts) == len(set(pairs_asked(judge))) == 120
 
@@ -287,7 +287,7 @@ async def test_questions_that_are_asked_in_different_ways_are_weighed_in_a_call_
     judge = scripted(per_sentence=2)
     given = MIXED.model_copy(update={"units": MIXED.units.model_copy(update={"weights": "judge"})})
     found = await judge_text(text(3, source="A source.", reference="Ref is so."), exam(given), judge)
-    first = next(prompt for prompt in judge.asked if prompt.name != "seal/facts")
+    first = next(prompt for prompt in judge.prompts if prompt.name != "seal/facts")
     assert (first.name, first.fields["units"], first.fields["weigh"]) == ("seal/verify", [], True)
     assert found.weights == {"a1": 1, "b1": 1}
 
@@ -299,7 +299,7 @@ async def test_questions_that_are_asked_in_different_ways_are_weighed_in_a_call_
 async def test_weights_are_not_asked_for_where_they_make_no_difference(given: Any, chosen: Any):
     judge = scripted()
     found = await judge_text(text(3), exam(given, **chosen), judge)
-    assert not any(prompt.fields["weigh"] for prompt in judge.asked)
+    assert not any(prompt.fields["weigh"] for prompt in judge.prompts)
     assert found.weights is None
 
 
@@ -311,7 +311,7 @@ async def test_weights_are_not_asked_for_where_they_make_no_difference(given: An
 async def test_nothing_is_asked_about_an_empty_text(kind: str, output: str):
     judge = scripted()
     found = await judge_text(text(output), exam(pack(kind)), judge)
-    assert (judge.asked, found.units, found.fault) == ([], (), "there is no sentence in the summary")
+    assert (judge.prompts, found.units, found.fault) == ([], (), "there is no sentence in the summary")
 
 
 @pytest.mark.parametrize("kind", ["sentence", "sentence pair", "fact"])

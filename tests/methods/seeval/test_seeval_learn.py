@@ -74,12 +74,12 @@ async def test_the_published_behaviour_is_one_explanation_at_temperature_0_as_it
     fake = judge(after=lambda label: label)
     chosen = chosen_settings(SEEvalSettings, PRESETS, {"preset": "paper"}).model_dump()
     learned = await learn("seeval", TEXTS, judge=fake, **chosen)
-    assert Counter(prompt.name for prompt in fake.asked) == {
+    assert Counter(prompt.name for prompt in fake.prompts) == {
         "geval/steps": 1,
         "seeval/explain": 1,
         "seeval/rate": len(TEXTS),
     }
-    assert {prompt.temperature for prompt in fake.asked} == {0}
+    assert {prompt.temperature for prompt in fake.prompts} == {0}
     assert [criterion.statement for criterion in learned.part.criteria] == [FIRST]
     assert learned.part.dropped == ()
     assert not learned.optimistic
@@ -159,7 +159,7 @@ async def test_each_group_is_predicted_by_the_explanation_that_the_other_groups_
 async def test_without_examples_one_explanation_is_elicited_and_nothing_else():
     fake = judge()
     learned = await learn("seeval", (), judge=fake)
-    (prompt,) = fake.asked
+    (prompt,) = fake.prompts
     assert (prompt.name, prompt.temperature) == ("seeval/explain", 0)
     assert [criterion.statement for criterion in learned.part.criteria] == [FIRST]
     assert (learned.examples, learned.scores.shape, learned.matrix.shape) == ((), (0,), (0, 1))
@@ -389,8 +389,8 @@ async def test_too_few_texts_to_hold_out_are_not_rewritten_from(texts):
 async def test_the_generator_rewrites_and_the_judge_explains_and_scores():
     fake, generator = judge(), judge()
     await learn("seeval", TEXTS, judge=fake, generator=generator)
-    assert {prompt.name for prompt in generator.asked} == {"seeval/refine"}
-    assert {prompt.name for prompt in fake.asked} == {"seeval/explain", "seeval/rate"}
+    assert {prompt.name for prompt in generator.prompts} == {"seeval/refine"}
+    assert {prompt.name for prompt in fake.prompts} == {"seeval/explain", "seeval/rate"}
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_a_repair_follows_after_the_last_turn():
 async def test_a_text_is_one_call_at_temperature_0_and_its_score_comes_with_the_reason():
     judge = FakeJudge(lambda _: rating(4, "It answers the first question."))
     value, (found,) = await SEEVAL.score(TEXT, part("seeval", whole("I see.")), assignment(), judge)
-    (prompt,) = judge.asked
+    (prompt,) = judge.prompts
     assert (value, found.score, found.reason) == (4, 4, "It answers the first question.")
     assert (prompt.name, prompt.fields["explanation"], prompt.temperature) == ("seeval/rate", "I see.", 0)
 
@@ -93,7 +93,7 @@ async def test_a_weighted_score_takes_one_call_with_log_probabilities_and_20_wit
     assert (await SEEVAL.score(TEXT, weighted, assignment(), sure))[0] == pytest.approx(2.5)
     sampled = overall(lambda prompt: 1 + prompt.sample // 10 % 2)
     assert (await SEEVAL.score(TEXT, weighted, assignment(), sampled))[0] == 1.5
-    assert (len(sure.asked), len(sampled.asked)) == (1, 20)
+    assert (len(sure.prompts), len(sampled.prompts)) == (1, 20)
 
 
 async def test_what_was_learned_scores_as_it_did_when_it_was_learned():

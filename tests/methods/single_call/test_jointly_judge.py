@@ -59,11 +59,11 @@ def alone_or_jointly(prompt: Any) -> Any:
 async def test_one_call_rates_a_text_by_every_criterion_in_the_rubric_s_order():
     judge = jointly()
     found = await run(judge)
-    assert [prompt.name for prompt in judge.asked] == ["single_call/judge"]
+    assert [prompt.name for prompt in judge.prompts] == ["single_call/judge"]
     assert tuple(each.criterion for each in found) == IDS
     by_id = {each.criterion: each for each in found}
     for name in ("h1", "h2", "e1", "direct", "geval"):
-        assert by_id[name] == CriterionRating(name, drawn_rating(judge.asked[0], name), "It shows.")
+        assert by_id[name] == CriterionRating(name, drawn_rating(judge.prompts[0], name), "It shows.")
     # The better answer to the third question is no.
     assert [by_id[name].score for name in ("q1", "q2", "q3")] == [1.0, 1.0, 0.0]
     assert by_id["q1"].reason == "It was looked up."
@@ -86,7 +86,7 @@ async def test_the_rubric_s_order_holds_whatever_kinds_its_parts_are_of():
 async def test_entries_count_by_id_and_not_by_position():
     judge = jointly(lambda reply: {name: entries[::-1] for name, entries in reply.items()})
     assert await run(judge) == await run(jointly())
-    assert len(judge.asked) == 1
+    assert len(judge.prompts) == 1
 
 
 @pytest.mark.parametrize("parts", [(HYPOTHESES,), (CHECKLIST,), (DIRECT,), (EXPLAINED, STEPS)])
@@ -95,7 +95,7 @@ async def test_lists_of_which_nothing_is_asked_may_be_left_out(parts: tuple[Part
     found = await run(judge, parts)
     assert [each.criterion for each in found] == [each.id for part in parts for each in part.criteria]
     assert all(each.score is not None for each in found)
-    assert len(judge.asked) == 1
+    assert len(judge.prompts) == 1
 
 
 # What can join
@@ -123,7 +123,7 @@ def test_methods_that_take_texts_apart_cannot(method: Any):
 async def test_parts_that_cannot_join_are_scored_by_their_own_methods_in_their_place():
     judge = FakeJudge(alone_or_jointly)
     found = await run(judge, (WEIGHTED, HYPOTHESES, FEW_SHOT, CHECKLIST, ANALYSED, MEASURED, IN_PARTS, CONCATENATED))
-    names = [prompt.name for prompt in judge.asked]
+    names = [prompt.name for prompt in judge.prompts]
     assert names.count("single_call/judge") == 1
     assert set(names) == {
         "single_call/judge",
@@ -141,14 +141,14 @@ async def test_parts_that_cannot_join_are_scored_by_their_own_methods_in_their_p
 async def test_where_nothing_can_join_nothing_is_asked_jointly():
     judge = FakeJudge(alone_or_jointly)
     assert [each.criterion for each in await run(judge, (ANALYSED,))] == ["analysed"]
-    assert [prompt.name for prompt in judge.asked] == ["analyze_rate/rate"]
+    assert [prompt.name for prompt in judge.prompts] == ["analyze_rate/rate"]
 
 
 async def test_two_criteria_of_one_id_are_refused_before_anything_is_asked():
     judge = jointly()
     with pytest.raises(ValueError, match="ids of their own; twice: h1"):
         await run(judge, (HYPOTHESES, overall_part("direct", whole(id="h1"))))
-    assert judge.asked == []
+    assert judge.prompts == []
 
 
 # What goes wrong
@@ -178,7 +178,7 @@ async def test_an_answer_off_the_scale_is_asked_for_once_more():
     judge = FakeJudge(script)
     found = await run(judge)
     assert all(each.score is not None for each in found)
-    assert "whole.0.score: the score must be 1 (lowest) to 5 (highest)" in judge.asked[1].repair.complaint
+    assert "whole[0].score: the score must be 1 (lowest) to 5 (highest)" in judge.prompts[1].repair.complaint
 
 
 async def test_scores_keep_to_a_scale_that_is_not_1_to_5():
@@ -186,4 +186,4 @@ async def test_scores_keep_to_a_scale_that_is_not_1_to_5():
     judge = jointly(lambda reply: {**reply, "whole": [{**reply["whole"][0], "score": 0.25}]})
     found = await run(judge, parts, Scale(low=0, high=1, whole=False))
     assert found[1].score == 0.25
-    assert len(judge.asked) == 1
+    assert len(judge.prompts) == 1

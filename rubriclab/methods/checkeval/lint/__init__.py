@@ -17,8 +17,7 @@ from rubriclab.methods.checkeval.lint.double_barrelled import asks_two_things
 from rubriclab.methods.checkeval.lint.duplicate import Gist, gist, same
 from rubriclab.methods.checkeval.lint.polarity import counted_wrongly
 from rubriclab.methods.checkeval.lint.reading import read
-from rubriclab.methods.checkeval.lint.unanswerable import asks_beyond, is_no_question
-from rubriclab.methods.checkeval.lint.vague import names_no_sign, repeats_aspect
+from rubriclab.methods.checkeval.lint.wording import asks_beyond, is_no_question, names_no_sign, repeats_aspect
 from rubriclab.methods.grammar import phrases
 
 Kind = Literal["double-barrelled", "vague", "unanswerable", "wrong-polarity", "duplicate", "style"]

@@ -10,16 +10,8 @@ import functools
 import re
 from dataclasses import dataclass
 
-from rubriclab.methods.grammar import (
-    AUXILIARIES,
-    BASE_FORM_FOLLOWS,
-    DETERMINERS,
-    OPEN_WORDS,
-    PREPOSITIONS,
-    RELATIVES,
-    VERBS,
-    word_set,
-)
+from rubriclab.methods import grammar
+from rubriclab.methods.grammar import word_set
 
 # After these, and after determiners, a verb that is just as often a noun is part of the subject.
 _BEFORE_NOUNS = word_set("main first last final opening closing central key next second whole single same of in")
@@ -44,17 +36,17 @@ class Reading:
     def auxiliary(self) -> int | None:
         """Where the auxiliary stands that makes this a yes/no question, after an introduction at most."""
         words = self.words[:-1]  # something has to follow it
-        if not words or words[0] in AUXILIARIES:
+        if not words or words[0] in grammar.AUXILIARIES:
             return 0 if words else None
         after_comma = [i + 1 for i, word in enumerate(words[:-1]) if word in {",", ":"}]
-        in_a_phrase = len(words) > 1 and words[0] in PREPOSITIONS and words[1] not in OPEN_WORDS
+        in_a_phrase = len(words) > 1 and words[0] in grammar.PREPOSITIONS and words[1] not in grammar.OPEN_WORDS
         places = after_comma or (range(2, len(words)) if in_a_phrase else ())
-        return next((i for i in places if words[i] in AUXILIARIES), None)
+        return next((i for i in places if words[i] in grammar.AUXILIARIES), None)
 
     @functools.cached_property
     def takes_base_form(self) -> bool:
         """Whether the main verb, and so any verb beside it, stands in its base form."""
-        return self.auxiliary is not None and self.words[self.auxiliary] in BASE_FORM_FOLLOWS
+        return self.auxiliary is not None and self.words[self.auxiliary] in grammar.BASE_FORM_FOLLOWS
 
     @functools.cached_property
     def asks_what_is(self) -> bool:
@@ -66,14 +58,14 @@ class Reading:
         if self.auxiliary is None or not self.takes_base_form:
             return None
         for i in range(self.auxiliary + 2, len(self.words)):
-            if self.words[i] in RELATIVES | OPEN_WORDS:
+            if self.words[i] in grammar.RELATIVES | grammar.OPEN_WORDS:
                 return None
-            if self.words[i] in VERBS | verbs and not self._is_noun(i):
+            if self.words[i] in grammar.VERBS | verbs and not self._is_noun(i):
                 return i
         return None
 
     def _is_noun(self, i: int) -> bool:
-        return self.words[i - 1] in DETERMINERS | _BEFORE_NOUNS or self.words[i - 1].endswith("'s")
+        return self.words[i - 1] in grammar.DETERMINERS | _BEFORE_NOUNS or self.words[i - 1].endswith("'s")
 
 
 def read(text: str) -> Reading:

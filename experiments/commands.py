@@ -1,0 +1,277 @@
+"""`rubriclab experiment`: the papers' claims as studies, run with any judge, their figures in the next column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rubriclab.cli.options import asking_options, dry_run_option, json_option, option, output_option, store_option
+from rubriclab.cli.places import FILE, JUDGE
+
+if TYPE_CHECKING:
+    from experiments.runner.results import Results
+    from experiments.runner.run import Schedule
+    from experiments.runner.study import Settings, Study
+    from rubriclab.cli.session import Session
+    from rubriclab.data import Example
+
+
+@click.group()
+def experiment() -> None:
+    """Run the studies behind the methods, and see the results beside the papers' figures."""
+
+
+@experiment.command("list")
+@json_option
+def list_studies(*, as_json: bool) -> None:
+    """List the studies: what each asks, and whose claim it is."""
+    from experiments.runner.study import load_study, studies
+    from experiments.runner.view import studies_view
+    from rubriclab.cli.printing import print_json, print_view
+
+    found = [load_study(name) for name in studies()]
+    if as_json:
+        print_json({"studies": [each.model_dump(mode="json", include={"name", "question", "paper"}) for each in found]})
+        return
+    print_view(studies_view(found))
+
+
+@experiment.command("run")
+@click.argument("name")
+@option(
+    "--data",
+    required=True,
+    type=FILE,
+    metavar="FOLDER",
+    help="The public sets: FOLDER/summeval.jsonl (or .jsonl.gz), …",
+)
+@option(
+    "--judge",
+    "judges",
+    multiple=True,
+    type=JUDGE,
+    metavar="JUDGE",
+    help="A litellm model string, 'embedded' or recorded:PATH; several times for a study of several judges.",
+)
+@option(
+    "--output",
+    "-o",
+    type=FILE,
+    metavar="FILE",
+    help="Where the results are kept; a file begun before is gone on with.  [default: NAME-JUDGE.json]",
+)
+@option("--small", is_flag=True, help="A little of everything, to see that everything runs.")
+@option(
+    "--only",
+    multiple=True,
+    metavar="SET[:ASPECT]",
+    help="Only this set, or this aspect of it; may be given several times.",
+)
+@option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="METHOD.NAME=VALUE",
+    help="A hyperparameter for every arm that has it, as in hypoeval.k=5; may be given several times.",
+)
+@asking_options
+@store_option
+@dry_run_option
+@json_option
+def run_study(name: str, **given: Any) -> None:
+    """Run a study on the public sets in a folder.
+
+    NAME is a study that ships (see `python -m experiments list`) or the folder of one of your own. It runs on those of
+    its sets that are there; `python -m experiments data` makes their files. First it is said what that takes at most.
+    Results are kept after each case, and answers as they come: killed or stopped by a cap, the same command goes on
+    where it was.
+    """
+    from experiments.runner.results import begun
+    from experiments.runner.run import schedule
+    from experiments.runner.sets import sets_in
+    from rubriclab.cli.session import finish, judge_named, note, session
+
+    study = _study(name, given)
+    judges = [judge_named(judge) for judge in given["judges"] or (None,)]
+    found = schedule(study, sets_in(given["data"]), len(judges))
+    for line in found.notes:
+        note(line)
+    path = Path(given["output"] or _file_name(study, judges, small=given["small"]))
+    results = begun(path, found.empty(judges, small=given["small"]))
+    if given["retry_failed"]:
+        results = results.without_failures()
+    if given["dry_run"] or not all(map(_is_free, judges)):
+        _say_most(found, results, judges, given)
+    if given["dry_run"]:
+        return
+    with session(given["store"], given, create=True) as work:
+        results = finish(lambda: _run(found, results, path, judges, work))
+    _print([(study, results)], as_json=given["as_json"])
+    own = f"{name} " if Path(name).is_dir() else ""
+    note(f"kept in {path}; to see it again: python -m experiments show {own}{path}")
+
+
+@experiment.command("show")
+@click.argument("names", nargs=-1, required=True, metavar="NAME|FILE…")
+@json_option
+def show_study(names: Sequence[str], *, as_json: bool) -> None:
+    """Show results beside the papers' figures.
+
+    NAME shows the stored results of a study, FILE what `python -m experiments run` has written. Files that hold parts
+    of one study are merged; the folder of a study of your own comes before its files.
+    """
+    from experiments.runner.results import merged, read_results
+
+    named, files = ([name for name in names if Path(name).is_file() == is_file] for is_file in (False, True))
+    if files:
+        results = merged({file: read_results(Path(file)) for file in files})
+        found = [(_study_of(results, name), results) for name in named or [results.study]]
+    else:
+        found = [pair for name in named for pair in _shipped(name)]
+    _print(found, as_json=as_json)
+
+
+def _study_of(results: Results, name: str) -> Study:
+    """Return the study of this name, if the results are its own."""
+    from experiments.runner.study import load_study
+    from rubriclab.errors import SettingsError
+
+    study = load_study(name)
+    if study.name != results.study:
+        raise SettingsError(f"These are results of {results.study}, not of {study.name}.", f"Give {results.study}.")
+    return study
+
+
+@experiment.command("data")
+@click.argument("name", metavar="SET")
+@click.argument("file", metavar="FILE")
+@output_option("rows")
+def public_data(name: str, file: str, output: str) -> None:
+    """Turn a public SET's own FILE into rows that studies run on.
+
+    FILE is what the set's authors publish, also packed with gzip; `python -m experiments run` looks for the rows in its
+    folder under the set's name: -o FOLDER/SET.jsonl.
+    """
+    import orjson
+
+    from experiments.datasets import read_published
+    from rubriclab.cli.files import check_place, writing
+    from rubriclab.cli.session import note
+    from rubriclab.report.wording import count
+
+    check_place(output, file, "the rows", "-o")
+    written = 0
+    with writing(output) as write:
+        for example in read_published(name, Path(file)):
+            write(orjson.dumps(_native(example), option=orjson.OPT_APPEND_NEWLINE))
+            written += 1
+    note(f"{count(written, 'row')} of {name}")
+
+
+def _study(name: str, given: Mapping[str, Any]) -> Study:
+    """Return the study, as the options want it."""
+    from experiments.runner.study import load_study
+
+    study = load_study(name).only(given["only"])
+    if given["small"]:
+        study = study.small()
+    return study.changed(_settings(given["settings"]))
+
+
+def _settings(pairs: Sequence[str]) -> Settings:
+    from rubriclab.cli.settings import parsed_setting
+
+    found: dict[str, dict[str, Any]] = {}
+    for owner, field, value in map(parsed_setting, pairs):
+        found.setdefault(owner, {})[field] = value
+    return found
+
+
+def _file_name(study: Study, judges: Sequence[str], *, small: bool) -> str:
+    words = "-".join((study.name, *judges, *(["small"] if small else [])))
+    return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', words)}.json"
+
+
+def _is_free(judge: str) -> bool:
+    return judge == "embedded" or judge.startswith("recorded:")
+
+
+def _say_most(found: Schedule, results: Results, judges: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Say what the cases that are left take at most."""
+    from experiments.runner.bench import Bench
+    from experiments.runner.run import at_most
+    from rubriclab.cli.dry_run import most_row, say_most
+    from rubriclab.cli.session import judge_options, note
+    from rubriclab.judges.connect import connect
+    from rubriclab.judges.ledger import Ledger
+    from rubriclab.report.wording import count
+
+    left = found.left(results.done)
+    asked = tuple(connect(judge, options=judge_options(given), ledger=Ledger()) for judge in judges)
+    most = at_most(found, Bench(found.study, found.sets, asked), left)
+    roles = {"judge" if len(judges) == 1 else f"judge {number}": place for place, number in enumerate(judges)}
+    if given["dry_run"]:
+        names = {role: judges[place] for role, place in roles.items()}
+        say_most({role: most[place] for role, place in roles.items()}, names, given, proposes=True)
+        return
+    note(f"{count(len(left), 'case')} to run, {len(results.done)} finished before")
+    for judge, estimate in zip(judges, most, strict=True):
+        row = most_row(judge, estimate, given)
+        money = "price unknown (--price)" if row["cost_usd"] is None else f"${row['cost_usd']:.2f}"
+        note(f"{judge}: at most {row['calls']:,} calls, {money}; answers that are kept make it less")
+
+
+async def _run(found: Schedule, results: Results, path: Path, judges: Sequence[str], work: Session) -> Results:
+    from experiments.runner.bench import Bench
+    from experiments.runner.results import write_results
+    from experiments.runner.run import run
+    from rubriclab.cli.progress import progress
+    from rubriclab.cli.session import JudgeChoice
+
+    asked = tuple(work.judge(JudgeChoice(judge)) for judge in judges)
+    write_results(results, path)
+    with progress(work.ledger) as advance:
+        bench = Bench(found.study, found.sets, asked, 2 * work.options.concurrency, advance)
+        return await run(
+            found,
+            bench,
+            results,
+            keep=lambda so_far: write_results(so_far, path),
+            model_versions=lambda: work.ledger.model_versions,
+        )
+
+
+def _shipped(name: str) -> list[tuple[Study, Results]]:
+    """Return a study with each of the results that lie beside it."""
+    from experiments.runner.results import read_results
+    from experiments.runner.study import load_study, shipped_results
+    from rubriclab.errors import DataError
+
+    study, files = load_study(name), shipped_results(name)
+    if not files:
+        raise DataError(f"{name} has no results yet.", f"Make some: python -m experiments run {name} --data FOLDER.")
+    return [(study, read_results(file)) for file in files]
+
+
+def _print(found: Sequence[tuple[Study, Results]], *, as_json: bool) -> None:
+    from experiments.runner.summary import summarise
+    from experiments.runner.view import study_view
+    from rubriclab.cli.printing import print_json, print_view
+
+    summaries = [(study, results, summarise(study, results)) for study, results in found]
+    if as_json:
+        print_json({"results": [summary.to_row() for _, _, summary in summaries]})
+        return
+    for study, results, summary in summaries:
+        print_view(study_view(study, results, summary))
+
+
+def _native(example: Example) -> dict[str, Any]:
+    """Return an example as a native row, without the fields that it does not have."""
+    from dataclasses import asdict
+
+    return {name: value for name, value in asdict(example).items() if value not in (None, {})}

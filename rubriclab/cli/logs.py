@@ -1,0 +1,74 @@
+"""Log messages of a command: on standard error (`--verbose`) and in a file (`--log-file`), with keys masked."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import click
+
+from rubriclab.characters import one_line
+from rubriclab.errors import SettingsError
+from rubriclab.masking import masked
+
+LOGGER = logging.getLogger("rubriclab")
+LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+_installed: list[logging.Handler] = []
+
+
+class MaskingFormatter(logging.Formatter):
+    """Formats a record on one line, without keys and without characters that act on a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        return one_line(masked(super().format(record)))
+
+
+class StandardError(logging.Handler):
+    """Writes to the present `sys.stderr`, which a progress bar replaces while it is shown."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record's line."""
+        try:
+            click.echo(self.format(record), err=True)
+        except Exception:
+            self.handleError(record)
+
+
+def start_logging(verbose: int, file: Path | None) -> None:
+    """Send warnings to standard error, more with `verbose`, and everything to `file`.
+
+    Args:
+        verbose: 0 for warnings, 1 for retries, waits and progress too, 2 for every request.
+        file: lines are appended to it.
+
+    Raises:
+        SettingsError: if the file cannot be written.
+    """
+    stop_logging()
+    level = LEVELS[min(verbose, len(LEVELS) - 1)]
+    _install(StandardError(level), LINE if verbose else "warning: %(message)s")
+    if file:
+        try:
+            handler = logging.FileHandler(file, encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise SettingsError(f"The log file {file} cannot be written: {error.strerror}.") from None
+        _install(handler, LINE)
+    LOGGER.setLevel(logging.DEBUG if file else level)
+
+
+def stop_logging() -> None:
+    """Remove what `start_logging` installed."""
+    while _installed:
+        handler = _installed.pop()
+        LOGGER.removeHandler(handler)
+        handler.close()
+    LOGGER.setLevel(logging.NOTSET)
+
+
+def _install(handler: logging.Handler, line: str) -> None:
+    handler.setFormatter(MaskingFormatter(line))
+    LOGGER.addHandler(handler)
+    _installed.append(handler)

@@ -1,0 +1,140 @@
+"""Rows of Parquet files, read in batches of limited size, so that a small file cannot fill the memory.
+
+Parquet compresses well: a text that a million rows share is stored once. The unpacked size of each row is limited, and
+that of the rows that are unpacked together. One page of one column is not: pyarrow unpacks it at once, and the format
+allows 2 GB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rubriclab.data.formats import LONGEST_ROW, Numbered, broken_off
+from rubriclab.data.row import RowError
+from rubriclab.errors import DataError
+from rubriclab.option_names import option
+
+MOST_ROWS = 1024
+
+
+def parquet_rows(path: Path, longest: int = LONGEST_ROW) -> Numbered:
+    """Yield the rows of a Parquet file, counted from 1.
+
+    A text that many rows share stays packed until its row is read, and as many rows are read at once as fit into
+    `longest` bytes, by the sizes that the file states.
+
+    Raises:
+        DataError: if pyarrow is not installed, the file is not Parquet, or a row takes more than `longest` bytes.
+    """
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        hint = "install it with: pip install 'rubriclab[parquet]'"
+        raise DataError(f"{path}: reading Parquet needs pyarrow;", hint) from None
+    number = 0
+    try:
+        with ParquetFile(path, read_dictionary=_packed_columns(path)) as file:
+            for batch in file.iter_batches(batch_size=_batch_size(path, file.metadata, longest)):
+                for rows in _fitting_slices(str(path), number, batch, longest):
+                    for row in _batch_rows(str(path), number, rows):
+                        number += 1
+                        yield number, row
+    except (ArrowException, OSError) as error:
+        yield number + 1, broken_off(str(path), number, error)
+
+
+def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
+    """Return the rows of a batch; where one cannot be turned into Python values, the others still are."""
+    try:
+        rows: list[Any] = batch.to_pylist()
+    except (ValueError, OverflowError) as error:  # text that is not UTF-8, dates beyond Python's calendar
+        if len(batch) > 1:
+            return [row for i in range(len(batch)) for row in _batch_rows(where, before + i, batch.slice(i, 1))]
+        reason = " ".join(str(error).split())
+        return [
+            RowError(where, before + 1, None, f"a row that cannot be read ({reason})", "values that fit their type")
+        ]
+    return rows
+
+
+def _packed_columns(path: Path) -> list[str]:
+    """Return the columns of texts, which can be read with equal texts stored once."""
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        columns = (file.schema.column(number) for number in range(len(file.schema)))
+        return [each.path for each in columns if each.physical_type == "BYTE_ARRAY" and "." not in each.path]
+
+
+def _batch_size(path: Path, metadata: Any, longest: int) -> int:
+    """Return how many rows to read at once, by the unpacked sizes that the file states for its row groups.
+
+    Raises:
+        DataError: if a column holds lists and states more than `longest` values in them in one row group.
+    """
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    for group in groups:
+        for number in range(group.num_columns):
+            column = group.column(number)
+            if column.num_values > max(longest, group.num_rows):
+                raise DataError(
+                    f"{path}: the column {column.path_in_schema!r} has {column.num_values:,} values in "
+                    f"{group.num_rows:,} rows, more than {longest:,}.",
+                    f"Raise the limit ({option('max_line_bytes', 'BYTES')}), or write smaller row groups.",
+                )
+    average = max((group.total_byte_size / max(group.num_rows, 1) for group in groups), default=0)
+    return max(1, min(MOST_ROWS, int(longest / max(average, 1))))
+
+
+def _fitting_slices(where: str, before: int, batch: Any, longest: int) -> Iterator[Any]:
+    """Yield the rows of a batch in slices that take at most `longest` bytes each once they are Python values.
+
+    Raises:
+        DataError: for a row that takes more by itself; `before` rows came before this batch.
+    """
+    sizes = _row_sizes(batch)
+    start, size = 0, 0
+    for row, own in enumerate(sizes):
+        if own > longest:
+            raise DataError(
+                f"{where}: row {before + row + 1} has more than {longest:,} bytes, the limit of a row.",
+                f"Raise the limit: {option('max_line_bytes', 'BYTES')}.",
+            )
+        if size + own > longest:
+            yield batch.slice(start, row - start)
+            start, size = row, 0
+        size += own
+    if start < len(batch):
+        yield batch.slice(start)
+
+
+def _row_sizes(batch: Any) -> list[int]:
+    """Return the bytes of each row: of its texts as they are, and of other columns as if all rows were alike."""
+    sizes, rest = [0] * len(batch), 0
+    for column in batch.columns:
+        lengths = _lengths(column)
+        if lengths is None:
+            rest += column.nbytes // max(len(batch), 1)
+        else:
+            sizes = [size + (length or 0) for size, length in zip(sizes, lengths, strict=True)]
+    return [size + rest for size in sizes]
+
+
+def _lengths(column: Any) -> list[int | None] | None:
+    """Return the bytes of each text of a column; `None` for a column of anything else."""
+    import pyarrow
+    from pyarrow import compute, types
+
+    if types.is_dictionary(column.type):
+        lengths = _lengths(column.dictionary)
+        if lengths is None:
+            return None
+        shared: list[int | None] = pyarrow.array(lengths, pyarrow.int64()).take(column.indices).to_pylist()
+        return shared
+    if not (types.is_binary(column.type) or types.is_string(column.type) or types.is_large_string(column.type)):
+        return None
+    found: list[int | None] = compute.binary_length(column).to_pylist()
+    return found

@@ -1,0 +1,64 @@
+"""litellm and its providers. Only this module imports litellm, whose environment variables have to be set first."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import re
+import warnings
+from typing import Any
+
+# Names of OpenAI's models, recognised without importing litellm, which takes seconds.
+_OPENAI = re.compile(r"(?:ft:)?(?:gpt-\d|chatgpt-|o\d(?:-|$))")
+
+
+@functools.cache
+def load_litellm() -> Any:
+    """Return litellm, configured to send no telemetry and to read no file. The first call takes seconds."""
+    # Otherwise it downloads a price table and reads any .env file it finds.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+    import litellm
+    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+
+    from rubriclab.judges.transport import bound_responses
+
+    bound_responses(AsyncHTTPHandler)
+    litellm.suppress_debug_info = True
+    logging.getLogger("LiteLLM").setLevel(logging.ERROR)
+    # Damaged log-probabilities are detected where the reply is read.
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
+    # A cancelled request may leave a coroutine behind in litellm's thread.
+    warnings.filterwarnings("ignore", r"coroutine '\w+\.a?completion' was never awaited", RuntimeWarning)
+    return litellm
+
+
+def is_loaded() -> bool:
+    """Return whether litellm has been imported."""
+    return load_litellm.cache_info().currsize > 0
+
+
+@functools.cache
+def provider_of(model: str) -> str:
+    """Return the provider that litellm asks for `model`; a bare name that it does not know is returned itself.
+
+    litellm refuses such a name when it is asked, so that no provider's variables apply to it.
+    """
+    if "/" in model:
+        return model.split("/", 1)[0]
+    return "openai" if _OPENAI.match(model) else _known_to_litellm(model)
+
+
+def key_variable(model: str) -> str:
+    """Return the environment variable in which litellm looks for the provider's key."""
+    return f"{provider_of(model).upper()}_API_KEY"
+
+
+def _known_to_litellm(model: str) -> str:
+    litellm = load_litellm()
+    try:
+        provider = str(litellm.get_llm_provider(model)[1])
+    except litellm.BadRequestError:
+        return model
+    return provider.removeprefix("text-completion-")

@@ -1,0 +1,543 @@
+"""Everything that the command line does, from Python: scripts, asynchronous code and notebooks."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import sys
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, overload
+
+from rubriclab.option_names import in_python
+from rubriclab.progress import Callback, calling, in_notebook, notebook_bar, terminal_bar
+from rubriclab.services import agree as agreeing
+from rubriclab.services import drift as drifting
+from rubriclab.services import evaluate as evaluating
+from rubriclab.services import improve as improving
+from rubriclab.services import learn as learning
+from rubriclab.services import lint as linting
+from rubriclab.services import plan as planning
+from rubriclab.services import score as scoring
+from rubriclab.services import transfer as transferring
+from rubriclab.services import trust as trusting
+from rubriclab.services import versions
+from rubriclab.services.agree import AgreeOptions
+from rubriclab.services.base import Options, SettingsTables
+from rubriclab.services.drift import DriftOptions, DriftResult
+from rubriclab.services.evaluate import EvaluateOptions, Evaluation
+from rubriclab.services.improve import ImproveOptions, ImproveResult
+from rubriclab.services.inputs import Data
+from rubriclab.services.learn import LearnOptions
+from rubriclab.services.lint import LintResult
+from rubriclab.services.plan import PlanOptions, PlanResult
+from rubriclab.services.progress_log import ProgressDisplay
+from rubriclab.services.running import finish, iterate
+from rubriclab.services.score import RubricLike, ScoreOptions, Scores
+from rubriclab.services.transfer import TransferOptions, TransferResult
+from rubriclab.services.workspace import Notify, Workspace, judge_options, no_progress
+
+if TYPE_CHECKING:
+    from rubriclab.checklist import Checklist
+    from rubriclab.scoring import Score
+    from rubriclab.services.dry_run import DryRun
+    from rubriclab.services.versions import GateResult, VerifyResult
+    from rubriclab.store import Version, VersionDiff
+    from rubriclab.training_record import TrainingRecord
+
+L = TypeVar("L")
+P = ParamSpec("P")
+T = TypeVar("T")
+OptionsT = TypeVar("OptionsT", bound=Options)
+
+logger = logging.getLogger(__name__)
+
+_DRY_RUNS: Mapping[str, tuple[type[Options], Callable[..., DryRun]]] = {
+    "learn": (LearnOptions, learning.learn_at_most),
+    "score": (ScoreOptions, scoring.score_at_most),
+    "evaluate": (EvaluateOptions, evaluating.evaluate_at_most),
+    "agree": (AgreeOptions, agreeing.agree_at_most),
+    "transfer": (TransferOptions, transferring.transfer_at_most),
+    "drift": (DriftOptions, drifting.drift_at_most),
+    "plan": (PlanOptions, planning.plan_at_most),
+    "improve": (ImproveOptions, improving.improve_at_most),
+}
+
+
+def _synchronous(
+    function: Callable[Concatenate[L, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[L, P], T]:
+    """Return the method that waits for an asynchronous one, also where an event loop is running."""
+
+    @wraps(function)
+    def method(self: L, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return finish(lambda: function(self, *args, **kwargs))
+
+    method.__name__ = function.__name__.removesuffix("_async")
+    method.__qualname__ = function.__qualname__.removesuffix("_async")
+    return method
+
+
+def _asynchronous(
+    function: Callable[Concatenate[L, P], T],
+) -> Callable[Concatenate[L, P], Coroutine[Any, Any, T]]:
+    """Return the method that runs a synchronous one in a thread."""
+
+    @wraps(function)
+    async def method(self: L, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(function, self, *args, **kwargs)
+
+    method.__name__, method.__qualname__ = f"{function.__name__}_async", f"{function.__qualname__}_async"
+    return method
+
+
+def _with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator that shows the fields of an options model in a method's signature and documentation."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        signature = inspect.signature(function)
+        # As they are written: what pydantic makes of them is for validation.
+        annotations = {
+            name: text for base in reversed(model.__mro__) for name, text in inspect.get_annotations(base).items()
+        }
+        parameters = [
+            parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD
+        ]
+        fields = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty
+                if field.is_required()
+                else field.get_default(call_default_factory=True),
+                annotation=annotations[name],
+            )
+            for name, field in model.model_fields.items()
+            if name not in signature.parameters
+        ]
+        function.__signature__ = signature.replace(parameters=[*parameters, *fields])  # type: ignore[attr-defined]
+        documented = "\n".join(f"            {name}: {field.description}" for name, field in model.model_fields.items())
+        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n{inspect.cleandoc(documented)}\n"
+        return function
+
+    return decorate
+
+
+class Lab:
+    """A store of rubrics, the judge to ask, and everything that can be done with them.
+
+    Every method has an asynchronous twin (`await lab.learn_async(...)`) with the same arguments. The others may be
+    called where an event loop is running, as in a notebook.
+
+    Args:
+        store: an SQLite file or any SQLAlchemy URL; by default the user's own store.
+        judge: a litellm model string, `embedded` (offline, no language model) or `recorded:PATH`; by default the one
+            that a rubric was learned with, and for learning the offline one.
+        generator: who proposes criteria; by default the judge.
+        settings: hyperparameters by method, for everything that is learned: `{"hypoeval": {"k": 10}}`.
+        mapping: where fields stand in rows: `{"output": "summary"}`.
+        record: the file that requests and replies are recorded to.
+        progress: `"auto"` for a bar in a terminal or a notebook, a function of a text and the share done, or `None`.
+        notify: a function of a text, told what a person should know beside the results; by default these texts are
+            logged, and printed to standard error in a terminal or a notebook.
+        options: how judges are asked, the fields of `JudgeOptions`: `concurrency`, `timeout`, `max_cost`, `max_calls`
+            and others. The caps hold for everything that this object does.
+
+    Raises:
+        SettingsError: for an option that is unknown or out of bounds.
+    """
+
+    def __init__(
+        self,
+        store: str | Path | None = None,
+        judge: str | None = None,
+        *,
+        generator: str | None = None,
+        settings: SettingsTables | None = None,
+        mapping: str | Mapping[str, str] | None = None,
+        record: str | Path | None = None,
+        progress: Callback | Literal["auto"] | None = "auto",
+        notify: Notify | None = None,
+        **options: Any,
+    ) -> None:
+        from rubriclab.judges.budget import Budget
+
+        self._store = store
+        self._defaults = {"judge": judge, "generator": generator, "mapping": mapping}
+        self._settings = settings or {}
+        self._record = Path(record) if record else None
+        self._progress = progress
+        self._notify = notify
+        self._judge_options = judge_options(options)
+        self._budget = Budget(self._judge_options.max_calls, self._judge_options.max_cost)
+        self._open = ExitStack()
+
+    def __repr__(self) -> str:
+        judge = self._defaults["judge"]
+        return f"Lab({str(self._store)!r}{f', judge={judge!r}' if judge else ''})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the streams of scores that have not been read to their end."""
+        self._open.close()
+
+    # Learning and scoring
+
+    @_with_options(LearnOptions)
+    async def learn_async(self, /, data: Data, **options: Any) -> Version:
+        """Return the rubric that is learned from labelled texts, saved as a version.
+
+        Several methods find criteria; the labels choose, weigh and calibrate them. Stopped by an interruption or a cap,
+        the same call continues where it was: every answer is cached when it arrives.
+
+        Args:
+            data: a path, rows as mappings, a pandas, polars or pyarrow table, a Hugging Face data set, or examples.
+
+        Raises:
+            DataError: if the texts cannot be learned from.
+            SettingsError: for options that do not go together.
+            JudgeError: if the provider fails, or nothing could be learned.
+            BudgetReached: if a cap on calls or money was reached.
+        """
+        with self._workspace() as workspace:
+            return (await learning.learn(workspace, data, self._options(LearnOptions, options))).version
+
+    learn = _synchronous(learn_async)
+
+    @_with_options(ScoreOptions)
+    async def score_async(self, /, data: Data, rubric: RubricLike | None = None, **options: Any) -> Scores:
+        """Return the scores of texts by a rubric.
+
+        Args:
+            data: as for `learn`; a list of strings are texts. Faulty rows have no score but a reason.
+            rubric: a version, a rubric, `NAME`, `NAME@3` or `NAME@production`; without one, `task` and `aspect`.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            NotConfirmed: if only an imported version that is not confirmed names the judge.
+            JudgeError: if the provider fails.
+            BudgetReached: if a cap on calls or money was reached.
+        """
+        with self._workspace() as workspace:
+            return await scoring.score(workspace, data, rubric, self._options(ScoreOptions, options))
+
+    @overload
+    def score(
+        self, data: Data, rubric: RubricLike | None = None, *, stream: Literal[False] = False, **options: Any
+    ) -> Scores: ...
+    @overload
+    def score(
+        self, data: Data, rubric: RubricLike | None = None, *, stream: Literal[True], **options: Any
+    ) -> Iterator[Score]: ...
+    @_with_options(ScoreOptions)
+    def score(
+        self, data: Data, rubric: RubricLike | None = None, *, stream: bool = False, **options: Any
+    ) -> Scores | Iterator[Score]:
+        """Return the `Scores` of texts by a rubric, or with `stream` an iterator of `Score`, for data of any size.
+
+        Args and errors are those of `score_async`.
+        """
+        if stream:
+            return self._stream(data, rubric, options)
+        return finish(lambda: self.score_async(data, rubric, **options))
+
+    async def score_stream_async(
+        self, data: Data, rubric: RubricLike | None = None, **options: Any
+    ) -> AsyncGenerator[Score]:
+        """Yield the score of each text as soon as it and those before it are known; memory does not grow with them."""
+        with self._workspace() as workspace:
+            scores = scoring.prepare_scoring(workspace, data, rubric, self._options(ScoreOptions, options))
+            async for scored in scores.stream():
+                yield scored.score
+            scores.check_answered()
+
+    @_with_options(EvaluateOptions)
+    async def evaluate_async(
+        self, /, data: Data, rubrics: str | Version | Sequence[str | Version], **options: Any
+    ) -> Evaluation:
+        """Return how well rubrics agree with the human scores of held-out texts, beside baselines.
+
+        Groups of texts that any of the rubrics has learned from are left out.
+
+        Raises:
+            DataError: if no text is left that has scores.
+            NotInStore: if there is no such rubric.
+        """
+        with self._workspace() as workspace:
+            chosen = self._options(EvaluateOptions, options)
+            evaluation = await evaluating.evaluate(workspace, data, rubrics, chosen)
+        evaluation.check_answered()
+        return evaluation
+
+    evaluate = _synchronous(evaluate_async)
+
+    @_with_options(AgreeOptions)
+    async def agree_async(self, /, data: Data, rubric: str | Version, **options: Any) -> agreeing.AgreeResult:
+        """Return how far judges agree when each scores the texts by one rubric; the texts need no human scores.
+
+        Raises:
+            SettingsError: unless two different judges are named.
+            DataError: if no text can be used.
+        """
+        with self._workspace() as workspace:
+            result = await agreeing.agree(workspace, data, rubric, self._options(AgreeOptions, options))
+        result.check_answered()
+        return result
+
+    agree = _synchronous(agree_async)
+
+    @_with_options(TransferOptions)
+    async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> TransferResult:
+        """Return a rubric's agreement on the texts of `to`, the evaluation of each action, and the version saved.
+
+        Without labels the texts are compared with those that the rubric was learned from.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            DataError: if no text can be used.
+            SettingsError: for options that do not go together, or an action to save that could not be tried.
+        """
+        with self._workspace() as workspace:
+            result = await transferring.transfer(workspace, rubric, to, self._options(TransferOptions, options))
+        result.check_saved()
+        return result
+
+    transfer = _synchronous(transfer_async)
+
+    @_with_options(DriftOptions)
+    async def drift_async(
+        self, /, data: Data, before: str | Version, after: str | Version | None = None, **options: Any
+    ) -> DriftResult:
+        """Return how the scores of texts, which need no labels, change from one version to another.
+
+        Args:
+            data: as for `score`.
+            before, after: the versions; without `after`, two `judges` of one version.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            SettingsError: unless there are two sides to compare.
+        """
+        with self._workspace() as workspace:
+            return await drifting.drift(workspace, data, before, after, self._options(DriftOptions, options))
+
+    drift = _synchronous(drift_async)
+
+    @_with_options(PlanOptions)
+    async def plan_async(self, /, data: Data, rubric: str | Version, **options: Any) -> PlanResult:
+        """Return which texts to label next so that a rubric improves most, and how many more labels are worth it.
+
+        Raises:
+            NotInStore: if there is no such rubric, or no record of its training.
+            DataError: if there are no texts without a label.
+        """
+        with self._workspace() as workspace:
+            return await planning.plan(workspace, data, rubric, self._options(PlanOptions, options))
+
+    plan = _synchronous(plan_async)
+
+    @_with_options(ImproveOptions)
+    async def improve_async(self, /, data: Data, rubric: str | Version, **options: Any) -> ImproveResult:
+        """Return texts rewritten where a rubric finds faults, keeping what scores higher.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            SettingsError: if the rubric gives no reasons to rewrite by.
+        """
+        with self._workspace() as workspace:
+            return await improving.improve(workspace, data, rubric, self._options(ImproveOptions, options))
+
+    improve = _synchronous(improve_async)
+
+    def dry_run(self, operation: str, /, *arguments: Any, **options: Any) -> DryRun:
+        """Return the most that an operation would ask, without asking: `lab.dry_run("learn", frame, task=...)`.
+
+        Raises:
+            ValueError: if there is no such operation, or it asks nothing.
+        """
+        if operation not in _DRY_RUNS:
+            raise ValueError(f"unknown operation {operation!r}; expected one of {', '.join(_DRY_RUNS)}")
+        model, at_most = _DRY_RUNS[operation]
+        with self._workspace() as workspace:
+            return at_most(workspace, *arguments, self._options(model, options))
+
+    dry_run_async = _asynchronous(dry_run)
+
+    # Versions
+
+    def versions(self, name: str | None = None) -> tuple[Version, ...]:
+        """Return the newest version of each rubric, or all versions of one, the newest first.
+
+        Raises:
+            NotInStore: if there is no rubric of that name.
+        """
+        with self._workspace() as workspace:
+            return versions.log(workspace, name) if name else versions.list_versions(workspace)
+
+    def load(self, ref: str) -> Version:
+        """Return the version that `NAME` (the newest), `NAME@3` or `NAME@production` means.
+
+        Raises:
+            NotInStore: if there is none.
+        """
+        with self._workspace() as workspace:
+            return versions.load(workspace, ref)
+
+    def training_record(self, rubric: str | Version) -> TrainingRecord:
+        """Return what each candidate criterion said of each labelled text when a version was learned.
+
+        Raises:
+            NotInStore: if the store does not hold it.
+        """
+        with self._workspace() as workspace:
+            return versions.training_record(workspace, _ref(rubric))
+
+    def gate(self, rubric: str | Version) -> GateResult:
+        """Return whether a version agrees better with people than what costs nothing.
+
+        Raises:
+            UserError: if it was made by one method and never compared.
+        """
+        with self._workspace() as workspace:
+            return versions.gate(workspace, _ref(rubric))
+
+    def report(self, rubric: str | Version, path: str | Path | None = None) -> str:
+        """Return a page on how a version was trained, as one HTML document, and write it to `path` if given."""
+        with self._workspace() as workspace:
+            page = versions.report(workspace, _ref(rubric))
+        if path is not None:
+            Path(path).write_text(page, "utf-8")
+        return page
+
+    def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
+        """Point a tag to a version, and return it.
+
+        Raises:
+            BelowThreshold: for `production`, if the gate did not find the version better, unless forced.
+        """
+        with self._workspace() as workspace:
+            return versions.tag(workspace, _ref(rubric), tag, force=force)
+
+    def untag(self, name: str, tag: str) -> None:
+        """Remove a tag.
+
+        Raises:
+            NotInStore: if there is no such tag.
+        """
+        with self._workspace() as workspace:
+            versions.untag(workspace, name, tag)
+
+    def diff(self, before: str | Version, after: str | Version) -> VersionDiff:
+        """Return what changed from one version to another."""
+        with self._workspace() as workspace:
+            return versions.diff(workspace, _ref(before), _ref(after))
+
+    def export(self, rubric: str | Version, path: str | Path | None = None) -> str:
+        """Return a version as a pack, JSON to review and share, and write it to `path` if given."""
+        with self._workspace() as workspace:
+            pack = versions.export(workspace, _ref(rubric))
+        if path is not None:
+            Path(path).write_text(pack, "utf-8")
+        return pack
+
+    def import_(self, path: str | Path, name: str | None = None) -> Version:
+        """Return the version that now holds the rubric of a pack file, under its own name or another.
+
+        Raises:
+            PackError: if the file is no pack, or does not match its digests.
+        """
+        with self._workspace() as workspace:
+            return versions.import_(workspace, str(path), name)
+
+    def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
+        """Return an imported version, which from now on may choose the judge and its address; or no longer."""
+        with self._workspace() as workspace:
+            return trusting.trust(workspace, _ref(rubric), revoke=revoke)
+
+    def verify(self, *, repair: bool = False) -> VerifyResult:
+        """Return what in the store is not as it was written; with `repair`, remove damaged answers first."""
+        with self._workspace() as workspace:
+            return versions.verify(workspace, repair=repair)
+
+    def lint(self, checklist: str | Path | Checklist) -> LintResult:
+        """Return the faults of the questions of a checklist, or of a checklist file.
+
+        Raises:
+            ChecklistError: if the file is no checklist.
+        """
+        return linting.lint(checklist)
+
+    versions_async = _asynchronous(versions)
+    load_async = _asynchronous(load)
+    training_record_async = _asynchronous(training_record)
+    gate_async = _asynchronous(gate)
+    report_async = _asynchronous(report)
+    tag_async = _asynchronous(tag)
+    untag_async = _asynchronous(untag)
+    diff_async = _asynchronous(diff)
+    export_async = _asynchronous(export)
+    import_async = _asynchronous(import_)
+    trust_async = _asynchronous(trust)
+    verify_async = _asynchronous(verify)
+    lint_async = _asynchronous(lint)
+
+    # What all of them share
+
+    def _workspace(self) -> Workspace:
+        return Workspace(
+            self._store,
+            self._judge_options,
+            notify=_in_python(self._notify) if self._notify else _notify,
+            progress=_display(self._progress),
+            record=self._record,
+            settings=self._settings,
+            budget=self._budget,
+        )
+
+    def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
+        """Return an operation's options: those of the call, then those of this object, then the defaults."""
+        defaults = {name: value for name, value in self._defaults.items() if name in model.model_fields}
+        given = {**defaults, **{name: value for name, value in values.items() if value is not None}}
+        return model(**{name: value for name, value in given.items() if value is not None})
+
+    def _stream(self, data: Data, rubric: RubricLike | None, options: Mapping[str, Any]) -> Generator[Score]:
+        scores = iterate(lambda: self.score_stream_async(data, rubric, **options))
+        self._open.callback(scores.close)
+        return scores
+
+
+def _ref(rubric: str | Version) -> str:
+    return rubric if isinstance(rubric, str) else rubric.ref
+
+
+def _is_interactive() -> bool:
+    return in_notebook() or sys.stderr.isatty()
+
+
+def _in_python(notify: Notify) -> Notify:
+    return lambda text: notify(in_python(text))
+
+
+def _notify(text: str) -> None:
+    message = in_python(text)
+    logger.info(message)
+    if _is_interactive():
+        print(message, file=sys.stderr)
+
+
+def _display(progress: Callback | Literal["auto"] | None) -> ProgressDisplay:
+    if progress is None:
+        return no_progress
+    if progress != "auto":
+        return calling(progress)
+    if in_notebook():
+        return notebook_bar
+    return terminal_bar if sys.stderr.isatty() else no_progress

@@ -1,0 +1,98 @@
+"""How far an operation is: a bar in a terminal or a notebook, or a callback."""
+
+from __future__ import annotations
+
+import html
+import importlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from rubriclab.judges.ledger import Ledger
+
+# Told what is being done, and the share of the whole that is done (0 to 1; below 0 where the whole is not known).
+Callback = Callable[[str, float], None]
+# Seconds between two changes of a bar in a notebook.
+PAUSE = 0.2
+
+
+def in_notebook() -> bool:
+    """Return whether the code runs in a notebook with a kernel."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
+
+
+@contextmanager
+def terminal_bar(ledger: Ledger) -> Iterator[Callback]:
+    """Show a bar on standard error while the block runs, with calls, tokens, money and time left."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[spent]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=1.0, spent="")
+
+        def advance(doing: str, share: float) -> None:
+            bar.update(
+                task,
+                description=doing,
+                total=1.0 if share >= 0 else None,
+                completed=max(share, 0.0),
+                spent=spent(ledger),
+            )
+
+        yield advance
+
+
+@contextmanager
+def notebook_bar(ledger: Ledger) -> Iterator[Callback]:
+    """Show a bar under the cell while the block runs, and remove it afterwards."""
+    display: Any = importlib.import_module("IPython.display")
+    shown = display.display(display.HTML(""), display_id=True)
+    last = 0.0
+
+    def advance(doing: str, share: float) -> None:
+        nonlocal last
+        if time.monotonic() - last < PAUSE:
+            return
+        last = time.monotonic()
+        value = f' value="{share:.3f}"' if share >= 0 else ""
+        shown.update(display.HTML(f"<progress{value}></progress> {html.escape(doing)}; {html.escape(spent(ledger))}"))
+
+    try:
+        yield advance
+    finally:
+        shown.update(display.HTML(""))
+
+
+def calling(callback: Callback) -> Callable[[Ledger], AbstractContextManager[Callback]]:
+    """Return a display that hands everything to a callback."""
+
+    @contextmanager
+    def display(_ledger: Ledger) -> Iterator[Callback]:
+        yield callback
+
+    return display
+
+
+def spent(ledger: Ledger) -> str:
+    """Return calls, tokens and money so far, in one line."""
+    usage = ledger.usage
+    parts = [f"{ledger.calls:,} calls"]
+    if ledger.cached:
+        parts.append(f"{ledger.cached:,} cached")
+    if ledger.failed:
+        parts.append(f"{ledger.failed:,} failed")
+    if usage.prompt_tokens or usage.completion_tokens:
+        parts.append(f"{(usage.prompt_tokens + usage.completion_tokens) / 1000:,.0f}k tokens")
+    parts.append("price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}")
+    return ", ".join(parts)

@@ -1,0 +1,134 @@
+"""Provenance: the data, judge and settings that a rubric was learned from, its training agreement, and its cost."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from rubriclab.base_models import Count, FrozenModel
+from rubriclab.digest import digest
+from rubriclab.stats.interval import Interval
+from rubriclab.validation import Validation
+
+
+class TrainingAgreement(FrozenModel):
+    """Agreement of the rubric's scores with the labels of the training texts.
+
+    Attributes:
+        level: correlations are computed over the whole training set.
+        n: number of training texts with a score.
+        optimistic: whether the rubric was learned from these labels; false for a method that uses no labels.
+        spearman, pearson, kendall: the correlations.
+        reselected: cross-validated Spearman: label-based selection is repeated for each group without its labels.
+            Still optimistic, though less so, if labels also helped to propose the criteria.
+    """
+
+    level: Literal["dataset"] = "dataset"
+    n: Count
+    optimistic: bool = True
+    spearman: Interval
+    pearson: Interval
+    kendall: Interval
+    reselected: Interval
+
+
+class Baseline(FrozenModel):
+    """The text feature that correlates best with the training labels. A useful rubric has to beat it."""
+
+    measure: str
+    sign: Literal[-1, 1]
+    pearson: float
+
+
+Action = Literal["reuse", "recalibrate", "reweight", "reselect", "relearn"]
+
+
+class TransferOrigin(FrozenModel):
+    """How a version was transferred from its parent to other texts or another judge.
+
+    Attributes:
+        action: which part of the rubric was relearned.
+        judge, aspect, data: those of the parent version.
+        labels: number of labelled new texts that were used.
+    """
+
+    action: Action
+    judge: str
+    aspect: str
+    data: str
+    labels: Count
+
+
+class Provenance(FrozenModel):
+    """The data, models and settings that a version was learned from.
+
+    Attributes:
+        judge, generator: as the user named them.
+        judge_address, generator_address: servers that received the requests, if not the provider's own.
+        judge_from, generator_from: the imported version (`NAME@NUMBER` in the store where this one was learned) whose
+            record named the judge or generator and its server; `None` if the user named them. This version is trusted
+            only if that one is.
+        model_versions: model names that the provider reported back.
+        settings: all hyperparameters, by method.
+        prompts: digest of the prompt templates.
+        data: digest of the training texts and labels.
+        examples, groups: ids of the training texts and their groups, sorted.
+        texts: digests of the training texts, sorted, so that a text is recognized under any id.
+        baseline: the text feature that correlates best with the training labels; `None` if none does.
+        validation: outcome of the gate, for a rubric of several methods.
+        transfer: how the version was transferred from its parent, if it was.
+        version: version of this package.
+    """
+
+    judge: str
+    generator: str
+    judge_address: str | None = None
+    generator_address: str | None = None
+    judge_from: str | None = None
+    generator_from: str | None = None
+    model_versions: tuple[str, ...] = ()
+    settings: Mapping[str, Mapping[str, JsonValue]] = Field(default_factory=dict)
+    prompts: str
+    data: str
+    examples: tuple[str, ...]
+    groups: tuple[str, ...]
+    texts: tuple[str, ...] = ()
+    seed: Count
+    agreement: TrainingAgreement | None = None
+    baseline: Baseline | None = None
+    validation: Validation | None = None
+    transfer: TransferOrigin | None = None
+    version: str
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Digest of all fields."""
+        return digest(self.model_dump(mode="json"))
+
+
+class Effort(FrozenModel):
+    """Calls, tokens, money and time that a command used. Part of no digest: a resumed run uses less.
+
+    Attributes:
+        calls: replies received from the provider.
+        cached: cached replies used instead of a call.
+        failed: prompts without a usable reply.
+        repaired: prompts that were repeated because the first reply was unusable.
+        prompt_tokens, completion_tokens: as counted by the provider.
+        cost_usd: US dollars; `None` if the price is unknown.
+        seconds: wall-clock time.
+        stages: number of replies, cached ones included, by prompt template.
+    """
+
+    calls: int = Field(0, ge=0)
+    cached: int = Field(0, ge=0)
+    failed: int = Field(0, ge=0)
+    repaired: int = Field(0, ge=0)
+    prompt_tokens: int = Field(0, ge=0)
+    completion_tokens: int = Field(0, ge=0)
+    cost_usd: float | None = Field(0.0, ge=0)
+    seconds: float = Field(0.0, ge=0)
+    stages: Mapping[str, int] = Field(default_factory=dict)

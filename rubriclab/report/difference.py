@@ -1,0 +1,155 @@
+"""What changed between two versions."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import JsonValue
+
+from rubriclab.digest import canonical
+from rubriclab.report import describe, wording
+from rubriclab.report.criteria import levels, statement
+from rubriclab.report.model import Block, Figure, Indented, Paragraph, Section, Span, View, Words, line, quoted, table
+from rubriclab.rubric import Criterion
+
+if TYPE_CHECKING:
+    from rubriclab.store.diff import CriterionChange, FieldChange, VersionDiff
+
+STATISTICS = {
+    "spearman": "Spearman",
+    "pearson": "Pearson",
+    "kendall": "Kendall",
+    "reselected": "Spearman, re-selected",
+}
+IDS = 10
+# Lines shown around those of a text that changed, and characters of a text that has no other side.
+CONTEXT, EXCERPT = 1, 300
+
+
+def difference_view(difference: VersionDiff) -> View:
+    """Return what changed: fields, training agreement, criteria (added, removed, reworded) and training texts."""
+    blocks = (
+        Paragraph(f"The rubrics are {'the same' if difference.same else 'different'}."),
+        *_fields(difference.fields),
+        *_agreement(difference),
+        Section("Criteria", tuple(_criteria(difference)), _tally(difference)),
+        *_examples(difference),
+    )
+    return View((quoted(difference.before), " to ", quoted(difference.after)), blocks, "rubriclab difference")
+
+
+def _fields(fields: Sequence[FieldChange]) -> Iterator[Section]:
+    if fields:
+        rows = [
+            (quoted(change.field), quoted(_value(change.before)), quoted(_value(change.after))) for change in fields
+        ]
+        yield Section("How it was learned", (table(("", "before", "after"), rows),))
+
+
+def _agreement(difference: VersionDiff) -> Iterator[Section]:
+    changed = [change for change in difference.agreement if change.before != change.after]
+    if not changed:
+        return
+    beside = "optimistic; other labels give other figures" if difference.optimistic else "labels not learned from"
+    rows = [
+        (
+            STATISTICS[change.statistic],
+            *(Figure(side) if side else "not measured" for side in (change.before, change.after)),
+        )
+        for change in changed
+    ]
+    shown = table(("", "before", "after"), rows, numeric=("before", "after"))
+    yield Section("Agreement with the training labels", (shown,), beside)
+
+
+def _tally(difference: VersionDiff) -> str:
+    return (
+        f"{difference.unchanged} unchanged, {len(difference.changed)} changed, {len(difference.added)} added, "
+        f"{len(difference.removed)} removed"
+    )
+
+
+def _criteria(difference: VersionDiff) -> Iterator[Block]:
+    if not (difference.same or difference.changed or difference.added or difference.removed):
+        yield Paragraph("Their wording is the same; their evidence, the dropped criteria or a setting differ.")
+    for criterion in difference.removed:
+        yield from _criterion("-", "removed", criterion)
+    for criterion in difference.added:
+        yield from _criterion("+", "added", criterion)
+    for change in difference.changed:
+        yield from _reworded(change)
+
+
+def _criterion(sign: str, style: Literal["added", "removed"], criterion: Criterion) -> Iterator[Block]:
+    if criterion.kind == "question":
+        yield Paragraph(quoted(f"{sign} {criterion.trait}: {describe.title(criterion)}", style))
+        return
+    yield Paragraph(quoted(f"{sign} {criterion.trait}", style))
+    blocks: list[Block] = [statement(criterion)]
+    if criterion.levels:
+        blocks.append(Indented((levels(criterion),)))
+    if criterion.demonstrations:
+        blocks.append(Paragraph(f"with {wording.count(len(criterion.demonstrations), 'labelled text')}"))
+    yield Indented(tuple(blocks))
+
+
+def _reworded(change: CriterionChange) -> Iterator[Block]:
+    similarity = Span(f"{change.similarity:.0f} % similar", "quiet")
+    yield Paragraph(line(quoted(f"~ {describe.title(change.after)}", "warning"), similarity))
+    for field in change.changes:
+        yield Indented((Paragraph(quoted(field.field), "quiet"), Indented(tuple(_sides(field)))))
+
+
+def _sides(change: FieldChange) -> Iterator[Paragraph]:
+    before, after = change.before, change.after
+    if isinstance(before, str) and isinstance(after, str) and "\n" in before + after:
+        yield from _lines(before, after)
+        return
+    if before is not None:
+        yield _line("-", wording.excerpt(_value(before), EXCERPT) if after is None else _value(before))
+    if after is not None:
+        yield _line("+", wording.excerpt(_value(after), EXCERPT) if before is None else _value(after))
+
+
+def _lines(before: str, after: str) -> Iterator[Paragraph]:
+    """Yield the lines that changed, each with its sign, and those next to them."""
+    old, new = (wording.lines(wording.cut(side)) for side in (before, after))
+    # Two lines for the files' names, and one for where the first change is.
+    changed = list(islice(difflib.unified_diff(old, new, n=CONTEXT, lineterm=""), 3, None))
+    if not changed:
+        yield Paragraph("white space only", "quiet")
+    for changed_line in changed:
+        sign, words = changed_line[0], changed_line[1:]
+        if sign == "@":
+            yield Paragraph("…", "quiet")
+        elif words or sign.strip():
+            yield _line(sign, words)
+
+
+def _line(sign: str, words: str) -> Paragraph:
+    style: Literal["removed", "added", "quiet"] = "removed" if sign == "-" else "added" if sign == "+" else "quiet"
+    return Paragraph(quoted(f"{sign} {words}", style))
+
+
+def _examples(difference: VersionDiff) -> Iterator[Section]:
+    changed = [("+", difference.examples_added), ("-", difference.examples_removed)]
+    if any(ids for _, ids in changed):
+        shown = (Paragraph(_ids(sign, ids)) for sign, ids in changed if ids)
+        tally = " ".join(f"{sign}{len(ids)}" for sign, ids in changed)
+        yield Section("Training texts", (Indented(tuple(shown)),), tally)
+
+
+def _ids(sign: str, ids: Sequence[str]) -> Words:
+    more = f" and {len(ids) - IDS} more" if len(ids) > IDS else ""
+    return quoted(f"{sign} {', '.join(ids[:IDS])}{more}")
+
+
+def _value(value: JsonValue) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, str):
+        return wording.short_digest(value) if value.startswith("sha256:") else value
+    return canonical(value)

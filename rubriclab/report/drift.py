@@ -1,0 +1,192 @@
+"""What changes from one version or judge to another: limits first, then scores, ranks, texts that flip, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from rubriclab.data.scale import show
+from rubriclab.report import wording
+from rubriclab.report.model import Block, Pairs, Paragraph, Section, View, Words, line, quiet, quoted, table
+
+if TYPE_CHECKING:
+    from rubriclab.drift.criteria import CriterionState
+    from rubriclab.drift.limits import LimitCheck, LimitOutcome
+    from rubriclab.drift.results import CriterionDrift, CriterionEffect, Drift, ScoreSummary
+
+# Criteria that are shown, those that moved scores most.
+CRITERIA, TRAIT = 12, 40
+LIMITS: Mapping[str, str] = {
+    "max_shift": "the mean score moves by {found} points; --max-shift allows {allowed}",
+    "max_flips": "a share of {found} of the texts flips; --max-flips allows {allowed}",
+    "min_rank": "the rankings correlate by {found}; --min-rank requires {allowed}",
+}
+OUTCOMES: Mapping[LimitOutcome, tuple[str, Literal["", "bad", "warning"]]] = {
+    "within": ("Within the limit", ""),
+    "beyond": ("Beyond the limit", "bad"),
+    "unknown": ("Inconclusive", "warning"),
+}
+STATES: Mapping[CriterionState, str] = {"kept": "", "changed": "changed", "removed": "removed", "added": "added"}
+BASES = {
+    "contribution": "points that each contributes to a score",
+    "rating": "each one's own scores, as a share of their range; contributions are not known",
+}
+
+
+def drift_view(drift: Drift, checks: Sequence[LimitCheck] = ()) -> View:
+    """Return what changed between two sides, and above it whether the limits that were given hold."""
+    title = (quoted(_name(drift.before)), " to ", quoted(_name(drift.after)))
+    blocks = (
+        *_basis(drift),
+        *map(_limit, checks),
+        _scores(drift),
+        *_changes(drift),
+        *_flips(drift),
+        *_criteria(drift),
+        *_ranks(drift),
+    )
+    return View(title, blocks, "rubriclab drift")
+
+
+def _basis(drift: Drift) -> Iterator[Paragraph]:
+    basis = f"{wording.count(drift.compared, 'text')} scored by both"
+    total = f"of {wording.count(drift.texts, 'text')} in {wording.count(drift.groups, 'group')}"
+    yield Paragraph(f"{basis}, {total}, on {drift.scale.describe()}", "quiet")
+    if not drift.compared:
+        yield Paragraph("No text was scored by both sides: nothing can be compared.", "bad")
+
+
+def _name(side: ScoreSummary) -> str:
+    return f"{side.rubric} by {side.judge}"
+
+
+def _limit(check: LimitCheck) -> Paragraph:
+    outcome, style = OUTCOMES[check.outcome]
+    figure = "an undefined figure" if check.value is None else show(check.value)
+    return Paragraph(f"{outcome}: {LIMITS[check.limit].format(found=figure, allowed=show(check.allowed))}", style)
+
+
+def _scores(drift: Drift) -> Section:
+    numeric = ("scored", "unscored", "mean", "sd")
+    sides = (("before", drift.before), ("after", drift.after))
+    rows = [
+        (
+            name,
+            quoted(_name(s)),
+            f"{s.scored:,}",
+            f"{s.unscored:,}",
+            wording.figure(s.mean),
+            wording.figure(s.standard_deviation),
+        )
+        for name, s in sides
+    ]
+    reasons = (
+        Paragraph(
+            quoted(f"unscored by {_name(side)}, the latest reason: {wording.excerpt(side.unscored_reason)}"), "quiet"
+        )
+        for _, side in sides
+        if side.unscored_reason
+    )
+    return Section("Scores", (table(("", "scored by", *numeric), rows, numeric=numeric), *reasons))
+
+
+def _changes(drift: Drift) -> Iterator[Section]:
+    if drift.compared:
+        beside = "after minus before; in brackets, 95 % bootstrap intervals over groups"
+        yield Section("Changes", (Pairs((*_shift(drift), *_intervals(drift))),), beside)
+
+
+def _shift(drift: Drift) -> Iterator[tuple[str, str]]:
+    shift = drift.shift
+    spreads = "" if shift.standardized is None else f", {shift.standardized:+.2f} standard deviations"
+    yield "mean score", f"{wording.estimate(shift.mean)} points{spreads}"
+    yield "single scores", f"{wording.figure(shift.mean_absolute)} points in either direction"
+    if shift.share_moved is not None:
+        yield "noticeable", f"{shift.share_moved:.0%} of the texts move by more than {show(shift.tolerance)}"
+    for ranks in drift.ranks:
+        name = "ranks" if len(drift.ranks) == 1 else f"ranks {wording.LEVELS[ranks.level]}"
+        yield name, f"Spearman {wording.estimate(ranks.spearman)}, Kendall {wording.estimate(ranks.kendall)}"
+
+
+def _intervals(drift: Drift) -> Iterator[tuple[str, str]]:
+    if (both := drift.intervals) is None:
+        return
+    apart = f"{both.disjoint:,} of {both.texts:,} do not overlap, {both.outside:,} scores leave the interval before"
+    yield "intervals", f"{apart}; mean width {wording.figure(both.width_before)} to {wording.figure(both.width_after)}"
+
+
+def _flips(drift: Drift) -> Iterator[Section]:
+    flips = drift.flips
+    if flips.share.value is None:
+        return
+    share = f"{flips.texts:,} of {drift.compared:,}, a share of {wording.estimate(flips.share)}"
+    blocks: list[Block] = [Paragraph(share)]
+    if flips.largest:
+        rows = [
+            (quoted(flip.id), show(round(flip.before, 2)), show(round(flip.after, 2)), _causes(flip.effects, drift))
+            for flip in flips.largest
+        ]
+        blocks.append(table(("text", "before", "after", "mostly because of"), rows, numeric=("before", "after")))
+        if (more := flips.texts - len(flips.largest)) > 0:
+            blocks.append(Paragraph(f"and {more:,} more that moved less; -o FILE writes all with reasons", "quiet"))
+    yield Section(f"Texts that flip at {show(flips.threshold)}", tuple(blocks), f"{flips.up:,} up, {flips.down:,} down")
+
+
+def _causes(causes: Sequence[CriterionEffect], drift: Drift) -> Words:
+    shown = (f"{each.criterion} {_amount(each.change, drift)}{_state(each.state)}" for each in causes)
+    return quoted(", ".join(shown) or "not known")
+
+
+def _state(state: CriterionState) -> str:
+    return f" ({STATES[state]})" if STATES.get(state) else ""
+
+
+def _amount(value: float | None, drift: Drift) -> str:
+    if value is None:
+        return ""
+    return f"{value:+.2f}" if drift.effect_unit == "contribution" else f"{100 * value:+.0f} %"
+
+
+def _criteria(drift: Drift) -> Iterator[Section]:
+    moved = [each for each in drift.criteria if each.mean_absolute or each.state in ("added", "removed")]
+    if not moved:
+        return
+    total = ("all texts",) if drift.effect_unit == "contribution" else ()
+    numeric = ("mean", "absolute", *total, "flips")
+    blocks: list[Block] = [table(("", *numeric, ""), [_criterion(e, drift) for e in moved[:CRITERIA]], numeric=numeric)]
+    if (more := len(moved) - CRITERIA) > 0:
+        rest = f"and {wording.counted(more, 'criterion')} that moved scores less; --json gives all"
+        blocks.append(Paragraph(rest, "quiet"))
+    blocks.append(Paragraph("flips: flipped texts that it moved most", "quiet"))
+    yield Section("Criteria that moved scores", tuple(blocks), BASES[drift.effect_unit])
+
+
+def _criterion(each: CriterionDrift, drift: Drift) -> tuple[Words, ...]:
+    total = "" if each.total is None else f"{each.total:+.1f}"
+    state = STATES.get(each.state)
+    return (
+        quoted(each.name),
+        _amount(each.mean, drift),
+        _amount(each.mean_absolute, drift).removeprefix("+"),
+        *((total,) if drift.effect_unit == "contribution" else ()),
+        f"{each.flips:,}" if each.flips else "",
+        line(quiet(f"{state}:") if state else "", quoted(wording.excerpt(each.trait, TRAIT), "quiet")),
+    )
+
+
+def _ranks(drift: Drift) -> Iterator[Section]:
+    if not drift.rank_changes:
+        return
+    numeric = ("before", "after", "rank before", "rank after")
+    rows = [
+        (
+            quoted(each.id),
+            show(round(each.before, 2)),
+            show(round(each.after, 2)),
+            show(each.rank_before),
+            show(each.rank_after),
+        )
+        for each in drift.rank_changes
+    ]
+    beside = f"over {wording.count(drift.compared, 'text')}, 1 is the best"
+    yield Section("Largest changes of rank", (table(("text", *numeric), rows, numeric=numeric),), beside)

@@ -1,0 +1,310 @@
+"""How far rubrics and baselines agree with people on texts that the rubrics have not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rubriclab.data.example import Example, labelled
+from rubriclab.evaluation import Evaluator, Result
+from rubriclab.evaluation import floors as measured_baselines
+from rubriclab.report import charts, describe, plots, wording
+from rubriclab.report import version as versions
+from rubriclab.report.criterion_agreement import CriterionRow, criterion_agreements
+from rubriclab.report.model import (
+    Block,
+    Card,
+    Drawing,
+    Figure,
+    Paragraph,
+    Plot,
+    Row,
+    Section,
+    Span,
+    Stack,
+    Table,
+    Tile,
+    Tiles,
+    View,
+    Words,
+    line,
+    paragraphs,
+    quiet,
+    quoted,
+    table,
+)
+from rubriclab.report.reading import reading
+from rubriclab.report.summary import EvaluationSummary, sentences, summarize
+from rubriclab.report.texts import JudgedText, Placed, furthest_apart, judged_texts, text_card
+from rubriclab.rubric import Criterion
+from rubriclab.scoring.score import CriterionScore, Score
+from rubriclab.text_features import CATALOGUE
+
+if TYPE_CHECKING:
+    from rubriclab.methods.method import UnitVerdict
+    from rubriclab.store.version import Version
+
+SURFACE = "surface baselines:"
+COEFFICIENTS = ("spearman", "pearson", "kendall")
+MOST_UNSCORED, TITLE = 50, 60
+
+
+def evaluation_view(
+    versions: Sequence[Version],
+    results: Sequence[Result],
+    scored: Mapping[str, Sequence[Score]],
+    examples: Sequence[Example],
+    *,
+    brief: bool = False,
+) -> View:
+    """Return the evaluation of `versions`: a summary, every figure, and details of each rubric.
+
+    Args:
+        versions: the rubrics that were evaluated.
+        results: their agreement with people and that of the surface baselines; see `rubriclab.evaluation.evaluate`.
+        scored: by `NAME@NUMBER`, the scores of `examples`, or of those with a label, in their order.
+        examples: the texts, with labels for the rubrics' aspects.
+        brief: whether to leave out the parts on single rubrics, which take time to compute.
+
+    Raises:
+        ValueError: scores are missing for a version, or belong to other texts.
+    """
+    texts = {version.ref: _texts(version, scored, examples) for version in versions}
+    aspects = list(dict.fromkeys(version.rubric.aspect.name for version in versions))
+    summaries = {aspect: _summary(aspect, versions, results, texts, examples) for aspect in aspects}
+    summary = Section("Summary", tuple(_summaries(summaries)), name="summary")
+    if brief:
+        return View(_title(aspects), (*_levels(results), summary), "rubriclab evaluation")
+    rubrics = (
+        _rubric(number, version, texts[version.ref], summaries[version.rubric.aspect.name])
+        for number, version in enumerate(versions, 1)
+    )
+    constant = results[0].agreement.constant if results else "skip"
+    criteria = [criterion for version in versions for criterion in version.rubric.criteria]
+    agreement = Section("Agreement by level", _levels(results), name="agreement")
+    blocks = (summary, agreement, *rubrics, reading(constant, criteria))
+    return View(_title(aspects), blocks, "rubriclab evaluation")
+
+
+def _title(aspects: Sequence[str]) -> tuple[str | Span, ...]:
+    separators = ["Agreement with the labels of ", *[", "] * (len(aspects) - 2), " and "]
+    return tuple(part for pair in zip(separators, map(quoted, aspects), strict=False) for part in pair)
+
+
+def _levels(results: Sequence[Result]) -> tuple[Block, ...]:
+    several = len({result.aspect for result in results}) > 1
+    levels = tuple(_level(*block, several=several) for block in wording.blocks(results))
+    return levels or (Paragraph("Nothing was evaluated."),)
+
+
+def _texts(version: Version, scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]) -> list[JudgedText]:
+    if version.ref not in scored:
+        known = ", ".join(scored) or "none"
+        raise ValueError(f"scored: expected the scores of {version.ref!r} too, got those of {known}")
+    return judged_texts(examples, scored[version.ref], version.ref, version.rubric.aspect.name)
+
+
+def _summary(
+    aspect: str,
+    versions: Sequence[Version],
+    results: Sequence[Result],
+    texts: Mapping[str, Sequence[JudgedText]],
+    examples: Sequence[Example],
+) -> EvaluationSummary | None:
+    chosen = [version for version in versions if version.rubric.aspect.name == aspect]
+    baselines = _baselines(chosen, labelled(examples, aspect))
+    return summarize(aspect, chosen, [result for result in results if result.aspect == aspect], texts, baselines)
+
+
+def _baselines(versions: Sequence[Version], examples: Sequence[Example]) -> list[Evaluator]:
+    """Return the surface baselines' scores once more: results keep figures only, and a comparison needs the scores.
+
+    Measures that this catalogue does not know, of a rubric that was learned elsewhere, are left out.
+    """
+    known = {entry.name for entry in CATALOGUE}
+    measures = {version.ref: version.provenance.baseline for version in versions}
+    return measured_baselines(examples, {ref: own for ref, own in measures.items() if own and own.measure in known})
+
+
+def _summaries(summaries: Mapping[str, EvaluationSummary | None]) -> Iterator[Block]:
+    for aspect, summary in summaries.items():
+        blocks = tuple(_summary_blocks(aspect, summary))
+        yield Section(quoted(aspect), blocks) if len(summaries) > 1 else Stack(blocks)
+
+
+def _summary_blocks(aspect: str, summary: EvaluationSummary | None) -> Iterator[Block]:
+    if summary is None:
+        yield Paragraph(
+            (
+                "No correlation with the labels of ",
+                quoted(aspect),
+                " is defined on these texts: too few of them are scored, or the scores do not differ.",
+            ),
+            "lead",
+        )
+        return
+    yield Tiles(tuple(_tiles(summary)))
+    level = wording.LEVELS[summary.level]
+    yield Paragraph(f"Spearman correlation with the labels, {level}, with 95 % intervals.", "quiet")
+    first, *others = sentences(summary)
+    yield Paragraph(first, "lead")
+    yield from paragraphs(others)
+
+
+def _tiles(summary: EvaluationSummary) -> Iterator[Tile]:
+    for row in summary.evaluators:
+        verdict = row.surface.verdict if row.surface else None
+        kind = verdict if verdict in ("above", "below") else ""
+        remark = f"{verdict} the best surface baseline" if verdict else ""
+        yield Tile(
+            ("baseline " if row.baseline else "", quoted(row.ref)), Figure(row.result.agreement.spearman), remark, kind
+        )
+    if best := summary.evaluators[0].surface:
+        name, _ = wording.evaluator_parts(best.other.evaluator)
+        yield Tile(quoted(name), Figure(best.other.agreement.spearman), "the best surface baseline", "baseline")
+
+
+def _level(aspect: str, level: str, results: Sequence[Result], *, several: bool) -> Section:
+    """Return what every evaluator reached at one level, and what the figures rest on."""
+    title = wording.LEVELS[level].capitalize()
+    return Section(
+        (quoted(f"{aspect}: "), title) if several else title,
+        (_coefficients(results), *paragraphs((*wording.bases(results), *wording.remarks(results)), "quiet")),
+        wording.LEVEL_NOTES[level],
+    )
+
+
+def _coefficients(results: Sequence[Result]) -> Table:
+    axis = charts.correlation_axis(result.agreement.spearman for result in results)
+    rows: list[Row | str] = []
+    for result in results:
+        baseline = wording.is_baseline(result.evaluator)
+        if baseline and SURFACE not in rows:
+            rows.append(SURFACE)
+        name, _ = wording.evaluator_parts(result.evaluator)
+        drawing = Drawing(charts.whisker(axis, result.agreement.spearman, baseline=baseline))
+        figures = (Figure(getattr(result.agreement, coefficient)) for coefficient in COEFFICIENTS)
+        rows.append(Row((quoted(name), drawing, *figures), "baseline" if baseline else ""))
+    numeric = [coefficient.title() for coefficient in COEFFICIENTS]
+    caption = "Spearman: filled dots are rubrics, hollow diamonds surface baselines; lines are 95 % intervals."
+    return table(("", "", *numeric), rows, numeric=numeric, caption=caption, ticks=charts.tick_row(axis))
+
+
+def _rubric(number: int, version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary | None) -> Section:
+    """Return what the page shows of one rubric."""
+    pairs = [(text.human, text.score.score) for text in texts if text.score.score is not None]
+    blocks: list[Block] = [
+        versions.definition(version.rubric),
+        *versions.agreement(version),
+        *versions.contents(version.rubric),
+    ]
+    if pairs:
+        blocks.append(Section("Score by score", (_scatter(version, pairs),), page_only=True))
+    if summary:
+        blocks += _criteria(version, texts, summary)
+    blocks += _disagreements(version, texts, len(pairs))
+    blocks.append(Section("Unscored texts", tuple(_unscored(texts))))
+    judges = [text.score.judge for text in texts] or ["no judge"]
+    blocks.append(Section("Provenance", (versions.facts(version, judges), versions.settings(version))))
+    title = line(quoted(version.ref), *(quoted(tag, "tag") for tag in version.tags))
+    return Section(title, tuple(blocks), name=f"rubric-{number}", page_only=True)
+
+
+def _scatter(version: Version, pairs: Sequence[tuple[float, float]]) -> Plot:
+    caption = (
+        "Each dot is a text; texts of equal scores share a dot, which is darker the more there are. On the broken line "
+        "both scores are equal; a rubric may be stricter or milder than people and still rank as they do."
+    )
+    return Plot(caption, plots.scatter(pairs, version.rubric.scores_on, version.ref))
+
+
+def _criteria(version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary) -> Iterator[Section]:
+    """Yield how far each criterion agrees with people by itself, beside the rubric."""
+    result = next((row.result for row in summary.evaluators if row.ref == version.ref), None)
+    constant = summary.evaluators[0].result.agreement.constant
+    rows = criterion_agreements(version.rubric, texts, summary.level, constant)
+    if len(rows) < 2:
+        return
+    spearmans = [row.spearman for row in rows] + ([result.agreement.spearman] if result else [])
+    axis = charts.correlation_axis(spearmans)
+    shown = list(_criterion_rows(axis, rows))
+    if result:
+        spearman = result.agreement.spearman
+        shown.append(Row(("the rubric", Drawing(charts.bar(axis, spearman, total=True)), Figure(spearman)), "total"))
+    note = f"{wording.LEVELS[summary.level]}, with 95 % intervals"
+    drawn = table(("", "", "Spearman"), shown, numeric=("Spearman",), ticks=charts.tick_row(axis))
+    yield Section("Criterion by criterion", (drawn,), note, page_only=True)
+
+
+def _criterion_rows(axis: charts.Axis, rows: Sequence[CriterionRow]) -> Iterator[Row | str]:
+    """Yield a row for each criterion, the questions of one sub-dimension together."""
+    groups: dict[str, list[CriterionRow]] = {}
+    for row in rows:
+        groups.setdefault(row.sub_dimension, []).append(row)
+    for sub_dimension, members in groups.items():
+        if sub_dimension:
+            yield sub_dimension
+        for row in members:
+            name = line(quoted(row.title(TITLE)), quoted(row.remark, "quiet"))
+            yield Row((name, Drawing(charts.bar(axis, row.spearman, total=False)), Figure(row.spearman)))
+
+
+def _disagreements(version: Version, texts: Sequence[JudgedText], scored: int) -> Iterator[Section]:
+    over, under = furthest_apart(texts)
+    if not (over or under):
+        return
+    about = Paragraph(
+        f"The figure compares ranks among all {wording.count(scored, 'scored text')}, not scores: hollow is the rank "
+        "by people, filled the rank by the rubric, from below all others (left) to above all others (right)."
+    )
+    criteria = {criterion.id: criterion for criterion in version.rubric.criteria}
+    sections = (
+        Section(title, tuple(_placed(each, criteria) for each in placed))
+        for title, placed in (("Ranked too high", over), ("Ranked too low", under))
+        if placed
+    )
+    yield Section("Largest disagreements with people", (about, *sections), page_only=True)
+
+
+def _placed(placed: Placed, criteria: Mapping[str, Criterion]) -> Card:
+    example, score = placed.judged.example, placed.judged.score
+    ends = describe.score_interval(score.interval) if score.interval else ""
+    scores = line(
+        f"people {describe.rounded(placed.judged.human)}, rubric {describe.rounded(score.score)}", quiet(ends)
+    )
+    answers = [_answer(part, criteria.get(part.id)) for part in score.criteria]
+    drawing = Drawing(charts.places(placed.human, placed.rubric))
+    return text_card((example.id, drawing, scores), "", (example.output, example.source), answers)
+
+
+def _answer(part: CriterionScore, criterion: Criterion | None) -> tuple[Words, Words, Stack]:
+    title = quoted(describe.title(criterion, TITLE)) if criterion else ""
+    name = line(quoted(part.id, "id" if criterion else ""), title)
+    added = quiet(describe.contribution(part.contribution)) if part.contribution is not None else ""
+    answer = line(describe.answered(part, criterion, whole=not part.units), added)
+    return name, answer, Stack((Paragraph(quoted(part.reason)), *map(_unit, _failing_first(part.units))))
+
+
+def _failing_first(units: Sequence[UnitVerdict]) -> list[UnitVerdict]:
+    failing = [unit for unit in units if unit.value is not None and unit.value < 1]
+    ranked = sorted(failing, key=lambda unit: unit.value or 0.0)
+    return ranked + [unit for unit in units if unit not in failing]
+
+
+def _unit(unit: UnitVerdict) -> Paragraph:
+    support = f"(by: {'; '.join(unit.support)})" if unit.support else ""
+    text = quoted(f"“{wording.excerpt(unit.unit)}”")
+    return Paragraph(line(describe.verdict(unit), text, quoted(unit.reason, "quiet"), quoted(support, "quiet")))
+
+
+def _unscored(texts: Sequence[JudgedText]) -> Iterator[Block]:
+    missing = [text for text in texts if text.score.score is None]
+    if not missing:
+        yield Paragraph(f"All {wording.count(len(texts), 'text')} have a score.")
+        return
+    number = f"{wording.count(len(missing), 'text')} of {len(texts)} without a score"
+    yield Paragraph(f"{number}; every figure leaves them out.", "quiet")
+    rows = [(quoted(text.example.id), quoted(text.score.unscored or "")) for text in missing[:MOST_UNSCORED]]
+    yield table(("text", "why"), rows)
+    if (more := len(missing) - MOST_UNSCORED) > 0:
+        yield Paragraph(f"And {more} more.", "quiet")

@@ -1,0 +1,153 @@
+"""What became of texts that were rewritten: all of them in figures, and one of them change by change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, get_args
+
+from rubriclab.data.scale import show
+from rubriclab.report import wording
+from rubriclab.report.model import (
+    Block,
+    Figure,
+    Indented,
+    Pairs,
+    Paragraph,
+    Section,
+    Table,
+    View,
+    Words,
+    paragraphs,
+    quoted,
+    table,
+)
+from rubriclab.revision.record import RejectionReason
+
+if TYPE_CHECKING:
+    from rubriclab.provenance import Effort
+    from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit
+
+_EDITS = re.compile(r"(\[-.*?-\]|\{\+.*?\+\})", re.DOTALL)
+LABELS = {"no sentence at fault": "fault in the whole text only, so unchanged"}
+REJECTIONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
+
+
+def improvement_view(summary: RevisionSummary, effort: Effort) -> View:
+    """Return how many texts were improved, the gain by each judge and criterion, and what limits these figures."""
+    gains = _gains([(f"{gain.name}: {role}", gain) for role, gain in _roles(summary) if gain])
+    blocks = (
+        Indented((Pairs(tuple(_outcomes(summary))),)),
+        Section("Scores", (gains,), "means over the texts with both; in brackets, 95 % bootstrap intervals"),
+        *_criteria(summary),
+        Section("Which gain is unbiased", (Paragraph(" ".join(_caution(summary))),)),
+        Paragraph(wording.effort(effort), "quiet"),
+    )
+    return View(quoted(f"{summary.rubric}: {wording.count(summary.texts, 'text')}"), blocks, "rubriclab revision")
+
+
+def rewriting_view(improvement: Improvement) -> View:
+    """Return one text's rounds: its scores, which sentences were rewritten to what, and why."""
+    scores = Indented(paragraphs(map(quoted, _scores(improvement)), "quiet"))
+    rounds = (part for each in improvement.rounds for part in _round(each))
+    return View(quoted(improvement.id), (scores, *rounds, Paragraph("")), "rubriclab revision")
+
+
+def _roles(summary: RevisionSummary) -> tuple[tuple[str, ScoreGain | None], ...]:
+    return (
+        ("second judge, before its veto", summary.second_judge_before_veto),
+        ("second judge, after its veto (selected)", summary.second_judge_after_veto),
+        ("judge (selected)", summary.judge),
+    )
+
+
+def _outcomes(summary: RevisionSummary) -> Iterator[tuple[str, str]]:
+    counts = summary.outcomes
+    rejected = [f"{counts[why]:,} {why}" for why in REJECTIONS if counts[why]]
+    yield "already without fault", f"{counts['without fault']:,}"
+    yield "improved", f"{counts['improved']:,}"
+    unchanged = f"{sum(counts[why] for why in REJECTIONS):,}"
+    yield "unchanged", ": ".join(filter(None, (unchanged, ", ".join(rejected))))
+    for rare in ("no sentence at fault", "unscored", "unscored by the second judge"):
+        if counts[rare]:
+            yield LABELS.get(rare, rare), f"{counts[rare]:,}"
+    yield "sentences changed", f"{summary.changed:,} of {summary.sentences:,}"
+
+
+def _criteria(summary: RevisionSummary) -> Iterator[Section]:
+    """Yield the gains by single criteria that changed; one alone is the score itself."""
+    moved = [gain for gain in summary.criteria if gain.before != gain.after]
+    if len(summary.criteria) < 2 or not moved:
+        return
+    unchanged = len(summary.criteria) - len(moved)
+    rest = f"; {unchanged:,} more without a change" if unchanged else ""
+    yield Section("Criteria", (_gains([(gain.name, gain) for gain in moved]),), f"by the judge{rest}")
+
+
+def _gains(gains: Sequence[tuple[str, ScoreGain]]) -> Table:
+    numeric = ("texts", "before", "after", "gain")
+    rows = [
+        (quoted(name), f"{gain.texts:,}", wording.figure(gain.before), wording.figure(gain.after), Figure(gain.gain))
+        for name, gain in gains
+    ]
+    return table(("", *numeric), rows, numeric=numeric)
+
+
+def _caution(summary: RevisionSummary) -> Iterator[str]:
+    yield (
+        "The judge's own gain is optimistic: rewritings were made from its reasons and accepted only if its score rose."
+    )
+    if summary.second_judge_before_veto is None:
+        yield "A second judge that has no part in this (--second-judge) gives an unbiased gain."
+        return
+    yield (
+        "The unbiased gain is the second judge's before its veto: it covers for each text the first rewriting that the "
+        "judge would have accepted, whatever the second judge's score. After its veto its gain cannot be negative, as "
+        "rewritings that it scores lower are rejected."
+    )
+    higher, equal, lower, unclear = (summary.first_rewritings[name] for name in ("higher", "equal", "lower", "unclear"))
+    if tried := higher + equal + lower + unclear:
+        unknown = f"; {unclear:,} cannot be compared" if unclear else ""
+        yield (
+            f"Of {wording.count(tried, 'such first rewriting')} the second judge scores {higher:,} higher than the "
+            f"original, {equal:,} equal and {lower:,} lower{unknown}."
+        )
+
+
+def _scores(improvement: Improvement) -> Iterator[str]:
+    judged = [("judge", improvement.judge, improvement.before, improvement.after)]
+    if improvement.second_judge:
+        second = (improvement.second_judge, improvement.second_before, improvement.second_after)
+        judged.append(("second judge", *second))
+    for role, name, before, after in judged:
+        if before and after and before.score is not None and after.score is not None:
+            yield f"{role} {name}: {show(before.score)} to {show(after.score)}"
+
+
+def _round(each: RevisionRound) -> Iterator[Block]:
+    accepted = f"round {each.round}, {'accepted' if each.accepted else 'rejected'}; {each.reason}"
+    whole = (quoted(f"the whole text: {f.criterion}: {f.reason}") for f in each.faults if not f.sentences)
+    changes = (
+        part
+        for change in each.changes
+        for part in (Paragraph(_diff(change)), Indented(paragraphs(map(quoted, _why(change, each)), "quiet")))
+    )
+    yield Indented((Paragraph(quoted(accepted)), Indented((*paragraphs(whole, "quiet"), *changes))))
+
+
+def _diff(change: SentenceEdit) -> Words:
+    """Return an edited sentence, with what was removed and added in their own styles."""
+    parts = _EDITS.split(f"{change.sentence}. {change.diff}")
+    # Every second part is an edit.
+    return tuple(
+        quoted(part, ("removed" if part.startswith("[") else "added") if place % 2 else "")
+        for place, part in enumerate(parts)
+    )
+
+
+def _why(change: SentenceEdit, each: RevisionRound) -> Iterator[str]:
+    for fault in each.faults:
+        if change.sentence in fault.sentences:
+            yield f"{fault.criterion}: {fault.reason}"
+    if change.reasoning:
+        yield f"writer: {change.reasoning}"

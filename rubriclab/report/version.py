@@ -1,0 +1,166 @@
+"""A rubric as a person reads it: what it judges, what it was learned from, how well it agrees, and its criteria."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import orjson
+
+from rubriclab.report import describe, verdicts, wording
+from rubriclab.report.criteria import criteria_blocks, dropped_section
+from rubriclab.report.model import (
+    Block,
+    Cell,
+    Details,
+    Indented,
+    Pairs,
+    Paragraph,
+    Section,
+    View,
+    Words,
+    line,
+    quoted,
+    table,
+)
+
+if TYPE_CHECKING:
+    from rubriclab.provenance import TrainingAgreement
+    from rubriclab.rubric import Rubric
+    from rubriclab.store.version import Version
+    from rubriclab.validation import Validation
+
+
+def version_view(version: Version, *, evidence: bool = False) -> View:
+    """Return the rubric with where it came from, how well it agrees with people, and its criteria one by one.
+
+    With `evidence` a terminal shows also where each criterion came from, its rewards or how its question was answered,
+    and what was dropped and why.
+    """
+    blocks = (definition(version.rubric), facts(version), *agreement(version), *contents(version.rubric))
+    return View(_title(version), (*blocks, settings(version)), "rubriclab version", unfolded=evidence)
+
+
+def rubric_view(rubric: Rubric) -> View:
+    """Return a rubric that is in no store: what it judges and its criteria."""
+    rows = (("task", quoted(rubric.task)), ("scale", describe.scales(rubric)))
+    blocks = (Paragraph(quoted(rubric.aspect.definition)), Pairs(rows), *contents(rubric))
+    return View(("Rubric of ", quoted(rubric.aspect.name)), blocks, "rubriclab rubric")
+
+
+def definition(rubric: Rubric) -> Paragraph:
+    """Return the aspect with its definition."""
+    return Paragraph((quoted(f"{rubric.aspect.name}:", "strong"), " ", quoted(rubric.aspect.definition)))
+
+
+def facts(version: Version, judges: Iterable[str] = ()) -> Pairs:
+    """Return what a version was made of and by, and which `judges` have scored with it here."""
+    rows = [(name, quoted(value) if isinstance(value, str) else value) for name, value in _facts(version, judges)]
+    return Pairs(tuple((name, value) for name, value in rows))
+
+
+def _title(version: Version) -> Words:
+    return line(quoted(version.ref), *(quoted(tag, "tag") for tag in version.tags))
+
+
+def _facts(version: Version, judges: Iterable[str]) -> Iterator[tuple[str, Cell]]:
+    made = version.provenance
+    yield "task", version.rubric.task
+    yield "scale", describe.scales(version.rubric)
+    if scored_by := ", ".join(sorted(set(judges))):
+        yield "scored here by", scored_by
+    yield "calibrated for", wording.asked_at(made.judge, made.judge_address)
+    yield "generator", wording.asked_at(made.generator, made.generator_address)
+    if version.imported:
+        yield "origin", describe.version_origin(version)
+    if made.model_versions:
+        yield "reported as", ", ".join(made.model_versions)
+    yield describe.labels_title(made), f"{describe.labels(made)}, with seed {made.seed}"
+    yield "created", f"{wording.moment(version.created)}, by rubriclab {made.version}"
+    if version.parent:
+        yield "parent", version.parent
+    if made.transfer:
+        yield "transferred", describe.carried_over(made)
+    yield "cost", wording.effort(version.effort)
+    if by_stage := wording.stages(version.effort):
+        yield "by stage", by_stage
+    algorithm, _, digits = version.digest.partition(":")
+    yield f"digest, {algorithm}", digits
+
+
+def agreement(version: Version) -> Iterator[Block]:
+    """Yield how well a version agrees with people, in brief, and the best surface baseline beside it."""
+    made = version.provenance
+    if made.validation:
+        headline = Paragraph(verdicts.headline(made.validation))
+        rows = Pairs(tuple(_held_out(made.validation)))
+        yield Section("Agreement with people", (Indented((headline, rows)),), "held out")
+        return
+    if made.agreement is None:
+        unknown = "It was not measured when this version was made; `rubriclab evaluate` measures it."
+        yield Section("Agreement with people", (Indented((Paragraph(unknown),)),))
+    else:
+        whose = "the labels it was learned from" if made.agreement.optimistic else "labels it was not learned from"
+        rows = Pairs(tuple(_statistics(made.agreement, describe.reselection(version.rubric))))
+        yield Section(f"Agreement with {whose}", (Indented((rows,)),), wording.count(made.agreement.n, "text"))
+    if made.baseline:
+        measure = f"{wording.baseline_measure(made.baseline)}: Pearson {wording.figure(made.baseline.pearson)}"
+        yield Section("Surface baseline", (Indented((Paragraph(f"{measure} with the same labels"),)),))
+    elif made.agreement:
+        constant = Paragraph("No surface measure varies with the labels.")
+        yield Section("Surface baseline", (Indented((constant,)),))
+
+
+def _held_out(validation: Validation) -> Iterator[tuple[str, str]]:
+    rubric, baseline = verdicts.rubric_agreement(validation), verdicts.best_baseline(validation)
+    yield "Spearman", wording.estimate(rubric.spearman)
+    fitted = wording.figure(validation.training.pearson.value)
+    yield "Pearson", f"{wording.estimate(rubric.pearson)}; {fitted} on the labels it was fitted to"
+    if baseline:
+        yield "best surface baseline", f"{baseline.name}, Pearson {wording.estimate(baseline.pearson)}"
+    if (ceiling := verdicts.ceiling(validation)) is not None:
+        yield "ceiling", f"Pearson {wording.figure(ceiling)}, as the raters differ"
+    yield "calls", f"{verdicts.calls(rubric.calls)} per text"
+
+
+def _statistics(agreement: TrainingAgreement, reselection: str) -> Iterator[tuple[str, str]]:
+    optimistic = ", optimistic" if agreement.optimistic else ""
+    because = ": the same labels chose the criteria" if agreement.optimistic else ""
+    yield "Spearman", f"{wording.estimate(agreement.spearman)}{optimistic}{because}"
+    yield "Pearson", f"{wording.estimate(agreement.pearson)}{optimistic}"
+    yield "Kendall", f"{wording.estimate(agreement.kendall)}{optimistic}"
+    if agreement.optimistic:
+        yield "re-selected", f"Spearman {wording.estimate(agreement.reselected)}, {reselection}"
+
+
+def contents(rubric: Rubric) -> Iterator[Block]:
+    """Yield all criteria, part by part, and below each part what was dropped."""
+    terms = describe.terms(rubric)
+    for part in rubric.parts:
+        blocks = tuple(criteria_blocks(part, rubric.aspect.definition, terms))
+        yield Section(describe.contents(part.criteria), blocks, f"method {part.method}")
+    dropped = [entry for part in rubric.parts for entry in part.dropped]
+    yield dropped_section(dropped) if dropped else Paragraph("No other criterion was considered.", "quiet")
+
+
+def settings(version: Version) -> Details:
+    """Return the settings that a version was learned with, and all digests."""
+    made = version.provenance
+    digests = (
+        ("rubric", version.digest),
+        ("provenance", version.provenance_digest),
+        ("data", made.data),
+        ("prompts", made.prompts),
+    )
+    tables = (
+        Section(
+            quoted(method), (table(("", ""), [(quoted(name), quoted(_value(own))) for name, own in values.items()]),)
+        )
+        for method, values in made.settings.items()
+    )
+    rows = Pairs(tuple((name, quoted(digest)) for name, digest in digests))
+    return Details("Settings and digests", (rows, *tables), hint="--evidence shows them.")
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -1,0 +1,70 @@
+"""What an operation would ask at most, told before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.price import FREE, Price
+from rubriclab.judges.recording import PREFIX
+from rubriclab.methods.estimate import CallEstimate
+
+
+@dataclass(frozen=True)
+class CallBound:
+    """The most that one judge is asked; `cost_usd` is `None` where its price is not known."""
+
+    judge: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the bound as one JSON object."""
+        return {
+            "judge": self.judge,
+            "calls": self.calls,
+            "tokens": {"prompt": self.prompt_tokens, "completion": self.completion_tokens},
+            "cost_usd": self.cost_usd,
+        }
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """The most that an operation asks, by role; cached answers lower it.
+
+    `proposes` says whether criteria are proposed, which a judge is asked for up to five times.
+    """
+
+    roles: Mapping[str, CallBound]
+    proposes: bool = False
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the bounds as one JSON object."""
+        return {"dry_run": True, "at_most": {role: bound.to_row() for role, bound in self.roles.items()}}
+
+
+def dry_run(roles: Mapping[str, tuple[str, CallEstimate]], options: JudgeOptions, *, proposes: bool = False) -> DryRun:
+    """Return the bound of each role, given its judge and the most that it is asked."""
+    return DryRun({role: bound(judge, estimate, options) for role, (judge, estimate) in roles.items()}, proposes)
+
+
+def bound(judge: str, estimate: CallEstimate, options: JudgeOptions) -> CallBound:
+    """Return the most that a judge is asked, with its price where that is known."""
+    price = _price(judge, options)
+    cost = price.cost(estimate.prompt_tokens, estimate.completion_tokens) if price else None
+    return CallBound(judge, estimate.calls, estimate.prompt_tokens, estimate.completion_tokens, cost)
+
+
+def _price(judge: str, options: JudgeOptions) -> Price | None:
+    if judge == EMBEDDED or judge.startswith(PREFIX):
+        return FREE
+    if options.price:
+        return options.price
+    from rubriclab.judges.language_model import price_of
+
+    return price_of(judge)

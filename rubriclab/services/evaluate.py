@@ -1,0 +1,271 @@
+"""How well rubrics agree with human scores, beside baselines that never read a text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import Field
+
+from rubriclab.data import Example, labelled
+from rubriclab.display import Displayed
+from rubriclab.errors import DataError, JudgeError
+from rubriclab.evaluation import LEVELS, Evaluator, Result, floors, unseen
+from rubriclab.evaluation import evaluate as agreements
+from rubriclab.option_names import option
+from rubriclab.provenance import Effort
+from rubriclab.report.wording import count
+from rubriclab.scoring import Score, score_stream
+from rubriclab.scoring.estimate import scoring_at_most
+from rubriclab.services.base import JudgeOption, RowOptions, SettingsTables, Texts
+from rubriclab.services.baselines import RequestedBaseline, requested_baselines
+from rubriclab.services.dry_run import DryRun, dry_run
+from rubriclab.services.inputs import Data, usable_texts
+from rubriclab.services.judge_choice import JudgeChoice, judge_of
+from rubriclab.services.score import version_of
+from rubriclab.services.workspace import Workspace
+from rubriclab.stats.levels import ConstantRule, Level
+from rubriclab.store import Version
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
+class EvaluateOptions(RowOptions, JudgeOption):
+    """How rubrics are evaluated."""
+
+    baselines: Texts = ()
+    """Also evaluate these baselines, made for the rubrics' aspect and saved as versions."""
+
+    labelled: object = None
+    """Labelled texts that the baseline few_shot shows; they are not evaluated."""
+
+    levels: tuple[Level, ...] = ()
+    """Levels of agreement: `group`, `dataset`, `system`. Default: all."""
+
+    constant_groups: ConstantRule = "skip"
+    """What a group with constant human scores counts for; `papers` counts it as 1, as HypoEval does."""
+
+    include_training: bool = False
+    """Do not leave out the groups that a rubric has learned from."""
+
+    settings: SettingsTables = Field(default_factory=dict)
+    """Hyperparameters of the baselines: `{"few_shot": {"k": 3}}`."""
+
+
+@dataclass(frozen=True)
+class Evaluation(Displayed):
+    """Agreement of rubrics with human scores.
+
+    Attributes:
+        versions: the rubrics, those of requested baselines last.
+        results: one for each evaluator, aspect and level.
+        examples: all texts that are evaluated.
+        texts: those with a score for the rubric's aspect, by rubric.
+        scores: of these texts, by rubric.
+        floors: the evaluators that never read a text, by aspect.
+    """
+
+    versions: tuple[Version, ...]
+    results: tuple[Result, ...]
+    examples: tuple[Example, ...]
+    texts: Mapping[str, tuple[Example, ...]]
+    scores: Mapping[str, tuple[Score, ...]]
+    floors: Mapping[str, tuple[Evaluator, ...]]
+    effort: Effort
+    unanswered: str | None = None
+
+    def view(self) -> View:
+        """Return every figure, and in words which rubric agrees best and whether it is above the baselines."""
+        from rubriclab.report.evaluation import evaluation_view
+
+        return evaluation_view(self.versions, self.results, self.scores, self.examples, brief=True)
+
+    def check_answered(self) -> None:
+        """Return unless there were prompts and not one had a reply.
+
+        Raises:
+            JudgeError: if so.
+        """
+        if self.unanswered:
+            raise JudgeError(f"The provider gave no reply at all; the latest reason: {self.unanswered}")
+
+
+@dataclass(frozen=True)
+class _Task:
+    """The versions to evaluate, the judge of each, the usable texts, and the baselines still to be made."""
+
+    versions: tuple[Version, ...]
+    choices: Mapping[str, JudgeChoice]
+    examples: tuple[Example, ...]
+    baselines: tuple[RequestedBaseline, ...]
+
+
+async def evaluate(
+    workspace: Workspace, data: Data, rubrics: str | Version | Sequence[str | Version], options: EvaluateOptions
+) -> Evaluation:
+    """Return how well rubrics agree with the human scores of held-out texts.
+
+    Groups that any of the rubrics has learned from are left out, which is said.
+
+    Raises:
+        DataError: if no text is left that has scores.
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        BudgetReached: if a cap on calls or money was reached.
+    """
+    task = _prepared(workspace, data, rubrics, options)
+    versions, choices, examples = list(task.versions), dict(task.choices), task.examples
+    for baseline in task.baselines:
+        version = await baseline.make(workspace)
+        if version.ref not in choices:
+            versions.append(version)
+            choices[version.ref] = baseline.choice
+            examples = _unseen(examples, [version], options, workspace)
+    texts = _texts(examples, versions)
+    _check(texts, versions, options, workspace)
+    scores = await _score(versions, texts, choices, workspace)
+    results, by_aspect = _results(versions, texts, scores, options)
+    reasons = [score.unscored for rows in scores.values() for score in rows if score.unscored]
+    unanswered = reasons[-1] if reasons and workspace.ledger.silent else None
+    effort = workspace.effort()
+    return Evaluation(tuple(versions), results, examples, texts, scores, by_aspect, effort, unanswered)
+
+
+def evaluate_at_most(
+    workspace: Workspace, data: Data, rubrics: str | Version | Sequence[str | Version], options: EvaluateOptions
+) -> DryRun:
+    """Return the most that `evaluate` would ask of each rubric's judge."""
+    task = _prepared(workspace, data, rubrics, options)
+    texts = _texts(task.examples, task.versions)
+    _check(texts, task.versions, options, workspace)
+    roles = {
+        version.ref: (task.choices[version.ref].spec, scoring_at_most(version.rubric, texts[version.ref]))
+        for version in task.versions
+    }
+    roles |= {
+        baseline.label: (baseline.choice.spec, baseline.at_most(texts[baseline.version.ref]))
+        for baseline in task.baselines
+    }
+    return dry_run(roles, workspace.options)
+
+
+def _prepared(
+    workspace: Workspace, data: Data, rubrics: str | Version | Sequence[str | Version], options: EvaluateOptions
+) -> _Task:
+    named = [rubrics] if isinstance(rubrics, str | Version) else rubrics
+    versions = tuple({version.ref: version for version in (version_of(workspace, ref) for ref in named)}.values())
+    choices = {version.ref: judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions}
+    baselines = requested_baselines(
+        workspace,
+        options.baselines,
+        versions,
+        choices,
+        demonstrated=options.labelled,
+        chosen=options.settings,
+        row_options=options,
+    )
+    aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
+    examples = usable_texts(data, options, aspects.items(), workspace.notify)
+    return _Task(versions, choices, _unseen(examples, versions, options, workspace), tuple(baselines))
+
+
+def _unseen(
+    examples: tuple[Example, ...], versions: Sequence[Version], options: EvaluateOptions, workspace: Workspace
+) -> tuple[Example, ...]:
+    """Return the texts that none of the versions has learned from, unless all are wanted."""
+    if options.include_training:
+        return examples
+    kept = unseen(examples, [version.provenance for version in versions])
+    if len(kept) < len(examples):
+        left_out = f"{len(examples) - len(kept)} of {len(examples)} texts left out"
+        workspace.notify(f"{left_out}: their groups, or the texts themselves, were learned from")
+    if not kept:
+        raise DataError(
+            f"All {len(examples)} usable rows belong to groups that the rubrics have learned from.",
+            f"Give texts of other groups, or {option('include_training')} for an optimistic figure.",
+        )
+    return kept
+
+
+def _texts(examples: Sequence[Example], versions: Sequence[Version]) -> dict[str, tuple[Example, ...]]:
+    """Return the texts that each version is evaluated on: those with a score for its aspect."""
+    texts = {version.ref: labelled(examples, version.rubric.aspect.name) for version in versions}
+    for version in versions:
+        aspect = version.rubric.aspect.name
+        if not texts[version.ref]:
+            raise DataError(
+                f"No row to evaluate {version.ref} on has a score for {aspect!r}.",
+                f"Map the column that holds it: {option('mapping', f'scores.{aspect}=COLUMN')}.",
+            )
+    return texts
+
+
+def _check(
+    texts: Mapping[str, Sequence[Example]],
+    versions: Sequence[Version],
+    options: EvaluateOptions,
+    workspace: Workspace,
+) -> None:
+    """Say what makes the figures mean something else; stop before anything is asked if they cannot be had."""
+    notify = workspace.notify
+    for version in versions:
+        rows, aspect, scale = texts[version.ref], version.rubric.aspect.name, version.rubric.scores_on
+        if len({row.id for row in rows}) < len(rows):
+            notify(f"{version.ref}: some ids stand more than once; such texts count as often as they stand")
+        if outside := sum(not scale.contains(row.scores[aspect]) for row in rows):
+            notify(f"{version.ref}: {count(outside, 'label')} outside of its scale, {scale.describe()}")
+        if len({row.group for row in rows}) == len(rows):
+            notify(f"{version.ref}: every text is a group of its own; give `group` or `source` to compare rivals")
+        if any(row.system is None for row in rows):
+            if "system" in options.levels:
+                raise DataError("Some texts do not name their system, so systems cannot be compared.", "Give `system`.")
+            notify(f"{version.ref}: no comparison of systems, as some texts do not name theirs")
+
+
+async def _score(
+    versions: Sequence[Version],
+    texts: Mapping[str, Sequence[Example]],
+    choices: Mapping[str, JudgeChoice],
+    workspace: Workspace,
+) -> dict[str, tuple[Score, ...]]:
+    judges = {ref: workspace.judge(choice) for ref, choice in choices.items()}
+    scores: dict[str, tuple[Score, ...]] = {}
+    with workspace.progress(workspace.ledger) as on_progress:
+        for version in versions:
+            rows, done = texts[version.ref], list[Score]()
+            judge = judges[version.ref]
+            async for score in score_stream(version.rubric, rows, judge, version.ref, workspace.under_way):
+                done.append(score)
+                on_progress(f"{version.ref}: {len(done)} of {len(rows)} texts", len(done) / len(rows))
+            scores[version.ref] = tuple(done)
+    return scores
+
+
+def _results(
+    versions: Sequence[Version],
+    texts: Mapping[str, Sequence[Example]],
+    scores: Mapping[str, Sequence[Score]],
+    options: EvaluateOptions,
+) -> tuple[tuple[Result, ...], dict[str, tuple[Evaluator, ...]]]:
+    """Return every evaluator's agreement, and by aspect those among them that never read a text."""
+    results: list[Result] = []
+    by_aspect: dict[str, tuple[Evaluator, ...]] = {}
+    for aspect in dict.fromkeys(version.rubric.aspect.name for version in versions):
+        chosen = [version for version in versions if version.rubric.aspect.name == aspect]
+        rows = texts[chosen[0].ref]
+        measures = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
+        by_aspect[aspect] = tuple(floors(rows, measures))
+        evaluators = [_evaluator(version.ref, scores[version.ref]) for version in chosen]
+        levels, constant = options.levels or LEVELS, options.constant_groups
+        results += agreements(rows, [*evaluators, *by_aspect[aspect]], aspect, levels=levels, constant=constant)
+    return tuple(results), by_aspect
+
+
+def _evaluator(name: str, scores: Sequence[Score]) -> Evaluator:
+    values = np.array([math.nan if score.score is None else score.score for score in scores], dtype=float)
+    missing, answers = sum(score.answers_missing for score in scores), sum(score.answers for score in scores)
+    return Evaluator(name, values, missing, answers)

@@ -1,0 +1,225 @@
+"""Texts rewritten where a rubric finds faults, keeping what scores higher."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from rubriclab.data import Example
+from rubriclab.display import Displayed
+from rubriclab.errors import JudgeError, SettingsError
+from rubriclab.judges.judge import Judge
+from rubriclab.judges.ledger import Ledger, Metered
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.option_names import option
+from rubriclab.provenance import Effort
+from rubriclab.revision import (
+    Improvement,
+    ImproveSettings,
+    RevisionMetrics,
+    RevisionSummary,
+    improve_stream,
+    require_reasons,
+    revision_metrics,
+    rewriting_at_most,
+    summarize_revisions,
+)
+from rubriclab.scoring.estimate import scoring_at_most
+from rubriclab.services.base import JudgeOption, RowOptions
+from rubriclab.services.dry_run import DryRun, dry_run
+from rubriclab.services.inputs import Data, notify_comparisons, row_count, rows_of
+from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
+from rubriclab.services.score import version_of
+from rubriclab.services.workspace import Workspace
+from rubriclab.store import Version
+
+Role = Literal["judge", "writer", "second judge"]
+
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
+class ImproveOptions(RowOptions, JudgeOption):
+    """How texts are rewritten."""
+
+    rounds: int = Field(default=2, ge=1, le=20)
+    """The most rewritings of one text."""
+
+    good_from: float = Field(default=0.75, gt=0, le=1)
+    """The share of the scale from which on a score is no fault."""
+
+    take: Literal["better", "every"] = "better"
+    """Keep rewritings that score higher, or every one, as DCR's paper does."""
+
+    writer: str | None = None
+    """Who rewrites. Default: the judge."""
+
+    second_judge: str | None = None
+    """A judge that must not score a rewriting lower; the writer is not shown its reasons."""
+
+
+@dataclass(frozen=True)
+class ImproveResult(Displayed):
+    """The texts with every round, the gain over all of them, and the effort."""
+
+    texts: tuple[Improvement, ...]
+    summary: RevisionSummary
+    effort: Effort
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one JSON object for each row: its fields with the new `output`, and the record in `improvement`."""
+        return [text.to_row() for text in self.texts]
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.revision import improvement_view
+
+        return improvement_view(self.summary, self.effort)
+
+
+@dataclass(eq=False)
+class Improving:
+    """Improvement that has not begun: iterate over `stream()`, then ask for the `summarize_revisions()`."""
+
+    workspace: Workspace
+    data: Data
+    version: Version
+    choices: Mapping[Role, JudgeChoice]
+    options: ImproveOptions
+    metrics: list[RevisionMetrics] = field(default_factory=list)
+    failures: dict[Role, str] = field(default_factory=dict)
+    """By role, the latest reason why a reply could not be used."""
+
+    def __post_init__(self) -> None:
+        self.ledgers: dict[Role, Ledger] = {role: Ledger() for role in self.choices}
+        self._names: dict[Role, str] = {}
+
+    def at_most(self) -> DryRun:
+        """Return the most that is asked by role; a text that becomes longer can take more."""
+        scoring, rewriting = CallEstimate(), CallEstimate()
+        for row in rows_of(self.data, self.options):
+            if isinstance(row, Example):
+                scoring += scoring_at_most(self.version.rubric, [row])
+                rewriting += rewriting_at_most(self.version.rubric, row)
+        judging = scoring * (1 + self.options.rounds)
+        most = {"judge": judging, "writer": rewriting * self.options.rounds, "second judge": judging}
+        roles: dict[str, tuple[str, CallEstimate]] = {
+            role: (choice.spec, most[role]) for role, choice in self.choices.items()
+        }
+        return dry_run(roles, self.workspace.options)
+
+    async def stream(self) -> AsyncGenerator[Improvement]:
+        """Yield each text with every round, in the order of the rows; of a faulty row, the fault.
+
+        Raises:
+            SettingsError: if the second judge is the judge itself.
+            JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: from the judges; they concern every text.
+        """
+        workspace, options = self.workspace, self.options
+        judges, rows = self._judges(), rows_of(self.data, self.options)
+        texts = improve_stream(
+            self.version.rubric,
+            rows,
+            judges["judge"],
+            self.version.ref,
+            workspace.under_way,
+            writer=judges["writer"],
+            second_judge=judges.get("second judge"),
+            settings=ImproveSettings(rounds=options.rounds, good_from=options.good_from, take=options.take),
+        )
+        total = row_count(self.data) if workspace.shows_progress else 0
+        with workspace.progress(workspace.ledger) as on_progress:
+            async with aclosing(texts):
+                async for text in texts:
+                    self.metrics.append(revision_metrics(text))
+                    self.failures.update(_failures(text))
+                    yield text
+                    on_progress(f"{len(self.metrics):,} texts", len(self.metrics) / total if total else -1.0)
+        notify_comparisons(rows, workspace.notify)
+
+    def summary(self) -> RevisionSummary:
+        """Return the gain over the texts so far."""
+        names = self._names
+        return summarize_revisions(
+            self.version.rubric, self.version.ref, self.metrics, names["judge"], names.get("second judge")
+        )
+
+    def check_answered(self) -> None:
+        """Return unless a role had prompts and not one reply.
+
+        Raises:
+            JudgeError: if so.
+        """
+        for role, ledger in self.ledgers.items():
+            if ledger.silent and role in self.failures:
+                raise JudgeError(f"The {role} gave no reply at all; the latest reason: {self.failures[role]}")
+
+    def _judges(self) -> dict[Role, Judge]:
+        """Return the judge of each role, with a ledger of its own beside the one that they share."""
+        judge = self.workspace.judge(self.choices["judge"])
+        judges: dict[Role, Judge] = {}
+        for role, choice in self.choices.items():
+            same = role != "second judge" and choice.spec == self.choices["judge"].spec
+            judges[role] = judge if same else self.workspace.judge(choice)
+        second = judges.get("second judge")
+        if second and second.identity == judge.identity:
+            raise SettingsError(
+                f"{second.name} is the judge itself, whose scores decided already;",
+                f"name another {option('second_judge')}.",
+            )
+        self._names = {role: each.name for role, each in judges.items()}
+        return {role: Metered(each, self.ledgers[role]) for role, each in judges.items()}
+
+
+def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
+    """Return the improvement of texts by a rubric, before anything is asked.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        SettingsError: if the rubric gives no reasons to rewrite by.
+    """
+    version = version_of(workspace, rubric)
+    require_reasons(version.rubric, version.ref)
+    judge = judge_of(version, options.judge, workspace.store, workspace.notify)
+
+    def named(spec: str) -> JudgeChoice:
+        return JudgeChoice(spec if spec == judge.spec else judge_named(spec, workspace.notify))
+
+    choices: dict[Role, JudgeChoice] = {"judge": judge, "writer": named(options.writer) if options.writer else judge}
+    if options.second_judge:
+        choices["second judge"] = named(options.second_judge)
+    return Improving(workspace, data, version, choices, options)
+
+
+async def improve(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> ImproveResult:
+    """Return texts rewritten where a rubric finds faults, keeping what scores higher.
+
+    Raises:
+        RubriclabError: as `prepare_improvement` and `Improving.stream` do.
+        JudgeError: if a role had prompts and not one reply.
+    """
+    improving = prepare_improvement(workspace, data, rubric, options)
+    texts = tuple([text async for text in improving.stream()])
+    improving.check_answered()
+    return ImproveResult(texts, improving.summary(), workspace.effort())
+
+
+def improve_at_most(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> DryRun:
+    """Return the most that `improve` would ask by role."""
+    return prepare_improvement(workspace, data, rubric, options).at_most()
+
+
+def _failures(text: Improvement) -> Iterator[tuple[Role, str]]:
+    """Yield the roles whose replies could not be used for a text, with the reason."""
+    if text.before and text.before.unscored:
+        yield "judge", text.before.unscored
+    if text.second_before and text.second_before.unscored:
+        yield "second judge", text.second_before.unscored
+    if text.rounds and text.rounds[-1].rejected == "no usable rewriting":
+        yield "writer", text.rounds[-1].reason

@@ -1,0 +1,290 @@
+"""Labelled texts to a version in the store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from rubriclab.checklist import Checklist, seed_questions
+from rubriclab.data import Assignment, find_aspect, task_words, training_examples
+from rubriclab.data.aspect import shipped_aspects
+from rubriclab.errors import ChecklistError, SettingsError
+from rubriclab.learning.candidates import Plan
+from rubriclab.literature import Finding, load_findings
+from rubriclab.methods.method import Method, TrainingInput
+from rubriclab.methods.names import JOINT_METHODS
+from rubriclab.option_names import command, option
+from rubriclab.provenance import Effort
+from rubriclab.services.base import JudgeOption, RowOptions, ScaleText, SettingsTables, Texts
+from rubriclab.services.dry_run import DryRun, dry_run
+from rubriclab.services.inputs import Data, rows_of
+from rubriclab.services.judge_choice import JudgeChoice, judge_named
+from rubriclab.services.settings import JOINT, method_named, resolve_settings
+from rubriclab.services.training import TrainingRun
+from rubriclab.services.workspace import Notify, Workspace
+from rubriclab.store import Version
+from rubriclab.store.version import check_name
+
+
+class LearnOptions(RowOptions, JudgeOption):
+    """How a rubric is learned."""
+
+    task: str
+    """The kind of text: summarization, story, dialogue, or a word of your own."""
+
+    aspect: str
+    """The aspect to learn, one that the rows have scores for."""
+
+    methods: Texts = ()
+    """One method alone, as it was published, or several whose criteria become one rubric. Default: four of them."""
+
+    name: str | None = None
+    """The rubric's name in the store. Default: `TASK-ASPECT`, or `TASK-ASPECT-METHOD` for one method."""
+
+    definition: str | None = None
+    """What the aspect means; shipped for those of the well-known data sets."""
+
+    scale: ScaleText | None = None
+    """The raters' scale: `(1, 5)` or `"1:5"`. Default: taken from the labels."""
+
+    seed: int = Field(default=42, ge=0)
+    """Decides the order in which the texts are seen."""
+
+    generator: str | None = None
+    """Who proposes criteria and refines them. Default: the judge."""
+
+    literature: Path | None = None
+    """Findings of your own, a file or a folder. Default: those that ship."""
+
+    literature_without: Texts = ()
+    """Public sets about whose raters findings are left out, as one that you test on."""
+
+    no_literature: bool = False
+    """Learn without findings."""
+
+    checklist: Path | None = None
+    """Questions of your own, for checkeval, seal and dcr. Default: those that ship."""
+
+    calls_per_text: float | None = Field(default=None, gt=0)
+    """The best rubric that scores a text with at most so many calls. Default: no bound."""
+
+    prefer: Literal["smallest", "accuracy"] | None = None
+    """The smallest rubric within one standard error of the best, or the best. Default: smallest."""
+
+    surface: Literal["include", "exclude"] = "exclude"
+    """Whether measures of a text's surface, which cost nothing, may enter the rubric."""
+
+    no_shortcuts: bool = False
+    """Leave out criteria that follow length, copying or form more than people."""
+
+    parent: str | None = None
+    """The version that this one continues. Default: the newest of the name."""
+
+    settings: SettingsTables = Field(default_factory=dict)
+    """Hyperparameters by method: `{"hypoeval": {"k": 10}}`."""
+
+    @property
+    def single_method(self) -> str | None:
+        """The method that learns alone, if one does."""
+        return self.methods[0] if len(set(self.methods)) == 1 and self.surface == "exclude" else None
+
+    @property
+    def joint_settings(self) -> dict[str, Any]:
+        """Those options that set hyperparameters of joint training."""
+        values = {
+            "calls_per_text": self.calls_per_text,
+            "prefer": self.prefer,
+            "no_shortcuts": self.no_shortcuts or None,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class LearnResult:
+    """The version that was learned, what that took, and where it is stored."""
+
+    version: Version
+    effort: Effort
+    place: str
+
+
+async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> LearnResult:
+    """Return the rubric that is learned from labelled texts, saved as a version.
+
+    Stopped by Ctrl-C or a cap, the same call continues where it was: every answer is cached when it arrives.
+
+    Raises:
+        DataError: if the texts cannot be learned from.
+        SettingsError: for options that do not go together.
+        JudgeError: if the provider fails, or nothing could be learned.
+        BudgetReached: if a cap on calls or money was reached.
+    """
+    name = check_name(options.name or default_name(options.task, options.aspect, options.single_method))
+    training = training_of(workspace, data, options)
+    spec = judge_named(options.judge, workspace.notify)
+    store = workspace.open_store(create=True)
+    if options.parent:
+        store.load(options.parent)
+    judge = workspace.judge(JudgeChoice(spec))
+    generator = judge if options.generator in (None, spec) else workspace.judge(JudgeChoice(options.generator or spec))
+    with workspace.progress(workspace.ledger) as on_progress:
+        trained = await training.run(
+            judge,
+            generator,
+            seed=options.seed,
+            model_versions=workspace.model_versions,
+            on_progress=on_progress,
+        )
+    version = store.save(
+        name, trained.rubric, trained.provenance, workspace.effort(), options.parent, training=trained.record
+    )
+    for line in trained.notes:
+        workspace.notify(line)
+    return LearnResult(version, workspace.effort(), store.place)
+
+
+def learn_at_most(workspace: Workspace, data: Data, options: LearnOptions) -> DryRun:
+    """Return the most that `learn` would ask of the judge and of the generator."""
+    for_judge, for_generator = training_of(workspace, data, options).at_most()
+    judge = judge_named(options.judge, workspace.notify)
+    roles = {"judge": (judge, for_judge), "generator": (options.generator or judge, for_generator)}
+    return dry_run(roles, workspace.options, proposes=True)
+
+
+def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:
+    """Return the training that the options ask for, having read the labelled texts."""
+    if name := options.single_method:
+        return _single(name, data, options, workspace)
+    return _joint(data, options, workspace)
+
+
+def default_name(task: str, aspect: str, method: str | None = None) -> str:
+    """Return what a rubric is called in the store unless the user says otherwise: `summarization-coherence`."""
+    words = "-".join(filter(None, (task, aspect, method)))
+    return re.sub(r"[^a-z0-9._-]+", "-", words.lower()).strip("-._")
+
+
+def check_joint(options: LearnOptions, name: str) -> None:
+    """Return if the option `name` has a meaning: there are several methods to choose from.
+
+    Raises:
+        SettingsError: if a method learns alone.
+    """
+    if options.single_method:
+        raise SettingsError(
+            f"{option(name)} is for rubrics of several methods: {option('methods', options.single_method)} alone "
+            "leaves nothing to choose.",
+            f"Leave {option('methods')} out, or name several.",
+        )
+
+
+def _single(name: str, data: Data, options: LearnOptions, workspace: Workspace) -> TrainingRun:
+    """Return the training of one method, as it was published."""
+    for field in options.joint_settings:
+        check_joint(options, field)
+    method = method_named(name)
+    resolved = resolve_settings([method], joint=False, configured=workspace.settings, chosen=options.settings)
+    if options.checklist and not method.checklists:
+        workspace.notify(f"{option('checklist')} is left out: {method.name} asks no questions of a checklist")
+    settings = resolved.methods[method.name]
+    return TrainingRun(_plans(data, [(method, settings)], options, workspace.notify, labels_needed=method.needs_labels))
+
+
+def _joint(data: Data, options: LearnOptions, workspace: Workspace) -> TrainingRun:
+    """Return the training of several methods whose criteria become one rubric."""
+    names = list(dict.fromkeys(options.methods or JOINT_METHODS))
+    if options.surface == "include":
+        names.append("surface")
+    methods = [method_named(name) for name in names]
+    chosen = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_settings}}
+    resolved = resolve_settings(methods, joint=True, configured=workspace.settings, chosen=chosen)
+    pairs = [(method, resolved.methods[method.name]) for method in methods]
+    return TrainingRun(_plans(data, pairs, options, workspace.notify, labels_needed=True), resolved.joint)
+
+
+def _plans(
+    data: Data,
+    methods: Sequence[tuple[Method, BaseModel]],
+    options: LearnOptions,
+    notify: Notify,
+    *,
+    labels_needed: bool,
+) -> tuple[Plan, ...]:
+    """Return the methods with what they learn from, which are the same texts for all.
+
+    Unless the user has named the methods, one without the questions that it starts from takes no part, which is said.
+
+    Raises:
+        RubriclabError: if there is nothing to learn from, or not what a method needs.
+    """
+    checklists = _checklists(methods, options, notify)
+    shared = next((checklist for _, _, checklist in checklists if checklist), None)
+    training_input = _training_input(data, shared, options, notify, labels_needed=labels_needed)
+    return tuple(
+        Plan(method, replace(training_input, checklist=checklist), settings)
+        for method, settings, checklist in checklists
+    )
+
+
+def _checklists(
+    methods: Sequence[tuple[Method, BaseModel]], options: LearnOptions, notify: Notify
+) -> list[tuple[Method, BaseModel, Checklist | None]]:
+    checklists: list[tuple[Method, BaseModel, Checklist | None]] = []
+    for method, settings in methods:
+        try:
+            checklists.append((method, settings, _checklist(method, settings, options)))
+        except ChecklistError as error:
+            if options.methods or options.checklist:
+                raise
+            notify(f"{method.name} takes no part: {error.text}")
+    return checklists
+
+
+def _checklist(method: Method, settings: BaseModel, options: LearnOptions) -> Checklist | None:
+    file = options.checklist if method.checklists else None
+    needed = method.needs_checklist(settings) or bool(file)
+    return seed_questions(method.checklists, options.task, options.aspect, file, needed=needed)
+
+
+def _training_input(
+    data: Data, checklist: Checklist | None, options: LearnOptions, notify: Notify, *, labels_needed: bool
+) -> TrainingInput:
+    task, own = options.task, options.checklist
+    if own and checklist:
+        _notify_faults(checklist, own, notify)
+    shipped = options.aspect in (aspect.name for aspect in shipped_aspects(task))
+    definition = options.definition or (checklist.definition if checklist and (own or not shipped) else None)
+    aspect = find_aspect(task, options.aspect, definition)
+    training = training_examples(rows_of(data, options), aspect.name, options.scale, labels_needed=labels_needed)
+    for line in training.notes:
+        notify(line)
+    assignment = Assignment(task_words(task), aspect, training.scale)
+    return TrainingInput(training.examples, assignment, _findings(aspect.name, options, notify), checklist)
+
+
+def _findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Finding, ...]:
+    """Return the findings that the options leave, and say where a benchmark to leave out has none."""
+    if options.no_literature:
+        return ()
+    findings, without = load_findings(options.task, None, options.literature), options.literature_without
+    for name in without:
+        if not any(name in finding.benchmarks for finding in findings):
+            notify(
+                f"{option('literature_without', name)} leaves nothing out: no finding for {options.task} is about the "
+                f"raters of {name}"
+            )
+    return load_findings(options.task, aspect, options.literature, without=without)
+
+
+def _notify_faults(checklist: Checklist, path: Path, notify: Notify) -> None:
+    """Say before anything is paid for that a checklist of the user's own has faults."""
+    from rubriclab.methods.checkeval.lint import lint
+
+    if faults := lint(checklist):
+        count = "1 fault was" if len(faults) == 1 else f"{len(faults)} faults were"
+        notify(f"{count} found in the questions of {path}; `{command('lint', str(path))}` says which")

@@ -1,0 +1,241 @@
+"""Which texts to label next, and how many more labels are worth it."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from rubriclab.active_learning import LabelPlan, PoolText
+from rubriclab.active_learning import plan as make_plan
+from rubriclab.data import Example, RowError, Rows
+from rubriclab.data.example import text_digest
+from rubriclab.display import Displayed
+from rubriclab.errors import DataError, JudgeError, NotInStore
+from rubriclab.option_names import command, option
+from rubriclab.provenance import Effort
+from rubriclab.report.planning import plan_row
+from rubriclab.report.verdicts import unrecorded
+from rubriclab.report.wording import count
+from rubriclab.scoring import score_stream
+from rubriclab.scoring.estimate import scoring_at_most
+from rubriclab.services.base import JudgeOption, RowOptions
+from rubriclab.services.dry_run import DryRun, dry_run
+from rubriclab.services.inputs import Data, rows_of
+from rubriclab.services.judge_choice import JudgeChoice, judge_of
+from rubriclab.services.score import version_of
+from rubriclab.services.workspace import Notify, Workspace
+from rubriclab.store import Version
+from rubriclab.training_record import TrainingRecord
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
+DEFAULT_COUNT = 10
+FAULTS_SHOWN = 5
+
+
+class PlanOptions(RowOptions, JudgeOption):
+    """How labelling is planned."""
+
+    count: int | None = Field(default=None, ge=1)
+    """The number of texts to plan. Default: 10."""
+
+    sample: int = Field(default=200, ge=1, le=5000)
+    """The most texts that are rated; of more, these are drawn, the same ones each time."""
+
+    worth: float = Field(default=0.01, gt=0, lt=1)
+    """What ten more labels have to add to the agreement with people to be worth it."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A text to choose from, with its row as it came; `key` is a digest of the text."""
+
+    key: str
+    example: Example
+    row: Any
+
+
+@dataclass(frozen=True)
+class PlanResult(Displayed):
+    """The texts to label in order, with the advice on how many, and the effort."""
+
+    rubric: str
+    plan: LabelPlan
+    rows: tuple[Any, ...]
+    effort: Effort
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return the rows to label as they came, each with the reasons in `plan`."""
+        return [{**row, "plan": plan_row(text)} for row, text in zip(self.rows, self.plan.texts, strict=True)]
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.planning import plan_view
+
+        return plan_view(self.plan, self.rubric)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedPlan:
+    """A plan before anything is asked: the version with its record, the judge, and the texts to choose from."""
+
+    workspace: Workspace
+    version: Version
+    record: TrainingRecord
+    choice: JudgeChoice
+    pool: tuple[Candidate, ...]
+    options: PlanOptions
+
+    def at_most(self) -> DryRun:
+        """Return the most that is asked of the judge."""
+        most = scoring_at_most(self.version.rubric, [text.example for text in self.pool])
+        return dry_run({"judge": (self.choice.spec, most)}, self.workspace.options)
+
+    async def run(self) -> PlanResult:
+        """Return the plan.
+
+        Raises:
+            JudgeError: if no text could be scored.
+            JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: from the judge; they concern every text.
+        """
+        rated = await self._rated()
+        version, number = self.version, self.options.count or DEFAULT_COUNT
+        result = make_plan(version.rubric, version.provenance, self.record, rated, number, threshold=self.options.worth)
+        row_of = {id(text.example): text.row for text in self.pool}
+        rows = tuple(row_of[id(text.example)] for text in result.texts)
+        return PlanResult(version.ref, result, rows, self.workspace.effort())
+
+    async def _rated(self) -> list[PoolText]:
+        """Return the texts that could be scored, with their ratings, and say how many could not."""
+        workspace, version = self.workspace, self.version
+        rated, reasons, judge = list[PoolText](), list[str](), workspace.judge(self.choice)
+        examples = [text.example for text in self.pool]
+        with workspace.progress(workspace.ledger) as on_progress:
+            async for score in score_stream(version.rubric, examples, judge, version.ref, workspace.under_way):
+                if score.unscored:
+                    reasons.append(score.unscored)
+                else:
+                    ratings = {rating.id: rating.score for rating in score.criteria if rating.applies}
+                    rated.append(PoolText(examples[len(rated) + len(reasons)], ratings))
+                done = len(rated) + len(reasons)
+                on_progress(f"{done:,} of {len(examples):,} texts", done / len(examples))
+        if not rated:
+            texts = count(len(examples), "text")
+            raise JudgeError(f"None of {texts} could be scored; the latest reason: {reasons[-1]}")
+        if reasons:
+            texts = count(len(reasons), "text")
+            workspace.notify(f"left out: {texts} that could not be scored; the latest reason: {reasons[-1]}")
+        return rated
+
+
+def prepare_plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> PreparedPlan:
+    """Return the plan of what to label next among the texts of `data`, before anything is asked.
+
+    Texts that the rubric was learned from, or that have a label already, are left out.
+
+    Raises:
+        NotInStore: if there is no such rubric, or no record of its training.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        DataError: if there are no texts to choose from, or fewer than are to be planned.
+    """
+    rows = rows_of(data, options)
+    version = version_of(workspace, rubric)
+    record = _record(version, workspace)
+    choice = judge_of(version, options.judge, workspace.store, workspace.notify)
+    return PreparedPlan(workspace, version, record, choice, _pool(rows, version, options, workspace.notify), options)
+
+
+async def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> PlanResult:
+    """Return which texts of `data` to label next so that the rubric improves most; errors as of `prepare_plan`."""
+    return await prepare_plan(workspace, data, rubric, options).run()
+
+
+def plan_at_most(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> DryRun:
+    """Return the most that `plan` would ask of the judge."""
+    return prepare_plan(workspace, data, rubric, options).at_most()
+
+
+def _record(version: Version, workspace: Workspace) -> TrainingRecord:
+    record = workspace.store.training(version.ref)
+    if record is None or version.rubric.aggregation is None:
+        raise NotInStore(
+            f"{version.ref} cannot be planned for without the ratings of its training texts. {unrecorded(version)}",
+            f"Learn the rubric again from these texts, without {option('methods')}, in this store.",
+        )
+    return record
+
+
+@dataclass
+class _LeftOut:
+    """Counts of rows that are not candidates, by reason."""
+
+    faults: list[str] = field(default_factory=list)
+    learned: int = 0
+    labelled: int = 0
+    usable: int = 0
+    repeated: int = 0
+
+
+def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[Candidate, ...]:
+    """Return the texts to rate, and say which rows are left out; a bounded number of rows is held at a time."""
+    left_out = _LeftOut()
+    candidates = _candidates(rows, version, left_out)
+    # Digests are as good as random numbers, and do not depend on the order of the rows.
+    drawn = heapq.nsmallest(options.sample, candidates, key=lambda text: (text.key, text.example.id))
+    pool = tuple({text.key: text for text in reversed(drawn)}.values())[::-1]
+    left_out.repeated = len(drawn) - len(pool)
+    for line in _notices(left_out, len(pool), version):
+        notify(line)
+    _check(left_out, len(pool), version, options)
+    return pool
+
+
+def _candidates(rows: Rows, version: Version, left_out: _LeftOut) -> Iterator[Candidate]:
+    learned, aspect = frozenset(version.provenance.texts), version.rubric.aspect.name
+    for row in rows:
+        if isinstance(row, RowError):
+            left_out.faults.append(str(row))
+        elif (key := text_digest(row)) in learned:
+            left_out.learned += 1
+        elif aspect in row.scores:
+            left_out.labelled += 1
+        else:
+            left_out.usable += 1
+            yield Candidate(key, row, rows.came)
+
+
+def _notices(left_out: _LeftOut, pool: int, version: Version) -> Iterator[str]:
+    for fault in left_out.faults[:FAULTS_SHOWN]:
+        yield f"left out: {fault}"
+    if (more := len(left_out.faults) - FAULTS_SHOWN) > 0:
+        yield f"left out: {count(more, 'more faulty row')}"
+    if left_out.learned:
+        yield f"left out: {count(left_out.learned, 'text')} that {version.ref} has learned from"
+    if left_out.labelled:
+        yield f"left out: {count(left_out.labelled, 'text')} with a label that {version.ref} has not learned from yet"
+    if left_out.repeated:
+        yield f"left out: {count(left_out.repeated, 'row')} with the same text as another one"
+    if pool + left_out.repeated < left_out.usable:
+        yield f"rating {count(pool, 'text')} of {left_out.usable:,} ({option('sample')})"
+
+
+def _check(left_out: _LeftOut, pool: int, version: Version, options: PlanOptions) -> None:
+    labelled = left_out.learned + left_out.labelled
+    if not pool and labelled:
+        raise DataError(
+            f"All {labelled} usable rows have a label for {version.rubric.aspect.name!r} already.",
+            f"Give texts without one; `{command('learn')}` takes the labels.",
+        )
+    if not pool:
+        raise DataError(f"None of {count(len(left_out.faults), 'row')} can be used.", *left_out.faults[:1])
+    if (options.count or 0) > pool:
+        raise DataError(
+            f"{option('count', str(options.count))} is more than the {count(pool, 'text')} to choose from.",
+            f"Give a smaller one, or more texts ({option('sample')} bounds how many are rated).",
+        )

@@ -1,0 +1,64 @@
+"""A training as it is about to run: methods with their settings, and what they learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rubriclab.judges.judge import Judge
+from rubriclab.learning import Trained, joint, train
+from rubriclab.learning.candidates import Plan
+from rubriclab.learning.settings import JointSettings
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.methods.method import Progress, silent
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """The plans of a joint training with its settings; one plan without them for a method alone."""
+
+    plans: tuple[Plan, ...]
+    joint: JointSettings | None = None
+
+    def at_most(self) -> tuple[CallEstimate, CallEstimate]:
+        """Return the most that it asks of the judge, and of the generator."""
+        if self.joint:
+            return joint.at_most(self.plans, self.joint)
+        (plan,) = self.plans
+        return plan.method.learning_at_most(plan.training_input, plan.settings)
+
+    async def run(
+        self,
+        judge: Judge,
+        generator: Judge,
+        *,
+        seed: int,
+        model_versions: Callable[[], Sequence[str]] = tuple,
+        on_progress: Progress = silent,
+    ) -> Trained:
+        """Return what it learns.
+
+        Raises:
+            JudgeError: if nothing could be learned.
+        """
+        if self.joint:
+            return await joint.train(
+                self.plans,
+                self.joint,
+                judge=judge,
+                generator=generator,
+                seed=seed,
+                model_versions=model_versions,
+                on_progress=on_progress,
+            )
+        (plan,) = self.plans
+        return await train(
+            plan.method,
+            plan.training_input,
+            plan.settings,
+            judge=judge,
+            generator=generator,
+            seed=seed,
+            model_versions=model_versions,
+            on_progress=on_progress,
+        )

@@ -1,0 +1,324 @@
+"""A rubric on other texts, or with another judge: its agreement there, what to do about it, and the result saved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from rubriclab.checklist import seed_questions
+from rubriclab.data import Assignment, Example, task_words
+from rubriclab.display import Displayed
+from rubriclab.errors import (
+    BudgetReached,
+    ChecklistError,
+    DataError,
+    JudgeError,
+    JudgeRefused,
+    ProviderDown,
+    ReplayMiss,
+    SettingsError,
+)
+from rubriclab.judges.judge import Judge
+from rubriclab.learning import Trained
+from rubriclab.learning.candidates import Plan
+from rubriclab.literature import load_findings
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.estimate import CallEstimate
+from rubriclab.methods.method import TrainingInput
+from rubriclab.option_names import option
+from rubriclab.provenance import Action, Effort
+from rubriclab.scoring.estimate import scoring_at_most
+from rubriclab.services.base import JudgeOption, RowOptions, ScaleText
+from rubriclab.services.dry_run import DryRun, dry_run
+from rubriclab.services.inputs import Data
+from rubriclab.services.judge_choice import JudgeChoice, generator_of, imported_source, judge_of
+from rubriclab.services.score import version_of
+from rubriclab.services.settings import JOINT, resolve_settings
+from rubriclab.services.training import TrainingRun
+from rubriclab.services.transfer_target import target_texts
+from rubriclab.services.workspace import Notify, Workspace
+from rubriclab.store import Version
+from rubriclab.transfer.new_version import as_trained
+from rubriclab.transfer.rating_matrix import with_dropped_criteria
+from rubriclab.transfer.results import Transfer
+from rubriclab.transfer.run import FittedTransfer, RelearnFunction, SourceRubric, TargetTexts
+from rubriclab.transfer.run import transfer as run_transfer
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
+class TransferOptions(RowOptions, JudgeOption):
+    """How a rubric is transferred."""
+
+    aspect: str | None = None
+    """The aspect of the target's labels. Default: the rubric's."""
+
+    definition: str | None = None
+    """What that aspect means; shipped for those of the well-known data sets."""
+
+    scale: ScaleText | None = None
+    """The scale of the target's labels. Default: taken from the labels."""
+
+    labels: int | None = Field(default=None, ge=10)
+    """The number of labels to use; the others evaluate the result. Default: all."""
+
+    no_relearn: bool = False
+    """Do not learn from scratch, which takes the most calls."""
+
+    save: bool = False
+    """Save the result as a version whose parent is the rubric."""
+
+    action: Action | None = None
+    """The action to save. Default: the one that is advised."""
+
+    name: str | None = None
+    """The name to save under. Default: the rubric's."""
+
+    seed: int = Field(default=42, ge=0)
+    """Of draws and folds."""
+
+
+@dataclass(frozen=True)
+class TransferResult(Displayed):
+    """The evaluation of a rubric on target texts, the version saved if one was asked for, and the effort.
+
+    `not_saved` says why the action to save could not be tried.
+    """
+
+    transfer: Transfer
+    saved: Version | None
+    effort: Effort
+    not_saved: str | None = None
+
+    def check_saved(self) -> None:
+        """Return if nothing was to be saved that could not be.
+
+        Raises:
+            SettingsError: otherwise.
+        """
+        if self.not_saved:
+            raise SettingsError(self.not_saved)
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.transfer import transfer_view
+
+        return transfer_view(self.transfer)
+
+
+TrainingOf = Callable[[Sequence[Example]], TrainingRun]
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedTransfer:
+    """A version, a target and a judge; the generator proposes criteria if the rubric is relearned by `training`."""
+
+    workspace: Workspace
+    options: TransferOptions
+    version: Version
+    target: TargetTexts
+    choice: JudgeChoice
+    generator: JudgeChoice
+    training: TrainingOf | None
+
+    @property
+    def name(self) -> str:
+        """What is transferred where by whom."""
+        return f"{self.version.ref} on {self.target.name} by {self.choice.spec}"
+
+    @cached_property
+    def source(self) -> SourceRubric:
+        """The version with the record of its training."""
+        version = self.version
+        record = self.workspace.store.training(version.ref)
+        return SourceRubric(version.ref, version.rubric, version.provenance, record)
+
+    def at_most(self) -> CallEstimate:
+        """Return the most that is asked."""
+        rubric, target = self.version.rubric, self.target
+        total = scoring_at_most(rubric, target.examples)
+        if not target.labelled:
+            return total
+        every_criterion = rubric.model_copy(update={"parts": with_dropped_criteria(rubric, self.source.record)})
+        total += scoring_at_most(every_criterion, target.labelled)
+        if self.training:
+            fitted, held_out = target.split(0)
+            learning = sum(self.training(fitted).at_most(), CallEstimate())
+            # Learning rates each of its texts at least as often as scoring by its result would.
+            total += learning * (1 + math.ceil(len(held_out) / len(fitted)))
+        return total
+
+    async def run(self) -> TransferResult:
+        """Return the evaluation, and the version saved if one was asked for.
+
+        Raises:
+            JudgeError: if no text could be scored.
+            JudgeRefused, BudgetReached, ReplayMiss: from the judge; they concern every text.
+        """
+        workspace, judge = self.workspace, self.workspace.judge(self.choice)
+        with workspace.progress(workspace.ledger) as on_progress:
+            fitted = await run_transfer(
+                self.source,
+                self.target,
+                judge,
+                relearn=self._relearn(judge),
+                seed=self.options.seed,
+                under_way=workspace.under_way,
+                on_progress=on_progress,
+            )
+        if not self.options.save:
+            return TransferResult(fitted.transfer, None, workspace.effort())
+        return self._saved(fitted, judge)
+
+    def _relearn(self, judge: Judge) -> RelearnFunction | None:
+        """Return the training from scratch; the version's generator proposes criteria here, too."""
+        if (training := self.training) is None:
+            return None
+        workspace = self.workspace
+        generator = judge if self.generator == self.choice else workspace.judge(self.generator)
+
+        async def relearn(texts: Sequence[Example]) -> Trained:
+            seed = self.options.seed
+            return await training(texts).run(judge, generator, seed=seed, model_versions=workspace.model_versions)
+
+        return relearn
+
+    def _saved(self, fitted: FittedTransfer, judge: Judge) -> TransferResult:
+        workspace, advice = self.workspace, fitted.transfer.advice
+        action = self.options.action or (advice.action if advice else "reuse")
+        if action not in fitted.adapted:
+            reason = next(each.skipped for each in fitted.transfer.actions if each.action == action)
+            not_saved = f"{action} cannot be saved: {reason}."
+            return TransferResult(fitted.transfer, None, workspace.effort(), not_saved)
+        trained = as_trained(self.source, fitted, action, judge, workspace.model_versions())
+        provenance = trained.provenance.model_copy(update=self._named_by(action))
+        name, parent = self.options.name or self.version.name, self.version.ref
+        version = workspace.store.save(
+            name, trained.rubric, provenance, workspace.effort(), parent, training=trained.record
+        )
+        return TransferResult(fitted.transfer, version, workspace.effort())
+
+    def _named_by(self, action: Action) -> dict[str, str | None]:
+        """Return which imported versions named the judge and the generator that the provenance records."""
+        generator_from = self.generator.named_by
+        if action != "relearn":
+            recorded = self.version.provenance.generator_from
+            inherited = imported_source(self.version, recorded, self.workspace.store)
+            generator_from = inherited.ref if inherited else None
+        return {"judge_from": self.choice.named_by, "generator_from": generator_from}
+
+
+def prepare_transfer(
+    workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions
+) -> PreparedTransfer:
+    """Return the transfer of a rubric to the texts of `to`, before anything is asked.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        SettingsError: for options that do not go together.
+        DataError: if no text can be used.
+    """
+    if options.action and not options.save:
+        raise SettingsError(f"{option('action')} says what to save.", f"Give {option('save')} with it.")
+    if options.action == "relearn" and options.no_relearn:
+        raise SettingsError(
+            f"{option('action', 'relearn')} is not tried with {option('no_relearn')}.", "Leave one of them out."
+        )
+    version = version_of(workspace, rubric)
+    target = target_texts(to, version, options, workspace.notify)
+    if options.save and not target.labelled:
+        raise SettingsError("There are no labels to fit the rubric to, so there is nothing to save.", "Give labels.")
+    training = None
+    if target.labelled and not options.no_relearn:
+        training = training_like(version, target, workspace)
+    choice = judge_of(version, options.judge, workspace.store, workspace.notify)
+    generator = generator_of(version, workspace.store, workspace.notify) if training else None
+    return PreparedTransfer(workspace, options, version, target, choice, generator or choice, training)
+
+
+async def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> TransferResult:
+    """Return the agreement of a rubric on the texts of `to`, and the evaluation of each action.
+
+    Raises:
+        RubriclabError: as `prepare_transfer` and `PreparedTransfer.run` do.
+        SettingsError: if the action to save could not be tried.
+    """
+    result = await prepare_transfer(workspace, rubric, to, options).run()
+    result.check_saved()
+    return result
+
+
+async def run_all(prepared: Sequence[PreparedTransfer]) -> list[TransferResult]:
+    """Return the results of several transfers; those that fail are left out, and the notice says why.
+
+    Raises:
+        RubriclabError: if all fail, or for an error that concerns every call.
+    """
+    results: list[TransferResult] = []
+    latest: DataError | JudgeError | ReplayMiss | None = None
+    for each in prepared:
+        try:
+            results.append(await each.run())
+        except (BudgetReached, JudgeRefused, ProviderDown):
+            raise
+        except (DataError, JudgeError, ReplayMiss) as error:
+            latest = error
+            if len(prepared) > 1:
+                each.workspace.notify(f"left out: {each.name}: {error.text}")
+    if latest and not results:
+        raise latest
+    return results
+
+
+def transfer_at_most(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> DryRun:
+    """Return the most that `transfer` would ask."""
+    return all_at_most([prepare_transfer(workspace, rubric, to, options)])
+
+
+def all_at_most(prepared: Sequence[PreparedTransfer]) -> DryRun:
+    """Return the most that several transfers would ask, by name."""
+    roles = {each.name: (each.choice.spec, each.at_most()) for each in prepared}
+    return dry_run(roles, prepared[0].workspace.options, proposes=any(each.training for each in prepared))
+
+
+def training_like(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingOf | None:
+    """Return the training from scratch by the methods and settings that the version was learned with.
+
+    It starts from the checklists and findings that ship. `None`, with a notice, if none of the methods has a checklist
+    for the aspect.
+    """
+    recorded, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
+    methods = [METHODS[name] for name in recorded if name != JOINT]  # type: ignore[index]
+    resolved = resolve_settings(methods, joint=True, configured=workspace.settings, recorded=recorded)
+    startable = []
+    for method in methods:
+        settings = resolved.methods[method.name]
+        try:
+            needed = method.needs_checklist(settings)
+            startable.append((method, settings, seed_questions(method.checklists, task, aspect, needed=needed)))
+        except ChecklistError:
+            continue
+    if not startable:
+        _notify_no_checklist(version, aspect, workspace.notify)
+        return None
+    assignment, findings = Assignment(task_words(task), target.aspect, target.scale), load_findings(task, aspect)
+
+    def training(texts: Sequence[Example]) -> TrainingRun:
+        plans = [
+            Plan(method, TrainingInput(tuple(texts), assignment, findings, checklist), settings)
+            for method, settings, checklist in startable
+        ]
+        return TrainingRun(tuple(plans), resolved.joint)
+
+    return training
+
+
+def _notify_no_checklist(version: Version, aspect: str, notify: Notify) -> None:
+    notify(f"{version.ref} cannot be relearned: its methods need a checklist, and none ships for {aspect}")

@@ -1,0 +1,147 @@
+"""What an operation works with: the store, how judges are asked, what that has taken, and whom to notify."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from rubriclab.judges.budget import Budget
+from rubriclab.judges.connect import connect
+from rubriclab.judges.judge import Judge
+from rubriclab.judges.ledger import Ledger
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.price import Price, parse_price
+from rubriclab.methods.method import Progress, silent
+from rubriclab.option_names import command
+from rubriclab.provenance import Effort
+from rubriclab.services.base import SettingsTables, option_error
+from rubriclab.services.progress_log import ProgressDisplay, logged
+from rubriclab.store import Store, open_store
+from rubriclab.store.store import Access
+
+if TYPE_CHECKING:
+    from rubriclab.services.judge_choice import JudgeChoice
+
+# Told what a person should know beside the results.
+Notify = Callable[[str], None]
+
+
+def no_progress(_ledger: Ledger) -> AbstractContextManager[Progress]:
+    """Return a display that shows nothing."""
+    return nullcontext(silent)
+
+
+@dataclass(eq=False)
+class Workspace:
+    """The store, the options that judges are asked with, and the ledger and budget that all of them share.
+
+    Attributes:
+        location: path or URL of the store; `None` for the user's own.
+        options: how judges are asked.
+        notify: told what a person should know beside the results.
+        progress: shows how far an operation is.
+        record: the file that requests and replies are recorded to.
+        settings: hyperparameters of methods, from a configuration file.
+        budget: caps on calls and money; by default those in `options`.
+        ledger: counts what is asked.
+    """
+
+    location: str | Path | None = None
+    options: JudgeOptions = field(default_factory=JudgeOptions)
+    notify: Notify = lambda _text: None
+    progress: ProgressDisplay = no_progress
+    record: Path | None = None
+    settings: SettingsTables = field(default_factory=dict)
+    budget: Budget | None = None
+    ledger: Ledger = field(default_factory=Ledger)
+
+    def __post_init__(self) -> None:
+        # Shared by all judges of the operation.
+        self.budget = self.budget or Budget(self.options.max_calls, self.options.max_cost)
+        self._started = time.monotonic()
+        self._held = ExitStack()
+        self._store: Store | None = None
+        self._shows_progress = self.progress is not no_progress
+        self.progress = logged(self.progress)
+
+    @property
+    def store(self) -> Store:
+        """The store, opened where it is first used; one that may only be read will do."""
+        return self.open_store(create=False, access="either")
+
+    def open_store(self, *, create: bool = False, access: Access = "write") -> Store:
+        """Return the store, opened so unless it is open already.
+
+        Raises:
+            NoStore: if there is none, and it is not to be made.
+            StoreError: if it cannot be opened.
+        """
+        if self._store is None:
+            self._store = self._held.enter_context(open_store(self.location, create=create, access=access))
+        return self._store
+
+    def judge(self, choice: JudgeChoice) -> Judge:
+        """Return the judge chosen, connected to the store's answers; an address in the options comes first."""
+        server = {"api_base": self.options.api_base or choice.address}
+        return connect(
+            choice.spec,
+            options=self.options.model_copy(update=server),
+            ledger=self.ledger,
+            answers=self.store.answers,
+            record=self.record,
+            budget=self.budget,
+        )
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether anybody sees how far an operation is."""
+        return self._shows_progress
+
+    @property
+    def under_way(self) -> int:
+        """How many texts are scored at a time: twice the requests, so that a slow one never leaves the others idle."""
+        return 2 * self.options.concurrency
+
+    def model_versions(self) -> list[str]:
+        """Return the model names that providers reported so far, sorted."""
+        return sorted(self.ledger.model_versions)
+
+    def effort(self) -> Effort:
+        """Return what the operation has taken so far."""
+        return self.ledger.effort(round(time.monotonic() - self._started, 3))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store, and say how many cached answers turned out to be damaged."""
+        self._held.close()
+        self._store = None
+        if count := len(self.ledger.damaged):
+            answers = "1 cached answer is" if count == 1 else f"{count} cached answers are"
+            self.notify(f"{answers} damaged and asked for again; see: {command('verify')}")
+            self.ledger.damaged.clear()
+
+
+def judge_options(values: Mapping[str, Any]) -> JudgeOptions:
+    """Return the options that are given, the defaults for those that are `None`.
+
+    Raises:
+        SettingsError: for a value out of bounds.
+    """
+    from pydantic import ValidationError
+
+    given = {name: value for name, value in values.items() if value is not None}
+    if "price" in given and not isinstance(given["price"], Price):
+        given["price"] = parse_price(given["price"]) if isinstance(given["price"], str) else Price(*given["price"])
+    try:
+        return JudgeOptions(**given)
+    except ValidationError as error:
+        raise option_error(error, JudgeOptions) from None

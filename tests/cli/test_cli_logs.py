@@ -1,0 +1,120 @@
+"""`--verbose` and `--log-file`: what is logged, where to, and that no key is in it."""
+
+from __future__ import annotations
+
+import logging
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from commands import LABELLED, Commands
+from server import RunningServer
+
+from rubriclab.cli.logs import start_logging, stop_logging
+from rubriclab.errors import SettingsError
+
+KEY = "live-0123456789abcdef"
+
+
+@pytest.fixture
+def asking(tmp_path: Path, server: RunningServer) -> Commands:
+    (tmp_path / "texts.jsonl").write_bytes(b"".join(LABELLED.read_bytes().splitlines(keepends=True)[:6]))
+    environment = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": KEY, "RUBRICLAB_JUDGE": "openai/fake"}
+    commands = Commands(tmp_path, RUBRICLAB_STORE="store.db", **environment)
+    task = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
+    assert commands("learn", "texts.jsonl", *task, "--name", "news", "--method", "direct").code == 0
+    return commands
+
+
+SCORE = ("score", "texts.jsonl", "--rubric", "news")
+
+
+@pytest.fixture
+def logger() -> Iterator[logging.Logger]:
+    """A logger of the package, put back as it was."""
+    yield logging.getLogger("rubriclab.tests")
+    stop_logging()
+
+
+def test_a_command_logs_nothing_unless_asked(asking: Commands, server: RunningServer) -> None:
+    server.script.append("rate_limit")
+    done = asking(*SCORE)
+    assert done.code == 0
+    assert "rubriclab." not in done.err
+
+
+def test_verbose_logs_retries_and_progress_and_twice_every_request(asking: Commands, server: RunningServer) -> None:
+    server.script.append("rate_limit")
+    done = asking("-v", *SCORE)
+    assert done.code == 0
+    assert re.search(r"INFO rubriclab\.judges\.retry: openai/fake: attempt 1 failed \(.*too many requests", done.err)
+    assert re.search(r"INFO rubriclab\.services\.progress_log: 1 texts; \d+ s, \d+ calls", done.err)
+    assert "DEBUG" not in done.err
+    (asking.folder / "store.db").rename(asking.folder / "first.db")
+    assert asking("export", "news", "--store", "first.db", "-o", "news.json").code == 0
+    assert asking("import", "news.json").code == 0
+    assert asking("trust", "news").code == 0
+    again = asking("-vv", *SCORE)
+    assert again.code == 0
+    requests = re.findall(r"DEBUG rubriclab\.judges\.language_model: openai/fake: request \S+", again.err)
+    replies = re.findall(r"openai/fake: reply to \S+ after \d+\.\d+ s, \d+ prompt and \d+ completion tokens", again.err)
+    assert len(requests) == len(replies) == 6
+    assert again.out == done.out
+
+
+def test_a_log_file_has_every_request_and_is_appended_to(asking: Commands) -> None:
+    for _ in range(2):
+        assert asking("--log-file", "run.log", *SCORE).code == 0
+    lines = (asking.folder / "run.log").read_text("utf-8").splitlines()
+    assert sum(": request " in line for line in lines) == 6
+    assert sum("rubriclab.cli.main: rubriclab" in line for line in lines) == 2
+    assert all(
+        re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (DEBUG|INFO|WARNING) rubriclab\.", line) for line in lines
+    )
+
+
+def test_an_error_is_in_the_log_without_the_key(asking: Commands, server: RunningServer) -> None:
+    server.script.append("unauthorized")
+    done = asking("--log-file", "run.log", "-vv", *SCORE)
+    assert done.code == 4
+    log = (asking.folder / "run.log").read_text("utf-8")
+    assert "INFO rubriclab.cli.main: ended with exit code 4: openai/fake: " in log
+    assert KEY not in log + done.err
+
+
+def test_a_log_file_that_cannot_be_written_is_an_error(rubriclab: Commands) -> None:
+    done = rubriclab("--log-file", "nowhere/run.log", "list")
+    assert (done.code, done.out) == (2, "")
+    assert done.error == "The log file nowhere/run.log cannot be written: No such file or directory."
+
+
+def test_keys_are_masked_and_nothing_acts_on_a_terminal(
+    logger: logging.Logger, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    start_logging(0, tmp_path / "run.log")
+    logger.debug("not on standard error")
+    logger.warning("asked with %s\n\x1b[31m", KEY)
+    assert capsys.readouterr().err == "warning: asked with *** \\x1b[31m\n"
+    first, second = (tmp_path / "run.log").read_text("utf-8").splitlines()
+    assert first.endswith("DEBUG rubriclab.tests: not on standard error")
+    assert second.endswith("WARNING rubriclab.tests: asked with *** \\x1b[31m")
+
+
+def test_logging_is_started_anew_by_each_command(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
+    start_logging(2, None)
+    start_logging(0, None)
+    logger.info("no")
+    logger.warning("once")
+    assert capsys.readouterr().err == "warning: once\n"
+    with pytest.raises(SettingsError, match="cannot be written"):
+        start_logging(0, Path("nowhere") / "run.log")
+
+
+def test_the_package_itself_installs_no_handler() -> None:
+    code = "import logging, rubriclab; print([type(one).__name__ for one in logging.getLogger('rubriclab').handlers])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['NullHandler']"

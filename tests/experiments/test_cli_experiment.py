@@ -1,0 +1,152 @@
+"""`rubriclab experiment`: studies are listed, run, stopped, gone on with and shown; what cannot be run is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from study_rows import write_study
+
+from experiments.runner.results import read_results
+from experiments.runner.study import studies
+
+
+@pytest.fixture
+def mini(tmp_path: Path) -> Path:
+    """A study of one's own: two cases for each of three aspects."""
+    return write_study(tmp_path / "mini")
+
+
+def test_studies_are_listed_with_their_questions(experiment) -> None:
+    done = experiment("list")
+    assert done.code == 0
+    assert all(name in done.out for name in studies())
+    rows = json.loads(experiment("list", "--json").out)["studies"]
+    assert [row["name"] for row in rows] == list(studies())
+    assert all(row["question"].endswith("?") for row in rows)
+
+
+def test_a_study_is_run_kept_and_shown_again(experiment, mini, data, tmp_path) -> None:
+    done = experiment("run", mini, "--data", data, "--judge", "embedded", "--only", "hanna:empathy")
+    assert done.code == 0, done.err
+    results = read_results(tmp_path / "mini-embedded.json")
+    assert len(results.cases) == 2
+    assert results.model_versions == ("embedded",)
+    assert f"kept in mini-embedded.json; to see it again: python -m experiments show {mini} mini-embed" in done.err
+    assert "Does it go on?" in done.out
+    assert "direct - geval" in done.out
+    shown = experiment("show", mini, "mini-embedded.json")
+    assert shown.code == 0, shown.err
+    assert shown.out == done.out
+    missing = experiment("show", mini)
+    assert missing.code == 2
+    assert "has no results yet" in missing.err
+
+
+def test_a_finished_case_is_not_run_again(experiment, mini, data, tmp_path) -> None:
+    run = ("run", mini, "--data", data, "--judge", "embedded", "-o", "r.json")
+    assert experiment(*run, "--only", "hanna:surprise").code == 0
+    first = read_results(tmp_path / "r.json").cases
+    assert [outcome.case.aspect for outcome in first] == ["surprise"] * 2
+    assert experiment(*run, "--only", "hanna").code == 0
+    whole = read_results(tmp_path / "r.json").cases
+    # Their seconds too are those of the first run.
+    assert whole[:2] == first
+    assert len(whole) == 4
+    before = (tmp_path / "r.json").read_bytes()
+    assert experiment(*run, "--only", "hanna").code == 0
+    assert (tmp_path / "r.json").read_bytes() == before
+
+
+def test_two_files_with_parts_of_a_study_are_shown_as_one(experiment, mini, data) -> None:
+    for only in ("hanna:surprise", "hanna:empathy"):
+        done = experiment("run", mini, "--data", data, "--judge", "embedded", "--only", only, "-o", f"{only[6:]}.json")
+        assert done.code == 0
+    shown = experiment("show", mini, "surprise.json", "empathy.json", "--json")
+    assert shown.code == 0, shown.err
+    (found,) = json.loads(shown.out)["results"]
+    assert found["cases"] == 4
+    empathy = next(
+        line for line in found["lines"] if line["aspect"] == "empathy" and line["setting"]["arm"] == "direct"
+    )
+    assert empathy["published"] == {"paper": {"spearman": 0.4}}
+
+
+def test_sets_that_are_absent_are_said_and_the_others_run(experiment, mini, data, tmp_path) -> None:
+    (tmp_path / "few").mkdir()
+    shutil.copy(data / "hanna.jsonl", tmp_path / "few")
+    done = experiment("run", mini, "--data", "few", "--judge", "embedded", "-o", "r.json")
+    assert done.code == 0
+    assert "left out: writingprompts_a (writingprompts_a.jsonl" in done.err
+    assert len(read_results(tmp_path / "r.json").cases) == 4
+    (tmp_path / "none").mkdir()
+    refused = experiment("run", mini, "--data", "none", "--judge", "embedded", "-o", "r.json")
+    assert refused.code == 2
+    assert "It runs on any of: hanna.jsonl, writingprompts_a.jsonl" in refused.err
+
+
+def test_a_dry_run_says_the_most_and_asks_and_keeps_nothing(experiment, mini, data, tmp_path) -> None:
+    run = ("run", mini, "--data", data, "--judge", "openai/none", "--price", "1:1")
+    done = experiment(*run, "--dry-run", "--json")
+    assert done.code == 0, done.err
+    most = json.loads(done.out)["at_most"]["judge"]
+    assert most["calls"] > 0
+    assert most["cost_usd"] > 0
+    assert list(tmp_path.iterdir()) == [mini]
+    part = experiment(*run, "--dry-run", "--json", "--only", "hanna")
+    assert 0 < json.loads(part.out)["at_most"]["judge"]["calls"] < most["calls"]
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        (["nothing"], "There is no study 'nothing'. There are: "),
+        (["MINI", "--only", "newsroom"], "mini has no 'newsroom'. It has hanna: empathy, surprise"),
+        (["MINI", "--set", "seal.proposed=1"], "No arm of mini has settings of 'seal'"),
+        (["MINI", "--set", "direct.colour=red"], "Arm direct: direct.colour: unknown name, got the text 'red'"),
+        (["MINI", "--judge", "embedded"], "mini takes one judge, and 2 were named"),
+        (["MINI", "--data", "nowhere"], "There is no folder nowhere with the public sets"),
+        (["MINI", "-o", "nowhere/r.json"], "nowhere/r.json cannot be written: No such file or directory"),
+        (["MINI", "-o", "taken.json"], "taken.json holds no results of a study"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_one_line(experiment, mini, data, tmp_path, refused) -> None:
+    arguments, said = refused
+    (tmp_path / "taken.json").write_text("[]")
+    given = [str(mini) if each == "MINI" else each for each in arguments]
+    done = experiment("run", "--data", data, "--judge", "embedded", *given)
+    assert done.code == 2
+    (line,) = (line for line in done.err.splitlines() if line.startswith("error: "))
+    assert said in line
+    assert done.out == ""
+    assert (tmp_path / "taken.json").read_text() == "[]"
+
+
+def test_results_of_another_configuration_are_not_written_over(experiment, mini, data, tmp_path) -> None:
+    run = ("run", mini, "--data", data, "--judge", "embedded", "-o", "r.json", "--only", "hanna:empathy")
+    assert experiment(*run).code == 0
+    before = (tmp_path / "r.json").read_bytes()
+    for other, said in ((("--small",), "a run in little"), (("--set", "geval.scoring=once"), "configuration differs")):
+        done = experiment(*run, *other)
+        assert done.code == 2
+        assert said in done.err
+    assert (tmp_path / "r.json").read_bytes() == before
+
+
+def test_rows_of_a_published_file_become_rows_of_our_own(experiment, tmp_path) -> None:
+    from rubriclab.data import Example, read
+
+    header = "Story ID,Prompt,Human,Story,Model,Relevance,Coherence,Empathy,Surprise,Engagement,Complexity,Worker ID"
+    rows = [f"0,A prompt.,Human story.,A story.,GPT-2,{n},3,2,1,4,5,W{n}" for n in (2, 3, 4)]
+    (tmp_path / "hanna_stories_annotations.csv").write_text("\n".join([header, *rows]) + "\n", "utf-8")
+    done = experiment("data", "hanna", "hanna_stories_annotations.csv", "-o", "hanna.jsonl")
+    assert done.code == 0, done.err
+    (row,) = read(tmp_path / "hanna.jsonl")
+    assert isinstance(row, Example)
+    assert (row.output, row.scores["relevance"]) == ("A story.", 3.0)
+    assert "1 row of hanna" in done.err
+    refused = experiment("data", "nothing", "hanna_stories_annotations.csv")
+    assert refused.code == 2
+    assert "There is no public set 'nothing'" in refused.err

@@ -1,0 +1,222 @@
+"""Reading public sets: every set goes through the native form unchanged, and a wrong file is named as such."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+import pytest
+from published_files import (
+    FILES,
+    HANNA_COLUMNS,
+    NEWSROOM_COLUMNS,
+    by_aspect,
+    json_lines,
+    judged,
+    rated_story,
+    response,
+    story,
+    summary,
+    table,
+)
+
+from experiments.datasets import PUBLISHED, native_row, read_published
+from rubriclab.data import find_aspect, from_rows, parse_scale, read
+from rubriclab.errors import DataError, SettingsError
+
+SETS = tomllib.loads((Path(__file__).parents[2] / "experiments" / "sets.toml").read_text("utf-8"))
+
+
+def written(folder: Path, name: str, content: str) -> Path:
+    path = folder / FILES[name][0]
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_set_survives_the_native_form(tmp_path: Path, name: str) -> None:
+    examples = read_published(name, written(tmp_path, name, FILES[name][1]()))
+    rows = [native_row(example) for example in examples]
+    assert tuple(from_rows(rows)) == examples
+    (tmp_path / "rows.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    assert tuple(read(tmp_path / "rows.jsonl")) == examples
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_packed_file_reads_like_the_plain_one(tmp_path: Path, name: str) -> None:
+    plain = written(tmp_path, name, FILES[name][1]())
+    packed = tmp_path / f"{plain.name}.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert read_published(name, str(packed)) == read_published(name, plain)
+
+
+def test_every_set_has_a_reader_and_a_file_to_try_it_on() -> None:
+    assert list(FILES) == list(PUBLISHED) == [each.name for each in PUBLISHED.values()]
+    assert all(FILES[name][0] in each.file for name, each in PUBLISHED.items())
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_registered_sets_have_readers_definitions_and_scales_that_hold_their_scores(tmp_path: Path, name: str) -> None:
+    about = SETS[name]
+    examples = read_published(about["published"], written(tmp_path, about["published"], FILES[about["published"]][1]()))
+    scales = {aspect: parse_scale(scale) for aspect, scale in about["aspects"].items()}
+    assert all(find_aspect(about["task"], aspect).definition for aspect in scales)
+    for example in examples:
+        assert set(example.scores) == set(scales)
+        assert all(scales[aspect].contains(score) for aspect, score in example.scores.items())
+
+
+def test_an_unknown_set_names_those_that_there_are(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"'sumeval'.*the sets are summeval, newsroom"):
+        read_published("sumeval", tmp_path / "file.jsonl")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_says_which_one_is_wanted_and_where_from(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataError, match="no such file") as caught:
+        read_published(name, tmp_path / "nothing")
+    assert FILES[name][0] in str(caught.value.hint)
+    assert "http" in str(caught.value.hint)
+
+
+def form(name: str) -> str:
+    return "qags" if name.startswith("qags") else name
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [(name, other) for name in FILES for other in FILES if form(name) != form(other)]
+)
+def test_the_file_of_another_set_is_refused(tmp_path: Path, name: str, other: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read_published(name, written(tmp_path, other, FILES[other][1]()))
+    assert f"{name} is read from" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("content", ["", "\n", "[]", "{}", "{", "\x00", "a,b\n1,2\n", '[{"a": 1}]', "null"])
+def test_what_is_no_such_file_at_all_is_refused(tmp_path: Path, name: str, content: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read_published(name, written(tmp_path, name, content))
+    assert f"{name} is read from" in str(caught.value.hint)
+
+
+def hanna(*rows: list[object]) -> str:
+    return table(HANNA_COLUMNS, *rows)
+
+
+def news(*rows: list[object]) -> str:
+    return table(NEWSROOM_COLUMNS, *rows)
+
+
+SUMMARY = summary("M0", "late .", by_aspect(1, 2, 3, 4))
+RATED = [[1, 1, 1]] * 6
+DIALOGUE = {"context": "hi !", "fact": "_nofact", "responses": [response("Argmax Decoding", "ho !", *RATED)]}
+TOLD = rated_story("A lamp.", "Dark.", "1 1 1 1")
+WRONG: dict[str, tuple[str, Callable[[], str], str]] = {
+    "a summary without ratings": (
+        "summeval",
+        lambda: json_lines(SUMMARY, SUMMARY | {"expert_annotations": []}),
+        ":2: field 'expert_annotations': got a list of 0, expected a list of objects",
+    ),
+    "an expert who left an aspect out": (
+        "summeval",
+        lambda: json_lines(SUMMARY | {"expert_annotations": [{"coherence": 3}]}),
+        "field 'consistency': got nothing, expected a number",
+    ),
+    "an empty summary": (
+        "summeval",
+        lambda: json_lines(SUMMARY | {"decoded": " "}),
+        "field 'decoded': got only white space, expected a non-empty text",
+    ),
+    "one reference instead of a list": (
+        "summeval",
+        lambda: json_lines(SUMMARY | {"references": "late"}),
+        "field 'references': got the text 'late', expected a list of texts",
+    ),
+    "a summary twice": ("summeval", lambda: json_lines(SUMMARY, SUMMARY), "the id 'dm-test-0a::M0'"),
+    "a story without number": (
+        "hanna",
+        lambda: hanna(story("x1", "P", "S", "GPT", "111111 W")),
+        ":2: field 'Story ID': got the text 'x1', expected a whole number",
+    ),
+    "two prompts of one number": (
+        "hanna",
+        lambda: hanna(story(3, "P", "S", "Human", "111111 W"), story(99, "Q", "T", "GPT", "111111 W")),
+        ":3: field 'Prompt': got another prompt",
+    ),
+    "two stories of one number": (
+        "hanna",
+        lambda: hanna(story(3, "P", "S", "Human", "111111 W"), story(3, "P", "T", "Human", "111111 V")),
+        ":3: field 'Story ID': got 3 for two stories",
+    ),
+    "a rating in words": (
+        "newsroom",
+        lambda: news(["7", "lede3", "Rain.", "It rained.", "Rain", "4", "good", "3", "2"]),
+        ":2: field 'FluencyRating': got the text 'good', expected a finite number",
+    ),
+    "two summaries of one system": (
+        "newsroom",
+        lambda: news(
+            ["7", "lede3", "Rain.", "It rained.", "R", *"1234"], ["7", "lede3", "Rain.", "Wet.", "R", *"1234"]
+        ),
+        ":3: field 'SystemSummary': got two texts of 'lede3' for article '7'",
+    ),
+    "a response without ratings": (
+        "topical_chat",
+        lambda: json.dumps([DIALOGUE, DIALOGUE | {"responses": [{"response": "ho !", "model": "M"}]}]),
+        ":2: field 'Understandable': got nothing, expected a list of numbers",
+    ),
+    "a response that nobody rated": (
+        "topical_chat",
+        lambda: json.dumps([DIALOGUE | {"responses": [response("M", "ho !", [], *RATED[1:])]}]),
+        "field 'Understandable': got a list of 0, expected a list of numbers",
+    ),
+    "a model twice in one dialogue": (
+        "topical_chat",
+        lambda: json.dumps([DIALOGUE | {"responses": DIALOGUE["responses"] * 2}]),
+        "the id 'tc00::Argmax Decoding'",
+    ),
+    "an annotator instead of a list": (
+        "topical_chat",
+        lambda: json.dumps([DIALOGUE | {"annotators": "ann"}]),
+        "field 'annotators': got the text 'ann', expected a list of names",
+    ),
+    "neither yes nor no": (
+        "qags_xsum",
+        lambda: json_lines({"article": "A.", "summary_sentences": [judged("A.", w1="maybe")]}),
+        "field 'response': got the text 'maybe', expected yes or no",
+    ),
+    "a worker who answers twice": (
+        "qags_cnndm",
+        lambda: json_lines({"article": "A.", "summary_sentences": [judged("A.", w1="yes", w01="yes")]}),
+        "field 'response': got a second answer of worker '1'",
+    ),
+    "a story that is neither a person's nor a machine's": (
+        "writingprompts_a",
+        lambda: json.dumps({"0": TOLD | {"human_written": 2}}),
+        "field 'human_written': got 2, expected 1 or 0",
+    ),
+    "an entry that is not numbered": (
+        "writingprompts_a",
+        lambda: json.dumps({"0": TOLD, "first": TOLD}),
+        ":2: field 'key': got the text 'first', expected a whole number",
+    ),
+    "an entry that is no object": (
+        "writingprompts_a",
+        lambda: json.dumps({"0": TOLD, "1": 5}),
+        ":2: got 5, expected an object",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, what: str) -> None:
+    name, content, said = WRONG[what]
+    with pytest.raises(DataError) as caught:
+        read_published(name, written(tmp_path, name, content()))
+    assert said in str(caught.value)
+    assert f"{name} is read from" in str(caught.value.hint)

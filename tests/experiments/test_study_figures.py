@@ -1,0 +1,95 @@
+"""Figures of a case: the paper's rule beside ours, floors among them, differences paired."""
+
+import numpy as np
+import pytest
+
+from experiments.runner.cases import Material
+from experiments.runner.figures import agreement_row, bases, floor_evaluators, gap
+from experiments.runner.study import FLOORS, Study, parse_study
+from rubriclab.data import Assignment, Example, find_aspect, parse_scale, task_words
+from rubriclab.evaluation import Evaluator
+from rubriclab.stats import agreement, difference
+
+ASSIGNMENT = Assignment(task_words("story"), find_aspect("story", "coherence"), parse_scale("1:5"))
+DRAW = np.random.default_rng(1)
+
+
+def study(**fields: object) -> Study:
+    raw = {"name": "some", "question": "What?", "sets": {"hanna": ["coherence"]}}
+    return parse_study({**raw, "arms": [{"name": "direct", "method": "direct"}], **fields}, "here")
+
+
+def texts(labels: list[list[float]]) -> Material:
+    """Return a case whose groups have these labels; longer texts have higher ones."""
+    test = tuple(
+        Example(
+            id=f"{g}{p}",
+            output="word " * int(3 + 4 * label + p) + f"end {g}.",
+            group=f"g{g}",
+            scores={"coherence": label},
+        )
+        for g, own in enumerate(labels)
+        for p, label in enumerate(own)
+    )
+    return Material("summeval", ASSIGNMENT, test, ASSIGNMENT, test, "drawn")
+
+
+GROUPS = texts([[1, 2, 5, 3], [4, 4, 4, 4], [2, 5, 1, 4], [3, 3, 3, 3], [5, 1, 2, 2]])
+ALONE = texts([[1], [3], [2], [5], [4], [4]])
+
+
+def test_a_constant_group_counts_as_one_by_the_papers_rule_and_is_left_out_by_ours() -> None:
+    scores = DRAW.normal(size=len(GROUPS.test))
+    row = agreement_row(study(constant="papers"), GROUPS, Evaluator("a", scores))
+    human = [each.scores["coherence"] for each in GROUPS.test]
+    by_group = [each.group for each in GROUPS.test]
+    for rule, figures in (("papers", row.figures), ("skip", row.ours)):
+        found = agreement(scores, human, by_group, level="group", constant=rule)
+        assert figures["spearman"].value == pytest.approx(found.spearman.value, abs=1e-6)
+        assert figures["kendall"].low == pytest.approx(found.kendall.low, abs=1e-6)
+    assert row.figures["spearman"].value == pytest.approx((3 * row.ours["spearman"].value + 2) / 5, abs=1e-5)
+    assert row.counts["constant_groups"] == 2
+    assert (row.counts["texts"], row.counts["n"], row.counts["groups"]) == (20, 20, 5)
+
+
+def test_where_the_paper_does_as_we_do_figures_stand_once() -> None:
+    assert agreement_row(study(), GROUPS, Evaluator("a", DRAW.normal(size=20))).ours is None
+
+
+def test_the_level_is_the_papers_or_what_the_texts_allow() -> None:
+    assert bases(study(), GROUPS)["paper"].level == "group"
+    assert bases(study(), ALONE)["paper"].level == "dataset"
+    both = bases(study(level="dataset", constant="papers"), GROUPS)
+    assert (both["paper"].level, both["paper"].constant) == ("dataset", "papers")
+    assert (both["ours"].level, both["ours"].constant) == ("group", "skip")
+
+
+def test_floors_are_the_word_count_and_the_best_measure_in_its_direction() -> None:
+    (count, nothing), (best, measure) = floor_evaluators(GROUPS)
+    assert (count.name, best.name) == FLOORS
+    assert count.scores.tolist() == [len(each.output.split()) for each in GROUPS.test]
+    assert nothing == ""
+    assert measure
+    human = np.array([each.scores["coherence"] for each in GROUPS.test])
+    assert np.corrcoef(best.scores, human)[0, 1] > 0.8
+    constant = texts([[3, 3], [3, 3]])
+    assert [each.name for each, _ in floor_evaluators(constant)] == [FLOORS[0]]
+
+
+def test_unscored_texts_are_counted_and_left_out() -> None:
+    scores = DRAW.normal(size=20)
+    scores[3] = np.nan
+    row = agreement_row(study(), GROUPS, Evaluator("a", scores, answers_missing=2, answers=40))
+    assert (row.counts["unscored"], row.counts["answers"], row.counts["answers_missing"]) == (1, 40, 2)
+
+
+def test_a_difference_is_paired_and_by_the_papers_rule() -> None:
+    one, other = (Evaluator(name, DRAW.normal(size=20)) for name in ("one", "other"))
+    found = gap(study(constant="papers"), GROUPS, one, other)
+    human = [each.scores["coherence"] for each in GROUPS.test]
+    same = difference(
+        one.scores, other.scores, human, [each.group for each in GROUPS.test], level="group", constant="papers"
+    )
+    assert (found.first, found.second, found.measure) == ("one", "other", "spearman")
+    assert found.difference.value == pytest.approx(same.spearman.value, abs=1e-6)
+    assert found.difference.low == pytest.approx(same.spearman.low, abs=1e-6)

@@ -1,0 +1,203 @@
+"""What results come to: means by hand, the papers' figures beside the right ones, tests as scipy has them."""
+
+import json
+
+import pytest
+from scipy.stats import false_discovery_control, mannwhitneyu, wilcoxon
+
+from experiments.runner.cases import Case
+from experiments.runner.results import Gap, Outcome, Results, Row, Spent
+from experiments.runner.study import Study, parse_study
+from experiments.runner.summary import FEWEST_PAIRS, Contrast, summarise
+from experiments.runner.view import study_view
+from rubriclab.cli.printing import view_text
+from rubriclab.stats.interval import Interval
+
+ASPECTS = ("coherence", "consistency", "fluency", "relevance")
+OTHERS = ("empathy", "surprise", "engagement")
+
+
+def study(**fields: object) -> Study:
+    raw = {
+        "name": "hypoeval-main",
+        "question": "What?",
+        "sets": {"summeval": list(ASPECTS), "hanna": list(OTHERS)},
+        "arms": [{"name": name, "method": name} for name in ("hypoeval", "direct")],
+        "compare": [["hypoeval", "direct"], ["hypoeval", "floor: word count"]],
+    }
+    return parse_study({**raw, **fields}, "here")
+
+
+def outcome(name: str, aspect: str, values: dict[str, float | None], seed: int = 1, labels: int = 30) -> Outcome:
+    rows = [
+        Row(
+            arm=arm,
+            figures={m: Interval(v, v - 0.1, v + 0.1) for m in ("spearman", "pearson")} if v else {},
+            missing=None if v else "no questions",
+            counts={"texts": 10},
+            learning=None if arm.startswith("floor") else Spent(calls=30, cost_usd=0.5, seconds=2),
+            scoring=None if arm.startswith("floor") else Spent(calls=20, cost_usd=0.25, seconds=1),
+        )
+        for arm, v in values.items()
+    ]
+    gaps = [Gap(first="hypoeval", second="direct", measure="spearman", difference=Interval(0.1, 0.05, 0.2))]
+    case = Case(set=name, aspect=aspect, labels=labels, seed=seed)
+    return Outcome(case=case, split="drawn", rows=tuple(rows), gaps=tuple(gaps))
+
+
+def results(*cases: Outcome) -> Results:
+    base = Results(study="hypoeval-main", digest=study().digest, judges=("embedded",), data={})
+    return base.model_copy(update={"cases": cases})
+
+
+def row_of(shown: str, name: str) -> list[str]:
+    """Return the first row that begins with this name, cell by cell."""
+    return next(line.split() for line in shown.splitlines() if line.startswith(name))
+
+
+FLOOR = "floor: word count"
+FIGURES = {
+    ("summeval", "coherence"): (0.5, 0.3, 0.1),
+    ("summeval", "consistency"): (0.4, 0.35, 0.5),
+    ("summeval", "fluency"): (0.3, 0.32, 0.1),
+    ("summeval", "relevance"): (0.6, 0.2, 0.2),
+    ("hanna", "empathy"): (0.45, 0.4, 0.44),
+    ("hanna", "surprise"): (0.2, 0.1, 0.3),
+    ("hanna", "engagement"): (0.35, 0.05, 0.2),
+}
+CASES = [
+    outcome(*key, dict(zip(("hypoeval", "direct", FLOOR), values, strict=True))) for key, values in FIGURES.items()
+]
+
+
+def test_means_are_over_seeds_first_and_then_over_aspects() -> None:
+    found = summarise(
+        study(),
+        results(
+            outcome("summeval", "coherence", {"hypoeval": 0.2}, seed=1),
+            outcome("summeval", "coherence", {"hypoeval": 0.4}, seed=2),
+            outcome("hanna", "empathy", {"hypoeval": 0.6}, seed=1),
+        ),
+    )
+    assert [(line.aspect, line.seeds, line.figures["spearman"].value) for line in found.lines] == [
+        ("coherence", 2, 0.3),
+        ("empathy", 1, 0.6),
+    ]
+    assert found.lines[0].figures["spearman"] == Interval(0.3, 0.2, 0.4)
+    (mean,) = found.means
+    assert (mean.aspects, mean.figures["spearman"]) == (2, 0.45)
+    assert (mean.learning, mean.scoring, mean.seconds, mean.cost_usd) == (30, 2, 9, 2.25)
+
+
+def test_the_papers_figures_stand_beside_their_own_arm_labels_and_aspects() -> None:
+    table = {"source": "table 1", "judge": "model", "measures": ["pearson", "spearman"]}
+    with_paper = study(
+        published=[
+            {
+                **table,
+                "arm": "direct",
+                "figures": {"summeval": {"coherence": [0.9, 0.8]}, "hanna": {"empathy": [0.7, 0.6]}},
+            },
+            {**table, "arm": "direct", "labels": 60, "figures": {"summeval": {"coherence": [0.1, 0.1]}}},
+            {**table, "arm": "direct", "variant": "low", "figures": {"summeval": {"fluency": [0.1, 0.1]}}},
+        ]
+    )
+    found = summarise(with_paper, results(*CASES[:3]))
+    beside = {(line.aspect, line.setting.arm): line.published for line in found.lines}
+    assert beside["coherence", "direct"] == {"model": {"pearson": 0.9, "spearman": 0.8}}
+    assert beside["coherence", "hypoeval"] == beside["fluency", "direct"] == {}
+    means = {mean.setting.arm: mean.published for mean in found.means}
+    assert means == {"hypoeval": {}, "direct": {"model": {"spearman": 0.8, "pearson": 0.9}}, FLOOR: {}}
+
+
+@pytest.mark.parametrize(("how", "test"), [("signed ranks", wilcoxon), ("rank sums", mannwhitneyu)])
+def test_contrasts_are_tested_over_aspects_and_corrected_for_how_many_there_are(how, test) -> None:
+    found = summarise(study(significance=how), results(*CASES)).contrasts
+    ours, direct, floor = (list(column) for column in zip(*FIGURES.values(), strict=True))
+    raw = [test(ours, other).pvalue for other in (direct, floor)]
+    assert [each.p for each in found] == pytest.approx(raw, abs=1e-5)
+    assert [each.adjusted for each in found] == pytest.approx(false_discovery_control(raw), abs=1e-5)
+    assert found[0].difference == pytest.approx(sum(a - b for a, b in zip(ours, direct, strict=True)) / 7, abs=1e-6)
+    assert (found[0].ahead, found[0].behind, found[0].cases) == (7, 0, 7)
+    assert (found[1].ahead, found[1].cases) == (0, 0)
+
+
+def test_too_few_aspects_are_not_tested() -> None:
+    found = summarise(study(), results(*CASES[: FEWEST_PAIRS - 1])).contrasts
+    assert [(each.aspects, each.p, each.adjusted) for each in found] == [(5, None, None)] * 2
+
+
+def test_an_arm_without_a_figure_is_left_out_of_the_means_and_says_why() -> None:
+    missing = outcome("hanna", "empathy", {"hypoeval": None, "direct": 0.5})
+    found = summarise(study(), results(CASES[0], missing))
+    means = {mean.setting.arm: (mean.aspects, mean.figures["spearman"]) for mean in found.means}
+    assert means["hypoeval"] == (1, 0.5)
+    assert means["direct"] == (2, 0.4)
+    shown = view_text(study_view(study(), results(CASES[0], missing), found))
+    assert "no figure for hypoeval on hanna empathy: no questions" in shown
+    assert "hypoeval (1 of 2)" in shown
+
+
+def test_the_table_has_every_figure_the_papers_in_the_next_column_and_what_it_took() -> None:
+    table = {"source": "table 1", "judge": "paper-model", "measures": ["spearman"], "arm": "hypoeval"}
+    some = study(published=[{**table, "figures": {"summeval": {"coherence": [0.58]}}}], constant="papers")
+    shown = view_text(study_view(some, results(*CASES), summarise(some, results(*CASES))))
+    row = next(line for line in shown.splitlines() if line.startswith("hypoeval") and "0.50 [0.40, 0.60]" in line)
+    assert row.split() == ["hypoeval", "0.50", "[0.40,", "0.60]", "0.50", "0.58"]
+    assert "paper-model" in shown
+    assert "count as 1, as in the paper" in shown
+    assert "hypoeval - direct" in shown
+    assert "another configuration" in shown
+    took = shown[shown.index("What it took") :]
+    assert row_of(took, "direct") == ["direct", "30", "2", "5.25", "21.0"]
+
+
+def test_several_numbers_of_labels_are_columns() -> None:
+    cases = [outcome("hanna", "empathy", {"hypoeval": v, FLOOR: 0.1}, labels=n) for n, v in ((10, 0.2), (30, 0.35))]
+    some = study(labels=[10, 30])
+    shown = view_text(study_view(some, results(*cases), summarise(some, results(*cases))))
+    assert row_of(shown, "hypoeval") == ["hypoeval", "0.20", "0.35"]
+    assert "hypoeval, 30 labels" in shown
+    assert "hypoeval - floor: word count (10 labels)" in shown
+
+
+def test_a_summary_is_plain_json() -> None:
+    row = summarise(study(), results(*CASES)).to_row()
+    assert json.loads(json.dumps(row)) == json.loads(json.dumps(row, default=str))
+    assert row["lines"][0]["figures"]["spearman"] == {"value": 0.5, "low": 0.4, "high": 0.6}
+    assert row["contrasts"][0]["first"] == "hypoeval"
+    assert set(Contrast.__dataclass_fields__) == set(row["contrasts"][0])
+
+
+def test_an_evaluator_that_tells_no_texts_apart_counts_as_without_correlation() -> None:
+    figures = {name: Interval(None) for name in ("spearman", "pearson")}
+    constant = outcome("hanna", "surprise", {"hypoeval": 0.3})
+    constant = constant.model_copy(update={"rows": (*constant.rows, Row(arm="direct", figures=figures))})
+    found = summarise(study(), results(outcome("hanna", "empathy", {"hypoeval": 0.5, "direct": 0.4}), constant))
+    assert {mean.setting.arm: (mean.aspects, mean.figures["spearman"]) for mean in found.means} == {
+        "hypoeval": (2, 0.4),
+        "direct": (2, 0.2),
+    }
+    assert found.contrasts[0].difference == pytest.approx(0.2)
+    assert next(line for line in found.lines if line.setting.arm == "direct" and line.aspect == "surprise").figures[
+        "spearman"
+    ] == Interval(None)
+
+
+def test_means_over_numbers_of_labels_are_of_the_same_aspects() -> None:
+    cases = [
+        outcome("hanna", "empathy", {"hypoeval": 0.2}, labels=10),
+        outcome("hanna", "surprise", {"hypoeval": 0.8}, labels=10),
+        outcome("hanna", "empathy", {"hypoeval": 0.3}, labels=100),
+    ]
+    some = study(labels=[10, 100])
+    found = summarise(some, results(*cases))
+    assert [(mean.setting.labels, mean.figures["spearman"]) for mean in found.means] == [(10, 0.2), (100, 0.3)]
+    assert "Means over 1 aspect of 2, those with every number of labels" in view_text(
+        study_view(some, results(*cases), found)
+    )
+
+
+def test_lines_stand_in_the_order_of_the_study_whatever_the_order_of_the_cases() -> None:
+    found = summarise(study(), results(*reversed(CASES)))
+    assert list(dict.fromkeys((line.set, line.aspect) for line in found.lines)) == list(study().qualities)

@@ -1,0 +1,127 @@
+"""Judges that other packages add by an entry point. A real installation is tested with the packaging tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from judge_questions import GOOD, rate
+
+from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, SettingsError
+from rubriclab.judges import Judge, JudgeOptions, Ledger, MemoryAnswers, Price, Reply
+from rubriclab.judges import connect as connect_function
+from rubriclab.prompts import Prompt
+
+MODULE = __name__
+
+
+class Toy:
+    """A judge as another package may add it; it fails twice before it answers."""
+
+    def __init__(self, rest: str, options: JudgeOptions) -> None:
+        self.name = f"toy:{rest}"
+        self.identity = {"model": rest, "timeout": options.timeout}
+        self.failures = 2
+
+    async def reply(self, _prompt: Prompt[Any]) -> Reply:
+        """Return the same reply to every prompt."""
+        if self.failures:
+            self.failures -= 1
+            raise JudgeUnavailable("busy.", retry_after=0.01)
+        return Reply(GOOD, self.name)
+
+
+def refusing(rest: str, _options: JudgeOptions) -> Judge:
+    """Refuse to be made."""
+    raise JudgeRefused(f"no key for {rest}.")
+
+
+def broken(_rest: str, _options: JudgeOptions) -> Judge:
+    """Fail by a bug."""
+    raise ZeroDivisionError("division by zero")
+
+
+def text(_rest: str, _options: JudgeOptions) -> str:
+    """Return what is no judge."""
+    return "toy"
+
+
+def point(name: str, target: str, package: str = "toy-judge") -> EntryPoint:
+    entry = EntryPoint(name, f"{MODULE}:{target}", "rubriclab.judges")
+    return entry._for(SimpleNamespace(name=package, version="1.2"))  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
+    """The entry points of installed packages."""
+    points: list[EntryPoint] = []
+    module = __import__("rubriclab.judges.connect", fromlist=["plug_ins"])
+    monkeypatch.setattr(module, "entry_points", lambda **_group: points)
+    module.plug_ins.cache_clear()
+    yield points
+    module.plug_ins.cache_clear()
+
+
+def connected(spec: str, **options: Any) -> Judge:
+    return connect_function(spec, options=JudgeOptions(**options), ledger=Ledger(), answers=MemoryAnswers())
+
+
+async def test_a_plug_in_is_called_with_the_rest_of_its_name_and_the_options(installed: list[EntryPoint]) -> None:
+    installed.append(point("toy", "Toy"))
+    assert connected("toy:large:v2", timeout=7).identity == {"model": "large:v2", "timeout": 7.0}
+    assert connected("toy").name == "toy:"
+
+
+async def test_a_plug_in_has_retries_a_cache_and_a_budget(installed: list[EntryPoint]) -> None:
+    installed.append(point("toy", "Toy"))
+    judge = connected("toy:a", max_calls=1)
+    first, second = await judge.reply(rate()), await judge.reply(rate())
+    assert (first.cached, second.cached) == (False, True)
+    with pytest.raises(BudgetReached):
+        await judge.reply(rate("Another."))
+
+
+def test_a_plug_in_s_cost_is_capped_by_the_price_that_the_user_gives(installed: list[EntryPoint]) -> None:
+    installed.append(point("toy", "Toy"))
+    with pytest.raises(SettingsError, match="price of toy:a is unknown"):
+        connected("toy:a", max_cost=1)
+    assert connected("toy:a", max_cost=1, price=Price(1, 1)).name == "toy:a"
+
+
+def test_a_plug_in_replaces_no_built_in_judge(installed: list[EntryPoint]) -> None:
+    installed += [point("embedded", "Toy"), point("recorded", "Toy")]
+    assert connected("embedded").name == "embedded"
+    with pytest.raises(Exception, match=r"The recording .* cannot be read"):
+        connected("recorded:nowhere.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (
+            "broken",
+            r"cannot be loaded: ZeroDivisionError: division by zero",
+        ),
+        ("nowhere", r"cannot be loaded: AttributeError: "),
+        ("text", r"cannot be used: expected an object .* got str"),
+    ],
+)
+def test_a_plug_in_that_fails_is_named_with_its_package(installed: list[EntryPoint], target: str, message: str) -> None:
+    installed.append(point("toy", target))
+    with pytest.raises(SettingsError, match=rf"^The judge 'toy' of the package toy-judge 1\.2 {message}"):
+        connected("toy")
+
+
+def test_a_plug_in_s_own_error_is_shown_as_it_is(installed: list[EntryPoint]) -> None:
+    installed.append(point("toy", "refusing"))
+    with pytest.raises(JudgeRefused, match=r"^no key for large\.$"):
+        connected("toy:large")
+
+
+def test_a_name_that_two_packages_add_is_refused(installed: list[EntryPoint]) -> None:
+    installed += [point("toy", "Toy"), point("toy", "Toy", "other")]
+    with pytest.raises(SettingsError, match=r"is added by the package other 1\.2 and the package toy-judge 1\.2\."):
+        connected("toy")

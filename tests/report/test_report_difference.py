@@ -1,0 +1,122 @@
+"""What changed between two versions."""
+
+from __future__ import annotations
+
+from kinds_samples import (
+    EXPLANATION,
+    QUESTIONS,
+    checklist,
+    demonstration,
+    explained,
+    overall,
+    question,
+    shown,
+    unlabelled,
+)
+from report_samples import criterion, interval, printed, version, words_of
+
+from rubriclab.report.difference import difference_view
+from rubriclab.rubric import Evidence, Part
+from rubriclab.store.diff import compare
+from rubriclab.store.version import Version
+
+
+def difference(before: Version, after: Version) -> str:
+    """Return the words of the difference."""
+    return words_of(difference_view(compare(before, after)))
+
+
+def test_a_difference_names_every_change() -> None:
+    before = version()
+    assert before.provenance.agreement
+    reworded = criterion(statement="Each sentence takes up the last one.")
+    added = criterion("h09", "vivid verbs", statement="Verbs show the scene at hand.")
+    after = version(
+        2,
+        seed=2,
+        parts=(Part(method="hypoeval", settings={"k": 10}, criteria=(reworded, added)),),
+        examples=tuple(f"new-{number:02}" for number in range(12)),
+        data="sha256:" + "c" * 64,
+        agreement=before.provenance.agreement.model_copy(update={"pearson": interval(0.5)}),
+    )
+    words = difference(before, after)
+    for part in (
+        "news@1 to news@2 The rubrics are different.",
+        "seed 114514 2",
+        "data sha256:bbbbbbbbbbbb sha256:cccccccccccc",
+        "Pearson 0.68 [0.50, 0.80] 0.50",
+        "0 unchanged, 1 changed, 1 added, 1 removed",
+        "- a clear end",
+        "+ vivid verbs Verbs show the scene at hand.",
+        "~ linked sentences",
+        "statement - Each sentence takes up the one before. + Each sentence takes up the last one.",
+        "Training texts +12 -3",
+        "new-09 and 2 more",
+        "- train-1, train-2, train-3",
+    ):
+        assert part in words
+    assert "Kendall" not in words
+
+
+def test_equal_versions_differ_in_nothing() -> None:
+    words = difference(version(), version(2))
+    assert "The rubrics are the same." in words
+    assert "How it was learned" not in words
+    assert "Training texts" not in words
+
+
+def test_a_changed_explanation_is_compared_line_by_line() -> None:
+    after = explained(2, EXPLANATION.replace("reads as one", "is one").replace("I look at:", "I look at this:"))
+    lines = [line.strip() for line in printed(difference_view(compare(explained(), after)), 120).splitlines()]
+    changed = lines[lines.index("statement") + 1 :]
+    assert [line for line in changed if line[:1] in "-+…"] == [
+        "- I look at:",
+        "+ I look at this:",
+        "…",
+        "- A 5 reads as one account.",
+        "+ A 5 is one account.",
+    ]
+
+
+def test_a_change_of_white_space_alone_is_said_to_be_one() -> None:
+    after = explained(2, EXPLANATION.replace("\n\n", "\n\n\n"))
+    assert "statement white space only" in difference(explained(), after)
+
+
+def test_rubrics_of_the_same_wording_are_said_to_differ_in_something_else() -> None:
+    other = Evidence(origin="prior knowledge", judged=3)
+    after = explained(2, parts=(Part(method="seeval", settings={}, criteria=(overall(EXPLANATION, evidence=other),)),))
+    assert "Their wording is the same; their evidence, the dropped criteria" in difference(explained(), after)
+    assert "wording is the same" not in difference(explained(), explained(2))
+
+
+def test_questions_that_come_and_go_take_a_line_each() -> None:
+    after = checklist(2, *QUESTIONS[:3], question("s09", "ends", statement="Has it an end?", better="no"))
+    lines = printed(difference_view(compare(checklist(), after))).splitlines()
+    assert "- order: Do causes come first?" in lines
+    assert "+ ends: Has it an end? (no is better)" in lines
+
+
+def test_a_question_with_another_good_answer_is_named_with_what_changed() -> None:
+    turned = QUESTIONS[0].model_copy(update={"question": question("x", better="no").question})
+    words = difference(checklist(), checklist(2, turned, *QUESTIONS[1:]))
+    assert "~ Does each sentence take up an earlier one? (no is better) 100 % similar better answer - yes + no" in words
+
+
+def test_texts_that_the_judge_is_newly_shown_are_shortened() -> None:
+    words = difference(shown(demonstration("a")), shown(demonstration("a"), demonstration("b")))
+    assert "demonstration b, output + The text b. It goes on." in words
+    assert "demonstration b, score + 2.0" in words
+    assert "demonstration a" not in words
+    assert words.count("It goes on.") < 30
+
+
+def test_figures_are_called_optimistic_only_where_labels_were_learned_from() -> None:
+    better = explained(2, agreement=version().provenance.agreement)
+    mixed = difference(explained(), better)
+    assert "optimistic; other labels give other figures" in mixed
+    assert "Spearman, re-selected 0.42 [0.21, 0.67] 0.44" in mixed
+    honest = difference(unlabelled(), explained())
+    assert "Agreement with the training labels labels not learned from before after" in honest
+    assert "Spearman not measured 0.42 [0.21, 0.67]" in honest
+    assert "re-selected" not in honest

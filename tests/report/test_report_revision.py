@@ -1,0 +1,41 @@
+"""What became of rewritten texts."""
+
+from __future__ import annotations
+
+import pytest
+from report_samples import printed
+from view_samples import NO_GAIN, gain, revision
+
+from rubriclab.provenance import Effort
+from rubriclab.report.revision import improvement_view
+from rubriclab.revision import RevisionSummary, ScoreGain
+
+
+def seen(summary: RevisionSummary) -> str:
+    return " ".join(printed(improvement_view(summary, Effort(calls=7)), width=140).split())
+
+
+def test_it_says_which_gain_is_unbiased() -> None:
+    assert "The judge's own gain is optimistic" in seen(revision())
+    assert "The unbiased gain is the second judge's before its veto" in seen(revision())
+    counted = "the second judge scores 1 higher than the original, 0 equal and 1 lower"
+    assert f"Of 2 such first rewritings {counted}." in seen(revision())
+    unclear = revision(first_rewritings={"higher": 1, "equal": 0, "lower": 1, "unclear": 4})
+    assert f"Of 6 such first rewritings {counted}; 4 cannot be compared." in seen(unclear)
+    nobody = dict.fromkeys(("higher", "equal", "lower", "unclear"), 0)
+    alone = seen(revision(second_judge_before_veto=None, second_judge_after_veto=None, first_rewritings=nobody))
+    assert "The judge's own gain is optimistic" in alone
+    assert "(--second-judge) gives an unbiased gain" in alone
+    assert "The unbiased gain is" not in alone
+
+
+@pytest.mark.parametrize(
+    ("criteria", "shown"),
+    [((gain("h01 order", 2, 4), NO_GAIN), True), ((NO_GAIN, NO_GAIN), False), ((gain("score x", 3, 4),), False)],
+)
+def test_criteria_are_shown_where_they_tell_more_than_the_score(
+    criteria: tuple[ScoreGain, ...], *, shown: bool
+) -> None:
+    view = seen(revision(criteria=criteria))
+    assert ("Criteria by the judge; 1 more without a change" in view) == shown
+    assert "h02 links" not in view

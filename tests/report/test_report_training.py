@@ -1,0 +1,240 @@
+"""How a rubric was trained: in a terminal after learning, and as a page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from joint_samples import WEIGHTS, joint_record, joint_trust, joint_version
+from kinds_samples import QUESTIONS, checklist, explained, shown, unlabelled
+from pages import Page
+from report_samples import printed, version, words_of
+
+from rubriclab.report import recorded
+from rubriclab.report.matrix import matrix_view
+from rubriclab.report.training import training_report, training_view
+from rubriclab.rubric import Rubric
+from rubriclab.stats.interval import Interval
+from rubriclab.store.version import Version
+from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
+from rubriclab.validation import GateVerdict
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    """The page on a rubric of several methods."""
+    return Page(training_report(joint_version(), joint_record()))
+
+
+def terminal(width: int = 120, **fields: object) -> str:
+    """Return the words of the terminal view of the rubric, of which `fields` are replaced."""
+    return words_of(training_view(joint_version(**fields)), width)
+
+
+def test_both_begin_with_the_verdict_and_show_other_comparisons_without_one(page: Page) -> None:
+    verdict = "Better than all surface measures by 0.28 [0.07, 0.49], on 30 held-out labels."
+    assert terminal().startswith(f"news@3: {verdict}")
+    start = page.reading.index(f"Verdict {verdict}")
+    for part in (
+        "this rubric 0.66 [0.47, 0.81] 4 calls per text",
+        "all surface measures 0.38 [0.19, 0.53] the best surface baseline",
+        "ceiling 0.87",
+    ):
+        assert part in page.reading[start : start + 600]
+    for words in (terminal(), page.reading.replace("−", "-")):
+        assert "the verdict above decides alone" in words
+        assert "direct 0.09 [-0.04, 0.20]" in words
+        assert "Inconclusive against" not in words
+
+
+def test_differences_without_an_interval_are_shown_with_the_reason() -> None:
+    few = tuple(
+        GateVerdict(against=each.against, outcome="inconclusive", difference=Interval(0.2), few_groups=3)
+        for each in joint_trust().verdicts
+    )
+    words = terminal(validation=joint_trust(verdicts=few))
+    assert (
+        "difference is 0.20; 3 groups are too few, labels from at least 5 are needed, on 30 held-out labels." in words
+    )
+    assert "direct 0.20" in words
+
+
+def test_an_unknown_error_of_a_price_is_said_to_be_so() -> None:
+    validation = joint_trust()
+    unknown = tuple(point.model_copy(update={"error": None}) for point in validation.frontier)
+    bare = joint_version(validation=validation.model_copy(update={"frontier": unknown}))
+    assert "0.58 ± undefined" in words_of(training_view(bare), 120)
+    assert "0.58 ± undefined" in Page(training_report(bare, None)).reading
+
+
+def test_surface_baselines_stay_below_the_rest_in_tables_where_they_agree_better() -> None:
+    validation = joint_trust()
+    rubric, *others = validation.evaluators
+    mixed = validation.model_copy(update={"evaluators": (rubric, *reversed(others))})
+    text = printed(training_view(joint_version(validation=mixed)))
+    assert text.count("surface baselines:") == 1
+    assert text.index("\nhypoeval") < text.index("surface baselines:") < text.index("\nword count")
+
+
+def test_every_evaluator_is_drawn_with_its_figures_by_kind_the_best_first(page: Page) -> None:
+    table = page.reading[page.reading.index("lines are 95 %") : page.reading.index("is too high by 0.12")]
+    names = ["this rubric", "hypoeval", "equal weights", "direct", "seeval", "checkeval"]
+    names += ["all surface measures", "best surface measure", "word count", "constant undefined", "ceiling"]
+    places = [table.index(name) for name in names]
+    assert places == sorted(places)
+    whiskers = [line for line in page.having("line") if line.get("class") == "whisker"]
+    assert len(whiskers) > len(names)
+
+
+def test_the_optimistic_figure_stands_apart_and_is_compared_with_the_held_out_one(page: Page) -> None:
+    both = "fitted to, the rubric reaches Pearson 0.78 [0.59, 0.93], on held-out labels 0.66"
+    for words in (terminal(), page.reading):
+        assert both in words
+        assert "the first is too high by 0.12." in words
+        assert re.search(r"for comparison: this rubric, optimistic.*? 0\.74 \[0\.55, 0\.89\] 0\.78", words)
+    no_better = terminal(validation=joint_trust(training=joint_trust().evaluators[0]))
+    assert "too high" not in no_better
+
+
+def test_criteria_stand_by_weight_with_interval_and_how_often_they_were_chosen(page: Page) -> None:
+    text = printed(training_view(joint_version()))
+    assert re.search(r"h01  linked sentences +19 % \[14, 25\] +100 % +0\.61", text)
+    assert re.search(r"repeated_trigrams  repeated phrases +-5 % \[-10, 1\] +65 % +-0\.36", text)
+    ranked = sorted(WEIGHTS, key=lambda name: -abs(WEIGHTS[name]))
+    places = [text.index(f"\n{name}  ") for name in ranked]
+    assert places == sorted(places)
+    assert "3 more criteria considered and dropped" in terminal()
+    assert re.search(r"h01 linked sentences hypoeval: .*? 19 % \[14, 25\] 100 % 0\.61", page.reading)
+    assert "−5 % [−10, 1] 65 % −0.36" in page.reading
+    assert sum(d.get("class") == "bar" for d in page.having("rect")) == len(WEIGHTS)
+
+
+def test_the_interval_of_weights_is_called_what_it_is() -> None:
+    assert "with its posterior interval;" in terminal()
+    trained = joint_version(settings={"joint": {"confidence": 0.8}})
+    assert "with its 80 % posterior interval;" in words_of(training_view(trained))
+    assert "with its 80 % posterior interval;" in Page(training_report(trained, None)).reading
+
+
+def test_a_shortcut_is_marked_by_what_goes_furthest_beyond_the_raters(page: Page) -> None:
+    warning = "! shortcut: follows length more than the raters do"
+    assert words_of(training_view(joint_version())).count(warning) == 1
+    assert page.reading.count(warning) == 1
+    assert re.search(r"\n!  h03  one subject +0\.34 +0\.14 +0\.58", printed(training_view(joint_version())))
+    cost = "which cost 0.03 in held-out Pearson over all texts"
+    assert cost in terminal(validation=joint_trust(forgone=0.03))
+
+
+def test_the_frontier_marks_the_rubric_and_the_smallest_that_is_nearly_as_good(page: Page) -> None:
+    for words in (terminal(), page.reading):
+        assert "2 0.62 ± 0.08 more criteria (6 criteria) smallest within one standard error" in words
+        assert "4 0.66 ± 0.07 more criteria (9 criteria) this rubric" in words
+
+
+def test_raters_are_shown_with_severity_and_whether_one_could_be_replaced(page: Page) -> None:
+    for words in (terminal(), page.reading.replace("−", "-")):
+        assert "ben 30 -0.31 [-0.51, -0.11] 0.72 0.58" in words
+        assert "does as well as 2 of 3 raters, with an average advantage probability of 0.71, so it could repl" in words
+
+
+def test_many_hypotheses_have_their_paths_folded_away() -> None:
+    few, rubric = joint_version(), joint_version().rubric
+    hypotheses = rubric.parts[0]
+    assert rubric.aggregation
+    many = [hypotheses.criteria[0].model_copy(update={"id": f"x{number}"}) for number in range(10)]
+    term = rubric.aggregation.terms[0]
+    terms = [term.model_copy(update={"criterion": each.id, "weight": 1 / len(many)}) for each in many]
+    grown = Rubric(
+        task=rubric.task,
+        aspect=rubric.aspect,
+        scale=rubric.scale,
+        parts=(hypotheses.model_copy(update={"criteria": tuple(many)}),),
+        aggregation=rubric.aggregation.model_copy(update={"terms": tuple(terms)}),
+    )
+    assert "4 more" not in Page(training_report(few, None)).reading
+    page = Page(training_report(joint_version(rubric=grown), None))
+    assert "4 more" in page.reading
+    drawn = [drawing for drawing in page.having("svg") if drawing.get("class") == "spark"]
+    assert len(drawn) == 2 * 10
+
+
+def test_intervals_say_how_many_labels_they_hold(page: Page) -> None:
+    texts = joint_record().texts
+    inside = sum((text.low or 0) <= text.label <= (text.high or 0) for text in texts)
+    assert f"{inside} of 30 labels lie inside" in page.reading
+    assert "90 %." in page.reading
+    diamonds = [c for c in page.having("path") if c.get("class") == "hollow"]
+    assert len(diamonds) >= 30 - inside > 0
+
+
+def test_the_largest_disagreements_stand_with_texts_raters_and_reasons(page: Page) -> None:
+    furthest = recorded.disagreements(joint_record())
+    gaps = [abs(each.points) for each in furthest]
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[0] == max(abs((text.predicted or 0) - text.label) for text in joint_record().texts)
+    text = furthest[0].text
+    start = page.reading.index(f"{text.id} people")
+    first = page.reading[start : start + 900]
+    assert f"anna {text.raters['anna']:.0f}, ben" in first
+    assert text.output in first
+    assert "h01 linked sentences" in first
+    assert furthest[0].answers[0][1].reason in first
+    assert "h04" not in page.reading[start : page.reading.index("Shortcuts", start)]
+
+
+def test_what_is_not_known_is_left_out_of_both() -> None:
+    bare = joint_version(validation=joint_trust(raters=None, shortcuts=(), frontier=()))
+    text = printed(training_view(bare))
+    assert "Scoring takes 4 calls per text." in text
+    for words in (text, Page(training_report(bare, joint_record())).reading):
+        for absent in ("ceiling", "Raters", "Shortcuts", "Accuracy and price"):
+            assert absent not in words
+
+
+def test_an_undefined_correlation_is_shown_as_such() -> None:
+    validation = joint_trust()
+    ours = validation.evaluators[0].model_copy(update={"pearson": Interval(None)})
+    none = validation.model_copy(update={"evaluators": (ours, *validation.evaluators[1:])})
+    assert "on held-out labels undefined." in terminal(validation=none)
+
+
+def test_a_version_that_was_not_validated_has_no_terminal_view() -> None:
+    with pytest.raises(ValueError, match="got news@1, which was not"):
+        training_view(version())
+
+
+@pytest.mark.parametrize("one", [version(), checklist(), explained(), shown(), unlabelled()], ids=lambda one: one.ref)
+def test_the_page_of_a_version_of_one_method_shows_what_is_known_of_it(one: Version) -> None:
+    page = Page(training_report(one, None))
+    assert f"{one.ref} was not validated: it was learned by one method" in page.reading
+    assert [link["href"] for link in page.having("a")] == ["#verdict", "#criteria", "#provenance"]
+    assert one.digest in page.reading
+
+
+def test_a_version_without_its_record_says_where_texts_are() -> None:
+    page = Page(training_report(joint_version(), None))
+    assert "The store has no training record of news@3" in page.reading
+    for title in ("Text by text", "Largest disagreements"):
+        assert title not in page.reading
+
+
+def test_texts_without_held_out_scores_are_neither_drawn_nor_compared() -> None:
+    record = joint_record()
+    texts = tuple(t.model_copy(update={"predicted": None, "low": None, "high": None}) for t in record.texts)
+    page = Page(training_report(joint_version(), record.model_copy(update={"texts": texts})))
+    for title in ("Text by text", "Largest disagreements"):
+        assert title not in page.reading
+
+
+def test_the_matrix_has_kept_criteria_first_and_says_what_is_missing() -> None:
+    text = printed(matrix_view(joint_record()), 200)
+    header = next(line for line in text.splitlines() if line.startswith("text"))
+    assert header.split()[:10] == ["text", "label", "rubric", "h01", "h02", "h03", "q01", "q02", "q03", "e1"]
+    assert re.search(r"harbour-0 +5 +4\.37 +5 +5 +5 +n/a +no", text)
+    assert re.search(r"school-1 +3\.33 +3\.76 +3 +none", text)
+    record = TrainingRecord(
+        texts=(RecordedText(id="a", group="a", output="A.", label=2.0),),
+        candidates=(Candidate(method="checkeval", criterion=QUESTIONS[0], kept=False),),
+        cells=((Cell(score=None, reason="Cut off."),),),
+    )
+    assert re.search(r"a +2 +none +none", printed(matrix_view(record)))

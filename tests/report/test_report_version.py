@@ -1,0 +1,128 @@
+"""What a version says of itself, and what it leaves out where nothing is known."""
+
+from __future__ import annotations
+
+from joint_samples import joint_version
+from kinds_samples import QUESTIONS, checklist, explained, overall, question, shown, unlabelled
+from report_samples import criterion, printed, version, words_of
+
+from rubriclab.report.lists import log_view, names_view, problems_view
+from rubriclab.report.version import version_view
+from rubriclab.rubric import DroppedCriterion, Evidence, Part
+
+
+def test_a_digest_can_be_copied_from_80_columns() -> None:
+    one = version()
+    assert one.digest.removeprefix("sha256:") in printed(version_view(one))
+
+
+def test_without_evidence_it_is_said_where_the_rest_is() -> None:
+    words = words_of(version_view(version()))
+    assert "1 more criterion considered and dropped; --evidence shows them" in words
+    assert "final bank" not in words
+    assert "train-1" not in words
+
+
+def test_a_rubric_without_figures_is_shown_without_them() -> None:
+    part = Part(method="hypoeval", settings={"k": 10}, criteria=(criterion(),))
+    bare = version(agreement=None, baseline=None, parent=None, model_versions=(), tags=(), parts=(part,))
+    words = words_of(version_view(bare))
+    assert "Agreement with people It was not measured when this version was made" in words
+    assert "No other criterion was considered." in words
+    for absent in ("Spearman", "baseline", "parent"):
+        assert absent not in words
+
+
+def test_a_combined_rubric_has_held_out_figures_and_no_optimistic_ones() -> None:
+    words = words_of(version_view(joint_version()))
+    assert "Agreement with people held out Better than all surface measures by 0.28" in words
+    assert "h01 linked sentences weight 19 % [14, 25], chosen in 100 % of resamples; Pearson 0.61" in words
+    assert "optimistic" not in words
+
+
+def test_weights_of_questions_are_shown_where_they_differ() -> None:
+    words = words_of(version_view(checklist(1, question("a", weight=0.5), question("b", weight=2))))
+    assert "Does the summary pass the test a? weight 0.5; seed" in words
+    assert "Does the summary pass the test b? weight 2; seed" in words
+    even = words_of(version_view(checklist(1, question("a", weight=2), question("b", weight=2))))
+    assert "weight" not in even
+
+
+def test_answers_are_counted_with_evidence_only() -> None:
+    words = words_of(version_view(checklist(), evidence=True))
+    assert words.count("20 yes, 7 no, 1 n/a, 2 missing; Pearson 0.31") == 4 + 3
+    assert "20 yes" not in words_of(version_view(checklist()))
+
+
+def test_a_question_dropped_before_it_was_asked_has_no_figures() -> None:
+    never = question("s09", statement="Is it fine?", evidence=Evidence(origin="seed questions"))
+    dropped = (DroppedCriterion(criterion=never, reason="vague"),)
+    part = Part(method="checkeval", settings={}, criteria=QUESTIONS, dropped=dropped)
+    words = words_of(version_view(checklist(parts=(part,)), evidence=True))
+    assert "1 dropped: vague s09 Is it fine? links; seed Settings and digests" in words
+
+
+def test_the_definition_is_not_repeated_for_a_judge_that_uses_it() -> None:
+    words = words_of(version_view(unlabelled()))
+    assert words.count("How well the sentences hang together.") == 1
+    assert "The judge uses the definition above." in words
+
+
+def test_labels_that_were_not_learned_from_are_not_called_optimistic() -> None:
+    words = words_of(version_view(explained(), evidence=True))
+    assert "Agreement with labels it was not learned from 30 texts Spearman 0.42 [0.21, 0.67] Pearson 0.40" in words
+    assert "labelled texts 3 texts of 2 groups, with seed 114514" in words
+    for absent in ("optimistic", "re-selected", "learned from 3 texts"):
+        assert absent not in words
+
+
+def test_labels_that_only_chose_make_an_honest_figure_of_the_re_selected_one() -> None:
+    words = words_of(version_view(checklist()))
+    assert "Spearman 0.71 [0.52, 0.83], optimistic: the same labels chose the criteria" in words
+    assert "Spearman 0.44 [-0.12, 0.66], each group by what the other groups' labels chose" in words
+    assert "optimistic too" not in words
+
+
+def test_a_rubric_made_without_labels_does_not_speak_of_them() -> None:
+    words = words_of(version_view(unlabelled(), evidence=True))
+    assert "learned from no labelled texts, with seed" in words
+    assert "origin definition" in words
+    for absent in ("0 texts", "0 groups", "baseline", "training texts", "Pearson", "optimistic"):
+        assert absent not in words
+
+
+def test_texts_that_the_judge_is_shown_are_shortened_and_the_reader_is_warned() -> None:
+    words = words_of(version_view(shown()))
+    assert "The judge is shown 2 labelled texts with their sources, in full." in words
+    assert "4.33 train-2 The text train-2." in words
+    assert words.count("It goes on.") < 40
+    assert "An article." not in words
+
+
+def test_a_score_beside_questions_is_shown_too() -> None:
+    both = checklist(parts=(Part(method="checkeval", settings={}, criteria=(overall("Why."), *QUESTIONS)),))
+    words = words_of(version_view(both))
+    assert "4 questions in 2 sub-dimensions and 1 score of the whole aspect method checkeval e1 coherence" in words
+    assert "s01 Does each" in words
+
+
+def test_a_list_says_what_was_not_measured() -> None:
+    lines = printed(names_view([checklist(), explained(), unlabelled()])).splitlines()
+    assert [line.split()[:5] for line in lines if "@" in line] == [
+        ["checks@1", "coherence", "4", "0.44", "[-0.12,"],
+        ["told@1", "coherence", "1", "0.42", "[0.21,"],
+        ["plain@1", "coherence", "1", "not", "measured"],
+    ]
+
+
+def test_a_log_says_by_which_method_and_what_it_consists_of() -> None:
+    words = words_of(log_view([checklist(), explained(), unlabelled()]))
+    assert "criteria 4 questions in 2 sub-dimensions; Spearman 0.44 [-0.12, 0.66] re-selected" in words
+    assert "criteria 1 score of the whole aspect; Spearman 0.42 [0.21, 0.67] parent" in words
+    assert "learned from no labelled texts, with seed 114514" in words
+    assert "criteria 1 score of the whole aspect; agreement not measured" in words
+
+
+def test_nothing_to_list_is_said() -> None:
+    for view in (names_view([]), log_view([]), problems_view([])):
+        assert printed(view).strip()

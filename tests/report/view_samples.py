@@ -1,0 +1,198 @@
+"""Results to view, all made up: agreement of judges, rewritten texts, and one view of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from joint_samples import hostile_joint, joint_record, joint_version
+from kinds_samples import checklist, explained, hostile_kinds, shown, unlabelled
+from report_samples import examples, hostile_evaluation, hostile_version, results_of, scores_of, version
+
+from rubriclab.data import Scale
+from rubriclab.data.example import Example
+from rubriclab.interrater import (
+    CriterionAgreement,
+    Figure,
+    Figures,
+    InterraterAgreement,
+    JudgePair,
+    JudgeScores,
+    Kind,
+    ScoreAgreement,
+)
+from rubriclab.provenance import Effort
+from rubriclab.report.difference import difference_view
+from rubriclab.report.evaluation import evaluation_view
+from rubriclab.report.interrater import interrater_view
+from rubriclab.report.lists import log_view, names_view, problems_view
+from rubriclab.report.matrix import matrix_view
+from rubriclab.report.model import View
+from rubriclab.report.revision import improvement_view, rewriting_view
+from rubriclab.report.scores import scores_view
+from rubriclab.report.training import training_view
+from rubriclab.report.version import rubric_view, version_view
+from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit, TextFault
+from rubriclab.scoring import Score
+from rubriclab.services.score import ScoredRow, Scores
+from rubriclab.stats import Interval
+from rubriclab.store.diff import compare
+from rubriclab.store.verify import Problem
+
+UNDEFINED = Interval(None)
+BINNED: tuple[Figure, ...] = (
+    "alpha_interval",
+    "alpha_ordinal",
+    "alpha_nominal",
+    "fleiss_kappa",
+    "linear_kappa",
+    "quadratic_kappa",
+)
+FIGURES: dict[Kind, tuple[Figure, ...]] = {
+    "yes/no": ("alpha_nominal", "fleiss_kappa", "cohen_kappa"),
+    "part-by-part": ("alpha_interval", "linear_kappa", "quadratic_kappa"),
+    "graded": ("alpha_ordinal", "fleiss_kappa", "linear_kappa", "quadratic_kappa"),
+}
+
+
+def around(value: float | None) -> Interval:
+    """Return a figure with an interval of 0.1 to either side."""
+    return UNDEFINED if value is None else Interval(value, value - 0.1, value + 0.1)
+
+
+def figures(names: tuple[Figure, ...], value: float | None) -> Figures:
+    """Return figures each a hundredth above the one before."""
+    return {name: around(None if value is None else value + place / 100) for place, name in enumerate(names)}
+
+
+def agreed(name: str, kind: Kind, value: float | None, **fields: Any) -> CriterionAgreement:
+    """Return how far judges agree by one criterion."""
+    own: dict[str, Any] = {"trait": "linked sentences", "criteria": 1, "answers": 60, "missing": 0, "inapplicable": 0}
+    return CriterionAgreement(id=name, kind=kind, figures=figures(FIGURES[kind], value), **(own | fields))
+
+
+def interrater(**fields: Any) -> InterraterAgreement:
+    """Return how far two judges agree, with four criteria; `fields` replace its own."""
+    own: dict[str, Any] = {
+        "aspect": "coherence",
+        "scale": Scale(low=1, high=5, whole=True),
+        "bins": 5,
+        "texts": 60,
+        "groups": 12,
+        "resampled": "groups",
+        "judges": (JudgeScores("embedded", 60, 0, 3.1, 0.62), JudgeScores("openai/mine", 59, 1, 3.9, 0.41)),
+        "pairs": (JudgePair("embedded", "openai/mine", 59, around(0.7), around(-0.8)),),
+        "scores": ScoreAgreement(59, 1, figures(BINNED[:2], 0.71), figures(BINNED, 0.51)),
+        "criteria": (
+            agreed("q1", "yes/no", 0.32, missing=2),
+            agreed("h1", "graded", 0.11),
+            agreed("q2", "yes/no", 0.62, inapplicable=7),
+            agreed("q3", "yes/no", None),
+        ),
+        "pooled": (agreed("yes/no", "yes/no", 0.42, criteria=3, answers=180, missing=2, inapplicable=7),),
+    }
+    return InterraterAgreement(**(own | fields))
+
+
+def gain(name: str, before: float, after: float) -> ScoreGain:
+    """Return a gain with an interval of 0.1 to either side."""
+    return ScoreGain(name, 3, before, after, around(after - before))
+
+
+NO_GAIN = ScoreGain("h02 links", 3, 4.0, 4.0, Interval(0.0, 0.0, 0.0))
+
+
+def revision(**fields: Any) -> RevisionSummary:
+    """Return what became of four texts, with a second judge unless `fields` say otherwise."""
+    outcomes = {"improved": 1, "without fault": 1, "rejected by the judge": 0, "rejected by the second judge": 1}
+    rare = {"no usable rewriting": 0, "no sentence at fault": 2, "unscored": 1, "unscored by the second judge": 3}
+    own: dict[str, Any] = {
+        "rubric": "news@1",
+        "texts": 4,
+        "outcomes": outcomes | rare,
+        "sentences": 12,
+        "changed": 2,
+        "judge": gain("embedded", 3, 4),
+        "second_judge_before_veto": gain("openai/second", 3.2, 3.0),
+        "second_judge_after_veto": gain("openai/second", 3.2, 3.4),
+        "criteria": (gain("h01 order", 2, 4), NO_GAIN),
+        "first_rewritings": {"higher": 1, "equal": 0, "lower": 1, "unclear": 0},
+    }
+    return RevisionSummary(**(own | fields))
+
+
+def improvement(name: str = "t1", words: str = "It is wrong.") -> Improvement:
+    """Return a text with a round that was rejected and one that was accepted."""
+    scores = [Score(name, "coherence", value, (), None, "news@1", "embedded") for value in (2.0, 4.5)]
+    change = SentenceEdit(2, words, "It is right.", words)
+    faults = (TextFault(words, "asks", "aim", (2,), words), TextFault("order", "asks", "aim", (), words))
+    rounds = (
+        RevisionRound(1, faults, (change,), 2.0, None, None, "rejected by the judge", "the judge: 2 to 2"),
+        RevisionRound(2, faults, (change,), 4.5, None, None, None, "the judge: 2 to 4.5"),
+    )
+    example = Example(id=name, output=words, group="g")
+    return Improvement(
+        name, example, "It is right.", "news@1", "embedded", "embedded", None, scores[0], scores[1], rounds=rounds
+    )
+
+
+def listed(rubric: str, scores: Sequence[Score]) -> Scores:
+    """Return scores of rows that hold nothing else."""
+    return Scores(tuple(ScoredRow(score, None, None) for score in scores), rubric, Effort())
+
+
+def usual_views() -> dict[str, View]:
+    """Return one view of each kind."""
+    news, texts = version(), examples()
+    scored = {news.ref: scores_of(news, texts, lambda number, _: None if number == 5 else 1.0 + (number * 3) % 4)}
+    return {
+        "training": training_view(joint_version()),
+        "version": version_view(version(), evidence=True),
+        "combined": version_view(joint_version()),
+        "checklist": version_view(checklist(), evidence=True),
+        "explanation": version_view(explained()),
+        "demonstrations": version_view(shown()),
+        "unlabelled": version_view(unlabelled()),
+        "rubric": rubric_view(news.rubric),
+        "results": evaluation_view([news], results_of([news], scored, texts), scored, texts, brief=True),
+        "scores": scores_view(listed(news.ref, scored[news.ref])),
+        "difference": difference_view(compare(version(), checklist(2))),
+        "matrix": matrix_view(joint_record()),
+        "interrater": interrater_view("news@2", interrater()),
+        "revision": improvement_view(revision(), Effort(calls=7)),
+        "rewriting": rewriting_view(improvement()),
+        "names": names_view([version(), version(2, name="stories", agreement=None, tags=())]),
+        "log": log_view([version(2), version(1, parent=None, judge="embedded", generator="embedded")]),
+        "problems": problems_view([Problem("news@1", "its rubric is missing"), Problem("news@2", "it differs")]),
+    }
+
+
+def hostile_views(words: str) -> dict[str, View]:
+    """Return views of things that say `words` wherever a user, a model or a file may put words."""
+    evil, kinds = hostile_version(words), hostile_kinds(words)
+    versions, results, scored, evaluated = hostile_evaluation(words)
+    joint, record = hostile_joint(words)
+    judges = (JudgeScores(f"{words} 1", 60, 0, 3.1, 0.62), JudgeScores(f"{words} 2", 59, 1, 3.9, 0.41))
+    pairs = (JudgePair(judges[0].judge, judges[1].judge, 59, around(0.7), around(-0.8)),)
+    criteria = (agreed(words, "graded", 0.5, trait=words), agreed("h2", "graded", 0.1))
+    agreement = interrater(aspect=words, judges=judges, pairs=pairs, criteria=criteria)
+    gains = revision(judge=gain(words, 1, 2), criteria=(gain(words, 1, 2), NO_GAIN))
+    return {
+        "version": version_view(evil, evidence=True),
+        "kinds": version_view(kinds, evidence=True),
+        "rubric": rubric_view(kinds.rubric),
+        "combined": version_view(joint),
+        "training": training_view(joint),
+        "matrix": matrix_view(record),
+        "results": evaluation_view(versions, results, scored, evaluated, brief=True),
+        "scores": scores_view(listed(words, scored[versions[0].ref])),
+        "names": names_view([evil, kinds]),
+        "log": log_view([evil, kinds]),
+        "added": difference_view(compare(version(), evil)),
+        "removed": difference_view(compare(kinds, explained())),
+        "changed": difference_view(compare(kinds, hostile_kinds(f"{words}\nand more of it"))),
+        "interrater": interrater_view(words, agreement),
+        "revision": improvement_view(gains, Effort()),
+        "rewriting": rewriting_view(improvement(words, words)),
+        "problems": problems_view([Problem(words, words)]),
+    }

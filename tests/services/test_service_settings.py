@@ -1,0 +1,222 @@
+"""Settings of methods and of joint training: pairs METHOD.NAME=VALUE, and which of several sources wins."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import HELDOUT, LABELLED
+from hypothesis import given
+from hypothesis import settings as tries
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from rubriclab import Lab
+from rubriclab.errors import SettingsError
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.method import Method
+from rubriclab.methods.names import METHOD_NAMES
+from rubriclab.services.settings import parse_settings, resolve_settings, settings_from
+
+SEEVAL, FEW_SHOT, HYPOEVAL = METHODS["seeval"], METHODS["few_shot"], METHODS["hypoeval"]
+# A setting of which the default, the one inside a joint training and those tried here all differ.
+JOINT = (HYPOEVAL, METHODS["direct"])
+
+
+def method_settings(method: Method, chosen: Sequence[str], configured: Sequence[str] = ()) -> Any:
+    """Return the settings of a method alone from pairs."""
+    tables = {"chosen": parse_settings(chosen), "configured": parse_settings(configured)}
+    return resolve_settings([method], joint=False, **tables).methods[method.name]
+
+
+def refused(method: Method, chosen: Sequence[str], configured: Sequence[str] = ()) -> str:
+    with pytest.raises(SettingsError) as caught:
+        method_settings(method, chosen, configured)
+    return str(caught.value)
+
+
+# Pairs
+
+
+@pytest.mark.parametrize("name", tuple(METHODS))
+def test_without_pairs_the_settings_are_the_defaults(name: str) -> None:
+    assert method_settings(METHODS[name], ()) == METHODS[name].settings()
+
+
+@pytest.mark.parametrize(
+    ("pair", "field", "value"),
+    [
+        ("seeval.explanations=5", "explanations", 5),
+        ("seeval.refine=false", "refine", False),
+        ("seeval.refine=False", "refine", False),
+        ("seeval.scoring=weighted", "scoring", "weighted"),
+        ('seeval.scoring="weighted"', "scoring", "weighted"),
+        (" seeval.temperature = 0.5 ", "temperature", 0.5),
+        ("seeval.temperature=1e-1", "temperature", 0.1),
+    ],
+)
+def test_values_are_read_as_json_and_else_as_words(pair: str, field: str, value: Any) -> None:
+    assert getattr(method_settings(SEEVAL, [pair]), field) == value
+
+
+@tries(deadline=None, max_examples=60)
+@given(k=st.integers(1, 20), temperature=st.floats(0.01, 2), scoring=st.sampled_from(["once", "weighted"]))
+def test_settings_survive_being_written_as_pairs(k: int, temperature: float, scoring: str) -> None:
+    wanted = FEW_SHOT.settings(k=k, temperature=temperature, scoring=scoring)
+    pairs = [f"few_shot.{name}={json.dumps(value)}" for name, value in wanted.model_dump(mode="json").items()]
+    assert method_settings(FEW_SHOT, pairs) == wanted
+
+
+@tries(deadline=None, max_examples=100)
+@given(pair=st.text(max_size=30) | st.sampled_from([*METHOD_NAMES]).flatmap(lambda m: st.text().map(f"{m}.".__add__)))
+def test_whatever_is_written_is_a_setting_or_one_clear_error(pair: str) -> None:
+    with contextlib.suppress(SettingsError):
+        assert isinstance(method_settings(SEEVAL, [pair]), SEEVAL.settings)
+
+
+def test_the_last_of_several_values_counts() -> None:
+    assert method_settings(SEEVAL, ["seeval.shown=3", "seeval.shown=4"]).shown == 4
+
+
+@pytest.mark.parametrize("pair", ["", "seeval", "seeval.k", "=3", "k=3", "seval.k=3", ".k=3", "SEEVAL.shown=3"])
+def test_a_pair_of_another_form_or_method_is_not_understood(pair: str) -> None:
+    complaint = refused(SEEVAL, [pair])
+    assert complaint.startswith(f"settings {pair!r} is not understood; write METHOD.NAME=VALUE")
+    assert all(name in complaint for name in METHOD_NAMES)
+
+
+def test_a_pair_for_another_method_on_the_command_line_is_refused() -> None:
+    assert refused(SEEVAL, ["hypoeval.k=3"]) == "settings: hypoeval.k is for another method; this is seeval."
+
+
+def test_a_configuration_may_hold_tables_of_several_methods() -> None:
+    configured = ["hypoeval.k=3", "seeval.shown=4", "direct.samples=9"]
+    assert method_settings(SEEVAL, (), configured) == SEEVAL.settings(shown=4)
+    assert method_settings(HYPOEVAL, (), configured) == HYPOEVAL.settings(k=3)
+
+
+def test_the_command_line_comes_before_the_configuration() -> None:
+    found = method_settings(SEEVAL, ["seeval.shown=3"], ["seeval.shown=4", "seeval.explanations=2"])
+    assert (found.shown, found.explanations) == (3, 2)
+
+
+def test_a_fault_in_another_method_s_table_does_no_harm() -> None:
+    assert method_settings(SEEVAL, (), ["hypoeval.unheard_of=3"]) == SEEVAL.settings()
+
+
+# Values
+
+
+@pytest.mark.parametrize(
+    ("pair", "complaint"),
+    [
+        ("seeval.shown=1", "seeval.shown: expected a number of at least 2, got 1."),
+        ("seeval.shown=", "seeval.shown: expected a whole number"),
+        ("seeval.shown=many", "seeval.shown: expected a whole number"),
+        ("seeval.scoring=twice", "seeval.scoring: expected 'once' or 'weighted', got the text 'twice'."),
+        ("seeval.preset=mine", "seeval.preset: unknown preset 'mine'; expected 'paper'."),
+        ("seeval.k=3", "seeval.k: unknown name, got 3. Known are: preset, elicit_temperature"),
+        ("seeval.samples=true", "seeval.samples: a number was expected; got True."),
+        ("seeval.=3", "seeval.: unknown name, got 3."),
+    ],
+)
+def test_a_fault_is_told_with_its_name_what_came_and_what_was_expected(pair: str, complaint: str) -> None:
+    told = refused(SEEVAL, [pair])
+    assert told.startswith(complaint)
+    assert refused(SEEVAL, (), [pair]) == told
+
+
+@pytest.mark.parametrize("name", METHOD_NAMES)
+def test_every_preset_can_be_asked_for(name: str) -> None:
+    method = METHODS[name]
+    for preset, values in method.presets.items():
+        assert method_settings(method, [f"{name}.preset={preset}"]) == method.settings(**values)
+
+
+def test_a_single_value_comes_before_the_preset_wherever_it_stands() -> None:
+    for pairs in (
+        ["seeval.preset=paper", "seeval.explanations=4"],
+        ["seeval.explanations=4", "seeval.preset=paper"],
+    ):
+        found = method_settings(SEEVAL, pairs)
+        assert (found.explanations, found.refine) == (4, False)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "complaint"),
+    [
+        ("diversified", True, "checkeval.diversified: a number was expected; got True."),
+        ("part_words", 1, "checkeval.part_words: expected 0 or at least 50, got 1."),
+    ],
+)
+def test_a_complaint_of_our_own_is_told_once_and_without_its_kind(field: str, value: Any, complaint: str) -> None:
+    with pytest.raises(SettingsError) as refusal:
+        settings_from(METHODS["checkeval"], {field: value})
+    assert str(refusal.value) == complaint
+
+
+def test_settings_are_made_from_values_too() -> None:
+    assert settings_from(SEEVAL, {"shown": 3}) == SEEVAL.settings(shown=3)
+    with pytest.raises(SettingsError, match=r"few_shot\.k: expected a number of at most 20, got 21\."):
+        settings_from(FEW_SHOT, {"k": 21})
+
+
+# Precedence
+
+
+def joint(**tables: Mapping[str, Mapping[str, Any]]) -> BaseModel:
+    return resolve_settings(JOINT, joint=True, **tables).methods["hypoeval"]
+
+
+def bank_size(**tables: Mapping[str, Any]) -> Any:
+    return joint(**{source: {"hypoeval": values} for source, values in tables.items()}).bank_size  # type: ignore[attr-defined]
+
+
+def test_each_source_of_settings_overrides_those_before_it() -> None:
+    assert HYPOEVAL.settings().bank_size == 20  # type: ignore[attr-defined]
+    assert bank_size() == 30
+    values = {name: {"bank_size": 11 + number} for number, name in enumerate(("configured", "chosen", "recorded"))}
+    assert bank_size(configured=values["configured"]) == 11
+    assert bank_size(configured=values["configured"], chosen=values["chosen"]) == 12
+    everything = {name: {"hypoeval": table} for name, table in values.items()}
+    everything["recorded"]["joint"] = {}
+    assert joint(**everything).bank_size == 13  # type: ignore[attr-defined]
+
+
+def test_joint_training_gets_its_own_settings_by_the_same_rule() -> None:
+    tables = {"configured": {"joint": {"folds": 5, "repeats": 2}}, "chosen": {"joint": {"folds": 6}}}
+    settings = resolve_settings(JOINT, joint=True, **tables).joint
+    assert settings is not None
+    assert (settings.folds, settings.repeats) == (6, 2)
+
+
+def test_what_a_jointly_learned_version_records_is_kept_to_the_last_setting() -> None:
+    learned = resolve_settings(JOINT, joint=True, chosen={"hypoeval": {"ask": "separately", "bank_size": 20}})
+    recorded = {name: settings.model_dump(mode="json") for name, settings in learned.methods.items()}
+    again = resolve_settings(JOINT, joint=True, recorded={**recorded, "joint": {}})
+    assert again.methods == learned.methods
+
+
+def test_of_a_version_of_one_method_only_what_the_user_set_overrides_the_joint_defaults() -> None:
+    recorded = {"hypoeval": HYPOEVAL.settings(k=7).model_dump(mode="json")}
+    settings = resolve_settings([HYPOEVAL], joint=True, recorded=recorded).methods["hypoeval"]
+    expected = resolve_settings([HYPOEVAL], joint=True, chosen={"hypoeval": {"k": 7}}).methods["hypoeval"]
+    assert settings == expected
+    assert settings.drop_hopeless is False  # type: ignore[attr-defined]
+
+
+def test_a_rubric_is_relearned_with_the_settings_of_its_user(tmp_path: Path) -> None:
+    lab = Lab(tmp_path / "store.db", "embedded", progress=None)
+    settings = {"hypoeval": {"bank_size": 12, "ask": "separately"}, "joint": {"repeats": 2}}
+    rubric = lab.learn(
+        LABELLED, task="summarization", aspect="coherence", methods=["hypoeval", "direct"], settings=settings
+    )
+    relearned = lab.transfer(rubric, HELDOUT, labels=30, save=True, action="relearn", name="new").saved
+    assert relearned is not None
+    for method, values in settings.items():
+        recorded = relearned.provenance.settings[method]
+        assert {name: recorded[name] for name in values} == values

@@ -1,0 +1,348 @@
+"""Every command and the Python call of the same operation give the same result on copies of the same store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import hypoeval_brain
+import pytest
+from commands import HELDOUT, LABELLED, Commands, Done
+from server import RunningServer
+
+from rubriclab import Lab, Version
+from rubriclab.cli.main import every_command
+
+TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
+LEARNED = {"task": "summarization", "aspect": "coherence", "scale": (1, 5)}
+CHECKLIST = {
+    "format": "rubriclab-checklist/1",
+    "task": "story",
+    "aspect": "pace",
+    "definition": "How fast the story moves.",
+    "sub_dimensions": [
+        {
+            "name": "tempo",
+            "definition": "How fast events follow each other.",
+            "questions": [
+                {"id": "q1", "text": "Is the story fast and does it have a good ending?"},
+                {"id": "q2", "text": "Does each scene follow from the one before?"},
+            ],
+        }
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Side:
+    """A command line and a `Lab`, each with a copy of the same store in a folder of its own."""
+
+    command: Commands
+    lab: Lab
+
+    def run(self, *arguments: object, code: int = 0) -> Done:
+        """Return how the command ended, with the expected exit code."""
+        done = self.command(*arguments)
+        assert done.code == code, done.err
+        return done
+
+    def json(self, *arguments: object, code: int = 0) -> Any:
+        """Return what a command printed as JSON."""
+        return self.run(*arguments, "--json", code=code).json
+
+
+@pytest.fixture(scope="session")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store of news@1 and news@2 by two methods, alone@1 by one, an imported version, and texts."""
+    folder = tmp_path_factory.mktemp("parity")
+    (folder / "texts.jsonl").write_bytes(b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:20]))
+    (folder / "questions.json").write_text(json.dumps(CHECKLIST))
+    commands = Commands(folder, RUBRICLAB_STORE="store.db")
+    two = ("--method", "hypoeval", "--method", "direct")
+    for more in (
+        (*two, "--name", "news"),
+        (*two, "--name", "news", "--seed", 2),
+        ("--method", "hypoeval", "--name", "alone"),
+    ):
+        done = commands("learn", LABELLED, *TASK, *more)
+        assert done.code == 0, done.err
+    assert commands("export", "alone@1", "-o", "pack.json").code == 0
+    assert commands("import", "pack.json", "--as", "imported").code == 0
+    return folder
+
+
+@pytest.fixture
+def sides(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _running_server: RunningServer) -> Side:
+    """Both sides; the Python side works in its own folder, and both find the same server."""
+    _running_server.reset()
+    _running_server.brain = hypoeval_brain.reply
+    for name in ("command", "python"):
+        shutil.copytree(original, tmp_path / name)
+    monkeypatch.chdir(tmp_path / "python")
+    server = {"OPENAI_API_BASE": _running_server.url, "OPENAI_API_KEY": "none"}
+    for name, value in server.items():
+        monkeypatch.setenv(name, value)
+    return Side(Commands(tmp_path / "command", RUBRICLAB_STORE="store.db", **server), Lab("store.db", progress=None))
+
+
+# What the command says, and what Python says.
+Pair = tuple[Any, Any]
+PARITY: dict[str, Callable[[Side], Pair]] = {}
+
+
+def parity(name: str) -> Callable[[Callable[[Side], Pair]], Callable[[Side], Pair]]:
+    """Register the comparison for a command."""
+
+    def register(compare: Callable[[Side], Pair]) -> Callable[[Side], Pair]:
+        PARITY[name] = compare
+        return compare
+
+    return register
+
+
+COMMANDS = list(every_command())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_and_the_python_call_give_the_same(name: str, sides: Side) -> None:
+    assert name in PARITY, f"write a comparison of {name} with its Python call"
+    from_command, from_python = PARITY[name](sides)
+    assert from_command == from_python
+
+
+@parity("learn")
+def _learn(sides: Side) -> Pair:
+    methods = ("--method", "hypoeval", "--method", "direct")
+    row = sides.json(
+        "learn", LABELLED, *TASK, *methods, "--set", "hypoeval.k=5", "--calls-per-text", 3, "--name", "new"
+    )
+    version = sides.lab.learn(
+        LABELLED,
+        **LEARNED,
+        methods=["hypoeval", "direct"],
+        settings={"hypoeval": {"k": 5}},
+        calls_per_text=3,
+        name="new",
+    )
+    provenance = version.provenance
+    assert provenance.agreement is not None
+    assert provenance.validation is not None
+    found = {
+        "rubric": version.ref,
+        "digest": version.digest,
+        "agreement": provenance.agreement.model_dump(mode="json"),
+        "validation": provenance.validation.model_dump(mode="json"),
+    }
+    return {name: row[name] for name in found}, found
+
+
+@parity("score")
+def _score(sides: Side) -> Pair:
+    rows = sides.run("score", "texts.jsonl", "--rubric", "news@1", "--abstain-above", 1.5).rows
+    scores = sides.lab.score("texts.jsonl", "news@1", abstain_above=1.5)
+    plain = [{name: value for name, value in row.items() if name != "abstained"} for row in rows]
+    streamed = [score.to_row() for score in sides.lab.score("texts.jsonl", sides.lab.load("news@1"), stream=True)]
+    as_json = json.loads(json.dumps([scores.to_rows(), streamed]))
+    return [rows, plain], as_json
+
+
+@parity("evaluate")
+def _evaluate(sides: Side) -> Pair:
+    refs = ("--rubric", "news@1", "--rubric", "alone")
+    results = sides.json("evaluate", HELDOUT, *refs, "--baseline", "direct")["results"]
+    evaluation = sides.lab.evaluate(HELDOUT, [sides.lab.load("news@1"), "alone"], baselines="direct")
+    return results, [result.to_row() for result in evaluation.results]
+
+
+@parity("agree")
+def _agree(sides: Side) -> Pair:
+    judges = ("embedded", "openai/fake")
+    row = sides.json("agree", "texts.jsonl", "--rubric", "alone", "--judge", judges[0], "--judge", judges[1])
+    result = sides.lab.agree("texts.jsonl", "alone", judges=judges)
+    found = {"rubric": result.version.ref, **result.agreement.to_row()}
+    return {name: row[name] for name in found}, json.loads(json.dumps(found))
+
+
+def _shared(row: dict[str, Any], found: dict[str, Any]) -> Pair:
+    """Return what a command and Python say under the names that Python knows."""
+    found = json.loads(json.dumps(found))
+    return {name: row[name] for name in found}, found
+
+
+@parity("transfer")
+def _transfer(sides: Side) -> Pair:
+    save = {"save": True, "action": "recalibrate", "name": "moved"}
+    options = ("--save", "--action", "recalibrate", "--name", "moved", "--no-relearn", "--labels", 10)
+    row = sides.json("transfer", "news@1", "--to", "texts.jsonl", *options)
+    result = sides.lab.transfer("news@1", to="texts.jsonl", labels=10, no_relearn=True, **save)
+    assert result.saved is not None
+    packs = [json.loads(pack) for pack in (sides.run("export", "moved").out, sides.lab.export(result.saved))]
+    rubrics = [(pack["digest"], pack["rubric"], pack["provenance"]["transfer"]) for pack in packs]
+    pair = _shared(row, {**result.transfer.model_dump(mode="json"), "saved": result.saved.ref})
+    return (rubrics[0], pair[0]), (rubrics[1], pair[1])
+
+
+@parity("drift")
+def _drift(sides: Side) -> Pair:
+    row = sides.json("drift", "news@1", "alone", "texts.jsonl", "--max-shift", 0, "--flip-at", 2.5, code=1)
+    result = sides.lab.drift("texts.jsonl", "news@1", sides.lab.load("alone"), max_shift=0, flip_at=2.5)
+    assert result.outcome == "beyond"
+    checks = [check.model_dump(mode="json") for check in result.checks]
+    return _shared(row, {**result.drift.model_dump(mode="json"), "checks": checks})
+
+
+@parity("plan")
+def _plan(sides: Side) -> Pair:
+    rows = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:12]]
+    bare = [{name: value for name, value in row.items() if name not in ("scores", "annotations")} for row in rows]
+    (sides.command.folder / "bare.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bare))
+    row = sides.json("plan", "bare.jsonl", "--rubric", "news@1", "--count", 3, "-o", "next.jsonl")
+    result = sides.lab.plan(bare, "news@1", count=3)
+    written = [json.loads(line) for line in (sides.command.folder / "next.jsonl").read_text("utf-8").splitlines()]
+    assert result.plan.advice is None or result.plan.advice.to_row() == row["advice"]
+    pair = _shared(row, {"rubric": "news@1", "pool": result.plan.pool, "width": result.plan.width})
+    return (written, pair[0]), (result.to_rows(), pair[1])
+
+
+@parity("improve")
+def _improve(sides: Side) -> Pair:
+    few = HELDOUT.read_bytes().splitlines(keepends=True)[:4]
+    (sides.command.folder / "few.jsonl").write_bytes(b"".join(few))
+    row = sides.json("improve", "few.jsonl", "--rubric", "news@1", "--rounds", 1, "-o", "improved.jsonl")
+    result = sides.lab.improve([json.loads(line) for line in few], "news@1", rounds=1)
+    written = [json.loads(line) for line in (sides.command.folder / "improved.jsonl").read_text("utf-8").splitlines()]
+    pair = _shared(row, result.summary.to_row())
+    return (written, pair[0]), (json.loads(json.dumps(result.to_rows())), pair[1])
+
+
+@parity("gate")
+def _gate(sides: Side) -> Pair:
+    done = sides.command("gate", "news", "--json")
+    result = sides.lab.gate("news")
+    figures = result.validation.model_dump(
+        mode="json", include={"level", "n", "groups", "folds", "evaluators", "verdicts"}
+    )
+    return done.json, {"rubric": result.version.ref, "outcome": result.outcome, **figures}
+
+
+@parity("report")
+def _report(sides: Side) -> Pair:
+    return sides.run("report", "news").out, sides.lab.report("news")
+
+
+@parity("show")
+def _show(sides: Side) -> Pair:
+    pack, record = sides.run("show", "news@1", "--json").out, sides.json("show", "news@1", "--matrix")
+    training = sides.lab.training_record("news@1").model_dump(mode="json")
+    return [pack, record], [sides.lab.export("news@1"), {"rubric": "news@1", **training}]
+
+
+def _refs(rows: Any) -> list[tuple[str, str]]:
+    return [(row["rubric"], row["digest"]) for row in rows["versions"]]
+
+
+@parity("list")
+def _list(sides: Side) -> Pair:
+    return _refs(sides.json("list")), [(version.ref, version.digest) for version in sides.lab.versions()]
+
+
+@parity("log")
+def _log(sides: Side) -> Pair:
+    return _refs(sides.json("log", "news")), [(version.ref, version.digest) for version in sides.lab.versions("news")]
+
+
+@parity("diff")
+def _diff(sides: Side) -> Pair:
+    return sides.json("diff", "news@1", "news@2"), json.loads(json.dumps(sides.lab.diff("news@1", "news@2").as_json()))
+
+
+@parity("tag")
+def _tag(sides: Side) -> Pair:
+    sides.run("tag", "news@1", "trial")
+    sides.run("tag", "news@2", "other")
+    sides.run("tag", "news", "other", "--delete")
+    sides.lab.tag("news@1", "trial")
+    sides.lab.tag(sides.lab.load("news@2"), "other")
+    sides.lab.untag("news", "other")
+    tags = [row["tags"] for row in sides.json("log", "news")["versions"]]
+    return tags, [list(version.tags) for version in sides.lab.versions("news")]
+
+
+@parity("export")
+def _export(sides: Side) -> Pair:
+    sides.lab.export("news@2", "mine.json")
+    return sides.run("export", "news@2").out, Path("mine.json").read_text()
+
+
+def _trust_row(version: Version) -> dict[str, Any]:
+    return {"rubric": version.ref, "imported": version.imported, "confirmed": version.confirmed}
+
+
+def _some(row: dict[str, Any], version: Version) -> Pair:
+    found = _trust_row(version)
+    return {name: row[name] for name in found}, found
+
+
+@parity("import")
+def _import(sides: Side) -> Pair:
+    return _some(sides.json("import", "pack.json", "--as", "again"), sides.lab.import_("pack.json", "again"))
+
+
+@parity("trust")
+def _trust(sides: Side) -> Pair:
+    return _some(sides.json("trust", "imported"), sides.lab.trust("imported"))
+
+
+@parity("verify")
+def _verify(sides: Side) -> Pair:
+    result = sides.lab.verify()
+    return sides.json("verify"), {"store": result.place, "problems": [str(problem) for problem in result.problems]}
+
+
+@parity("lint")
+def _lint(sides: Side) -> Pair:
+    row = sides.json("lint", "questions.json", code=1)
+    return row["faults"], [asdict(finding) for finding in sides.lab.lint("questions.json").findings]
+
+
+@pytest.mark.parametrize(
+    ("operation", "command", "options"),
+    [
+        ("learn", (LABELLED, *TASK), LEARNED),
+        ("score", ("texts.jsonl", "--rubric", "news@1"), {"rubric": "news@1"}),
+        ("evaluate", (HELDOUT, "--rubric", "news@1"), {"rubrics": "news@1"}),
+        ("improve", ("texts.jsonl", "--rubric", "news@1"), {"rubric": "news@1"}),
+    ],
+)
+def test_dry_runs_give_the_same_bounds(
+    operation: str, command: tuple[object, ...], options: dict[str, Any], sides: Side
+) -> None:
+    data, *_ = command
+    named = {name: value for name, value in options.items() if name not in ("rubric", "rubrics")}
+    arguments = [value for name, value in options.items() if name in ("rubric", "rubrics")]
+    bounds = sides.lab.dry_run(operation, data, *arguments, **named)
+    assert sides.json(operation, *command, "--dry-run") == bounds.to_row()
+
+
+def test_dry_runs_of_transfer_and_drift_give_the_same_bounds(sides: Side) -> None:
+    bounds = sides.lab.dry_run("transfer", "news@1", "texts.jsonl")
+    assert sides.json("transfer", "news@1", "--to", "texts.jsonl", "--dry-run") == bounds.to_row()
+    bounds = sides.lab.dry_run("drift", "texts.jsonl", "news@1", "news@2")
+    assert sides.json("drift", "news@1", "news@2", "texts.jsonl", "--dry-run") == bounds.to_row()
+
+
+def test_asynchronous_calls_give_the_same_as_the_others(sides: Side) -> None:
+    async def both() -> Any:
+        return await asyncio.gather(
+            sides.lab.score_async("texts.jsonl", "news@1"), sides.lab.evaluate_async(HELDOUT, "news@1")
+        )
+
+    scores, evaluation = asyncio.run(both())
+    assert scores.to_rows() == sides.lab.score("texts.jsonl", "news@1").to_rows()
+    rows = [result.to_row() for result in sides.lab.evaluate(HELDOUT, "news@1").results]
+    assert [result.to_row() for result in evaluation.results] == rows

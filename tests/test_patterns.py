@@ -1,0 +1,59 @@
+"""No pattern of the offline judge or of the linter is fitted to the files that ship."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import rubriclab
+from rubriclab.checklist import load_checklist, shipped_checklists
+
+PACKAGE = Path(rubriclab.__file__).parent
+FOLDERS = [PACKAGE / "judges" / "embedded", PACKAGE / "methods" / "checkeval" / "lint", PACKAGE / "text_features"]
+FOLDERS_SHIPPED = ("checklists", "units")
+# Words of a regular expression or of a list of words, with what makes a phrase of alternatives taken out.
+_SYNTAX = re.compile(r"\(\?[:!=<]*|\\b|\\w\+?|[()?*+^$]")
+
+
+def strings(path: Path) -> list[str]:
+    """Return the string constants of a module that are not its docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documentation = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation
+    ]
+
+
+def phrases(text: str) -> set[str]:
+    """Return the alternatives of three words or more that a pattern holds literally, without word lists."""
+    pieces = (" ".join(piece.split()) for piece in re.split(r"\||\.\*|\[.*?\]", _SYNTAX.sub("|", text)))
+    return {piece.lower() for piece in pieces if 3 <= len(piece.split()) <= 8 and re.fullmatch(r"[\w' -]+", piece)}
+
+
+def shipped_texts() -> dict[tuple[str, ...], str]:
+    """Return the questions of each shipped file, joined."""
+    return {
+        (folder, *names): " ".join(q.text.lower() for q in load_checklist(*names, folder=folder).questions)
+        for folder in FOLDERS_SHIPPED
+        for names in shipped_checklists(folder)
+    }
+
+
+@pytest.mark.parametrize("path", [path for folder in FOLDERS for path in sorted(folder.glob("*.py"))], ids=str)
+def test_no_phrase_of_a_pattern_occurs_in_exactly_one_shipped_file(path: Path) -> None:
+    shipped = shipped_texts()
+    for phrase in set().union(*map(phrases, strings(path))):
+        files = [names for names, text in shipped.items() if re.search(rf"\b{re.escape(phrase)}\b", text)]
+        assert len(files) != 1, (phrase, files)
+
+
+def test_the_phrases_of_a_pattern_are_told_from_its_syntax() -> None:
+    pattern = r"\b(?:breaks? off|by or with it|a \w+ of)\b|in almost any|word word"
+    assert phrases(pattern) == {"by or with it", "in almost any"}
