@@ -17,7 +17,6 @@ from rubriclab.data.fields import describe
 from rubriclab.data.scale import Scale
 from rubriclab.digest import digest
 from rubriclab.display import Displayed
-from rubriclab.methods.names import PartName
 from rubriclab.segmentation import Material, Units
 
 if TYPE_CHECKING:
@@ -30,6 +29,9 @@ LEAST_WEIGHT = 1e-12
 
 # Evidence is rounded when it is written down, so that a digest does not hang on the last bits of a sum.
 DIGITS = 6
+
+
+CriterionKind = Literal["hypothesis", "question", "score", "measure"]
 
 
 class Level(FrozenModel):
@@ -136,7 +138,7 @@ class Criterion(FrozenModel):
     """
 
     id: str
-    kind: Literal["hypothesis", "question", "score", "measure"]
+    kind: CriterionKind
     trait: str = Field(min_length=1)
     statement: str = Field(min_length=1)
     levels: tuple[Level, ...] = ()
@@ -170,7 +172,7 @@ class Part(FrozenModel):
         units: what a text is taken apart into, for a method that judges it piece by piece.
     """
 
-    method: PartName
+    method: str
     settings: Mapping[str, JsonValue]
     criteria: tuple[Criterion, ...] = Field(min_length=1)
     dropped: tuple[DroppedCriterion, ...] = ()

@@ -40,7 +40,7 @@ from rubriclab.learning.standardise import centers_and_spreads, standardised
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Method, TrainingInput
-from rubriclab.methods.names import JOINT_METHODS
+from rubriclab.methods.names import DEFAULT_METHODS
 from rubriclab.rubric import Part
 from rubriclab.scoring import score_text
 from rubriclab.stats.levels import Level
@@ -214,7 +214,7 @@ def training_input(case: Case, method: Method, settings: Any, learned_from: Sequ
 
 def plans(case: Case, pairs: Sequence[str], learned_from: Sequence[Example]) -> tuple[list[Plan], JointSettings]:
     """Return the plans of a joint training, of those methods that have questions for this aspect, and its settings."""
-    methods = [METHODS[name] for name in JOINT_METHODS]
+    methods = [METHODS[name] for name in DEFAULT_METHODS]
     settings, own = joint_settings(methods, pairs, (), {})
     found = []
     for method, values in zip(methods, own, strict=True):

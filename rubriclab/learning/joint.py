@@ -32,7 +32,8 @@ from rubriclab.learning.contributions import added, frontier, noise
 from rubriclab.learning.cross_validation import CrossValidatedScores, allowed_columns, offered, relearned, reweighed
 from rubriclab.learning.feature_selection import DroppedColumn
 from rubriclab.learning.fitting import Fit
-from rubriclab.learning.gate import CONFIDENCE, JOINT, validation
+from rubriclab.learning.gate import CONFIDENCE, validation
+from rubriclab.methods.names import JOINT
 from rubriclab.learning.jackknife import agreement_errors, fisher_interval
 from rubriclab.learning.raters import raters
 from rubriclab.learning.rating_matrix import RatingMatrix
