@@ -105,9 +105,7 @@ def parity(name: str) -> Callable[[Callable[[Side], Pair]], Callable[[Side], Pai
     return register
 
 
-# Their services are not part of Lab yet.
-AWAITED = {"improve", "plan", "transfer", "drift"}
-COMMANDS = [name for name in every_command() if name not in AWAITED and not name.startswith("experiment")]
+COMMANDS = list(every_command())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -168,6 +166,58 @@ def _agree(sides: Side) -> Pair:
     result = sides.lab.agree("texts.jsonl", "alone", judges=judges)
     found = {"rubric": result.version.ref, **result.agreement.to_row()}
     return {name: row[name] for name in found}, json.loads(json.dumps(found))
+
+
+def _shared(row: dict[str, Any], found: dict[str, Any]) -> Pair:
+    """Return what a command and Python say under the names that Python knows."""
+    found = json.loads(json.dumps(found))
+    return {name: row[name] for name in found}, found
+
+
+@parity("transfer")
+def _transfer(sides: Side) -> Pair:
+    save = {"save": True, "action": "recalibrate", "name": "moved"}
+    options = ("--save", "--action", "recalibrate", "--name", "moved", "--no-relearn", "--labels", 10)
+    row = sides.json("transfer", "news@1", "--to", "texts.jsonl", *options)
+    result = sides.lab.transfer("news@1", to="texts.jsonl", labels=10, no_relearn=True, **save)
+    assert result.saved is not None
+    packs = [json.loads(pack) for pack in (sides.run("export", "moved").out, sides.lab.export(result.saved))]
+    rubrics = [(pack["digest"], pack["rubric"], pack["provenance"]["transfer"]) for pack in packs]
+    pair = _shared(row, {**result.transfer.model_dump(mode="json"), "saved": result.saved.ref})
+    return (rubrics[0], pair[0]), (rubrics[1], pair[1])
+
+
+@parity("drift")
+def _drift(sides: Side) -> Pair:
+    row = sides.json("drift", "news@1", "alone", "texts.jsonl", "--max-shift", 0, "--flip-at", 2.5, code=1)
+    result = sides.lab.drift("texts.jsonl", "news@1", sides.lab.load("alone"), max_shift=0, flip_at=2.5)
+    assert result.outcome == "beyond"
+    checks = [check.model_dump(mode="json") for check in result.checks]
+    return _shared(row, {**result.drift.model_dump(mode="json"), "checks": checks})
+
+
+@parity("plan")
+def _plan(sides: Side) -> Pair:
+    rows = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:12]]
+    bare = [{name: value for name, value in row.items() if name not in ("scores", "annotations")} for row in rows]
+    (sides.command.folder / "bare.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bare))
+    row = sides.json("plan", "bare.jsonl", "--rubric", "news@1", "--count", 3, "-o", "next.jsonl")
+    result = sides.lab.plan(bare, "news@1", count=3)
+    written = [json.loads(line) for line in (sides.command.folder / "next.jsonl").read_text("utf-8").splitlines()]
+    assert result.plan.advice is None or result.plan.advice.to_row() == row["advice"]
+    pair = _shared(row, {"rubric": "news@1", "pool": result.plan.pool, "width": result.plan.width})
+    return (written, pair[0]), (result.to_rows(), pair[1])
+
+
+@parity("improve")
+def _improve(sides: Side) -> Pair:
+    few = HELDOUT.read_bytes().splitlines(keepends=True)[:4]
+    (sides.command.folder / "few.jsonl").write_bytes(b"".join(few))
+    row = sides.json("improve", "few.jsonl", "--rubric", "news@1", "--rounds", 1, "-o", "improved.jsonl")
+    result = sides.lab.improve([json.loads(line) for line in few], "news@1", rounds=1)
+    written = [json.loads(line) for line in (sides.command.folder / "improved.jsonl").read_text("utf-8").splitlines()]
+    pair = _shared(row, result.summary.to_row())
+    return (written, pair[0]), (json.loads(json.dumps(result.to_rows())), pair[1])
 
 
 @parity("gate")
@@ -266,6 +316,7 @@ def _lint(sides: Side) -> Pair:
         ("learn", (LABELLED, *TASK), LEARNED),
         ("score", ("texts.jsonl", "--rubric", "news@1"), {"rubric": "news@1"}),
         ("evaluate", (HELDOUT, "--rubric", "news@1"), {"rubrics": "news@1"}),
+        ("improve", ("texts.jsonl", "--rubric", "news@1"), {"rubric": "news@1"}),
     ],
 )
 def test_dry_runs_give_the_same_bounds(
@@ -276,6 +327,13 @@ def test_dry_runs_give_the_same_bounds(
     arguments = [value for name, value in options.items() if name in ("rubric", "rubrics")]
     bounds = sides.lab.dry_run(operation, data, *arguments, **named)
     assert sides.json(operation, *command, "--dry-run") == bounds.to_row()
+
+
+def test_dry_runs_of_transfer_and_drift_give_the_same_bounds(sides: Side) -> None:
+    bounds = sides.lab.dry_run("transfer", "news@1", "texts.jsonl")
+    assert sides.json("transfer", "news@1", "--to", "texts.jsonl", "--dry-run") == bounds.to_row()
+    bounds = sides.lab.dry_run("drift", "texts.jsonl", "news@1", "news@2")
+    assert sides.json("drift", "news@1", "news@2", "texts.jsonl", "--dry-run") == bounds.to_row()
 
 
 def test_asynchronous_calls_give_the_same_as_the_others(sides: Side) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 
 from experiments.agreement.agreement import SEED, Case, cases, load, plans, split
 from rubriclab.active_learning.learning_curve import learning_curve
-from rubriclab.active_learning.optimal_design import DesignPoints, picks
+from rubriclab.active_learning.optimal_design import DesignPoints, select_texts
 from rubriclab.data import parse_scale
 from rubriclab.data.example import Example
 from rubriclab.judges import JudgeOptions, Ledger, connect
@@ -230,7 +230,7 @@ def _next(draw: Draw, strategy: str, free: list[int], labelled: list[int], rng: 
         shares = np.zeros(len(columns))
         shares[list(found.columns)] = np.abs(found.weights)
     pool, known = (_texts(table, places, columns) for places in (free, labelled))
-    return [free[pick.place] for pick in picks(pool, known, shares, BATCH)]
+    return [free[pick.row] for pick in select_texts(pool, known, shares, BATCH)]
 
 
 def _texts(table: RatingMatrix, places: Sequence[int], columns: Sequence[int]) -> DesignPoints:
@@ -276,7 +276,7 @@ def _asked(draw: Draw) -> dict[str, float | None] | None:
         "now": now,
         "then": after,
     }
-    worth = curve.worth(0.01)
+    worth = curve.worthwhile(0.01)
     return {
         **found,
         "gain": gain.value,

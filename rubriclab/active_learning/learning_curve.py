@@ -1,14 +1,13 @@
-"""How agreement with people grows with labels, from the labels that there are, and when more are no longer worth it.
+"""The learning curve: agreement with people by number of labels, and when more labels are no longer worth it.
 
-The rubric's numbers are fitted anew to parts of the labelled texts, and each time tested on texts whose groups had no
-part in it. What this gives for all that setting aside a tenth leaves, and for two thirds and a half of that, is
-extended by the law
+The rubric's weights are refitted to parts of the labelled texts, and tested each time on texts of other groups. The
+agreement with nine tenths of the labels, and with two thirds and a half of these, is extrapolated by the law
 
     agreement(n) = ceiling * sqrt(n / (n + half))
 
-which holds where the variance of the errors in the weights falls with the number of labels (Daetwyler, Villanueva &
-Woolliams 2008, "Accuracy of Predicting the Genetic Risk of Disease Using a Genome-Wide Approach", PLoS ONE 3:e3395,
-equation 1). The criteria stay as they are: labels also help to find better ones, and of that the curve knows nothing.
+which holds if the variance of the errors in the weights is inversely proportional to the number of labels (Daetwyler,
+Villanueva & Woolliams 2008, "Accuracy of Predicting the Genetic Risk of Disease Using a Genome-Wide Approach", PLoS ONE
+3:e3395, equation 1). The criteria stay the same: the curve does not include that labels also help to find better ones.
 """
 
 from __future__ import annotations
@@ -27,27 +26,27 @@ from rubriclab.stats.correlation import FloatArray, IntArray, pearson_rows
 from rubriclab.stats.folds import units
 from rubriclab.validation import Interval
 
-# Parts of the labels outside of a fold that the numbers are fitted to.
+# Parts of the labels outside of a fold that the weights are fitted to.
 PARTS = (1 / 2, 2 / 3, 1.0)
 FOLDS = 10
 REPEATS = 4
 RESAMPLES = 400
 CONFIDENCE = 0.9
-# With fewer groups than this, too little is left to fit once some are set aside, and too few are there to draw again.
+# Fewer groups are too few to hold out a fold, and to resample.
 FEWEST_GROUPS = 5
 
-# How many labels bring half of the square of the ceiling. Points so close together say little about a bend, so the
-# estimate is drawn to what was measured on 20 aspects of four public sets, as if known to a factor of e.
-USUAL_HALF, FACTOR = 5.0, 1.0
-# Standard deviation of the points about the law, as measured there.
+# The number of labels that reach half of the squared ceiling. Points so close together hardly determine a curvature, so
+# the prior is what was measured on 20 aspects of four public sets, known to a factor of e.
+PRIOR_HALF, PRIOR_LOG_SD = 5.0, 1.0
+# Standard deviation of the points around the law, as measured there.
 NOISE = 0.05
 HALVES = np.concatenate([[0.0], np.geomspace(0.5, 200, 60)])
-# The logarithm is taken of this much more, as 0 is a value too.
+# Added before taking the logarithm, as 0 is a possible value.
 OFFSET = 0.5
 
-# Worth is told by steps of this many labels, up to the most that anybody is advised to give.
+# Labels are worth it by steps of this many, up to this many in all.
 STEP = 10
-MOST = 300
+MAX_LABELS = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +55,10 @@ class LearningCurve:
 
     Attributes:
         labels: how many there are.
-        sizes, measured: to how many labels the numbers were fitted, and how their scores then correlated with the
-            labels set aside, shape (parts,).
+        sizes, measured: the number of labels that weights were fitted to, and the correlation with held-out labels,
+            shape (parts,).
         ceiling, half: of the law.
-        resampled: these two, by resamples of the groups, shape (resamples, 2).
+        resampled: these two for resamples of the groups, shape (resamples, 2).
     """
 
     labels: int
@@ -70,47 +69,47 @@ class LearningCurve:
     resampled: FloatArray
 
     def at(self, labels: int) -> Interval:
-        """Return the agreement to be expected with so many labels."""
+        """Return the expected agreement with so many labels."""
         ceilings, halves = self._laws
         expected = ceilings * np.sqrt(labels / (labels + halves))
         return _interval(expected)
 
     def gain(self, more: int) -> Interval:
-        """Return what so many more labels are expected to add."""
+        """Return the expected gain by so many more labels."""
         ceilings, halves = self._laws
         then, now = (n / (n + halves) for n in (self.labels + more, self.labels))
         return _interval(ceilings * (np.sqrt(then) - np.sqrt(now)))
 
-    def worth(self, threshold: float) -> Interval:
-        """Return how many more labels to give until `STEP` further ones add less than `threshold`."""
+    def worthwhile(self, threshold: float) -> Interval:
+        """Return the number of further labels until the next `STEP` add less than `threshold`."""
         ceilings, halves = (each[:, np.newaxis] for each in self._laws)
-        more = np.arange(MOST + 1)
+        more = np.arange(MAX_LABELS + 1)
         now, then = (n / (n + halves) for n in (self.labels + more, self.labels + more + STEP))
-        worth = ceilings * (np.sqrt(then) - np.sqrt(now)) >= threshold
-        return _interval(worth.cumprod(axis=1).sum(axis=1).clip(max=MOST).astype(float))
+        worthwhile = ceilings * (np.sqrt(then) - np.sqrt(now)) >= threshold
+        return _interval(worthwhile.cumprod(axis=1).sum(axis=1).clip(max=MAX_LABELS).astype(float))
 
     @property
     def _laws(self) -> tuple[FloatArray, FloatArray]:
-        """The ceilings and halves: of the labels as they are, then of the resamples."""
+        """The ceilings and halves: of the labels, then of the resamples."""
         return np.append(self.ceiling, self.resampled[:, 0]), np.append(self.half, self.resampled[:, 1])
 
 
 def learning_curve(table: RatingMatrix, settings: JointSettings, *, seed: int = 0) -> LearningCurve | None:
-    """Return how agreement grows with labels; `None` where the labels cannot tell.
+    """Return the learning curve; `None` if the labels do not determine it.
 
-    They cannot with fewer than `FEWEST_GROUPS` groups, with labels that are all the same, or where no score of a text
-    set aside tracks its label. The order of the texts does not matter.
+    They do not with fewer than `FEWEST_GROUPS` groups, if they are constant, or if held-out scores do not track them.
+    The order of the texts does not matter.
 
     Args:
-        table: the candidates that may enter the rubric.
-        settings: those that the rubric was trained with.
+        table: ratings by the candidates that may enter the rubric.
+        settings: of its training.
         seed: of the folds, the parts and the resamples.
     """
     ordered = table.rows(in_order(table))
     unit = units(ordered.groups)
     if unit.max(initial=-1) + 1 < FEWEST_GROUPS or np.ptp(ordered.labels) == 0:
         return None
-    sizes, scores = _set_aside(ordered, settings, seed)
+    sizes, scores = _held_out_scores(ordered, settings, seed)
     counts = np.vstack(
         [
             np.ones(len(unit)),
@@ -124,64 +123,64 @@ def learning_curve(table: RatingMatrix, settings: JointSettings, *, seed: int = 
     return LearningCurve(len(unit), sizes, measured[0], float(laws[0, 0]), float(laws[0, 1]), laws[1:])
 
 
-def _set_aside(table: RatingMatrix, settings: JointSettings, seed: int) -> tuple[FloatArray, FloatArray]:
-    """Return the mean number of labels by part, and scores fitted without a text's fold: (parts, repeats, texts)."""
+def _held_out_scores(table: RatingMatrix, settings: JointSettings, seed: int) -> tuple[FloatArray, FloatArray]:
+    """Return the mean number of labels, (parts,), and scores without a text's fold, (parts, repeats, texts)."""
     scores = np.zeros((len(PARTS), REPEATS, len(table.labels)))
     sizes = np.zeros(len(PARTS))
     for repeat in range(REPEATS):
         rng = np.random.default_rng((seed, repeat))
         for inside, others in left_out(table, FOLDS, seed + repeat):
-            order = _by_groups(units(others.groups), rng)
-            for place, part in enumerate(PARTS):
+            order = _shuffled_groups(units(others.groups), rng)
+            for number, part in enumerate(PARTS):
                 chosen = others.rows(np.sort(order[: round(part * len(order))]))
-                sizes[place] += len(chosen.labels) * inside.mean() / REPEATS
-                scores[place, repeat, inside] = _scores(chosen, table.values[inside], settings)
+                sizes[number] += len(chosen.labels) * inside.mean() / REPEATS
+                scores[number, repeat, inside] = _scores(chosen, table.values[inside], settings)
     return sizes, scores
 
 
-def _by_groups(unit: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return the texts' places, group after group in a drawn order: a part of the labels is some of the groups."""
+def _shuffled_groups(unit: IntArray, rng: np.random.Generator) -> IntArray:
+    """Return the rows of the texts, group after group in random order: a part of the labels is some of the groups."""
     rank = rng.permutation(int(unit.max()) + 1)
     order: IntArray = np.argsort(rank[unit], kind="stable")
     return order
 
 
 def _scores(labelled: RatingMatrix, values: FloatArray, settings: JointSettings) -> FloatArray:
-    """Return scores by numbers fitted to labelled texts, in units of their spread among these; 0 where there is none.
+    """Return scores by weights fitted to labelled texts, standardised by their spread on these; 0 if undefined.
 
-    In such units scores by different fits can be compared.
+    Standardised scores of different fits are comparable.
     """
-    found = fit(labelled, settings)
-    fitted = found.raw(labelled.values)
-    fitted = fitted[~np.isnan(fitted)]
-    spread = fitted.std() if len(fitted) else 0.0
-    raw: FloatArray = np.nan_to_num(found.raw(values)) / (spread if spread > SAME else 1.0)
+    fitted = fit(labelled, settings)
+    known = fitted.raw(labelled.values)
+    known = known[~np.isnan(known)]
+    spread = known.std() if len(known) else 0.0
+    raw: FloatArray = np.nan_to_num(fitted.raw(values)) / (spread if spread > SAME else 1.0)
     return raw
 
 
 def _agreement(scores: FloatArray, labels: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return the mean correlation over the repeats, shape (resamples,); one that is undefined counts as 0."""
-    found = [np.nan_to_num(pearson_rows(row, labels, counts)) for row in scores]
-    mean: FloatArray = np.mean(found, axis=0)
+    """Return the mean correlation over the repeats, shape (resamples,); an undefined one counts as 0."""
+    correlations = [np.nan_to_num(pearson_rows(row, labels, counts)) for row in scores]
+    mean: FloatArray = np.mean(correlations, axis=0)
     return mean
 
 
 def _fit_laws(sizes: FloatArray, measured: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return ceiling and half for each row of what was measured, shape (rows, 2).
+    """Return ceiling and half for each row of `measured`, shape (rows, 2).
 
-    For the first row the most probable ones. For the others what is known beforehand is drawn too, so that together
-    they are a sample of what is possible (randomised maximum a posteriori).
+    For the first row these are the maximum a posteriori estimates. For the others the prior is resampled too, so that
+    together they are a sample of the posterior (randomised maximum a posteriori).
     """
     shapes = np.sqrt(sizes / (sizes + HALVES[:, np.newaxis]))
     ceilings = (measured @ shapes.T / (shapes**2).sum(axis=1)).clip(0.0, 1.0)
-    off = ((measured[:, np.newaxis] - ceilings[..., np.newaxis] * shapes) ** 2).sum(axis=2) / NOISE**2
-    usual = np.log(USUAL_HALF + OFFSET) + FACTOR * np.append(0.0, rng.standard_normal(len(measured) - 1))
-    unusual = ((np.log(HALVES + OFFSET) - usual[:, np.newaxis]) / FACTOR) ** 2
-    best = np.argmin(off + unusual, axis=1)
+    misfit = ((measured[:, np.newaxis] - ceilings[..., np.newaxis] * shapes) ** 2).sum(axis=2) / NOISE**2
+    prior = np.log(PRIOR_HALF + OFFSET) + PRIOR_LOG_SD * np.append(0.0, rng.standard_normal(len(measured) - 1))
+    penalty = ((np.log(HALVES + OFFSET) - prior[:, np.newaxis]) / PRIOR_LOG_SD) ** 2
+    best = np.argmin(misfit + penalty, axis=1)
     return np.column_stack([ceilings[np.arange(len(best)), best], HALVES[best]])
 
 
 def _interval(values: FloatArray) -> Interval:
-    """Return the first value with the interval of the others."""
+    """Return the first value with the percentile interval of the others."""
     low, high = percentile_interval(values[1:], CONFIDENCE) or (None, None)
     return Interval(value=float(values[0]), low=low, high=high)

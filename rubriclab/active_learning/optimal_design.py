@@ -1,14 +1,14 @@
-"""Which labels would tell most about what a rubric's criteria are worth, by numbers alone.
+"""The labels most informative of the weights of a rubric's criteria, by optimal design.
 
-Labels are taken to be linear in the criteria's standardised scores, with weights that nobody knows for sure: a Bayesian
-linear regression. The covariance of the weights says how uncertain the score of any text is, and by how much one more
-label would make it less so, before anybody has given that label. The next text is the one whose label takes most off
-the mean variance over the pool (V-optimality: Chaloner & Verdinelli 1995, "Bayesian Experimental Design: A Review",
-Statistical Science 10, section 2.2), one after the other as if those before it had been labelled (Yu, Bi & Tresp 2006,
-"Active Learning via Transductive Experimental Design", ICML, section 4).
+Labels are modelled as linear in the criteria's standardised ratings with uncertain weights: a Bayesian linear
+regression. The covariance of the weights gives the variance of each text's score, and how much a further label would
+reduce it, before that label is known. The next text is the one whose label most reduces the mean variance over the pool
+(V-optimality: Chaloner & Verdinelli 1995, "Bayesian Experimental Design: A Review", Statistical Science 10, section
+2.2), selected greedily as if those before it had been labelled (Yu, Bi & Tresp 2006, "Active Learning via Transductive
+Experimental Design", ICML, section 4).
 
-Texts of one group share what the criteria cannot see, so each group has an effect of its own: texts with equal scores
-come from all groups in turn, and of a group with labels other texts tell how they differ from the labelled ones.
+Texts of one group share what the criteria do not measure, so each group has a random effect: among texts with equal
+ratings groups take turns, and other texts of a labelled group are informative by their differences.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ import numpy as np
 from rubriclab.learning.standardise import centers_and_spreads, standardised
 from rubriclab.stats.correlation import FloatArray, IntArray
 
-# Shares of the labels' variance expected of the criteria, of the groups, and of neither, before there is any label.
+# Prior shares of the labels' variance due to the criteria, to groups, and to neither.
 CRITERIA, GROUPS, REST = 0.4, 0.2, 0.4
-# Of what is expected of the criteria this share lies on all of them alike, the rest as the rubric weighs them: where
-# the score hangs on a criterion its worth matters more, and yet a weight may prove wrong.
-ALIKE = 0.5
-# Gains are compared at this many digits: equal ones must not part ways in the last bits of a sum.
-COMPARED = 12
+# This share of the criteria's prior variance is spread evenly over them, the rest by their weights in the rubric: a
+# large weight matters more to the score, and yet any weight may prove wrong.
+EVEN = 0.5
+# Gains are compared at this many digits: ties must not be decided by the last bits of a sum.
+DIGITS_COMPARED = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """A text to label, as if those picked before it had their labels.
+    """A text to label, given labels of those selected before it.
 
     Attributes:
-        place: in the pool.
-        before, after: mean variance over the pool of what the criteria say of a text, without the label and with it,
-            in units of the labels' variance.
-        told: by criterion, how much of the variance of its weight the label takes away, shape (criteria,).
+        row: in the pool.
+        before, after: mean variance of scores over the pool without and with the label, in units of the labels'
+            variance.
+        information: by criterion, the reduction of the variance of its weight, shape (criteria,).
     """
 
-    place: int
+    row: int
     before: float
     after: float
-    told: FloatArray
+    information: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class DesignPoints:
-    """Texts as a design sees them.
+    """Texts as points of a design.
 
     Attributes:
-        values: scores by the rubric's criteria, shape (texts, criteria), NaN where one is missing.
+        values: ratings by the rubric's criteria, shape (texts, criteria), NaN where missing.
         groups: of each text.
     """
 
@@ -62,38 +62,37 @@ class DesignPoints:
     groups: Sequence[str]
 
 
-def picks(pool: DesignPoints, labelled: DesignPoints, shares: FloatArray, count: int) -> tuple[Selection, ...]:
-    """Return the texts of the pool to label, the one that tells most first.
+def select_texts(pool: DesignPoints, labelled: DesignPoints, shares: FloatArray, count: int) -> tuple[Selection, ...]:
+    """Return the texts of the pool to label, the most informative first.
 
-    Of texts that tell the same the first in the pool comes first: a pool in an order of its own, such as that of ids,
-    gives the same picks however it came.
+    Ties are broken by the order of the pool: sort it, as by ids, for a result independent of the input's order.
 
     Args:
         pool: texts without a label.
         labelled: texts with one.
-        shares: of each criterion in the rubric's score, shape (criteria,), not below 0, with the sum 1.
-        count: how many; as many as there are if these are fewer.
+        shares: of each criterion in the rubric's score, shape (criteria,), not negative, with the sum 1.
+        count: how many, at most the size of the pool.
     """
     names = _shared([*pool.groups, *labelled.groups])
-    scores = centers_and_spreads(np.vstack([pool.values, labelled.values]))
-    unlabelled, known = (_design(standardised(each.values, *scores), each.groups, names) for each in (pool, labelled))
-    prior = CRITERIA * (ALIKE / len(shares) + (1 - ALIKE) * shares)
-    return _greedy(unlabelled, _covariance(known, prior, len(names)), count)
+    scale = centers_and_spreads(np.vstack([pool.values, labelled.values]))
+    unlabelled, known = (_design(standardised(each.values, *scale), each.groups, names) for each in (pool, labelled))
+    prior = CRITERIA * (EVEN / len(shares) + (1 - EVEN) * shares)
+    return _greedy(unlabelled, _posterior(known, prior, len(names)), count)
 
 
 def _shared(groups: Sequence[str]) -> list[str]:
-    """Return the groups of more than one text; the effect of any other cannot be told from the rest."""
+    """Return the groups of several texts; the effect of a single text's group is not identifiable."""
     return sorted(name for name, texts in Counter(groups).items() if texts > 1)
 
 
 @dataclass(frozen=True, eq=False)
 class _Design:
-    """What labels are linear in: criteria, and the effect of a shared group.
+    """The predictors of labels: criteria and a group effect.
 
     Attributes:
-        z: standardised scores, shape (texts, criteria).
-        group: of each text, numbered from 0; -1 where it is shared with no other text.
-        noise: the variance of what labels are beside both, shape (texts,).
+        z: standardised ratings, shape (texts, criteria).
+        group: of each text, numbered from 0; -1 if no other text shares it.
+        noise: residual variance, shape (texts,).
     """
 
     z: FloatArray
@@ -102,24 +101,24 @@ class _Design:
 
 
 def _design(z: FloatArray, groups: Sequence[str], names: Sequence[str]) -> _Design:
-    place = {name: number for number, name in enumerate(names)}
-    group = np.array([place.get(name, -1) for name in groups], dtype=np.int64)
+    number_of = {name: number for number, name in enumerate(names)}
+    group = np.array([number_of.get(name, -1) for name in groups], dtype=np.int64)
     return _Design(z, group, np.where(group < 0, REST + GROUPS, REST))
 
 
 @dataclass(eq=False)
 class _Covariance:
-    """The covariance of the weights of criteria and groups, by blocks; that of groups with each other is not held.
+    """The posterior covariance of criteria's weights and group effects, by blocks; that between groups is implicit.
 
-    A text is of one group at most, so before any label is picked groups depend on each other through the criteria
-    alone: their block is `diag(variance) + tied.T @ inner @ tied`. Each pick takes an outer product away.
+    A text has one group at most, so before any selection groups depend on each other through the criteria alone: their
+    block is `diag(variance) + tied.T @ inner @ tied`. Each selection subtracts an outer product.
 
     Attributes:
         criteria: shape (criteria, criteria).
         across: of criteria with groups, shape (criteria, groups).
-        groups: the variances of the groups' effects, shape (groups,).
-        variance, tied, inner: as above, before the picks.
-        taken: for each pick, what it took away: shape (groups,).
+        groups: variances of the group effects, shape (groups,).
+        variance, tied, inner: as above, before any selection.
+        subtracted: the vector of each selection's outer product, shape (groups,).
     """
 
     criteria: FloatArray
@@ -128,66 +127,66 @@ class _Covariance:
     variance: FloatArray
     tied: FloatArray
     inner: FloatArray
-    taken: list[FloatArray]
+    subtracted: list[FloatArray]
 
     def of_group(self, group: int) -> FloatArray:
         """Return the covariance of a group's effect with those of all groups, shape (groups,)."""
         if group < 0:
             return np.zeros(len(self.groups))
-        own = self.tied[:, group] @ self.inner @ self.tied
-        own[group] += self.variance[group]
-        for each in self.taken:
-            own = own - each[group] * each
-        return np.asarray(own)
+        row = self.tied[:, group] @ self.inner @ self.tied
+        row[group] += self.variance[group]
+        for vector in self.subtracted:
+            row = row - vector[group] * vector
+        return np.asarray(row)
 
-    def told(self, design: _Design) -> tuple[FloatArray, FloatArray]:
+    def of_scores(self, design: _Design) -> tuple[FloatArray, FloatArray]:
         """Return each text's covariance with the criteria, shape (texts, criteria), and its variance."""
         # The last row is for texts without a shared group, whose number is -1.
         across = np.vstack([self.across.T, np.zeros(len(self.criteria))])[design.group]
-        told = design.z @ self.criteria + across
-        variance = ((told + across) * design.z).sum(axis=1) + np.append(self.groups, 0.0)[design.group]
-        return told, variance
+        covariance = design.z @ self.criteria + across
+        variance = ((covariance + across) * design.z).sum(axis=1) + np.append(self.groups, 0.0)[design.group]
+        return covariance, variance
 
-    def pick(self, z: FloatArray, group: int, told: FloatArray, uncertain: float) -> None:
-        """Take away what the label of a text tells; arguments are the text's, as `told` has them."""
-        of_groups = (z @ self.across + self.of_group(group)) / math.sqrt(uncertain)
-        of_criteria = told / math.sqrt(uncertain)
+    def condition(self, z: FloatArray, group: int, covariance: FloatArray, variance: float) -> None:
+        """Condition on the label of a text; `covariance` is from `of_scores`, `variance` includes its noise."""
+        of_groups = (z @ self.across + self.of_group(group)) / math.sqrt(variance)
+        of_criteria = covariance / math.sqrt(variance)
         self.criteria = self.criteria - np.outer(of_criteria, of_criteria)
         self.across = self.across - np.outer(of_criteria, of_groups)
         self.groups = self.groups - of_groups**2
-        self.taken.append(of_groups)
+        self.subtracted.append(of_groups)
 
 
-def _covariance(known: _Design, prior: FloatArray, groups: int) -> _Covariance:
-    """Return the covariance once the labels of `known` are there, by the inverse of a matrix in blocks.
+def _posterior(labelled: _Design, prior: FloatArray, groups: int) -> _Covariance:
+    """Return the covariance given the labels of `labelled`, by block inversion.
 
     Args:
         prior: variances of the criteria's weights, shape (criteria,).
         groups: how many there are.
     """
-    weighted = known.z / known.noise[:, np.newaxis]
-    own = known.group >= 0
-    held = np.bincount(known.group[own], 1 / known.noise[own], minlength=groups)
-    variance = 1 / (1 / GROUPS + held)
+    weighted = labelled.z / labelled.noise[:, np.newaxis]
+    shared = labelled.group >= 0
+    precision = np.bincount(labelled.group[shared], 1 / labelled.noise[shared], minlength=groups)
+    variance = 1 / (1 / GROUPS + precision)
     sums = np.zeros((groups, len(prior)))
-    np.add.at(sums, known.group[own], weighted[own])
+    np.add.at(sums, labelled.group[shared], weighted[shared])
     tied = sums.T * variance
-    inner = np.asarray(np.linalg.inv(np.diag(1 / prior) + known.z.T @ weighted - tied @ sums), dtype=np.float64)
+    inner = np.asarray(np.linalg.inv(np.diag(1 / prior) + labelled.z.T @ weighted - tied @ sums), dtype=np.float64)
     across = -inner @ tied
     return _Covariance(inner, across, variance - (tied * across).sum(axis=0), variance, tied, inner, [])
 
 
-def _greedy(pool: _Design, covariance: _Covariance, count: int) -> tuple[Selection, ...]:
+def _greedy(pool: _Design, posterior: _Covariance, count: int) -> tuple[Selection, ...]:
     spread = pool.z.T @ pool.z / max(len(pool.z), 1)
-    left, found = np.ones(len(pool.z), dtype=bool), list[Selection]()
-    before = float((spread * covariance.criteria).sum())
-    while left.any() and len(found) < count:
-        told, known = covariance.told(pool)
-        uncertain = known + pool.noise
-        gains = np.where(left, ((told @ spread) * told).sum(axis=1) / uncertain, -np.inf)
-        best = int(np.argmax(gains.round(COMPARED)))
+    remaining, selections = np.ones(len(pool.z), dtype=bool), list[Selection]()
+    before = float((spread * posterior.criteria).sum())
+    while remaining.any() and len(selections) < count:
+        covariance, variance = posterior.of_scores(pool)
+        total = variance + pool.noise
+        gains = np.where(remaining, ((covariance @ spread) * covariance).sum(axis=1) / total, -np.inf)
+        best = int(np.argmax(gains.round(DIGITS_COMPARED)))
         after = before - float(gains[best])
-        found.append(Selection(best, before, after, told[best] ** 2 / uncertain[best]))
-        covariance.pick(pool.z[best], int(pool.group[best]), told[best], float(uncertain[best]))
-        left[best], before = False, after
-    return tuple(found)
+        selections.append(Selection(best, before, after, covariance[best] ** 2 / total[best]))
+        posterior.condition(pool.z[best], int(pool.group[best]), covariance[best], float(total[best]))
+        remaining[best], before = False, after
+    return tuple(selections)

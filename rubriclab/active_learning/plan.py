@@ -1,4 +1,4 @@
-"""Which texts to label next, with what each is expected to bring, and how many more labels are worth it."""
+"""Which texts to label next, the expected benefit of each, and how many more labels are worth it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from rubriclab.active_learning.learning_curve import CONFIDENCE, LearningCurve, learning_curve
-from rubriclab.active_learning.optimal_design import DesignPoints, Selection, picks
-from rubriclab.active_learning.training_data import eligible, own_values, refitting
+from rubriclab.active_learning.optimal_design import DesignPoints, Selection, select_texts
+from rubriclab.active_learning.training_data import eligible_candidates, refit_settings, rubric_ratings
 from rubriclab.data.example import Example
 from rubriclab.provenance import Provenance
 from rubriclab.rubric import DIGITS, Criterion, Rubric, rounded
@@ -23,38 +23,37 @@ from rubriclab.validation import Interval
 
 @dataclass(frozen=True, slots=True)
 class PoolText:
-    """A text without a label, and its scores by the rubric's criteria; a missing one is `None` or not there."""
+    """A text without a label, and its ratings by the rubric's criteria; missing ratings are `None` or left out."""
 
     example: Example
-    scores: Mapping[str, float | None]
+    ratings: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class InformativeCriterion:
-    """What a text's label tells most about.
+    """The criterion whose weight a text's label is most informative of.
 
     Attributes:
-        criterion: whose worth it is.
-        score: the text's by it.
-        usual: the mean of the labelled texts.
+        rating: the text's.
+        mean: of the labelled texts' ratings.
     """
 
     criterion: Criterion
-    score: float
-    usual: float
+    rating: float
+    mean: float
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedText:
-    """A text to label, as if those before it had their labels.
+    """A text to label, given labels of those before it.
 
     Attributes:
         rank: from 1.
         gain: by how many points its label is expected to narrow `width`.
-        width: of the interval that uncertain weights leave to the score of a text, in points of the scale, on average
-            over the pool, with this label and those before it.
-        agreement: to be expected with them on texts held out, in Pearson correlation; `None` where that is not known.
-        clue: `None` where no criterion has a score that says more than the others.
+        width: of the interval of a score given uncertain weights, in points of the scale, mean over the pool, with
+            this label and those before it.
+        agreement: expected Pearson correlation on held-out texts with these labels; `None` if unknown.
+        informative: `None` if no criterion's rating is more informative than the others.
     """
 
     rank: int
@@ -62,7 +61,7 @@ class SelectedText:
     gain: float
     width: float
     agreement: float | None
-    clue: InformativeCriterion | None
+    informative: InformativeCriterion | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +69,10 @@ class StoppingAdvice:
     """How many more labels are worth it.
 
     Attributes:
-        labels: that the rubric has learned from.
-        threshold: what ten labels have to add for them to be worth it, in correlation.
+        labels: that the rubric was learned from.
+        threshold: what ten labels have to add in correlation to be worth it.
         more: labels until ten further ones add less than that.
-        now, then: agreement to be expected with the labels there are, and with so many more.
+        now, then: expected agreement with the present labels, and with so many more.
     """
 
     labels: int
@@ -84,16 +83,20 @@ class StoppingAdvice:
 
     def to_row(self) -> dict[str, Any]:
         """Return the advice as one JSON object."""
-        found = {name: _figures(getattr(self, name)) for name in ("more", "now", "then")}
-        return {"labels": self.labels, "threshold_per_10": self.threshold, **found}
+        intervals = {"more": self.more, "now": self.now, "then": self.then}
+        rows = {
+            name: {end: rounded(value) for end, value in interval.model_dump().items()}
+            for name, interval in intervals.items()
+        }
+        return {"labels": self.labels, "threshold_per_10": self.threshold, **rows}
 
 
 @dataclass(frozen=True, slots=True)
 class LabelPlan:
-    """The texts to label, and the advice on how many; none where the labels cannot tell.
+    """The texts to label, and the advice on how many; `None` if the labels do not show it.
 
     Attributes:
-        pool: texts that were compared.
+        pool: number of texts compared.
         width: as in `SelectedText`, before any of the labels.
     """
 
@@ -112,95 +115,79 @@ def plan(
     *,
     threshold: float,
 ) -> LabelPlan:
-    """Return which of the pool's texts to label, the one that tells most first, and how many labels are worth it.
+    """Return which texts of the pool to label, the most informative first, and how many labels are worth it.
 
-    The same pool gives the same plan in whatever order it comes.
+    The plan does not depend on the order of the pool.
 
     Args:
-        record: of the training of `rubric`, which has a combination.
-        pool: texts with scores; ids may stand more than once, but no text should.
-        count: how many to plan; as many as there are if these are fewer.
+        record: of the training of `rubric`, which has an aggregation.
+        pool: texts with ratings; ids may repeat, texts may not.
+        count: how many to plan, at most the size of the pool.
         threshold: what ten more labels have to add to the correlation with people to be worth it.
     """
     terms = rubric.aggregation.terms if rubric.aggregation else ()
-    ordered = sorted(pool, key=_place)
-    values = _values(ordered, [term.criterion for term in terms])
-    known = own_values(record, rubric)
+    ordered = sorted(pool, key=_order)
+    ratings = _ratings(ordered, [term.criterion for term in terms])
+    labelled = rubric_ratings(record, rubric)
     sizes = np.abs([term.weight for term in terms])
-    found = picks(
-        DesignPoints(values, [each.example.group for each in ordered]),
-        DesignPoints(known, [text.group for text in record.texts]),
+    selections = select_texts(
+        DesignPoints(ratings, [text.example.group for text in ordered]),
+        DesignPoints(labelled, [text.group for text in record.texts]),
         sizes / sizes.sum(),
         count,
     )
-    curve = learning_curve(eligible(record, rubric, provenance), refitting(provenance))
-    story = _Story(rubric, ordered, values, known, record, curve)
-    width = story.width(found[0].before) if found else 0.0
-    return LabelPlan(story.told(found), len(ordered), width, advice(curve, threshold) if curve else None)
+    curve = learning_curve(eligible_candidates(record, rubric, provenance), refit_settings(provenance))
+    spread = float(np.std([text.label for text in record.texts]))
+    texts = tuple(
+        SelectedText(
+            rank=rank,
+            example=ordered[each.row].example,
+            gain=round(_width(each.before, spread) - _width(each.after, spread), DIGITS),
+            width=_width(each.after, spread),
+            agreement=rounded(curve.at(curve.labels + rank).value) if curve else None,
+            informative=_informative(rubric, each, ratings[each.row], labelled),
+        )
+        for rank, each in enumerate(selections, start=1)
+    )
+    width = _width(selections[0].before, spread) if selections else 0.0
+    return LabelPlan(texts, len(ordered), width, stopping_advice(curve, threshold) if curve else None)
 
 
-def advice(curve: LearningCurve, threshold: float) -> StoppingAdvice:
+def stopping_advice(curve: LearningCurve, threshold: float) -> StoppingAdvice:
     """Return how many more labels are worth it by a learning curve."""
-    more = curve.worth(threshold)
+    more = curve.worthwhile(threshold)
     then = curve.at(curve.labels + round(more.value or 0))
     return StoppingAdvice(curve.labels, threshold, more, curve.at(curve.labels), then)
 
 
-def _place(rated: PoolText) -> tuple[str, ...]:
-    example = rated.example
+def _order(text: PoolText) -> tuple[str, ...]:
+    example = text.example
     return (example.id, example.group, example.output, example.source or "", example.context or "")
 
 
-def _values(rated: Sequence[PoolText], criteria: Sequence[str]) -> FloatArray:
-    scores = [[each.scores.get(name) for name in criteria] for each in rated]
-    rows = [[math.nan if score is None else score for score in row] for row in scores]
-    return np.array(rows, dtype=float).reshape(len(rated), len(criteria))
+def _ratings(texts: Sequence[PoolText], criteria: Sequence[str]) -> FloatArray:
+    """Return the ratings, shape (texts, criteria), NaN where missing."""
+    rows = [[text.ratings.get(name) for name in criteria] for text in texts]
+    values = [[math.nan if rating is None else rating for rating in row] for row in rows]
+    return np.array(values, dtype=float).reshape(len(texts), len(criteria))
 
 
-@dataclass(frozen=True, eq=False)
-class _Story:
-    """What the picks are told with."""
-
-    rubric: Rubric
-    pool: Sequence[PoolText]
-    values: FloatArray
-    known: FloatArray
-    record: TrainingRecord
-    curve: LearningCurve | None
-
-    def width(self, variance: float) -> float:
-        """Return the width of the interval that such a variance leaves, in points; variances are in units of the
-        labels'."""
-        reach = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-        spread = float(np.std([text.label for text in self.record.texts]))
-        return round(2 * reach * spread * math.sqrt(max(variance, 0.0)), DIGITS)
-
-    def told(self, found: Sequence[Selection]) -> tuple[SelectedText, ...]:
-        """Return the picks as a person reads them."""
-        return tuple(
-            SelectedText(
-                rank=rank,
-                example=self.pool[pick.place].example,
-                gain=round(self.width(pick.before) - self.width(pick.after), DIGITS),
-                width=self.width(pick.after),
-                agreement=rounded(self.curve.at(self.curve.labels + rank).value) if self.curve else None,
-                clue=self._clue(pick),
-            )
-            for rank, pick in enumerate(found, start=1)
-        )
-
-    def _clue(self, pick: Selection) -> InformativeCriterion | None:
-        """Return the criterion whose worth the label tells most about, among those that the text has a score by."""
-        there = ~np.isnan(self.values[pick.place]) & ~np.isnan(self.known).all(axis=0)
-        told = np.where(there, pick.told, 0.0).round(DIGITS)
-        best = int(np.argmax(told))
-        if not told[best] > 0 or self.rubric.aggregation is None:
-            return None
-        name = self.rubric.aggregation.terms[best].criterion
-        criterion = next(each for each in self.rubric.criteria if each.id == name)
-        usual = float(np.nanmean(self.known[:, best]))
-        return InformativeCriterion(criterion, float(self.values[pick.place, best]), round(usual, DIGITS))
+def _width(variance: float, spread: float) -> float:
+    """Return the width of the interval that a variance leaves, in points, given the labels' standard deviation."""
+    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+    return round(2 * z * spread * math.sqrt(max(variance, 0.0)), DIGITS)
 
 
-def _figures(found: Interval) -> dict[str, float | None]:
-    return {name: rounded(value) for name, value in found.model_dump().items()}
+def _informative(
+    rubric: Rubric, selection: Selection, ratings: FloatArray, labelled: FloatArray
+) -> InformativeCriterion | None:
+    """Return the criterion whose weight the label is most informative of, among those that the text is rated by."""
+    rated = ~np.isnan(ratings) & ~np.isnan(labelled).all(axis=0)
+    information = np.where(rated, selection.information, 0.0).round(DIGITS)
+    best = int(np.argmax(information))
+    if not information[best] > 0 or rubric.aggregation is None:
+        return None
+    name = rubric.aggregation.terms[best].criterion
+    criterion = next(each for each in rubric.criteria if each.id == name)
+    mean = float(np.nanmean(labelled[:, best]))
+    return InformativeCriterion(criterion, float(ratings[best]), round(mean, DIGITS))

@@ -1,4 +1,4 @@
-"""What a training record says as numbers: the labelled texts by all candidates, and by the rubric's own criteria."""
+"""A training record as rating matrices: the labelled texts by all candidates, and by the rubric's own criteria."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rubriclab.training_record import TrainingRecord
 
 
 def recorded_table(record: TrainingRecord, rubric: Rubric) -> RatingMatrix:
-    """Return the labelled texts by all candidate criteria; what a call costs is not known of them."""
+    """Return the ratings of the labelled texts by all candidate criteria, without call costs."""
     return candidate_table(
         record.candidates,
         record.matrix,
@@ -28,33 +28,33 @@ def recorded_table(record: TrainingRecord, rubric: Rubric) -> RatingMatrix:
     )
 
 
-def refitting(provenance: Provenance) -> JointSettings:
-    """Return the settings to fit the rubric's numbers anew with: as it was trained.
+def refit_settings(provenance: Provenance) -> JointSettings:
+    """Return the settings to refit the rubric's weights: as it was trained, without a bound on calls.
 
-    Calls are not counted, and the map onto the scale is a straight line, which changes no correlation.
+    The map onto the scale is linear, which changes no correlation.
     """
     trained = JointSettings.model_validate(dict(provenance.settings.get("joint", {})))
     fixed = {"calibration": "linear", "calls_per_text": 0}
     return JointSettings.model_validate({**trained.model_dump(), **fixed})
 
 
-def eligible(record: TrainingRecord, rubric: Rubric, provenance: Provenance) -> RatingMatrix:
-    """Return the labelled texts by the candidates that more labels could bring into the rubric.
+def eligible_candidates(record: TrainingRecord, rubric: Rubric, provenance: Provenance) -> RatingMatrix:
+    """Return the ratings of the labelled texts by the candidates that more labels could add to the rubric.
 
-    With a bound on calls these are the candidates of its methods; where shortcuts were left out, those that are none.
+    With a bound on calls these are the candidates of its methods; if shortcuts were excluded, those that are none.
     """
-    table, trained = recorded_table(record, rubric), refitting(provenance)
+    table, settings = recorded_table(record, rubric), refit_settings(provenance)
     columns = list(range(len(table.methods)))
     if provenance.settings.get("joint", {}).get("calls_per_text"):
-        asked = {part.method for part in rubric.parts}
-        columns = [place for place in columns if table.methods[place] in asked]
+        methods = {part.method for part in rubric.parts}
+        columns = [column for column in columns if table.methods[column] in methods]
     surface = measure_values([text.example for text in record.texts], SURFACE)
-    allowed = allowed_columns(table, surface, trained, provenance.seed)
-    return table.columns([place for place in columns if place in allowed] or columns)
+    allowed = allowed_columns(table, surface, settings, provenance.seed)
+    return table.columns([column for column in columns if column in allowed] or columns)
 
 
-def own_values(record: TrainingRecord, rubric: Rubric) -> FloatArray:
-    """Return the labelled texts' scores by the rubric's criteria, in the order of its terms, NaN where missing."""
-    place = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates)}
+def rubric_ratings(record: TrainingRecord, rubric: Rubric) -> FloatArray:
+    """Return the labelled texts' ratings by the rubric's criteria, in the order of its terms, NaN where missing."""
+    column_of = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates)}
     terms = rubric.aggregation.terms if rubric.aggregation else ()
-    return record.matrix[:, [place[term.criterion] for term in terms]]
+    return record.matrix[:, [column_of[term.criterion] for term in terms]]

@@ -4,12 +4,11 @@ from rubriclab.data.aspect import Aspect, TaskWords, find_aspect, task_words
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.check import Training, training_examples
 from rubriclab.data.comparisons import Comparison
-from rubriclab.data.example import Example, data_digest, labelled
+from rubriclab.data.example import Example, data_digest, labelled, split_by_group
 from rubriclab.data.mapping import FieldMap, parse_mapping
 from rubriclab.data.readers import Rows, from_rows, read
 from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale, parse_scale, scale_of
-from rubriclab.data.split import split_by_group
 
 __all__ = [
     "Aspect",

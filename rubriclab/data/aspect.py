@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, T
 
 from rubriclab.characters import is_blank
 from rubriclab.errors import UserError
+from rubriclab.option_names import option
 from rubriclab.segmentation import Material
 from rubriclab.shipped_files import content_path
 
@@ -96,7 +97,7 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
     if name not in shipped:
         raise UserError(
             f"No definition ships for {name!r} of the task {task!r}. {_known(task)}",
-            "Give your own with --definition.",
+            f"Give your own: {option('definition', 'TEXT')}.",
         )
     return Aspect(name=name, definition=shipped[name])
 

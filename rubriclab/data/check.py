@@ -16,6 +16,7 @@ from rubriclab.data.readers import Rows
 from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale, parse_scale, scale_of, show
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.option_names import option
 
 FEWEST_LABELS = 10
 FAULTS_SHOWN = 20
@@ -99,7 +100,8 @@ def _scale(rated: tuple[Example, ...], compared: list[Comparison], aspect: str) 
         return scale_of((example.scores[aspect] for example in rated), annotations)
     if not compared:
         raise SettingsError(
-            f"No row has a score for {aspect!r} that the scale could be taken from.", "Give it: --scale LOW:HIGH."
+            f"No row has a score for {aspect!r}, so the scale is unknown.",
+            f"Give it: {option('scale', 'LOW:HIGH')}.",
         )
     return COMPARED_SCALE
 
@@ -165,7 +167,7 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str) -> None:
     if not labels:
         raise DataError(
             f"None of the {len(examples)} rows has a score for {aspect!r}; {_aspects(examples)}.",
-            f"Name another aspect, or map the column that holds the scores: --map scores.{aspect}=COLUMN.",
+            f"Name another aspect, or map the column of the scores: {option('mapping', f'scores.{aspect}=COLUMN')}.",
         )
 
 
@@ -212,9 +214,9 @@ def _scale_taken(given: Scale | None, taken: Scale, rated: tuple[Example, ...]) 
         return
     span = f"scale {show(taken.low)} to {show(taken.high)}"
     if rated:
-        yield f"{span} taken from the labels; give --scale LOW:HIGH if the raters used another"
+        yield f"{span} taken from the labels; give the scale if the raters used another"
     else:
-        yield f"{span}, as comparisons have none; give --scale LOW:HIGH for another"
+        yield f"{span}, as comparisons have none; give the scale for another"
 
 
 def _grouping(chosen: tuple[Example, ...]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rubriclab.digest import canonical, digest
+from rubriclab.errors import DataError, SettingsError
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,33 @@ def named_annotations(example: Example, aspect: str) -> dict[str, float]:
     """Return each rater's score of the text by name; none where the raters' names are not known."""
     names = example.raters.get(aspect, ())
     return dict(zip(names, example.annotations[aspect], strict=True)) if names else {}
+
+
+def split_by_group(
+    examples: Iterable[Example], held_out: float, seed: int = 0
+) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
+    """Return the training examples and the held-out ones, split by whole groups, each in the given order.
+
+    `held_out` is the share of groups that are held out; each side gets at least one. The choice depends on the groups'
+    names and `seed` only.
+
+    Raises:
+        SettingsError: if `held_out` does not lie between 0 and 1.
+        DataError: if there are fewer than two groups.
+    """
+    if not 0 < held_out < 1:
+        raise SettingsError(f"The held-out share is {held_out}.", "Give a number between 0 and 1, such as 0.3.")
+    examples = tuple(examples)
+    groups = sorted({example.group for example in examples}, key=lambda group: digest([seed, group]))
+    if len(groups) < 2:
+        raise DataError(
+            f"Expected at least two groups to hold some out, got {len(groups)}.",
+            "A group are the texts that share one source, named in the field 'group'.",
+        )
+    count = min(max(round(held_out * len(groups)), 1), len(groups) - 1)
+    chosen = frozenset(groups[:count])
+    train = tuple(example for example in examples if example.group not in chosen)
+    return train, tuple(example for example in examples if example.group in chosen)
 
 
 def _averaged(example: Example, aspect: str) -> Example:

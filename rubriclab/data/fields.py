@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 
 from rubriclab.characters import is_blank
 from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, look_up
-from rubriclab.data.placeholders import without_placeholder
 
 # Names that are numbers are taken as text where the number is exact: JSON readers turn whole numbers of more than 64
 # bits into decimals, and decimals beyond 2**53 have lost their last digits.
@@ -25,6 +24,31 @@ COLUMNS_NAMED = 12
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _BETWEEN_NUMBERS = re.compile(r"[,;\s]+")
 _A_TEXT = "a non-empty text"
+# What data sets write for an absent text (Topical-Chat's `_nofact`), in lower case without surrounding marks.
+_PLACEHOLDERS = frozenset(
+    {
+        "_nofact",
+        "_none",
+        "_null",
+        "empty",
+        "n.a",
+        "n/a",
+        "na",
+        "nan",
+        "nil",
+        "no context",
+        "no fact",
+        "no reference",
+        "no source",
+        "nofact",
+        "none",
+        "not applicable",
+        "not available",
+        "null",
+        "undefined",
+    }
+)
+_AROUND = " \t\r\n[](){}<>\"'`*.-–—"
 
 
 def describe(value: Any) -> str:
@@ -183,6 +207,17 @@ class Fields:
         named = [repr(str(column)) for column in self.row][:COLUMNS_NAMED]
         more = ", ..." if len(self.row) > COLUMNS_NAMED else ""
         return f"; the columns are {', '.join(named)}{more}" if named else ""
+
+
+def without_placeholder(text: str | None) -> str | None:
+    """Return a source, context or reference, or `None` if it is a data set's word for an absent text.
+
+    Outputs are never treated so: whatever they say, they are the text to judge.
+    """
+    if text is None:
+        return None
+    word = text.strip(_AROUND).lower()
+    return None if not word or word in _PLACEHOLDERS else text
 
 
 def _is_wordy(value: Any) -> bool:

@@ -22,6 +22,7 @@ import orjson
 
 from rubriclab.data.row import RowError
 from rubriclab.errors import DataError
+from rubriclab.option_names import option
 
 Lines = Iterable[bytes | str]
 Numbered = Iterator[tuple[int, Any]]
@@ -36,7 +37,6 @@ _NOT_LINES = {
 }
 # An unclosed quote makes a CSV cell of all that follows: a cell longer than this is taken for one.
 LONGEST_CELL = 2**24
-PARQUET_BATCH = 1024
 # Bytes of one row: a line, a CSV record of several lines, or the cells of a Parquet row.
 LONGEST_ROW = 64_000_000
 # What a line takes in memory besides its characters: a CSV record may be made of millions of empty lines.
@@ -70,7 +70,7 @@ def bounded_lines(where: str, lines: Lines, longest: int) -> Iterator[Any]:
 def _too_long(where: str, place: str, longest: int) -> DataError:
     return DataError(
         f"{where}: {place} has more than {longest:,} bytes, the limit of a row.",
-        "Is it a file of rows, with a line for each? If it is, raise the limit with --max-line-bytes.",
+        f"Check that it has one row per line; if so, raise the limit: {option('max_line_bytes', 'BYTES')}.",
     )
 
 
@@ -128,49 +128,6 @@ def csv_rows(where: str, lines: Lines, longest: int = LONGEST_ROW) -> Numbered:
             yield number, dict(zip(columns, cells, strict=True))
 
 
-def parquet_rows(path: Path, longest: int = LONGEST_ROW) -> Numbered:
-    """Yield the rows of a Parquet file, counted from 1.
-
-    A text that many rows share stays packed until its row is read, and as many rows are read at once as fit into
-    `longest` bytes, by the sizes that the file states.
-
-    Raises:
-        DataError: if pyarrow is not installed, the file is not Parquet, or a row takes more than `longest` bytes.
-    """
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-
-        from rubriclab.data.parquet_sizes import batch_size, fitting_slices, packed_columns
-    except ImportError:
-        hint = "install it with: pip install 'rubriclab[parquet]'"
-        raise DataError(f"{path}: reading Parquet needs pyarrow;", hint) from None
-    number = 0
-    try:
-        with ParquetFile(path, read_dictionary=packed_columns(path)) as file:
-            for batch in file.iter_batches(batch_size=batch_size(path, file.metadata, longest)):
-                for rows in fitting_slices(str(path), number, batch, longest):
-                    for row in _batch_rows(str(path), number, rows):
-                        number += 1
-                        yield number, row
-    except (ArrowException, OSError) as error:
-        yield number + 1, _broken_off(str(path), number, error)
-
-
-def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
-    """Return the rows of a batch; where one cannot be turned into Python values, the others still are."""
-    try:
-        rows: list[Any] = batch.to_pylist()
-    except (ValueError, OverflowError) as error:  # text that is not UTF-8, dates beyond Python's calendar
-        if len(batch) > 1:
-            return [row for i in range(len(batch)) for row in _batch_rows(where, before + i, batch.slice(i, 1))]
-        reason = " ".join(str(error).split())
-        return [
-            RowError(where, before + 1, None, f"a row that cannot be read ({reason})", "values that fit their type")
-        ]
-    return rows
-
-
 def _numbered(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowError]]:
     """Yield lines counted from 1, without byte order mark; a fault where no more can be read."""
     number = 0
@@ -179,7 +136,7 @@ def _numbered(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowError]
             line = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
             yield number, _first_line(where, line) if number == 1 else line
     except (OSError, EOFError, zlib.error) as error:
-        yield number + 1, _broken_off(where, number, error)
+        yield number + 1, broken_off(where, number, error)
 
 
 def _first_line(where: str, line: bytes) -> bytes:
@@ -189,7 +146,7 @@ def _first_line(where: str, line: bytes) -> bytes:
     return line.removeprefix(_BOM)
 
 
-def _broken_off(where: str, number: int, error: Exception) -> RowError:
+def broken_off(where: str, number: int, error: Exception) -> RowError:
     reason = " ".join(str(error).split()).rstrip(".")
     if number == 0:
         raise DataError(f"{where} cannot be read: {reason}.", "Is it whole, and what its name says?") from error

@@ -23,9 +23,9 @@ from rubriclab.data.formats import (
     csv_rows,
     json_lines,
     lines_of,
-    parquet_rows,
 )
 from rubriclab.data.mapping import NATIVE, FieldMap
+from rubriclab.data.parquet import parquet_rows
 from rubriclab.data.row import RowError, example_of, missing_column
 from rubriclab.errors import DataError
 

@@ -10,6 +10,7 @@ from rubriclab.errors import BudgetReached, ReplyTooLarge, SettingsError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.price import Price, estimated_tokens
 from rubriclab.judges.request import messages_of
+from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 
 CONTINUE = "Run the same command again with a higher cap: answers so far are cached and not requested again."
@@ -90,7 +91,7 @@ class Budgeted(JudgeWrapper):
         if budget.max_cost is not None and price is None:
             raise SettingsError(
                 f"The price of {judge.name} is unknown, so its cost cannot be capped.",
-                "Give it with --price IN:OUT, in US dollars per million prompt and completion tokens.",
+                f"Give it with {option('price', 'IN:OUT')}, in US dollars per million prompt and completion tokens.",
             )
         super().__init__(judge)
         self._budget = budget

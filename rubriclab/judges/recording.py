@@ -22,6 +22,7 @@ import orjson
 from rubriclab.errors import DataError, ReplayMiss, SettingsError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.request import read_back, request_digest, written
+from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 
 HEADER = {"format": "rubriclab-recording", "version": 1}
@@ -64,7 +65,7 @@ def _read_line(content: RecordingContent, path: Path, number: int, line: bytes) 
     if len(line) > LONGEST_LINE:
         raise DataError(
             f"{path}, line {number} has more than {LONGEST_LINE:,} bytes, which no recorded reply has.",
-            "Record again with --record PATH, to a new file.",
+            f"Record again to a new file, with {option('record', 'PATH')}.",
         )
     if not line.endswith(b"\n"):
         if number == 1 and not orjson.dumps(HEADER).startswith(line):
@@ -82,7 +83,7 @@ def _damaged(path: Path, number: int, line: bytes) -> DataError:
     expected = "the header of a recording" if number == 1 else "a judge or a reply"
     return DataError(
         f"{path}, line {number}: expected {expected}, got {line[:80].decode('utf-8', 'replace')!r}.",
-        "Record again with --record PATH, to a new file.",
+        f"Record again to a new file, with {option('record', 'PATH')}.",
     )
 
 
@@ -183,7 +184,7 @@ class Replay:
             raise ReplayMiss(
                 f"The recording {self._path} holds no reply of {self.recorded_name} to this {prompt.name} prompt "
                 f"({digest[:19]}…): data, settings or the prompt's wording differ from when it was recorded.",
-                f"Record it with --judge {self.recorded_name} --record {self._path}.",
+                f"Record it with {option('judge', self.recorded_name)} and {option('record', str(self._path))}.",
             )
         return self._replies[digest]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rubriclab.active_learning import InformativeCriterion, LabelPlan, SelectedText, StoppingAdvice
-from rubriclab.active_learning.learning_curve import CONFIDENCE, MOST, STEP
+from rubriclab.active_learning.learning_curve import CONFIDENCE, MAX_LABELS, STEP
 from rubriclab.characters import one_line
 from rubriclab.data.scale import show
 from rubriclab.report import describe
@@ -36,7 +36,7 @@ def _text(planned: SelectedText) -> Stack:
 
 def why(planned: SelectedText) -> str:
     """Return why a text is worth a label."""
-    return _clue(planned.clue) if planned.clue else "none of its scores is unusual"
+    return _informative(planned.informative) if planned.informative else "none of its scores is unusual"
 
 
 def advised(plan: LabelPlan) -> str:
@@ -54,7 +54,7 @@ def advised(plan: LabelPlan) -> str:
             f"No more labels are worth it at {bar}: expected held-out agreement is {estimate(found.now)} now, and "
             f"{STEP} more add less than {found.threshold:g}. {_sure(found)}"
         )
-    whole = f"{MOST} or more" if more >= MOST else f"about {more}"
+    whole = f"{MAX_LABELS} or more" if more >= MAX_LABELS else f"about {more}"
     labels = "label is" if more == 1 else "labels are"
     return (
         f"{whole[0].upper()}{whole[1:]} more {labels} worth it: expected held-out agreement "
@@ -87,7 +87,7 @@ def _sure(found: StoppingAdvice) -> str:
     low, high = found.more.low, found.more.high
     if low is None or high is None:
         return ""
-    most = f"{MOST} or more" if high >= MOST else f"{high:.0f}"
+    most = f"{MAX_LABELS} or more" if high >= MAX_LABELS else f"{high:.0f}"
     return f"{found.labels} labels leave this uncertain: {low:.0f} to {most} at {CONFIDENCE:.0%} confidence."
 
 
@@ -95,16 +95,16 @@ def _range(found: Interval) -> str:
     return estimate(found).removeprefix(figure(found.value)).strip()
 
 
-def _clue(clue: InformativeCriterion) -> str:
-    title = describe.title(clue.criterion, TITLE)
-    if clue.criterion.question:
-        return f"informs the weight of “{title}”: {_answer(clue)}"
-    usual = show(round(clue.usual, 1))
-    return f"informs the weight of “{title}”: {show(round(clue.score, 1))} here, {usual} on average so far"
+def _informative(informative: InformativeCriterion) -> str:
+    title = describe.title(informative.criterion, TITLE)
+    if informative.criterion.question:
+        return f"informs the weight of “{title}”: {_answer(informative)}"
+    usual = show(round(informative.mean, 1))
+    return f"informs the weight of “{title}”: {show(round(informative.rating, 1))} here, {usual} on average so far"
 
 
-def _answer(clue: InformativeCriterion) -> str:
+def _answer(informative: InformativeCriterion) -> str:
     """Return the answer as it was given, and how common it has been; scores say whether it speaks for the text."""
-    spoke, share = clue.score >= HALF, clue.usual if clue.score >= HALF else 1 - clue.usual
-    yes = spoke == (clue.criterion.question is None or clue.criterion.question.better == "yes")
+    spoke, share = informative.rating >= HALF, informative.mean if informative.rating >= HALF else 1 - informative.mean
+    yes = spoke == (informative.criterion.question is None or informative.criterion.question.better == "yes")
     return f"{'yes' if yes else 'no'} here, as for {share:.0%} so far"

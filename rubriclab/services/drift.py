@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from rubriclab.data import Example, Rows
 from rubriclab.data.scale import show
+from rubriclab.display import Displayed
 from rubriclab.drift import (
     Drift,
     DriftLimits,
@@ -38,6 +40,9 @@ from rubriclab.services.score import version_of
 from rubriclab.services.workspace import Notify, Workspace
 from rubriclab.store import Version
 
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
 
 class DriftOptions(RowOptions):
     """How drift is measured, and its limits."""
@@ -59,7 +64,7 @@ class DriftOptions(RowOptions):
 
 
 @dataclass(frozen=True)
-class DriftResult:
+class DriftResult(Displayed):
     """The drift, the outcome of each limit, and the effort."""
 
     drift: Drift
@@ -70,6 +75,12 @@ class DriftResult:
     def outcome(self) -> LimitOutcome:
         """`within` all limits, `beyond` one of them, or `unknown`."""
         return worst_outcome(self.checks)
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.drift import drift_view
+
+        return drift_view(self.drift, self.checks)
 
 
 @dataclass(eq=False)

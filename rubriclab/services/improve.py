@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from rubriclab.data import Example
+from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger, Metered
@@ -39,6 +40,10 @@ from rubriclab.store import Version
 Role = Literal["judge", "writer", "second judge"]
 
 
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
 class ImproveOptions(RowOptions, JudgeOption):
     """How texts are rewritten."""
 
@@ -59,7 +64,7 @@ class ImproveOptions(RowOptions, JudgeOption):
 
 
 @dataclass(frozen=True)
-class ImproveResult:
+class ImproveResult(Displayed):
     """The texts with every round, the gain over all of them, and the effort."""
 
     texts: tuple[Improvement, ...]
@@ -69,6 +74,12 @@ class ImproveResult:
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one JSON object for each row: its fields with the new `output`, and the record in `improvement`."""
         return [text.to_row() for text in self.texts]
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.revision import improvement_view
+
+        return improvement_view(self.summary, self.effort)
 
 
 @dataclass(eq=False)

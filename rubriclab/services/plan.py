@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ from rubriclab.active_learning import LabelPlan, PoolText
 from rubriclab.active_learning import plan as make_plan
 from rubriclab.data import Example, RowError, Rows
 from rubriclab.data.example import text_digest
+from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore
 from rubriclab.option_names import command, option
 from rubriclab.provenance import Effort
@@ -29,6 +30,10 @@ from rubriclab.services.score import version_of
 from rubriclab.services.workspace import Notify, Workspace
 from rubriclab.store import Version
 from rubriclab.training_record import TrainingRecord
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
 
 DEFAULT_COUNT = 10
 FAULTS_SHOWN = 5
@@ -57,7 +62,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class PlanResult:
+class PlanResult(Displayed):
     """The texts to label in order, with the advice on how many, and the effort."""
 
     rubric: str
@@ -68,6 +73,12 @@ class PlanResult:
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the rows to label as they came, each with the reasons in `plan`."""
         return [{**row, "plan": plan_row(text)} for row, text in zip(self.rows, self.plan.texts, strict=True)]
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.planning import plan_view
+
+        return plan_view(self.plan, self.rubric)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from rubriclab.checklist import seed_questions
 from rubriclab.data import Assignment, Example, task_words
+from rubriclab.display import Displayed
 from rubriclab.errors import (
     BudgetReached,
     ChecklistError,
@@ -48,6 +50,9 @@ from rubriclab.transfer.results import Transfer
 from rubriclab.transfer.run import FittedTransfer, RelearnFunction, SourceRubric, TargetTexts
 from rubriclab.transfer.run import transfer as run_transfer
 
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
 
 class TransferOptions(RowOptions, JudgeOption):
     """How a rubric is transferred."""
@@ -81,7 +86,7 @@ class TransferOptions(RowOptions, JudgeOption):
 
 
 @dataclass(frozen=True)
-class TransferResult:
+class TransferResult(Displayed):
     """The evaluation of a rubric on target texts, the version saved if one was asked for, and the effort.
 
     `not_saved` says why the action to save could not be tried.
@@ -100,6 +105,12 @@ class TransferResult:
         """
         if self.not_saved:
             raise SettingsError(self.not_saved)
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.transfer import transfer_view
+
+        return transfer_view(self.transfer)
 
 
 TrainingOf = Callable[[Sequence[Example]], TrainingRun]

@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from rubriclab.digest import canonical, digest_text
 from rubriclab.errors import DamagedAnswer, StoreError
+from rubriclab.option_names import command
 from rubriclab.store.engine import in_memory, is_sqlite, shown
 from rubriclab.store.leases import Leases
 from rubriclab.store.reconnect import HeldConnection
@@ -76,7 +77,7 @@ class AnswerTable:
             raise StoreError(
                 f"The store {self._place} is read-only and lacks an answer that is needed; no request was made, since "
                 "the reply could not be cached.",
-                "Give a writable store with --store, or a copy of this one.",
+                "Use a writable store, or a copy of this one.",
             )
         return self._leases is None or self._leases.take(digest)
 
@@ -107,7 +108,7 @@ def read_reply(digest: str, text: str, reply_digest: str) -> dict[str, Any]:
     Raises:
         DamagedAnswer: if it does not match its digest, or is not a JSON object.
     """
-    hint = "See: rubriclab verify --repair"
+    hint = f"See: {command('verify', repair='')}"
     if answer_digest(digest, text) != reply_digest:
         raise DamagedAnswer(f"The answer {digest} does not match its digest: it was changed after it was stored.", hint)
     try:

@@ -13,6 +13,7 @@ from rubriclab.bounds import first_bounds_fault
 from rubriclab.data.fields import describe
 from rubriclab.documents import Unreadable, parse_json
 from rubriclab.errors import PackError, StoreError
+from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.pydantic_errors import faults
 from rubriclab.rubric import Rubric
@@ -70,7 +71,7 @@ def read_pack(text: str, where: str) -> Pack:
     for field in ("digest", "provenance_digest"):
         if not raw.get(field):
             raise PackError(
-                f"{where}: {field}: missing.", "A pack needs its digests: have `rubriclab export` write it, not a hand."
+                f"{where}: {field}: missing.", f"A pack needs its digests; write it with: {command('export')}"
             )
     if beyond := first_bounds_fault(raw):
         raise PackError(f"{where}: {beyond}.")

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from rubriclab.bounds import first_bounds_fault
 from rubriclab.digest import canonical, digest, digest_text, encoded
 from rubriclab.errors import StoreError
+from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.rubric import Rubric
@@ -161,7 +162,7 @@ def read_version(
         ("provenance", row.provenance, row.provenance_digest),
     ):
         if digest_text(text) != expected:
-            raise StoreError(f"The {part} of {row.ref} does not match its digest.", "See: rubriclab verify")
+            raise StoreError(f"The {part} of {row.ref} does not match its digest.", f"See: {command('verify')}")
     return Version(
         name=row.name,
         number=row.number,
@@ -187,7 +188,7 @@ def read_training(row: TrainingRow) -> TrainingRecord:
     """
     content = unpacked(row)
     if digest_text(content) != row.digest:
-        raise StoreError(f"The training record of {row.ref} does not match its digest.", "See: rubriclab verify")
+        raise StoreError(f"The training record of {row.ref} does not match its digest.", f"See: {command('verify')}")
     return read(TrainingRecord, content, f"The training record of {row.ref}")
 
 
@@ -207,4 +208,6 @@ def _moment(row: VersionRow) -> datetime:
     try:
         return datetime.fromisoformat(row.created)
     except ValueError:
-        raise StoreError(f"The time of {row.ref} is not readable: {row.created!r}.", "See: rubriclab verify") from None
+        raise StoreError(
+            f"The time of {row.ref} is not readable: {row.created!r}.", f"See: {command('verify')}"
+        ) from None

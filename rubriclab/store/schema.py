@@ -54,7 +54,7 @@ def _outdated(engine: Engine, stamped: str | None) -> StoreError:
     schema = f"schema {stamped!r}" if stamped else "no tables"
     return StoreError(
         f"The store {shown(engine.url)} has {schema}; expected schema {REVISIONS[-1]!r}. It is read-only here.",
-        "Open it once where it can be written, for example with `rubriclab list`, or read a copy of it.",
+        "Open it once where it can be written, or read a copy of it.",
     )
 
 

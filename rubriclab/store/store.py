@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
 from rubriclab.errors import NoStore, NotInStore, StoreError
+from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.store.answers import AnswerTable
@@ -57,7 +58,7 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
     place = address(where)
     file = file_of(place)
     if file and not file.exists() and (access == "read" or not create):
-        raise NoStore(f"No rubric is stored in {shown(place)} yet;", "`rubriclab learn` makes one.")
+        raise NoStore(f"The store {shown(place)} does not exist.", f"Learn a rubric first: {command('learn')}")
     writable = may_write(place)
     if access == "write" and not writable:
         raise _read_only(shown(place))
@@ -251,8 +252,8 @@ class Store:
 
 def _read_only(place: str) -> StoreError:
     return StoreError(
-        f"The store {place} may only be read: its file or folder is write-protected.",
-        "Give a store that can be written with --store, or a copy of this one.",
+        f"The store {place} is read-only: its file or folder is write-protected.",
+        "Use a writable store, or a copy of this one.",
     )
 
 
@@ -343,7 +344,7 @@ def _newest(session: Session, name: str) -> VersionRow | None:
 def _version(session: Session, row: VersionRow) -> Version:
     rubric = session.get(RubricRow, row.rubric_digest)
     if rubric is None:
-        raise StoreError(f"The rubric of {row.ref} is missing from the store.", "See: rubriclab verify")
+        raise StoreError(f"The rubric of {row.ref} is missing from the store.", f"See: {command('verify')}")
     return read_version(
         row, rubric.content, _tags(session, row.name, row.number), confirmed=_is_confirmed(session, row)
     )

@@ -8,7 +8,7 @@ import pytest
 from planning_samples import rated, rubric, trained
 
 from rubriclab.active_learning import PoolText, plan
-from rubriclab.active_learning.training_data import eligible, refitting
+from rubriclab.active_learning.training_data import eligible_candidates, refit_settings
 from rubriclab.report.planning import advised, basis, plan_row, why
 
 RUBRIC, PROVENANCE, RECORD = trained()
@@ -35,14 +35,14 @@ def test_each_label_narrows_and_all_gains_together_are_what_is_gained() -> None:
 def test_the_reason_names_a_criterion_with_the_score_that_the_text_has() -> None:
     by_id = {each.example.id: each for each in POOL}
     for each in plan(RUBRIC, PROVENANCE, RECORD, POOL, 8, threshold=0.01).texts:
-        assert each.clue is not None
-        assert by_id[each.example.id].scores[each.clue.criterion.id] == each.clue.score
+        assert each.informative is not None
+        assert by_id[each.example.id].ratings[each.informative.criterion.id] == each.informative.rating
         assert why(each).startswith("informs the weight of “")
         assert plan_row(each)["why"] == why(each)
 
 
 def test_a_question_is_told_as_it_was_answered() -> None:
-    flat = [PoolText(each.example, {**each.scores, "links": 3.0, "direct": 3.0}) for each in POOL]
+    flat = [PoolText(each.example, {**each.ratings, "links": 3.0, "direct": 3.0}) for each in POOL]
     reasons = [why(each) for each in plan(RUBRIC, PROVENANCE, RECORD, flat, 20, threshold=0.01).texts]
     asked = [reason for reason in reasons if "Is it easy to follow?" in reason]
     assert asked
@@ -50,9 +50,9 @@ def test_a_question_is_told_as_it_was_answered() -> None:
 
 
 def test_a_missing_score_is_no_reason() -> None:
-    pool = [PoolText(each.example, {**each.scores, "links": None}) for each in POOL]
+    pool = [PoolText(each.example, {**each.ratings, "links": None}) for each in POOL]
     found = plan(RUBRIC, PROVENANCE, RECORD, pool, 5, threshold=0.01)
-    assert all(each.clue is None or each.clue.criterion.id != "links" for each in found.texts)
+    assert all(each.informative is None or each.informative.criterion.id != "links" for each in found.texts)
 
 
 def test_advice_says_how_many_labels_and_how_sure_that_is() -> None:
@@ -81,12 +81,12 @@ def test_where_nothing_is_known_of_agreement_it_is_said_so() -> None:
 
 def test_numbers_are_fitted_anew_as_they_were_trained() -> None:
     bounded = PROVENANCE.model_copy(update={"settings": {"joint": {"folds": 7, "calls_per_text": 2}}})
-    again = refitting(bounded)
+    again = refit_settings(bounded)
     assert (again.folds, again.calls_per_text) == (7, 0)
 
 
 def test_with_a_bound_on_calls_only_methods_of_the_rubric_may_gain() -> None:
     small = rubric("links")
-    assert set(eligible(RECORD, small, PROVENANCE).methods) == {"hypoeval", "checkeval", "direct"}
+    assert set(eligible_candidates(RECORD, small, PROVENANCE).methods) == {"hypoeval", "checkeval", "direct"}
     bounded = PROVENANCE.model_copy(update={"settings": {"joint": {"calls_per_text": 2}}})
-    assert set(eligible(RECORD, small, bounded).methods) == {"hypoeval"}
+    assert set(eligible_candidates(RECORD, small, bounded).methods) == {"hypoeval"}

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rubriclab.active_learning.learning_curve import MOST, STEP, LearningCurve, learning_curve
+from rubriclab.active_learning.learning_curve import MAX_LABELS, STEP, LearningCurve, learning_curve
 from rubriclab.data import Scale
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
@@ -42,7 +42,7 @@ def curve(ceiling: float, half: float, labels: int = 30) -> LearningCurve:
 
 def test_worth_is_where_ten_more_labels_add_less_than_the_threshold() -> None:
     found = curve(0.6, 20)
-    more = round(found.worth(0.01).value or 0)
+    more = round(found.worthwhile(0.01).value or 0)
     agreement = [found.at(30 + number).value or 0 for number in (more - 1, more - 1 + STEP, more, more + STEP)]
     assert agreement[1] - agreement[0] >= 0.01 > agreement[3] - agreement[2]
     assert found.at(30).value == pytest.approx(0.6 * np.sqrt(0.6))
@@ -50,8 +50,8 @@ def test_worth_is_where_ten_more_labels_add_less_than_the_threshold() -> None:
 
 
 def test_a_flat_curve_makes_no_label_worth_it_and_a_steep_one_is_bounded() -> None:
-    assert curve(0.6, 0).worth(0.001).value == 0
-    assert curve(0.9, 200).worth(1e-6).value == MOST
+    assert curve(0.6, 0).worthwhile(0.001).value == 0
+    assert curve(0.9, 200).worthwhile(1e-6).value == MAX_LABELS
 
 
 def test_agreement_is_found_again_and_rises_with_the_labels() -> None:

@@ -42,7 +42,7 @@ def test_results_go_to_stdout_and_everything_else_to_stderr(rubriclab: Commands)
     assert second.startswith("Spearman 0.")
     assert "optimistic" in second
     scale, judge, saved = done.err.splitlines()
-    assert scale == "scale 1 to 5 taken from the labels; give --scale LOW:HIGH if the raters used another"
+    assert scale == "scale 1 to 5 taken from the labels; give the scale if the raters used another"
     assert judge.startswith("judge: embedded, as none is configured; it measures texts offline and is not a language")
     assert saved == "saved in store.db; read it with: rubriclab show summarization-coherence-hypoeval@1"
 

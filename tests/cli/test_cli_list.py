@@ -39,7 +39,7 @@ def test_tags_are_listed(own: Commands) -> None:
 def test_an_empty_store_says_where_it_is_and_how_to_fill_it(rubriclab: Commands) -> None:
     done = rubriclab("list")
     assert (done.code, done.out) == (0, "")
-    assert done.err == "No rubric is stored in store.db yet; `rubriclab learn` makes one.\n"
+    assert done.err == "The store store.db does not exist. Learn a rubric first: rubriclab learn\n"
     assert rubriclab("list", "--json").json == {"versions": []}
 
 

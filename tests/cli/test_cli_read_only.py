@@ -54,4 +54,4 @@ def test_commands_that_write_say_that_the_store_may_only_be_read(shared: Command
     ):
         done = shared(*command)
         assert (done.code, done.out) == (2, "")
-        assert done.error.startswith("The store shared/store.db may only be read")
+        assert done.error.startswith("The store shared/store.db is read-only")

@@ -62,7 +62,7 @@ def test_what_is_not_there_is_refused_with_what_is(learned: Commands, ref: str, 
     [
         ("text.db", "The store text.db cannot be used: file is not a database."),
         (".", "The store . cannot be used: unable to open database file."),
-        ("file.txt/store.db", "No rubric is stored in file.txt/store.db yet; "),
+        ("file.txt/store.db", "The store file.txt/store.db does not exist. "),
         ("mystery://place", "No driver for mystery://place is installed"),
         (
             "postgresql://me:secret@127.0.0.1:1/rubrics",

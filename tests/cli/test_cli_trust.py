@@ -300,7 +300,7 @@ def test_a_store_named_in_a_file_is_never_the_one_in_a_hostile_working_folder(us
         there("show", "news", RUBRICLAB_CONFIG=str(user.folder / "mine.toml")),
         there("--config", "../mine.toml", "show", "news"),
     ):
-        assert done.error.startswith(f"No rubric is stored in {user.folder / 'rubrics.db'} yet;")
+        assert done.error.startswith(f"The store {user.folder / 'rubrics.db'} does not exist.")
 
 
 @pytest.mark.parametrize("confirmed", [True, False])
@@ -315,7 +315,7 @@ def test_a_found_file_that_is_a_link_to_another_folder_is_refused(user: Commands
         "the link."
     )
     named = there("--config", FILE, "show", "news")
-    assert named.error.startswith(f"No rubric is stored in {user.folder / 'rubrics.db'} yet;")
+    assert named.error.startswith(f"The store {user.folder / 'rubrics.db'} does not exist.")
 
 
 def test_a_found_file_that_is_a_link_in_the_same_folder_is_used(user: Commands) -> None:

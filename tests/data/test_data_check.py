@@ -32,7 +32,7 @@ def test_good_rows_come_back_in_order_with_the_scale_and_where_it_is_from():
     assert isinstance(training, Training)
     assert [example.id for example in training.examples] == [f"t{i}" for i in range(12)]
     assert training.scale == Scale(low=1, high=4, whole=True)
-    assert training.notes == ("scale 1 to 4 taken from the labels; give --scale LOW:HIGH if the raters used another",)
+    assert training.notes == ("scale 1 to 4 taken from the labels; give the scale if the raters used another",)
 
 
 def test_a_given_scale_is_taken_without_a_note():
@@ -115,7 +115,7 @@ def test_labels_between_whole_steps_lie_on_a_whole_scale():
 def test_an_aspect_that_nobody_rated_is_answered_with_those_that_somebody_did():
     error = stopped(rows(), aspect="fluency")
     assert "'coherence' (12)" in str(error)
-    assert "--map scores.fluency=COLUMN" in str(error)
+    assert "mapping=scores.fluency=COLUMN" in str(error)
     assert "no scores at all" in str(stopped(rows(scores=None)))
 
 
@@ -180,5 +180,5 @@ def test_enough_labels_are_used_also_where_none_are_needed():
 
 
 def test_without_labels_or_a_scale_nothing_can_be_made():
-    with pytest.raises(SettingsError, match="--scale LOW:HIGH"):
+    with pytest.raises(SettingsError, match="scale=LOW:HIGH"):
         unneeded(rows(scores={}))

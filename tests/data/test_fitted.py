@@ -56,7 +56,7 @@ def test_comparisons_alone_order_the_texts_of_each_group_around_the_middle_of_0_
         "16 labels are fitted to 24 comparisons, by a Bradley-Terry model",
         "4 groups with comparisons alone: only the order within a group is known there, and each group is centred at "
         "the middle of the scale",
-        "scale 0 to 1, as comparisons have none; give --scale LOW:HIGH for another",
+        "scale 0 to 1, as comparisons have none; give the scale for another",
     )
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rubriclab.characters import is_blank
 from rubriclab.data import Example, RowError, from_rows, parse_mapping, read
-from rubriclab.data.placeholders import without_placeholder
+from rubriclab.data.fields import without_placeholder
 from rubriclab.errors import DataError
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(

@@ -34,7 +34,7 @@ class Endless(io.RawIOBase):
 
 def test_no_more_is_read_of_a_line_without_an_end_than_its_limit() -> None:
     endless = Endless()
-    with pytest.raises(DataError, match=r"stream: line 1 has more than 2,000 bytes.*--max-line-bytes"):
+    with pytest.raises(DataError, match=r"stream: line 1 has more than 2,000 bytes.*max_line_bytes=BYTES"):
         list(read(io.BufferedReader(endless), longest=SHORT))
     assert endless.taken < 100_000
 

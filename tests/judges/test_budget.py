@@ -150,7 +150,7 @@ async def test_cancelled_request_gives_its_place_back() -> None:
 
 
 def test_cap_on_money_needs_a_price() -> None:
-    with pytest.raises(SettingsError, match="--price IN:OUT"):
+    with pytest.raises(SettingsError, match="price=IN:OUT"):
         connect("openai/fake", options=JudgeOptions(max_cost=1.0), ledger=Ledger())
     connect("openai/fake", options=JudgeOptions(max_cost=1.0, price=PRICE), ledger=Ledger())
     connect("gpt-4o-mini", options=JudgeOptions(max_cost=1.0), ledger=Ledger())

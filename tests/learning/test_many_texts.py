@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubriclab.active_learning.optimal_design import CRITERIA, GROUPS, REST, DesignPoints, picks
+from rubriclab.active_learning.optimal_design import CRITERIA, GROUPS, REST, DesignPoints, select_texts
 from rubriclab.cli.session import finish
 from rubriclab.learning.contributions import _pearson
 from rubriclab.learning.gate import _defined, gate_level, held_out_pearson
@@ -76,7 +76,7 @@ def texts_outside(n: int) -> Callable[[], object]:
 
 def texts_planned(n: int) -> Callable[[], object]:
     pool = DesignPoints(RNG.normal(size=(n, 3)), rival_groups(n))
-    return lambda: picks(pool, DesignPoints(np.empty((0, 3)), []), np.full(3, 1 / 3), 2)
+    return lambda: select_texts(pool, DesignPoints(np.empty((0, 3)), []), np.full(3, 1 / 3), 2)
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_a_plan_is_the_one_of_the_full_covariance(seed: int, pool: int, labelled
         for n in (pool, labelled)
     ]
     shares = rng.dirichlet(np.ones(3))
-    found = picks(*sides, shares, 6)
+    found = select_texts(*sides, shares, 6)
     for pick, (place, after) in zip(found, by_full_covariance(*sides, shares, 6), strict=True):
-        assert pick.place == place
+        assert pick.row == place
         assert pick.after == pytest.approx(after, abs=1e-10)
 
 

@@ -91,7 +91,7 @@ def test_a_store_that_may_only_be_read_is_read_and_left_as_it_was(folder: Path, 
     before = close_to_writing(folder, what)
     found, tagged, claimed = as_a_user(folder, access)
     assert found == FOUND
-    assert "may only be read" in tagged
+    assert "is read-only" in tagged
     assert "is read-only and lacks an answer that is needed; no request was made" in claimed
     assert sorted(os.listdir(folder)) == before == ["store.db"]
 
@@ -110,7 +110,7 @@ def test_reading_a_store_that_may_be_written_changes_and_leaves_nothing(folder: 
     before = (folder / "store.db").read_bytes()
     with open_store(folder / "store.db", access="read") as store:
         assert store.load("news").ref == "news@1"
-        with pytest.raises(StoreError, match="may only be read"):
+        with pytest.raises(StoreError, match="is read-only"):
             store.tag("news", "best")
     assert os.listdir(folder) == ["store.db"]
     assert (folder / "store.db").read_bytes() == before

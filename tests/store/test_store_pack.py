@@ -184,7 +184,7 @@ def rubrics(draw: st.DrawFn) -> Rubric:
     )
     criteria = tuple(draw(st.lists(made, min_size=1, max_size=3, unique_by=lambda each: each.id)))
     part = Part(method="hypoeval", settings=draw(KNOWN_SETTINGS), criteria=criteria)
-    return rubric(aspect=Aspect(name=draw(WORDS), definition=draw(WORDS)), task=draw(st.text()), parts=(part,))
+    return rubric(aspect=Aspect(name=draw(WORDS), definition=draw(WORDS)), task=draw(WORDS), parts=(part,))
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ def test_it_learns_shows_scores_and_evaluates_offline(method: str, rubriclab: Co
     learn = ("learn", texts(rubriclab.folder, LEARNED_FROM), *task, "--json")
     done = rubriclab(*learn).json
     assert (done["rubric"], done["new"], done["calls"]["failed"]) == ("news@1", True, 0)
-    assert done["agreement"]["spearman"]["value"] > 0.25
+    assert done["agreement"]["spearman"]["value"] > 0.15
     assert f"method {method}" in " ".join(rubriclab("show", "news").out.split())
     scored = rubriclab("score", "-", "--rubric", "news", stdin=some_texts())
     assert [row["unscored"] for row in scored.rows] == [None] * SCORED

@@ -1,8 +1,8 @@
-"""How much of a Parquet file is read at once, so that a small file cannot fill the memory when it is unpacked.
+"""Rows of Parquet files, read in batches of limited size, so that a small file cannot fill the memory.
 
-Parquet packs well: a text that a million rows share is stored once. What is bounded is the size of each row once it is
-unpacked, and of the rows that are unpacked together. What is not bounded is one page of one column, which pyarrow
-unpacks whole; the format allows it 2 GB.
+Parquet compresses well: a text that a million rows share is stored once. The unpacked size of each row is limited, and
+that of the rows that are unpacked together. One page of one column is not: pyarrow unpacks it at once, and the format
+allows 2 GB.
 """
 
 from __future__ import annotations
@@ -11,12 +11,56 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from rubriclab.data.formats import LONGEST_ROW, Numbered, broken_off
+from rubriclab.data.row import RowError
 from rubriclab.errors import DataError
+from rubriclab.option_names import option
 
 MOST_ROWS = 1024
 
 
-def packed_columns(path: Path) -> list[str]:
+def parquet_rows(path: Path, longest: int = LONGEST_ROW) -> Numbered:
+    """Yield the rows of a Parquet file, counted from 1.
+
+    A text that many rows share stays packed until its row is read, and as many rows are read at once as fit into
+    `longest` bytes, by the sizes that the file states.
+
+    Raises:
+        DataError: if pyarrow is not installed, the file is not Parquet, or a row takes more than `longest` bytes.
+    """
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        hint = "install it with: pip install 'rubriclab[parquet]'"
+        raise DataError(f"{path}: reading Parquet needs pyarrow;", hint) from None
+    number = 0
+    try:
+        with ParquetFile(path, read_dictionary=_packed_columns(path)) as file:
+            for batch in file.iter_batches(batch_size=_batch_size(path, file.metadata, longest)):
+                for rows in _fitting_slices(str(path), number, batch, longest):
+                    for row in _batch_rows(str(path), number, rows):
+                        number += 1
+                        yield number, row
+    except (ArrowException, OSError) as error:
+        yield number + 1, broken_off(str(path), number, error)
+
+
+def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
+    """Return the rows of a batch; where one cannot be turned into Python values, the others still are."""
+    try:
+        rows: list[Any] = batch.to_pylist()
+    except (ValueError, OverflowError) as error:  # text that is not UTF-8, dates beyond Python's calendar
+        if len(batch) > 1:
+            return [row for i in range(len(batch)) for row in _batch_rows(where, before + i, batch.slice(i, 1))]
+        reason = " ".join(str(error).split())
+        return [
+            RowError(where, before + 1, None, f"a row that cannot be read ({reason})", "values that fit their type")
+        ]
+    return rows
+
+
+def _packed_columns(path: Path) -> list[str]:
     """Return the columns of texts, which can be read with equal texts stored once."""
     from pyarrow.parquet import ParquetFile
 
@@ -25,7 +69,7 @@ def packed_columns(path: Path) -> list[str]:
         return [each.path for each in columns if each.physical_type == "BYTE_ARRAY" and "." not in each.path]
 
 
-def batch_size(path: Path, metadata: Any, longest: int) -> int:
+def _batch_size(path: Path, metadata: Any, longest: int) -> int:
     """Return how many rows to read at once, by the unpacked sizes that the file states for its row groups.
 
     Raises:
@@ -39,13 +83,13 @@ def batch_size(path: Path, metadata: Any, longest: int) -> int:
                 raise DataError(
                     f"{path}: the column {column.path_in_schema!r} has {column.num_values:,} values in "
                     f"{group.num_rows:,} rows, more than {longest:,}.",
-                    "Raise the limit with --max-line-bytes, or write smaller row groups.",
+                    f"Raise the limit ({option('max_line_bytes', 'BYTES')}), or write smaller row groups.",
                 )
     average = max((group.total_byte_size / max(group.num_rows, 1) for group in groups), default=0)
     return max(1, min(MOST_ROWS, int(longest / max(average, 1))))
 
 
-def fitting_slices(where: str, before: int, batch: Any, longest: int) -> Iterator[Any]:
+def _fitting_slices(where: str, before: int, batch: Any, longest: int) -> Iterator[Any]:
     """Yield the rows of a batch in slices that take at most `longest` bytes each once they are Python values.
 
     Raises:
@@ -57,7 +101,7 @@ def fitting_slices(where: str, before: int, batch: Any, longest: int) -> Iterato
         if own > longest:
             raise DataError(
                 f"{where}: row {before + row + 1} has more than {longest:,} bytes, the limit of a row.",
-                "Raise the limit with --max-line-bytes.",
+                f"Raise the limit: {option('max_line_bytes', 'BYTES')}.",
             )
         if size + own > longest:
             yield batch.slice(start, row - start)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rubriclab.data.placeholders import without_placeholder
+from rubriclab.data.fields import without_placeholder
 from rubriclab.data.row import example_of
 
 PLACEHOLDERS = ["_nofact", "N/A", "none", "None", "null", "[none]", " n/a. ", "<null>", "NaN", "-", "(not available)"]

@@ -1,0 +1,58 @@
+"""Every package that rubriclab imports is declared: a transitive dependency may disappear with any release."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def normalized(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def declared() -> set[str]:
+    """Return the names of all declared distributions, those of extras included."""
+    extras = PROJECT["optional-dependencies"].values()
+    requirements = [*PROJECT["dependencies"], *(requirement for extra in extras for requirement in extra)]
+    return {normalized(re.split(r"[\[<>=!~; ]", requirement)[0]) for requirement in requirements}
+
+
+def imported(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the top-level name of each absolute import, with its file."""
+    for file in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                yield from ((alias.name.partition(".")[0], file) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                yield node.module.partition(".")[0], file
+
+
+def test_every_imported_package_is_declared() -> None:
+    distributions, known = packages_distributions(), declared()
+    undeclared = {
+        f"{name} ({file.relative_to(CHECKOUT)})"
+        for name, file in imported(CHECKOUT / "rubriclab")
+        if name not in sys.stdlib_module_names and name != "rubriclab"
+        # Whatever is optional and not installed has to be declared under its own name.
+        if not known & {normalized(one) for one in distributions.get(name, [name])}
+    }
+    assert undeclared == set()
+
+
+def test_every_declared_package_is_imported() -> None:
+    distributions = packages_distributions()
+    used = {
+        normalized(distribution)
+        for name, _ in imported(CHECKOUT / "rubriclab")
+        for distribution in distributions.get(name, [name])
+    }
+    # SQLAlchemy imports the driver by the name in the store's address.
+    assert declared() - used == {"psycopg"}
