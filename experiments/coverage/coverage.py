@@ -315,8 +315,8 @@ async def _judged(
 def _plans(made_from: Sequence[Example], assignment: Assignment, task: str) -> Iterator[Plan]:
     aspect = assignment.aspect.name
     for name in ASKED:
-        method = METHODS[name]  # type: ignore[index]
-        settings = chosen_settings(method.settings, method.presets, METHODS[name].joint_settings)  # type: ignore[call-overload]
+        method = METHODS[name]
+        settings = chosen_settings(method.settings, method.presets, METHODS[name].joint_settings)
         try:
             questions = seed_questions(method.checklists, task, aspect, needed=method.needs_checklist(settings))
         except ChecklistError:

@@ -33,12 +33,13 @@ from rubriclab.judges import JudgeOptions, Ledger, connect
 from rubriclab.learning.baselines import SURFACE, measure_values
 from rubriclab.learning.candidates import Candidates, Plan, find_candidates
 from rubriclab.learning.fitting import fit, held_out
-from rubriclab.learning.gate import JOINT, validation
+from rubriclab.learning.gate import validation
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput, chosen_settings
+from rubriclab.methods.names import JOINT
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.validation import Validation
 

@@ -96,7 +96,7 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: Pat
 
 def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) -> None:
     """Say what a file that nobody has named sets for the command."""
-    from rubriclab.cli.session import note
+    from rubriclab.cli.printing import note
 
     keys = {key for params in commands for key in options_of(params)}
     if any(param.name == "configured" for params in commands for param in params):

@@ -33,7 +33,6 @@ from rubriclab.learning.cross_validation import CrossValidatedScores, allowed_co
 from rubriclab.learning.feature_selection import DroppedColumn
 from rubriclab.learning.fitting import Fit
 from rubriclab.learning.gate import CONFIDENCE, validation
-from rubriclab.methods.names import JOINT
 from rubriclab.learning.jackknife import agreement_errors, fisher_interval
 from rubriclab.learning.raters import raters
 from rubriclab.learning.rating_matrix import RatingMatrix
@@ -44,6 +43,7 @@ from rubriclab.learning.single_call import asked_in_one_call
 from rubriclab.learning.single_method import Trained, interval_of, origins, recorded_texts, training_agreement
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress, silent
+from rubriclab.methods.names import JOINT
 from rubriclab.methods.single_call import TEMPLATE
 from rubriclab.prompts import prompts_digest
 from rubriclab.provenance import Provenance, TrainingAgreement

@@ -17,7 +17,7 @@ from rubriclab.errors import ChecklistError, SettingsError
 from rubriclab.learning.candidates import Plan
 from rubriclab.literature import Finding, load_findings
 from rubriclab.methods.method import Method, TrainingInput
-from rubriclab.methods.names import DEFAULT_METHODS
+from rubriclab.methods.names import DEFAULT_METHODS, JOINT
 from rubriclab.option_names import command, option
 from rubriclab.provenance import Effort
 from rubriclab.services.base import JudgeOption, RowOptions, ScaleText, SettingsTables, Texts
@@ -25,7 +25,6 @@ from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named
 from rubriclab.services.settings import method_named, resolve_settings
-from rubriclab.methods.names import JOINT
 from rubriclab.services.training import TrainingRun
 from rubriclab.services.workspace import Notify, Workspace
 from rubriclab.store import Version

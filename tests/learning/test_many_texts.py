@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubriclab.active_learning.optimal_design import CRITERIA, GROUPS, REST, DesignPoints, select_texts
-from rubriclab.cli.session import finish
 from rubriclab.learning.contributions import _pearson
 from rubriclab.learning.gate import _defined, gate_level, held_out_pearson
 from rubriclab.learning.selection_path import _correlations
 from rubriclab.learning.shortcuts import _compared
 from rubriclab.methods.hypoeval.bandit import Arm
 from rubriclab.methods.method import MOST_LEFT_OUT, left_out
+from rubriclab.services.running import finish
 from rubriclab.stats import agreement, pearson_rows
 from rubriclab.stats.dependent_correlations import dependent_correlation
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
