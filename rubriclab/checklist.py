@@ -19,6 +19,7 @@ from rubriclab.base_models import FrozenModel
 from rubriclab.data.aspect import Words
 from rubriclab.documents import Unreadable, parse_json, read_file, text_of
 from rubriclab.errors import ChecklistError
+from rubriclab.option_names import command, option
 from rubriclab.pydantic_errors import faults, has_wrong_names
 from rubriclab.segmentation import Material, Units
 from rubriclab.shipped_files import content_path
@@ -205,7 +206,8 @@ def _must_ship(task: str, aspect: str, folder: Folder) -> None:
     units = "" if folder == "checklists" else ' It also has "units": {"kind": "sentence", "beside": ["source"]}.'
     raise ChecklistError(
         f"No checklist ships for {task}/{aspect}. {has}",
-        "Write your own and give it with --checklist FILE; `rubriclab lint FILE` finds its weak questions. "
+        f"Write your own and give it with {option('checklist', 'FILE')}; `{command('lint', 'FILE')}` finds its weak "
+        "questions. "
         f"{_EXAMPLE}{units}",
     )
 

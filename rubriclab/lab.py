@@ -493,7 +493,7 @@ class Lab:
         return Workspace(
             self._store,
             self._judge_options,
-            notify=self._notify or _notify,
+            notify=_in_python(self._notify) if self._notify else _notify,
             progress=_display(self._progress),
             record=self._record,
             settings=self._settings,
@@ -518,6 +518,10 @@ def _ref(rubric: str | Version) -> str:
 
 def _is_interactive() -> bool:
     return in_notebook() or sys.stderr.isatty()
+
+
+def _in_python(notify: Notify) -> Notify:
+    return lambda text: notify(in_python(text))
 
 
 def _notify(text: str) -> None:

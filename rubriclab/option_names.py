@@ -8,9 +8,12 @@ that text quoted from a file is never taken for one.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping
 
 _OPEN, _SEPARATOR, _BETWEEN, _CLOSE = "\ue000", "\ue001", "\ue002", "\ue003"
+# Methods of `Lab` whose commands have another name.
+_METHODS = {"list": "versions", "import": "import_"}
 _PLACEHOLDER = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
 
 
@@ -31,7 +34,7 @@ def in_python(text: str) -> str:
     def call(name: str, argument: str, options: Mapping[str, str]) -> str:
         values = [repr(argument)] if argument else []
         values += [f"{key}={value!r}" if value else f"{key}=True" for key, value in options.items()]
-        return f"lab.{name}({', '.join(values)})"
+        return f"lab.{_METHODS.get(name, name)}({', '.join(values)})"
 
     return _replaced(text, lambda name, value: f"{name}={value}" if value else name, call)
 
@@ -44,7 +47,7 @@ def on_command_line(text: str, flags: Mapping[str, str] | None = None) -> str:
 
     def flag(name: str, value: str) -> str:
         written = (flags or {}).get(name) or f"--{name.replace('_', '-')}"
-        return f"{written} {value}".rstrip()
+        return f"{written} {shlex.quote(value) if ' ' in value else value}".rstrip()
 
     def line(name: str, argument: str, options: Mapping[str, str]) -> str:
         return " ".join(filter(None, ["rubriclab", name, argument, *(flag(*pair) for pair in options.items())]))

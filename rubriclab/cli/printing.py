@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,8 +35,13 @@ def flags() -> dict[str, str]:
     """Return how options are written that are not named as in Python: `--method` for `methods`."""
     from rubriclab.cli.main import every_command
 
-    options = (param for command in every_command().values() for param in command.params)
-    return {str(param.name): max(param.opts, key=len) for param in options if isinstance(param, click.Option)}
+    params = [param for command in every_command().values() for param in command.params]
+    written = {str(param.name): max(param.opts, key=len) for param in params if isinstance(param, click.Option)}
+    return {name: flag for name, flag in written.items() if f"--{name.replace('_', '-')}" not in _all_flags(params)}
+
+
+def _all_flags(params: Sequence[click.Parameter]) -> set[str]:
+    return {flag for param in params for flag in param.opts}
 
 
 def print_dry_run(result: DryRun, *, as_json: bool) -> None:

@@ -124,7 +124,7 @@ class Fields:
 
     def no_output(self) -> NoReturn:
         other = next((str(c) for c, v in self.row.items() if c not in FIELDS and _is_wordy(v)), None)
-        way = f"; to read it from another column, map it, as in --map output={other!r}" if other else ""
+        way = f"; to read it from another column, map output={other!r}" if other else ""
         raise Wrong("output", "nothing", f"{_A_TEXT}{self.columns()}{way}")
 
     def text(self, name: str) -> str | None:

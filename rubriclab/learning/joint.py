@@ -45,6 +45,7 @@ from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress, silent
 from rubriclab.methods.names import JOINT
 from rubriclab.methods.single_call import TEMPLATE
+from rubriclab.option_names import option
 from rubriclab.prompts import prompts_digest
 from rubriclab.provenance import Provenance, TrainingAgreement
 from rubriclab.rubric import DIGITS, Rubric
@@ -145,7 +146,7 @@ def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
     if 0 < settings.calls_per_text < 1 and not free:
         raise SettingsError(
             f"No criterion can be asked for in {settings.calls_per_text:g} calls per text;",
-            "allow one at least, or add measures, which cost none: --surface include.",
+            f"allow one at least, or add measures, which cost none: {option('surface', 'include')}.",
         )
     if settings.calibration == "none" and free:
         raise SettingsError(
@@ -217,7 +218,7 @@ class _Study:
         if not found.columns:
             raise JudgeError(
                 "No criterion tells any two of the labelled texts apart, so there is nothing to weigh.",
-                "Try another --judge, or other methods.",
+                f"Try another {option('judge')}, or other methods.",
             )
         return found
 

@@ -15,6 +15,7 @@ from rubriclab.learning.candidates import NOT_JUDGED, Candidates, cell_of
 from rubriclab.methods.label_correlation import correlations
 from rubriclab.methods.questions import about
 from rubriclab.methods.single_call import can_join, judge_all
+from rubriclab.option_names import option
 from rubriclab.rubric import rounded
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.training_record import Candidate, Cell
@@ -29,7 +30,9 @@ async def asked_in_one_call(found: Candidates, assignment: Assignment, judge: Ju
     parts = [part for part in found.parts_with(found.ids) if can_join(part)]
     rated = await asyncio.gather(*(judge_all(example, parts, assignment, judge) for example in found.examples))
     if all(each.score is None for row in rated for each in row):
-        raise JudgeError(f"No usable rating in one call: {rated[0][0].reason}", "Try --set 'joint.ask=by method'.")
+        raise JudgeError(
+            f"No usable rating in one call: {rated[0][0].reason}", f"Try {option('settings', 'joint.ask=by method')}."
+        )
     by_id = [{each.criterion: cell_of(each) for each in row} for row in rated]
     together = tuple(
         tuple(row.get(name, cell) for name, cell in zip(found.ids, cells, strict=True))

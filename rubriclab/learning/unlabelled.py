@@ -19,6 +19,7 @@ from rubriclab.learning.fitting import significant
 from rubriclab.learning.standardise import centers_and_spreads, standardised
 from rubriclab.methods.baselines.baseline import BaselineSettings, whole_aspect
 from rubriclab.methods.surface import SurfaceSettings, measured_criterion
+from rubriclab.option_names import option
 from rubriclab.rubric import DIGITS, Part, Rubric
 from rubriclab.text_features.prior import prior_directions
 
@@ -49,7 +50,7 @@ def measured_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubr
     if len(examples) < FEWEST:
         raise DataError(
             f"Without labels and a language model, texts are compared with each other; got {len(examples)} usable,",
-            f"expected at least {FEWEST}. Give more texts, or name a language model with --judge.",
+            f"expected at least {FEWEST}. Give more texts, or name a language model with {option('judge')}.",
         )
     aspect, scale = assignment.aspect, assignment.scale
     prior = prior_directions(aspect.name, aspect.definition, assignment.words.task)
@@ -61,7 +62,7 @@ def measured_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubr
     if not raw.std() > 0:
         raise DataError(
             f"No surface measure that is known to matter for {aspect.name!r} varies over the {len(examples)} texts.",
-            "Give other texts, or name a language model with --judge.",
+            f"Give other texts, or name a language model with {option('judge')}.",
         )
     middle, reach = (scale.low + scale.high) / 2, SPREAD * scale.width
     line = Calibration(

@@ -26,6 +26,7 @@ from rubriclab.judges.logprobs import score_distribution
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.method import CriterionRating, Learned, Progress, ScoreFunction, TrainingInput
 from rubriclab.methods.replies import Number, OnScale, Rating, Whole
+from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import DIGITS, Criterion, Part, rounded
 from rubriclab.segmentation import Units
@@ -194,7 +195,9 @@ def require_some(rated: Sequence[CriterionRating]) -> None:
     """
     if rated and all(each.score is None for each in rated):
         reason = rated[0].reason
-        raise JudgeError(f"The judge gave no usable score for any training text: {reason}", "Try another --judge.")
+        raise JudgeError(
+            f"The judge gave no usable score for any training text: {reason}", f"Try another {option('judge')}."
+        )
 
 
 def values(rated: Mapping[str, CriterionRating], ids: Sequence[str]) -> FloatArray:

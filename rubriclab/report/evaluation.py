@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rubriclab.data.example import Example, labelled
 from rubriclab.evaluation import Evaluator, Result
@@ -12,13 +12,13 @@ from rubriclab.report import charts, describe, plots, wording
 from rubriclab.report import version as versions
 from rubriclab.report.criterion_agreement import CriterionRow, criterion_agreements
 from rubriclab.report.model import (
-    Bar,
     Block,
     Card,
-    Chart,
+    Drawing,
     Figure,
     Items,
     Paragraph,
+    Plot,
     Row,
     Section,
     Span,
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from rubriclab.methods.method import UnitVerdict
     from rubriclab.store.version import Version
 
-LAYOUTS: Mapping[bool, Literal["", "questions"]] = {False: "", True: "questions"}
+SURFACE = "surface baselines:"
 COEFFICIENTS = ("spearman", "pearson", "kendall")
-MOST_UNSCORED, MOST_ROWS, TITLE = 50, 15, 60
+MOST_UNSCORED, TITLE = 50, 60
 
 
 def results_view(results: Sequence[Result]) -> View:
@@ -173,43 +173,28 @@ def _tiles(summary: EvaluationSummary) -> Iterator[Tile]:
 
 def _level(aspect: str, level: str, results: Sequence[Result], *, several: bool) -> Section:
     """Return what every evaluator reached at one level, and what the figures rest on."""
-    axis = charts.correlation_axis(result.agreement.spearman for result in results)
-    bars = tuple(_bar(axis, result) for result in results)
-    caption = (
-        "Spearman correlation. Filled dots are rubrics, hollow diamonds surface baselines; lines are 95 % intervals."
-    )
     title = wording.LEVELS[level].capitalize()
     return Section(
         (quoted(f"{aspect}: "), title) if several else title,
-        (
-            Chart(caption, bars, charts.tick_row(axis)),
-            _coefficients(results),
-            *paragraphs((*wording.bases(results), *wording.remarks(results)), "quiet"),
-        ),
+        (_coefficients(results), *paragraphs((*wording.bases(results), *wording.remarks(results)), "quiet")),
         wording.LEVEL_NOTES[level],
     )
 
 
-def _bar(axis: charts.Axis, result: Result) -> Bar:
-    baseline = wording.is_baseline(result.evaluator)
-    name, _ = wording.evaluator_parts(result.evaluator)
-    spearman = result.agreement.spearman
-    drawing = charts.whisker(axis, spearman, baseline=baseline)
-    return Bar(quoted(name), drawing, Figure(spearman), kind="baseline" if baseline else "")
-
-
 def _coefficients(results: Sequence[Result]) -> Table:
+    axis = charts.correlation_axis(result.agreement.spearman for result in results)
     rows: list[Row | str] = []
-    baselines = False
     for result in results:
-        if wording.is_baseline(result.evaluator) and not baselines:
-            baselines = True
-            rows.append("surface baselines:")
+        baseline = wording.is_baseline(result.evaluator)
+        if baseline and SURFACE not in rows:
+            rows.append(SURFACE)
         name, _ = wording.evaluator_parts(result.evaluator)
+        drawing = Drawing(charts.whisker(axis, result.agreement.spearman, baseline=baseline))
         figures = (Figure(getattr(result.agreement, coefficient)) for coefficient in COEFFICIENTS)
-        rows.append(Row((quoted(name), *figures), "baseline" if baselines else ""))
-    titles = [coefficient.title() for coefficient in COEFFICIENTS]
-    return table(("", *titles), rows, numeric=titles)
+        rows.append(Row((quoted(name), drawing, *figures), "baseline" if baseline else ""))
+    numeric = [coefficient.title() for coefficient in COEFFICIENTS]
+    caption = "Spearman: filled dots are rubrics, hollow diamonds surface baselines; lines are 95 % intervals."
+    return table(("", "", *numeric), rows, numeric=numeric, caption=caption, ticks=charts.tick_row(axis))
 
 
 def _rubric(number: int, version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary | None) -> Section:
@@ -232,12 +217,12 @@ def _rubric(number: int, version: Version, texts: Sequence[JudgedText], summary:
     return Section(title, tuple(blocks), name=f"rubric-{number}", page_only=True)
 
 
-def _scatter(version: Version, pairs: Sequence[tuple[float, float]]) -> Chart:
+def _scatter(version: Version, pairs: Sequence[tuple[float, float]]) -> Plot:
     caption = (
         "Each dot is a text; texts of equal scores share a dot, which is darker the more there are. On the broken line "
         "both scores are equal; a rubric may be stricter or milder than people and still rank as they do."
     )
-    return Chart(caption, plot=plots.scatter(pairs, version.rubric.scores_on, version.ref))
+    return Plot(caption, plots.scatter(pairs, version.rubric.scores_on, version.ref))
 
 
 def _criteria(version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary) -> Iterator[Section]:
@@ -247,23 +232,19 @@ def _criteria(version: Version, texts: Sequence[JudgedText], summary: Evaluation
     rows = criterion_agreements(version.rubric, texts, summary.level, constant)
     if len(rows) < 2:
         return
-    shown = [row.spearman for row in rows] + ([result.agreement.spearman] if result else [])
-    axis = charts.correlation_axis(shown)
-    bars = list(_criterion_bars(axis, rows))
+    spearmans = [row.spearman for row in rows] + ([result.agreement.spearman] if result else [])
+    axis = charts.correlation_axis(spearmans)
+    shown = list(_criterion_rows(axis, rows))
     if result:
         spearman = result.agreement.spearman
-        bars.append(Bar("the rubric", charts.bar(axis, spearman, total=True), Figure(spearman), kind="total"))
-    caption = (
-        f"Spearman correlation of each criterion's scores with the labels of these texts, "
-        f"{wording.LEVELS[summary.level]}, with 95 % intervals."
-    )
-    tall, layout = len(rows) > MOST_ROWS, LAYOUTS[bool(rows[0].sub_dimension)]
-    chart = Chart(caption, tuple(bars), charts.tick_row(axis), tall=tall, layout=layout)
-    yield Section("Criterion by criterion", (chart,), page_only=True)
+        shown.append(Row(("the rubric", Drawing(charts.bar(axis, spearman, total=True)), Figure(spearman)), "total"))
+    note = f"{wording.LEVELS[summary.level]}, with 95 % intervals"
+    drawn = table(("", "", "Spearman"), shown, numeric=("Spearman",), ticks=charts.tick_row(axis))
+    yield Section("Criterion by criterion", (drawn,), note, page_only=True)
 
 
-def _criterion_bars(axis: charts.Axis, rows: Sequence[CriterionRow]) -> Iterator[Bar | str]:
-    """Yield a bar for each criterion, the questions of one sub-dimension together."""
+def _criterion_rows(axis: charts.Axis, rows: Sequence[CriterionRow]) -> Iterator[Row | str]:
+    """Yield a row for each criterion, the questions of one sub-dimension together."""
     groups: dict[str, list[CriterionRow]] = {}
     for row in rows:
         groups.setdefault(row.sub_dimension, []).append(row)
@@ -271,8 +252,8 @@ def _criterion_bars(axis: charts.Axis, rows: Sequence[CriterionRow]) -> Iterator
         if sub_dimension:
             yield sub_dimension
         for row in members:
-            drawing = charts.bar(axis, row.spearman, total=False)
-            yield Bar(quoted(row.title(TITLE)), drawing, Figure(row.spearman), quoted(row.remark))
+            name = line(quoted(row.title(TITLE)), quoted(row.remark, "quiet"))
+            yield Row((name, Drawing(charts.bar(axis, row.spearman, total=False)), Figure(row.spearman)))
 
 
 def _disagreements(version: Version, texts: Sequence[JudgedText], scored: int) -> Iterator[Section]:
@@ -299,8 +280,8 @@ def _placed(placed: Placed, criteria: Mapping[str, Criterion]) -> Card:
         f"people {describe.rounded(placed.judged.human)}, rubric {describe.rounded(score.score)}", quiet(ends)
     )
     answers = [_answer(part, criteria.get(part.id)) for part in score.criteria]
-    bar = Bar(quoted(example.id), charts.places(placed.human, placed.rubric), scores)
-    return text_card(bar, "", example.output, example.source, answers)
+    drawing = Drawing(charts.places(placed.human, placed.rubric))
+    return text_card((example.id, drawing, scores), "", (example.output, example.source), answers)
 
 
 def _answer(part: CriterionScore, criterion: Criterion | None) -> tuple[Words, Words, Stack]:

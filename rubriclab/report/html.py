@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from rubriclab.characters import plain
 from rubriclab.report import model
-from rubriclab.report.model import NO_DRAWING, Block, Cell, Figure, Span, View, Words, spans
+from rubriclab.report.model import NO_DRAWING, Block, Cell, Figure, Span, View, Words, quoted, spans
 from rubriclab.report.wording import cut, figure, interval, lines
 
 STYLE = Path(__file__).with_name("report.css")
@@ -137,6 +137,8 @@ def _cell(cell: Cell, level: int, title: str) -> Markup:
             return _words(cell)
         case Figure():
             return _figure(cell)
+        case model.Drawing(svg):
+            return svg
         case _:
             return _block(cell, level, title)
 
@@ -154,8 +156,8 @@ def _block(block: Block, level: int, title: str) -> Markup:
             shown = _pairs(block, level, title)
         case model.Table():
             shown = _table(block, level, title)
-        case model.Chart():
-            shown = _chart(block, level, title)
+        case model.Plot(caption, svg):
+            shown = Markup("<figure>\n<figcaption>{}</figcaption>\n{}\n</figure>\n").format(_words(caption), svg)
         case model.Spark(svg, words=words):
             shown = Markup('<div class="path">{}<div class="label">{}</div></div>\n').format(svg, _words(words))
         case model.Tiles(tiles):
@@ -237,63 +239,39 @@ def _paragraph(block: model.Paragraph) -> Markup:
 
 
 def _table(table: model.Table, level: int, title: str) -> Markup:
-    numeric = [name in table.numeric for name in table.columns]
+    kinds = [_kind(table, place) for place in range(len(table.columns))]
+    columns = list(zip(table.columns, kinds, strict=True))
     head = NO_DRAWING
     if any(table.columns):
-        names = (
-            Markup('<th scope="col"{}>{}</th>').format(_number(right), _words(name))
-            for name, right in zip(table.columns, numeric, strict=True)
-        )
+        names = (Markup('<th scope="col"{}>{}</th>').format(kind, _words(name)) for name, kind in columns)
         head = Markup("<thead><tr>{}</tr></thead>\n").format(_joined(names))
-    rows = _joined(_row(row, numeric, level, title) for row in table.rows)
-    shown = Markup("<table>\n<caption>{}</caption>\n{}<tbody>\n{}</tbody>\n</table>\n").format(title, head, rows)
+    rows = _joined(_row(row, kinds, level, title) for row in table.rows)
+    if table.ticks:
+        cells = (Markup("<td{}>{}</td>").format(kind, table.ticks if "drawing" in kind else "") for kind in kinds)
+        rows += Markup('<tr class="ticks" aria-hidden="true">{}</tr>\n').format(_joined(cells))
+    kind = Markup("") if table.caption else Markup(' class="hidden"')
+    shown = Markup("<table>\n<caption{}>{}</caption>\n{}<tbody>\n{}</tbody>\n</table>\n").format(
+        kind, _words(table.caption or title), head, rows
+    )
     return Markup('<div class="wide">{}</div>\n').format(shown) if table.repeated else shown
 
 
-def _row(row: model.Row | str, numeric: list[bool], level: int, title: str) -> Markup:
+def _kind(table: model.Table, place: int) -> Markup:
+    """Return the class of a column's cells."""
+    if any(isinstance(row.cells[place], model.Drawing) for row in table.rows if not isinstance(row, str)):
+        return Markup(' class="drawing"')
+    return Markup(' class="number"') if table.columns[place] in table.numeric else NO_DRAWING
+
+
+def _row(row: model.Row | str, kinds: list[Markup], level: int, title: str) -> Markup:
     if isinstance(row, str):
-        return Markup('<tr class="title"><th colspan="{}" scope="colgroup">{}</th></tr>\n').format(
-            len(numeric), _words(row)
-        )
-    first, *others = row.cells
-    cells = (
-        Markup("<td{}>{}</td>").format(_number(right), _cell(cell, level, title))
-        for cell, right in zip(others, numeric[1:], strict=True)
-    )
+        heading = Markup('<tr class="title"><th colspan="{}" scope="colgroup">{}</th></tr>\n')
+        return heading.format(len(kinds), _words(quoted(row)))
+    first, *others = (_cell(cell, level, title) for cell in row.cells)
+    cells = (Markup("<td{}>{}</td>").format(kind, cell) for cell, kind in zip(others, kinds[1:], strict=True))
+    name = Markup('<th scope="row"{}>{}</th>').format(kinds[0], first)
     kind = Markup(' class="{}"').format(row.kind) if row.kind else ""
-    return Markup('<tr{}><th scope="row"{}>{}</th>{}</tr>\n').format(
-        kind, _number(numeric[0]), _cell(first, level, title), _joined(cells)
-    )
-
-
-def _number(right: bool) -> Markup:
-    return Markup(' class="number"') if right else NO_DRAWING
-
-
-def _chart(chart: model.Chart, level: int, title: str) -> Markup:
-    if chart.layout == "text":
-        return _joined(_bar(bar, level, title) for bar in chart.rows)
-    caption = Markup("<figcaption>{}</figcaption>\n").format(_words(chart.caption))
-    if chart.plot:
-        return Markup("<figure>\n{}{}\n</figure>\n").format(caption, chart.plot)
-    ticks = Markup(
-        '<div class="row ticks" aria-hidden="true"><div class="label"></div><div class="drawing">{}</div>'
-        '<div class="figure"></div></div>\n'
-    ).format(chart.ticks)
-    rows = _joined(_bar(bar, level, title) for bar in chart.rows)
-    return Markup('<figure>\n{}<div class="chart {}">\n{}{}{}</div>\n</figure>\n').format(
-        caption, chart.layout, ticks if chart.tall else NO_DRAWING, rows, ticks
-    )
-
-
-def _bar(bar: model.Bar | str, level: int, title: str) -> Markup:
-    if isinstance(bar, str):
-        return Markup('<div class="group"><bdi>{}</bdi></div>\n').format(_plain(bar))
-    remark = Markup(' <span class="quiet">{}</span>').format(_words(bar.remark)) if spans(bar.remark) else ""
-    return Markup(
-        '<div class="row {}">\n<div class="label">{}{}</div>\n<div class="drawing">{}</div>\n'
-        '<div class="figure">{}</div>\n</div>\n'
-    ).format(bar.kind, _words(bar.name), remark, bar.svg, _cell(bar.figure, level, title))
+    return Markup("<tr{}>{}{}</tr>\n").format(kind, name, _joined(cells))
 
 
 def _tile(tile: model.Tile) -> Markup:

@@ -38,7 +38,7 @@ class Span:
 
 
 Words: TypeAlias = "str | Span | tuple[str | Span, ...]"
-Cell: TypeAlias = "Words | Figure | Block"
+Cell: TypeAlias = "Words | Figure | Drawing | Block"
 
 
 class Block:
@@ -78,6 +78,13 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawing:
+    """A strip over an axis; only pages show columns of them."""
+
+    svg: Markup
+
+
+@dataclass(frozen=True, slots=True)
 class Paragraph(Block):
     """Words on one line that wraps; `prose` and `quote` keep their lines."""
 
@@ -107,40 +114,24 @@ class Table(Block):
     Attributes:
         numeric: titles of the columns that are aligned to the right.
         repeated: leading columns that a terminal repeats where it cuts a wide table into several; 0 leaves it whole.
+        caption: what the drawings show.
+        ticks: the numbers of their axis.
     """
 
     columns: tuple[str, ...]
     rows: tuple[Row | str, ...]
     numeric: tuple[str, ...] = ()
     repeated: int = 0
+    caption: str = ""
+    ticks: Markup = NO_DRAWING
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """A row of a chart: a name with a remark, a drawing, and the figure in words."""
-
-    name: Words
-    svg: Markup
-    figure: Cell
-    remark: Words = ""
-    kind: Literal["", "baseline", "total"] = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Chart(Block):
-    """Drawings with a caption, on pages only: rows over an axis, or one plot.
-
-    Attributes:
-        ticks: the axis' numbers, under the rows and with `tall` above them too.
-        layout: which widths of columns suit the rows.
-    """
+class Plot(Block):
+    """A drawing with a caption, on pages only."""
 
     caption: Words
-    rows: tuple[Bar | str, ...] = ()
-    ticks: Markup = NO_DRAWING
-    tall: bool = False
-    layout: Literal["", "questions", "weights", "text"] = ""
-    plot: Markup = NO_DRAWING
+    svg: Markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +256,14 @@ def paragraphs(lines: Iterable[Words], style: Literal["", "quiet"] = "") -> tupl
     return tuple(Paragraph(line, style) for line in lines if line)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Cell] | Row | str], *, numeric: Sequence[str] = ()) -> Table:
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Cell] | Row | str],
+    *,
+    numeric: Sequence[str] = (),
+    caption: str = "",
+    ticks: Markup = NO_DRAWING,
+) -> Table:
     """Return a table whose rows may be plain sequences of cells."""
     ready = tuple(row if isinstance(row, Row | str) else Row(tuple(row)) for row in rows)
-    return Table(tuple(columns), ready, tuple(numeric))
+    return Table(tuple(columns), ready, tuple(numeric), caption=caption, ticks=ticks)

@@ -88,7 +88,7 @@ def _block(block: Block, *, unfolded: bool) -> Iterator[RenderableType]:
         case model.Section(title, blocks, beside, page_only=False):
             yield _heading(title, beside)
             yield from _blocks(blocks, unfolded=unfolded)
-        case model.Section() | model.Chart() | model.Tiles():
+        case model.Section() | model.Plot() | model.Tiles():
             # Only a page can draw these, or has room for them.
             pass
 
@@ -108,6 +108,8 @@ def _cell(cell: Cell, *, unfolded: bool) -> RenderableType:
             return _text(cell, unfolded=unfolded)
         case Figure(value):
             return _figure(estimate(value), stacked=False)
+        case model.Drawing():
+            return ""
         case _:
             return Group(*_block(cell, unfolded=unfolded))
 
@@ -182,7 +184,7 @@ class _FittedTable:
                 yield from ([""] if number else [])
                 yield self._drawn(columns, stacked=False, narrow=True)
             return
-        yield self._drawn(range(len(self.table.columns)), stacked=_one_line_width(self.table) > width)
+        yield self._drawn(_columns(self.table), stacked=_one_line_width(self.table) > width)
 
     def _drawn(self, columns: Sequence[int], *, stacked: bool, narrow: bool = False) -> Table:
         drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
@@ -211,15 +213,26 @@ def _figure(figure: str, *, stacked: bool) -> Text:
     return Text(figure.replace(" [", "\n[") if stacked else figure, justify="right" if stacked else None)
 
 
+def _columns(table: model.Table) -> list[int]:
+    """Return the columns that are no drawings."""
+    rows = [row for row in table.rows if not isinstance(row, str)]
+    return [
+        place
+        for place in range(len(table.columns))
+        if not any(isinstance(row.cells[place], model.Drawing) for row in rows)
+    ]
+
+
 def _one_line_width(table: model.Table) -> int:
     """Return how wide a table is with figures beside their intervals and names wrapped to `NAMES`."""
     rows = [row for row in table.rows if not isinstance(row, str)]
     titles = max((cell_len(row) for row in table.rows if isinstance(row, str)), default=0)
     widths = 0
-    for place, name in enumerate(table.columns):
+    for place in _columns(table):
+        name = table.columns[place]
         shown = max([_width(row.cells[place]) for row in rows] + [0 if place else titles])
         widths += max(cell_len(name), shown if name in table.numeric else min(shown, NAMES))
-    return widths + GAP * (len(table.columns) - 1)
+    return widths + GAP * (len(_columns(table)) - 1)
 
 
 def _width(cell: Cell) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rubriclab.data.example import Example, labelled
-from rubriclab.report.model import Bar, Block, Card, Chart, Details, Paragraph, Stack, Words, paragraphs, quoted, table
+from rubriclab.report.model import Block, Card, Details, Drawing, Paragraph, Stack, Words, paragraphs, quoted, table
 from rubriclab.report.wording import excerpt
 from rubriclab.scoring.score import Score
 from rubriclab.stats.correlation import FloatArray
@@ -103,21 +103,21 @@ def places(scores: FloatArray) -> FloatArray:
 
 
 def text_card(
-    bar: Bar,
+    scored: tuple[str, Drawing, Words],
     remark: str,
-    output: str,
-    source: str | None,
+    text: tuple[str, str | None],
     answers: Sequence[Sequence[Words | Stack]],
     *,
     opened: bool = False,
 ) -> Card:
-    """Return a text with its scores, and folded away the criteria's scores and reasons and the source."""
+    """Return a text (its id, a drawing of its scores and the scores; the output and its source) and its criteria."""
+    (name, drawing, scores), (output, source) = scored, text
     reasons = table(("criterion", "score", "reason"), answers, numeric=("score",))
     folded: tuple[Block, ...] = (reasons,)
     if source:
         folded += (Paragraph("Source", "quiet"), Paragraph(quoted(excerpt(source, SOURCE_EXCERPT)), "quote"))
     blocks = (
-        Chart("", (bar,), layout="text"),
+        table(("", "", ""), [(quoted(name, "id"), drawing, scores)]),
         *paragraphs([quoted(remark)] if remark else [], "quiet"),
         Paragraph(quoted(excerpt(output)), "quote"),
         Details(f"Scores and reasons by criterion{', the source' if source else ''}", folded, open=opened),

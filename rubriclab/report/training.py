@@ -12,15 +12,16 @@ from rubriclab.report import charts, describe, plots, recorded, verdicts, wordin
 from rubriclab.report import version as versions
 from rubriclab.report.criteria import spark
 from rubriclab.report.model import (
-    Bar,
     Block,
     Card,
-    Chart,
+    Cell,
     Details,
+    Drawing,
     Figure,
     Indented,
     Items,
     Paragraph,
+    Plot,
     Row,
     Section,
     Span,
@@ -50,7 +51,7 @@ REASON_ONLY = "shown as a reason; does not change the score"
 EXCERPT, TITLE = 150, 60
 MOST_PATHS = 6
 KINDS = {"rubric": "", "judged": "with a judge:", "floor": "surface baselines:"}
-LADDER: Mapping[str, Literal["", "baseline", "total"]] = {"rubric": "total", "judged": "", "floor": "baseline"}
+KIND: Mapping[str, Literal["", "baseline", "total"]] = {"rubric": "total", "judged": "", "floor": "baseline"}
 CALIBRATIONS = {"none": "the mean of the judge's scores", "linear": "a straight line", "isotonic": "increasing steps"}
 
 
@@ -148,7 +149,7 @@ def _verdict(version: Version, record: TrainingRecord | None) -> Iterator[Block]
 
 def _tiles(validation: Validation) -> Iterator[Tile]:
     rubric, baseline = verdicts.rubric_agreement(validation), verdicts.best_baseline(validation)
-    yield Tile(verdicts.RUBRIC, Figure(rubric.pearson), f"{verdicts.calls(rubric.calls)} calls per text")
+    yield Tile(verdicts.RUBRIC, Figure(rubric.pearson), verdicts.per_text(rubric.calls))
     if baseline:
         yield Tile(quoted(baseline.name), Figure(baseline.pearson), "the best surface baseline", "baseline")
     if (ceiling := verdicts.ceiling(validation)) is not None:
@@ -166,7 +167,6 @@ def _other_comparisons(validation: Validation) -> Iterator[Section]:
 def _agreement(validation: Validation, version: Version | None = None, record: TrainingRecord | None = None) -> Section:
     """Return what every evaluator reached, and with a record each text with its label and held-out score."""
     blocks: list[Block] = [
-        _ladder(validation),
         _evaluators(validation),
         Paragraph(verdicts.basis(validation), "quiet"),
         Paragraph(verdicts.optimism(validation)),
@@ -176,61 +176,42 @@ def _agreement(validation: Validation, version: Version | None = None, record: T
     return Section("Agreement with people", tuple(blocks), "held out", name="agreement")
 
 
-def _ladder(validation: Validation) -> Chart:
-    """Return the evaluators by their held-out Pearson correlation, best first, those without one last."""
+def _evaluators(validation: Validation) -> Table:
+    """Return every evaluator by kind, the best by held-out Pearson correlation first, those without one last."""
     axis = charts.correlation_axis(evaluator.pearson for evaluator in validation.evaluators)
     ranked = sorted(
         validation.evaluators, key=lambda each: math.inf if each.pearson.value is None else -each.pearson.value
     )
-    bars = [_ladder_bar(axis, evaluator) for evaluator in ranked]
-    above = ""
-    if (ceiling := verdicts.ceiling(validation)) is not None:
-        exact = Interval(value=ceiling)
-        bars.insert(0, Bar("ceiling", charts.whisker(axis, exact, baseline=True), Figure(exact), kind="baseline"))
-        above = ", and the ceiling, which a perfect judge could reach given how the raters differ"
-    caption = (
-        "Held-out Pearson correlation with the labels, best first. Filled dots are evaluators that read the text, "
-        f"hollow diamonds surface baselines{above}; lines are 95 % intervals."
-    )
-    return Chart(caption, tuple(bars), charts.tick_row(axis))
-
-
-def _ladder_bar(axis: charts.Axis, evaluator: EvaluatorAgreement) -> Bar:
-    baseline = evaluator.kind == "floor"
-    drawing = charts.whisker(axis, evaluator.pearson, baseline=baseline)
-    kind = LADDER[evaluator.kind]
-    return Bar(quoted(verdicts.name(evaluator)), drawing, Figure(evaluator.pearson), kind=kind)
-
-
-def _evaluators(validation: Validation) -> Table:
-    numeric = ("Spearman", "Pearson", "calls/text")
     rows: list[Row | str] = []
     for kind, title in KINDS.items():
-        chosen = [evaluator for evaluator in validation.evaluators if evaluator.kind == kind]
+        chosen = [evaluator for evaluator in ranked if evaluator.kind == kind]
         rows += [title] if chosen and title else []
-        rows += [_evaluator(evaluator, verdicts.name(evaluator)) for evaluator in chosen]
-    rows += [
-        "for comparison:",
-        _evaluator(validation.training, "this rubric, optimistic: on the labels it was fitted to"),
-    ]
+        rows += [_evaluator(axis, evaluator, verdicts.name(evaluator)) for evaluator in chosen]
+    optimistic = "this rubric, optimistic: on the labels it was fitted to"
+    rows += ["for comparison:", _evaluator(axis, validation.training, optimistic)]
     if (ceiling := verdicts.ceiling(validation)) is not None:
-        rows.append(Row(("ceiling, as the raters differ", "", wording.figure(ceiling), "")))
-    return table(("", *numeric), rows, numeric=numeric)
+        drawing = Drawing(charts.whisker(axis, Interval(value=ceiling), baseline=True))
+        rows.append(Row(("ceiling, as the raters differ", drawing, "", wording.figure(ceiling), "")))
+    caption = "Pearson: filled dots read the text, hollow diamonds are surface baselines; lines are 95 % intervals."
+    numeric = ("Spearman", "Pearson", "calls/text")
+    return table(("", "", *numeric), rows, numeric=numeric, caption=caption, ticks=charts.tick_row(axis))
 
 
-def _evaluator(evaluator: EvaluatorAgreement, name: str) -> Row:
-    cells = (quoted(name), Figure(evaluator.spearman), Figure(evaluator.pearson), verdicts.calls(evaluator.calls))
-    return Row(cells, "baseline" if evaluator.kind == "floor" else "")
+def _evaluator(axis: charts.Axis, evaluator: EvaluatorAgreement, name: str) -> Row:
+    baseline = evaluator.kind == "floor"
+    drawing = Drawing(charts.whisker(axis, evaluator.pearson, baseline=baseline))
+    figures = (Figure(evaluator.spearman), Figure(evaluator.pearson), verdicts.calls(evaluator.calls))
+    return Row((quoted(name), drawing, *figures), KIND[evaluator.kind])
 
 
-def _predictions(version: Version, record: TrainingRecord) -> Chart:
+def _predictions(version: Version, record: TrainingRecord) -> Plot:
     conformal = version.rubric.aggregation and version.rubric.aggregation.conformal
     held = f" {recorded.coverage(record, conformal.confidence)} Hollow diamonds lie outside." if conformal else ""
     caption = (
         "Each mark is a text with its held-out score and the interval around it; on the broken line score and label "
         f"are equal.{held}"
     )
-    return Chart(caption, plot=plots.predictions(record.texts, version.rubric.scores_on))
+    return Plot(caption, plots.predictions(record.texts, version.rubric.scores_on))
 
 
 def weighted_criteria(version: Version) -> list[WeightedCriterion]:
@@ -270,25 +251,13 @@ def _weights(version: Version, rows: Sequence[WeightedCriterion]) -> Iterator[Bl
     asked = f"asked {aggregation.ask}"
     yield Paragraph(f"{asked}; the weighted sum is calibrated by {CALIBRATIONS[aggregation.calibration.kind]}", "quiet")
     axis = charts.weight_axis(row.percent for row in rows)
-    caption = (
-        "Weight of each criterion in percent of all weights, in units of its own spread, with its "
-        f"{weight_interval(version)}; below zero, less is better."
-    )
-    bars = tuple(
-        Bar(
-            quoted(describe.title(row.criterion, TITLE)),
-            charts.bar(axis, row.percent, total=False),
-            describe.weight(row.term),
-            line(quoted(row.criterion.id), quoted(row.method)),
-        )
-        for row in rows
-    )
-    yield Chart(caption, bars, charts.tick_row(axis), layout="weights")
     numeric = ("weight", "chosen", "alone")
-    yield table(("", *numeric), [_weight_row(row) for row in rows], numeric=numeric)
+    shown = [_weight_row(axis, row) for row in rows]
+    yield table(("", "", *numeric), shown, numeric=numeric, ticks=charts.tick_row(axis))
     yield Paragraph(
-        f"weight: share of all weights, with its {weight_interval(version)}; chosen: share of the rubrics fitted "
-        "without some of the groups that have it; alone: its own Pearson correlation with the training labels.",
+        f"weight: share of all weights, with its {weight_interval(version)}; below zero, less is better; chosen: share "
+        "of the rubrics fitted without some of the groups that have it; alone: its own Pearson correlation with the "
+        "training labels.",
         "quiet",
     )
     if dropped := sum(len(part.dropped) for part in version.rubric.parts):
@@ -298,7 +267,7 @@ def _weights(version: Version, rows: Sequence[WeightedCriterion]) -> Iterator[Bl
         yield _paths(walked)
 
 
-def _weight_row(row: WeightedCriterion) -> tuple[Stack, str, str, str]:
+def _weight_row(axis: charts.Axis, row: WeightedCriterion) -> tuple[Cell, ...]:
     title = line(quoted(row.criterion.id, "id"), quoted(describe.title(row.criterion, EXCERPT)))
     remarks = [Paragraph(quoted(_brief(row)), "quiet")]
     if not row.term.weight:
@@ -307,7 +276,8 @@ def _weight_row(row: WeightedCriterion) -> tuple[Stack, str, str, str]:
         remarks.append(Paragraph(f"! {row.warning}", "warning"))
     alone = wording.figure(row.criterion.evidence.pearson)
     name = Stack((Paragraph(title), Indented(tuple(remarks))))
-    return name, describe.weight(row.term), describe.selected(row.term), alone
+    drawing = Drawing(charts.bar(axis, row.percent, total=False))
+    return name, drawing, describe.weight(row.term), describe.selected(row.term), alone
 
 
 def _brief(row: WeightedCriterion) -> str:
@@ -342,7 +312,7 @@ def _frontier(validation: Validation) -> Section:
     numeric = ("calls/text", "Pearson")
     rows = [_frontier_row(point) for point in validation.frontier]
     blocks = (
-        Chart(caption, plot=plots.frontier(validation.frontier)),
+        Plot(caption, plots.frontier(validation.frontier)),
         table((*numeric, "asked", ""), rows, numeric=numeric),
         *paragraphs(verdicts.choice_sentences(validation)),
     )
@@ -410,8 +380,7 @@ def _raters(raters: Raters) -> Section:
 
 
 def _cost(version: Version, validation: Validation) -> Iterator[Paragraph]:
-    calls = verdicts.calls(verdicts.rubric_agreement(validation).calls)
-    yield Paragraph(f"Scoring takes {calls} calls per text.")
+    yield Paragraph(f"Scoring takes {verdicts.per_text(verdicts.rubric_agreement(validation).calls)}.")
     yield Paragraph(f"Learning took {wording.effort(version.effort)}.")
     if by_stage := wording.stages(version.effort):
         yield Paragraph(f"Replies by stage: {by_stage}.")
@@ -442,14 +411,8 @@ def _disagreement(axis: charts.Axis, disagreement: Disagreement, *, opened: bool
         )
         for candidate, cell in disagreement.answers
     ]
-    return text_card(
-        Bar(quoted(text.id), charts.rated(axis, text), scores),
-        ", ".join(rated),
-        text.output,
-        text.source,
-        answers,
-        opened=opened,
-    )
+    scored = (text.id, Drawing(charts.rated(axis, text)), scores)
+    return text_card(scored, ", ".join(rated), (text.output, text.source), answers, opened=opened)
 
 
 def _scores(record: TrainingRecord) -> Iterator[float]:

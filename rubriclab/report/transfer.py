@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from rubriclab.report import charts
 from rubriclab.report.model import (
-    Bar,
     Block,
-    Chart,
+    Drawing,
     Figure,
     Indented,
     Paragraph,
@@ -18,7 +17,6 @@ from rubriclab.report.model import (
     Span,
     Stack,
     View,
-    line,
     paragraphs,
     quoted,
     table,
@@ -223,42 +221,25 @@ def _action(transfer: Transfer, evaluation: ActionEvaluation, metrics: Agreement
 
 
 def _matrix(cells: Sequence[Transfer]) -> Iterator[Block]:
-    labelled = [cell for cell in cells if cell.agreement]
-    if labelled:
-        yield _chart(labelled)
+    agreements = [agreement for cell in cells for agreement in (cell.source, cell.agreement) if agreement]
+    axis = charts.correlation_axis(agreement.spearman for agreement in agreements)
     numeric = ("source", "target", "drop")
-    rows = [_matrix_row(cell) for cell in cells]
-    shown = table(("", *numeric, "shift", "advice"), rows, numeric=numeric)
-    beside = "Spearman of the unchanged rubric; drop: source minus target"
-    yield Section("Agreement with people", (shown,), beside)
+    rows = [_matrix_row(axis, cell) for cell in cells]
+    caption = "Filled dots are the target; lines are 95 % intervals."
+    shown = table(
+        ("", "", *numeric, "shift", "advice"), rows, numeric=numeric, caption=caption, ticks=charts.tick_row(axis)
+    )
+    yield Section("Agreement with people", (shown,), "Spearman of the unchanged rubric; drop: source minus target")
 
 
-def _matrix_row(cell: Transfer) -> Row:
+def _matrix_row(axis: charts.Axis, cell: Transfer) -> Row:
     remark = Paragraph(quoted(f"{cell.target}; {cell.judge}, {cell.aspect}"), "quiet")
     label = Stack((Paragraph(quoted(cell.rubric)), Indented((remark,))))
     figures = (cell.source and cell.source.spearman, cell.agreement and cell.agreement.spearman, cell.drop)
     shown = (Figure(each) if each else "" for each in figures)
-    return Row((label, *shown, cell.shift.severity if cell.shift else "not known", brief(cell)))
-
-
-def _chart(cells: Sequence[Transfer]) -> Chart:
-    there = [(cell, cell.agreement.spearman) for cell in cells if cell.agreement]
-    axis = charts.correlation_axis(
-        [value for _, value in there] + [cell.source.spearman for cell in cells if cell.source]
-    )
-    bars: list[Bar] = []
-    for cell, spearman in there:
-        if cell.source:
-            source = cell.source.spearman
-            drawing = charts.whisker(axis, source, baseline=True)
-            bars.append(Bar(quoted(cell.rubric), drawing, Figure(source), "source", kind="baseline"))
-        drawing = charts.whisker(axis, spearman, baseline=False)
-        bars.append(Bar(quoted(cell.target), drawing, Figure(spearman), line(quoted(cell.judge), quoted(cell.aspect))))
-    caption = (
-        "Spearman agreement of each unchanged rubric. Filled dots are target texts, hollow diamonds source texts, on "
-        "held-out labels; lines are 95 % intervals."
-    )
-    return Chart(caption, tuple(bars), charts.tick_row(axis))
+    spearman = cell.agreement.spearman if cell.agreement else Interval(value=None)
+    drawing = Drawing(charts.whisker(axis, spearman, baseline=False))
+    return Row((label, drawing, *shown, cell.shift.severity if cell.shift else "not known", brief(cell)))
 
 
 def _drop(drop: Interval) -> str:

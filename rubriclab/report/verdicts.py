@@ -137,13 +137,13 @@ def choice_sentences(validation: Validation) -> Iterator[str]:
     if chosen is None:
         return
     why = "the smallest within one standard error of the best" if chosen.within else "the best on held-out labels"
-    yield f"Chosen: {asked(chosen)}, {_per_text(chosen.calls)}: {why}."
+    yield f"Chosen: {asked(chosen)}, {per_text(chosen.calls)}: {why}."
     dearer = [point for point in validation.frontier if point.calls > chosen.calls]
     if dearer:
         price = min(point.calls for point in dearer)
         best = max((point for point in dearer if point.calls == price), key=lambda point: point.pearson)
         yield (
-            f"The next dearer candidate ({best.name}, {_per_text(best.calls)}) would add {estimate(best.ahead)} in "
+            f"The next dearer candidate ({best.name}, {per_text(best.calls)}) would add {estimate(best.ahead)} in "
             "held-out Pearson."
         )
     if validation.added:
@@ -151,7 +151,8 @@ def choice_sentences(validation: Validation) -> Iterator[str]:
         yield f"Added to all other methods, each method adds in held-out Pearson: {'; '.join(parts)}."
 
 
-def _per_text(number: float) -> str:
+def per_text(number: float) -> str:
+    """Return a price, as `1 call per text`."""
     return f"{calls(number)} {'call' if number == 1 else 'calls'} per text"
 
 

@@ -241,7 +241,7 @@ def _checklists(
         except ChecklistError as error:
             if options.methods or options.checklist:
                 raise
-            notify(f"{method.name} takes no part: {error}")
+            notify(f"{method.name} takes no part: {error.text}")
     return checklists
 
 

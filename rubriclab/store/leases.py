@@ -6,20 +6,30 @@ on the same machine they are void at once. Times are the database's, since the c
 
 from __future__ import annotations
 
+import os
+import re
+import secrets
+import socket
 import threading
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 
 from sqlalchemy import BigInteger, BindParameter, bindparam, delete, exists, extract, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from rubriclab.digest import digest as digest_of
 from rubriclab.errors import StoreError
-from rubriclab.store.process import is_gone, this_process
 from rubriclab.store.reconnect import HeldConnection
 from rubriclab.store.tables import METADATA, AnswerRow, LeaseRow
 
 # Seconds that a lease lasts, and between two renewals; a few renewals may fail before a lease is lost.
 TERM = 15
 RENEWAL = 4.0
+
+# States of a process that has ended but has not been waited for.
+ENDED = ("Z", "X", "x")
+_PROCESS = re.compile(r"([^:]*):([0-9]{1,10}):([^:]*):[^:]*")
 
 _ANSWERS = METADATA.tables[AnswerRow.__tablename__]
 _LEASES = METADATA.tables[LeaseRow.__tablename__]
@@ -129,3 +139,48 @@ class Leases:
                 self._connection.change(_RELEASE_ANSWERED, {"by": self._holder}, patience=0)
                 if self._held:
                     self._connection.change(_RENEW, {"by": self._holder}, patience=0)
+
+
+def this_process() -> str:
+    """Return `MACHINE:PID:STARTED:RANDOM`, unique across machines and time."""
+    return f"{_machine()}:{os.getpid()}:{_started(os.getpid())}:{secrets.token_hex(4)}"
+
+
+def is_gone(process: object) -> bool:
+    """Return whether `process` has ended, or is malformed; `False` for processes of other machines."""
+    match = _PROCESS.fullmatch(process) if isinstance(process, str) else None
+    if match is None:
+        return True
+    machine, pid, started = match.groups()
+    return machine == _machine() and _started(int(pid)) != started
+
+
+@cache
+def _machine() -> str:
+    """Return a digest of the scope of process ids: the machine since its start, and the container."""
+    return digest_of([socket.gethostname(), _content("/proc/sys/kernel/random/boot_id"), _link("/proc/self/ns/pid")])[
+        7:23
+    ]
+
+
+def _started(pid: int) -> str:
+    """Return when the process started, in clock ticks; `""` if there is none, `?` if the system does not say."""
+    if not Path("/proc/self/stat").exists():
+        return "?"
+    # The program's name, in brackets, may contain anything.
+    state, *fields = _content(f"/proc/{pid}/stat").rpartition(")")[2].split() or [ENDED[0]]
+    return "" if state in ENDED else fields[18]
+
+
+def _content(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""

@@ -11,7 +11,7 @@ from sqlmodel import Field, SQLModel
 DIGEST = 71
 NAME = 100
 ORIGIN = 8
-# A process, as `rubriclab.store.process` writes it.
+# A process, as `rubriclab.store.leases` writes it.
 HOLDER = 100
 # 2026-11-21T12:00:00.000000+00:00
 TIME = 32

@@ -18,6 +18,7 @@ LINES = [line for line in HELDOUT.read_bytes().splitlines(keepends=True) if json
 ROWS = [json.loads(line) for line in LINES]
 BROKEN = b'{"id": "blank", "output": " "}\n'
 IMPROVE = ("improve", "texts.jsonl", "--rubric", "news@1")
+REWRITTEN = "Nine grey owls carried a lantern over the hill"
 WRITER = ("--judge", "openai/judge", "--writer", "openai/writer")
 
 
@@ -119,17 +120,14 @@ def test_texts_come_on_standard_output_and_changes_on_it_or_the_summary_as_json(
 
 
 def writing(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-    """Rate as the brain does, by the distinct words; rewrite the first sentence with more of them, in other words
-    where another sample is asked for."""
+    """Score rewritten texts 5 and others 2; rewrite the first sentence, in other words for another sample."""
     form = json.loads(messages[1]["content"].rsplit("\n", 1)[1])["properties"]
     if "sentences" not in form:
-        reply = json.loads(hypoeval_brain.reply(messages, body))
-        if body["model"] == "second" and "quite" in messages[1]["content"]:
-            reply["score"] = 1
+        reply, text = json.loads(hypoeval_brain.reply(messages, body)), messages[1]["content"]
+        reply["score"] = 1 if body["model"] == "second" and "quite" in text else 5 if REWRITTEN in text else 2
         return json.dumps(reply)
-    more = "Slowly nine grey owls carried its warm lantern over every quiet hill"
-    words = more if body["temperature"] else f"{more} quite"
-    return json.dumps({"sentences": [{"sentence": 1, "reasoning": "More of it.", "text": f"{words} at dusk."}]})
+    words = REWRITTEN if body["temperature"] else f"{REWRITTEN} quite"
+    return json.dumps({"sentences": [{"sentence": 1, "reasoning": "Clearer.", "text": f"{words} at dusk."}]})
 
 
 @pytest.fixture
@@ -162,7 +160,7 @@ def test_a_second_judge_refuses_what_it_scores_lower_and_both_gains_are_told(ask
     assert found["second_judge_before_veto"]["gain"]["value"] < 0
     assert found["second_judge_before_veto"]["gain"]["value"] < found["second_judge_after_veto"]["gain"]["value"]
     said = " ".join(asking(*IMPROVE, *WRITER, *second).err.split())
-    assert "The gain to trust is the second judge's before its veto" in said
+    assert "The unbiased gain is the second judge's before its veto" in said
     assert f"equal and {lower} lower." in said
 
 

@@ -84,7 +84,7 @@ def test_rows_are_read_from_stdin(rubriclab: Commands) -> None:
 
 def test_an_aspect_of_ones_own_needs_a_definition_only(rubriclab: Commands) -> None:
     task = ("--task", "minutes", "--aspect", "fairness", "--map", "scores.fairness=scores.coherence")
-    assert "Give your own with --definition." in refusal(rubriclab, "learn", LABELLED, *task)
+    assert "Give your own: --definition TEXT." in refusal(rubriclab, "learn", LABELLED, *task)
     done = rubriclab("learn", LABELLED, *task, "--definition", "How fairly each side is reported.", "--json")
     assert done.json["rubric"] == "minutes-fairness@1"
     assert "How fairly each side is reported." in rubriclab("show", "minutes-fairness").out

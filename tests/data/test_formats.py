@@ -261,7 +261,7 @@ def test_a_csv_cell_that_is_not_utf_8_is_a_fault_of_its_field(tmp_path):
         ("id\toutput\n1\tA\n", "no comma but"),
         ("id,output,id\n1,A,2\n", "'id' twice"),
         ('id,"output\n1,A\n', "broken CSV row"),
-        ("id,summary\n1,A\n", "--map output='summary'"),
+        ("id,summary\n1,A\n", "map output='summary'"),
         ("id,output\n", "has no rows"),
         ("\n\n", "has no rows"),
         ("", "has no rows"),
@@ -273,7 +273,7 @@ def test_a_csv_file_without_a_usable_header_is_refused_once(tmp_path, content, m
 
 
 def test_a_table_without_the_mapped_column_is_refused_even_behind_a_faulty_row(tmp_path):
-    with pytest.raises(DataError, match="--map output='summary'"):
+    with pytest.raises(DataError, match="map output='summary'"):
         csv_answers(tmp_path, "id,summary\n1\n2,A summary.\n")
 
 
@@ -324,7 +324,7 @@ def test_a_parquet_row_that_has_no_value_in_python_costs_only_itself(tmp_path):
 
 def test_parquet_without_a_needed_column_is_refused_once(tmp_path):
     parquet.write_table(pa.table({"summary": ["A summary."]}), tmp_path / "t.parquet")
-    with pytest.raises(DataError, match="--map output='summary'"):
+    with pytest.raises(DataError, match="map output='summary'"):
         list(read(tmp_path / "t.parquet"))
 
 

@@ -80,7 +80,7 @@ def test_a_missing_output_names_the_columns_and_how_to_map_one():
     fault = refused({"id": "a", "length": 3, "scores.fluency": "4", "summary": "A summary."})
     assert fault.came == "nothing"
     assert "the columns are 'id', 'length', 'scores.fluency', 'summary'" in fault.expected
-    assert "--map output='summary'" in fault.expected
+    assert "map output='summary'" in fault.expected
 
 
 def test_without_another_text_no_mapping_is_proposed():

@@ -79,24 +79,14 @@ def test_surface_baselines_stay_below_the_rest_in_tables_where_they_agree_better
     assert text.index("\nhypoeval") < text.index("surface baselines:") < text.index("\nword count")
 
 
-def test_the_ladder_ranks_every_evaluator_and_the_ceiling(page: Page) -> None:
-    ladder = page.reading[page.reading.index("lines are 95 %") : page.reading.index("is too high by 0.12")]
-    names = ["ceiling", "this rubric", "hypoeval", "equal weights", "direct", "seeval", "checkeval"]
-    names += ["all surface measures", "best surface measure", "word count", "constant"]
-    places = [ladder.index(f"{name} ") for name in names]
+def test_every_evaluator_is_drawn_with_its_figures_by_kind_the_best_first(page: Page) -> None:
+    table = page.reading[page.reading.index("lines are 95 %") : page.reading.index("is too high by 0.12")]
+    names = ["this rubric", "hypoeval", "equal weights", "direct", "seeval", "checkeval"]
+    names += ["all surface measures", "best surface measure", "word count", "constant undefined", "ceiling"]
+    places = [table.index(name) for name in names]
     assert places == sorted(places)
-    assert "constant undefined" in ladder
-
-
-def test_a_baseline_that_agrees_better_stands_above_the_rubric_on_the_ladder() -> None:
-    validation = joint_trust()
-    best = validation.evaluators[-2]
-    better = best.model_copy(update={"pearson": best.pearson.model_copy(update={"value": 0.9})})
-    evaluators = (*validation.evaluators[:-2], better, validation.evaluators[-1])
-    ahead = validation.model_copy(update={"evaluators": evaluators})
-    words = Page(training_report(joint_version(validation=ahead), None)).reading
-    ladder = words[words.index("lines are 95 %") :]
-    assert ladder.index(f"{better.name} 0.90") < ladder.index("this rubric 0.66")
+    whiskers = [line for line in page.having("line") if line.get("class") == "whisker"]
+    assert len(whiskers) > len(names)
 
 
 def test_the_optimistic_figure_stands_apart_and_is_compared_with_the_held_out_one(page: Page) -> None:
@@ -117,8 +107,8 @@ def test_criteria_stand_by_weight_with_interval_and_how_often_they_were_chosen(p
     places = [text.index(f"\n{name}  ") for name in ranked]
     assert places == sorted(places)
     assert "3 more criteria considered and dropped" in terminal()
-    assert "linked sentences h01 hypoeval 19 % [14, 25]" in page.reading
-    assert "repeated phrases repeated_trigrams surface −5 % [−10, 1]" in page.reading
+    assert re.search(r"h01 linked sentences hypoeval: .*? 19 % \[14, 25\] 100 % 0\.61", page.reading)
+    assert "−5 % [−10, 1] 65 % −0.36" in page.reading
     assert sum(d.get("class") == "bar" for d in page.having("rect")) == len(WEIGHTS)
 
 

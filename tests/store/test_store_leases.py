@@ -13,7 +13,7 @@ from store_samples import claim_and_die, claim_and_hold
 
 from rubriclab.store import Store, leases, open_store
 from rubriclab.store.engine import address
-from rubriclab.store.process import is_gone, this_process
+from rubriclab.store.leases import is_gone, this_process
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["rubriclab.store", "alembic.command"])

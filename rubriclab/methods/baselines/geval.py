@@ -29,6 +29,7 @@ from rubriclab.methods.holistic import (
     texts_at_most,
 )
 from rubriclab.methods.method import Learned, Method, Presets, Progress, TrainingInput
+from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Evidence
 
@@ -107,7 +108,9 @@ async def written_steps(assignment: Assignment, settings: OverallSettings, gener
     """
     answer = await ask(generator, steps_prompt(assignment, settings))
     if answer.value is None:
-        raise JudgeError(f"No evaluation steps could be obtained: {answer.missing}", "Try another --generator.")
+        raise JudgeError(
+            f"No evaluation steps could be obtained: {answer.missing}", f"Try another {option('generator')}."
+        )
     return answer.value.numbered()
 
 

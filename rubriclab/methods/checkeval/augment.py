@@ -32,6 +32,7 @@ from rubriclab.methods.checkeval.replies import (
     ShortPlainElaboration,
 )
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
 
@@ -68,7 +69,7 @@ async def augmented(
     if requests and len(failures) == requests:
         raise JudgeError(
             f"No question could be made from the seeds: {failures[-1]}",
-            "Try another --generator, or keep to the seeds with diversified=0 and elaborated_most=0.",
+            f"Try another {option('generator')}, or keep to the seeds with diversified=0 and elaborated_most=0.",
         )
     author: Author = "written by hand" if settings.seeds == "checklist" else "prior knowledge"
     return QuestionPool(_identified(subs, sides, dict(zip(_ids(subs), points, strict=True)), author), failures)

@@ -27,6 +27,7 @@ from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.item_selection import BoolArray, Chosen, Sheet, choose
 from rubriclab.methods.label_correlation import correlations
 from rubriclab.methods.method import CriterionRating, Learned, Progress, TrainingInput, left_out, scores_of, silent
+from rubriclab.option_names import option
 from rubriclab.rubric import Criterion, DroppedCriterion, Part, rounded
 from rubriclab.stats.correlation import FloatArray
 
@@ -119,7 +120,7 @@ class _Study:
         given = [each for answered in found for said in answered.values() for each in said]
         if given and all(each.answer is None for each in given):
             reason = f"The judge gave no usable answer for any training text: {given[0].reason}"
-            raise JudgeError(reason, "Try another --judge.")
+            raise JudgeError(reason, f"Try another {option('judge')}.")
         return found
 
     async def _ask(self, text: Example) -> dict[str, tuple[Answered, ...]]:
@@ -148,7 +149,8 @@ def _check(training_input: TrainingInput, settings: CheckEvalSettings) -> None:
     if training_input.checklist is None and settings.seeds == "checklist":
         raise ChecklistError(
             "CheckEval starts from seed questions, and there are none.",
-            "Give a checklist with --checklist FILE, or have it written: --set 'checkeval.seeds=prior knowledge'.",
+            f"Give a checklist with {option('checklist', 'FILE')}, or have it written: "
+            f"{option('settings', 'checkeval.seeds=prior knowledge')}.",
         )
     if settings.needs_labels and not training_input.examples:
         raise SettingsError(

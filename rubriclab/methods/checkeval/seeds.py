@@ -16,6 +16,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.replies import WrittenSeeds
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.method import TrainingInput
+from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 
 # Sub-dimensions asked for, as many as the paper's checklists have, and questions in each.
@@ -37,7 +38,7 @@ async def starting_questions(training_input: TrainingInput, settings: CheckEvalS
         return _shortened(training_input, settings)
     answer = await ask(generator, seeds_prompt(training_input.assignment))
     if answer.value is None:
-        raise JudgeError(f"No seed questions could be written: {answer.missing}", "Try another --generator.")
+        raise JudgeError(f"No seed questions could be written: {answer.missing}", f"Try another {option('generator')}.")
     return _as_checklist(answer.value, training_input.assignment)
 
 

@@ -18,6 +18,7 @@ from rubriclab.methods.dcr.score import rate
 from rubriclab.methods.dcr.settings import DCRSettings
 from rubriclab.methods.holistic import learned_single, require_some
 from rubriclab.methods.method import CriterionRating, Learned, Progress, TrainingInput, silent
+from rubriclab.option_names import option
 from rubriclab.rubric import Criterion
 from rubriclab.segmentation import Material, Units
 
@@ -62,14 +63,17 @@ def planned(training_input: TrainingInput, settings: DCRSettings) -> tuple[Crite
     """
     checklist = training_input.checklist
     if checklist is None:
-        raise ChecklistError("DCR goes by the checks of a checklist, and there is none.", "Give one: --checklist FILE.")
+        raise ChecklistError(
+            "DCR goes by the checks of a checklist, and there is none.", f"Give one: {option('checklist', 'FILE')}."
+        )
     material = compared(checklist.units)
     if training_input.examples and not _comparable(training_input, material, settings):
         label, first = training_input.assignment.words.called(material), training_input.examples[0]
         reason = f"{first.id}: {comparisons(first, material, training_input.assignment, settings)}"
         raise DataError(
             f"None of the {len(training_input.examples)} labelled texts can be held against its {label}; of {reason}.",
-            f"Give rows with the field {material!r} (--map names another), or a checklist beside something else.",
+            f"Give rows with the field {material!r} ({option('mapping')} names another), or a checklist beside "
+            "something else.",
         )
     return make_criterion(checklist, material, training_input.assignment), material
 

@@ -35,6 +35,7 @@ from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.hypoeval.soundness import faults
 from rubriclab.methods.label_correlation import correlations
 from rubriclab.methods.method import Learned, Progress, TrainingInput, silent
+from rubriclab.option_names import option
 from rubriclab.rubric import Criterion, Part, by_id, rounded
 from rubriclab.stats.correlation import FloatArray
 
@@ -86,7 +87,7 @@ def _check(training_input: TrainingInput, settings: HypoEvalSettings) -> None:
         raise SettingsError(
             "Hypotheses from literature alone need findings, and there are none for "
             f"{training_input.assignment.words.task!r}.",
-            "Give your own with --literature PATH.",
+            f"Give your own with {option('literature', 'PATH')}.",
         )
 
 
@@ -188,12 +189,14 @@ class _Study:
         if not self.order:
             return candidates[: self.settings.selected]
         if np.isnan(matrix).all():
-            raise JudgeError("The judge gave no usable rating for any training text.", "Try another --judge.")
+            raise JudgeError(
+                "The judge gave no usable rating for any training text.", f"Try another {option('judge')}."
+            )
         chosen = tuple(candidates[column] for column in select(matrix, labels, self.settings))
         if not chosen:
             raise JudgeError(
                 f"No hypothesis was rated on at least half of the {len(self.order)} texts.",
-                "Run the same command again, with --retry-failed.",
+                f"Run the same command again, with {option('retry_failed')}.",
             )
         return chosen
 

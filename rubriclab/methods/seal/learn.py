@@ -30,6 +30,7 @@ from rubriclab.methods.seal.propose import propose
 from rubriclab.methods.seal.score import rated, scored
 from rubriclab.methods.seal.settings import SealSettings, units_of
 from rubriclab.methods.seal.verify import JudgedUnit, judge_text
+from rubriclab.option_names import option
 from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part, Question, rounded
 from rubriclab.stats.correlation import FloatArray
 
@@ -59,7 +60,7 @@ async def learn(
     packed, dimensions = pack_questions(training_input.checklist)
     proposed, meant, failure = await propose(training_input, settings, generator)
     if not packed and not proposed:
-        raise JudgeError(f"There are no questions to ask: {failure}", "Try another --generator.")
+        raise JudgeError(f"There are no questions to ask: {failure}", f"Try another {option('generator')}.")
     questions = (*packed, *proposed)
     on_progress(f"{len(questions)} questions to ask", PROPOSED)
     units = units_of(training_input.checklist.units if training_input.checklist else None, settings.units)
@@ -155,7 +156,9 @@ class _Study:
         verdicts = [verdict for judged in found for verdict in judged.verdicts.values()]
         if found and all(verdict.value is None for verdict in verdicts):
             reason = verdicts[0].reason if verdicts else found[0].fault
-            raise JudgeError(f"There is no usable verdict on any training text: {reason}", "Try another --judge.")
+            raise JudgeError(
+                f"There is no usable verdict on any training text: {reason}", f"Try another {option('judge')}."
+            )
         return found
 
     def _by_labels(self) -> bool:
@@ -213,7 +216,7 @@ def _check(training_input: TrainingInput, settings: SealSettings) -> None:
     if training_input.checklist is None and not settings.proposed:
         raise ChecklistError(
             "SEAL asks questions, and there are none: no pack of them and nothing to be proposed (proposed=0).",
-            "Give a pack with --checklist FILE, or have some proposed.",
+            f"Give a pack with {option('checklist', 'FILE')}, or have some proposed.",
         )
     if settings.needs_labels and not training_input.examples:
         raise SettingsError(

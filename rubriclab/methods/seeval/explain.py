@@ -20,6 +20,7 @@ from rubriclab.methods.holistic import STRIDE, asked
 from rubriclab.methods.labelled_texts import shown_once
 from rubriclab.methods.replies import at_most
 from rubriclab.methods.seeval.settings import SEEvalSettings
+from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 
 # In tokens; a rewriting has its reasoning before it.
@@ -73,7 +74,7 @@ async def elicit(
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
     found = tuple(dict.fromkeys(answer.value.explanation for answer in answers if answer.value))
     if not found:
-        raise JudgeError(f"No explanation could be obtained: {answers[0].missing}", "Try another --judge.")
+        raise JudgeError(f"No explanation could be obtained: {answers[0].missing}", f"Try another {option('judge')}.")
     return found
 
 

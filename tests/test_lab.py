@@ -1,0 +1,202 @@
+"""`Lab`: what Python offers beside the commands."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import HELDOUT, LABELLED
+from rich.console import Console
+
+import rubriclab
+from rubriclab import Lab, NotInStore, SettingsError, UserError, Version
+from rubriclab.services.score import Scores
+
+ROWS = [json.loads(line) for line in HELDOUT.read_text().splitlines()[:12]]
+LEARN: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "methods": "hypoeval"}
+TWINS = {name: f"{name.removesuffix('_')}_async" for name in dir(Lab)}
+PAIRS = [(name, twin) for name, twin in TWINS.items() if twin in TWINS]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lab") / "store.db"
+
+
+@pytest.fixture(scope="module")
+def rubric(store: Path) -> Version:
+    return Lab(store, progress=None).learn(LABELLED, **LEARN, name="news")
+
+
+@pytest.fixture
+def lab(store: Path, rubric: Version) -> Iterator[Lab]:
+    with Lab(store, progress=None) as opened:
+        yield opened
+
+
+# The interface
+
+
+def test_every_operation_has_an_asynchronous_twin_with_the_same_arguments() -> None:
+    names = {name for name, _ in PAIRS}
+    commands = {"learn", "score", "evaluate", "gate", "report", "transfer", "drift", "plan", "improve", "agree", "lint"}
+    assert commands | {"versions", "load", "tag", "diff", "export", "import_", "trust", "verify", "dry_run"} <= names
+    for name, twin in PAIRS:
+        here, there = inspect.signature(getattr(Lab, name)), inspect.signature(getattr(Lab, twin))
+        assert {*here.parameters} - {"stream"} == {*there.parameters}
+        assert inspect.iscoroutinefunction(getattr(Lab, twin))
+        assert getattr(Lab, name).__name__ == name
+        assert getattr(Lab, name).__doc__
+
+
+def test_options_stand_in_the_signature_and_in_the_documentation() -> None:
+    parameters = inspect.signature(Lab.learn).parameters
+    assert parameters["seed"].default == 42
+    assert parameters["task"].default is inspect.Parameter.empty
+    for name in rubriclab.LearnOptions.model_fields:
+        assert f"{name}: " in str(Lab.learn.__doc__)
+        assert rubriclab.LearnOptions.model_fields[name].description
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"tusk": "story"}, "There is no option tusk here. Known are: "),
+        ({"seed": -1}, "seed: expected a number of at least 0, got -1."),
+        ({"prefer": "best"}, "prefer: expected 'smallest' or 'accuracy', got the text 'best'."),
+        ({"scale": "five"}, "The scale 'five' is not understood;"),
+        ({"methods": "unheard"}, "methods: there is no method 'unheard'."),
+        ({"prefer": "accuracy"}, "prefer is for rubrics of several methods: methods=hypoeval alone"),
+    ],
+)
+def test_a_faulty_option_is_told_by_its_name_in_python(lab: Lab, options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        lab.learn(LABELLED, **{**LEARN, **options})
+    assert str(caught.value).startswith(complaint)
+
+
+def test_judge_options_are_checked_when_the_lab_is_made() -> None:
+    with pytest.raises(SettingsError, match="max_cost: expected a number of at least 0, got -1"):
+        Lab(max_cost=-1)
+
+
+def test_hints_name_python_calls(lab: Lab, tmp_path: Path) -> None:
+    texts: list[str] = []
+    Lab(tmp_path / "none.db", notify=texts.append).versions()
+    assert texts == [f"The store {tmp_path / 'none.db'} does not exist. Learn a rubric first: lab.learn()"]
+    with pytest.raises(UserError, match="Learn it without methods, or with several"):
+        lab.gate("news")
+
+
+# Data and rubrics
+
+
+def test_a_rubric_may_be_a_reference_a_version_or_a_rubric(lab: Lab, rubric: Version) -> None:
+    by_ref, by_version = lab.score(ROWS, "news@1"), lab.score(ROWS, rubric)
+    by_rubric = Lab(lab._store, "embedded", progress=None).score(ROWS, rubric.rubric)
+    assert by_ref.values == by_version.values == by_rubric.values
+    assert (by_version.rubric, by_rubric.rubric) == ("news@1", "unsaved")
+    with pytest.raises(NotInStore, match="The store holds no rubric 'old'"):
+        lab.score(ROWS, "old")
+
+
+def test_columns_may_be_mapped_for_everything_a_lab_does(store: Path, rubric: Version) -> None:
+    renamed = [{"summary": row["output"], "article": row["source"]} for row in ROWS]
+    lab = Lab(store, mapping={"output": "summary", "source": "article"}, progress=None)
+    assert len(lab.score(renamed, "news")) == len(ROWS)
+    assert lab.score(renamed, "news", mapping="output=article").values != lab.score(renamed, "news").values
+
+
+def test_without_a_rubric_texts_are_compared_and_an_iterator_is_refused(lab: Lab) -> None:
+    scores = lab.score(ROWS, task="summarization", aspect="coherence", scale=(0, 10))
+    assert scores.rubric == "unvalidated"
+    assert all(0 <= score.score <= 10 for score in scores if score.score is not None)
+    with pytest.raises(SettingsError, match="an iterator cannot be read twice; give a list or a file"):
+        lab.score(iter(ROWS), task="summarization", aspect="coherence")
+
+
+def test_notes_go_to_whom_the_lab_is_told(store: Path, rubric: Version) -> None:
+    texts: list[str] = []
+    Lab(store, notify=texts.append, progress=None).evaluate([*ROWS, {"id": "faulty"}], "news")
+    assert any(text.startswith("left out: rows:13: field 'output': got nothing") for text in texts)
+
+
+def test_progress_goes_to_a_callback(store: Path, rubric: Version) -> None:
+    told: list[tuple[str, float]] = []
+    Lab(store, progress=lambda text, share: told.append((text, share))).score(ROWS, "news")
+    assert told[-1] == ("12 texts", 1.0)
+
+
+def test_a_cap_holds_for_everything_that_a_lab_does(store: Path, rubric: Version, server: Any) -> None:
+    lab = Lab(store, "openai/fake", max_calls=3, attempts=1, concurrency=1, progress=None)
+    with pytest.raises(rubriclab.BudgetReached):
+        lab.score(ROWS[:2], "news")
+    with pytest.raises(rubriclab.BudgetReached):
+        lab.score(ROWS[2:4], "news")
+    assert server.requests.total() == 3
+
+
+# Scores
+
+
+def test_scores_are_a_sequence_with_rows_a_mean_and_a_frame(lab: Lab) -> None:
+    scores = lab.score([*ROWS, {"id": "faulty"}], "news")
+    assert (len(scores), scores[0].id, len(scores[:3]), len(list(scores))) == (13, ROWS[0]["id"], 3, 13)
+    numbers = [value for value in scores.values if value is not None]
+    assert scores.mean == pytest.approx(sum(numbers) / 12)
+    assert [score.id for score in scores.unscored] == ["faulty"]
+    assert scores.to_rows() == [score.to_row() for score in scores]
+    frame = scores.to_frame()
+    assert list(frame.columns)[:5] == ["id", "score", "low", "high", "unscored"]
+    assert frame["score"].isna().sum() == 1
+    assert {criterion.id for criterion in scores[0].criteria} <= set(frame.columns)
+
+
+def test_the_mean_of_no_score_is_undefined(lab: Lab) -> None:
+    assert math.isnan(lab.score([{"id": "faulty"}], "news").mean)
+
+
+def test_a_frame_without_pandas_is_a_clear_error(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(UserError, match="needs pandas, which is not installed"):
+        lab.score(ROWS, "news").to_frame()
+
+
+def test_scores_show_themselves(lab: Lab) -> None:
+    scores = lab.score([*ROWS, {"id": "<b>faulty</b>", "output": 3}], "news")
+    page = scores._repr_html_()
+    assert "<b>faulty" not in page
+    assert "13 texts scored by news@1" in page
+    console = Console(width=80, color_system=None)
+    with console.capture() as capture:
+        console.print(scores)
+    assert "13 texts scored by news@1" in capture.get()
+
+
+# Streams and loops
+
+
+def test_a_stream_yields_scores_and_is_ended_by_the_lab(store: Path, rubric: Version) -> None:
+    with Lab(store, progress=None) as lab:
+        stream = lab.score((row for row in ROWS), "news", stream=True)
+        first = next(stream)
+        assert first.id == ROWS[0]["id"]
+    with pytest.raises(StopIteration):
+        next(stream)
+
+
+async def test_everything_works_while_a_loop_is_running(lab: Lab) -> None:
+    plain = lab.score(ROWS, "news")
+    assert (await lab.score_async(ROWS, "news")).values == plain.values
+    assert [score.score for score in lab.score(ROWS, "news", stream=True)] == list(plain.values)
+    assert [score.score async for score in lab.score_stream_async(ROWS, "news")] == list(plain.values)
+    together = await asyncio.gather(*(lab.score_async(ROWS[:number], "news") for number in (3, 5)))
+    assert [len(scores) for scores in together] == [3, 5]
+    assert (await lab.load_async("news")).ref == "news@1"
+    assert isinstance(plain, Scores)
