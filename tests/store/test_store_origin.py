@@ -123,16 +123,16 @@ def test_a_generator_that_came_with_a_pack_is_not_asked_by_what_was_made_from_it
     made = MINE.model_copy(update={**own, "generator_from": imported.ref})
     carried = store.save("news", numbered(2), made, EFFORT, parent=imported.ref)
     assert carried.trusted
-    assert generator_of(imported, store, print) is None
-    assert generator_of(carried, store, print) is None
+    assert generator_of(imported, store, notes.append) is None
+    assert generator_of(carried, store, notes.append) is None
     told = '"openai/proposer" at "http://theirs/v1", as news@1 was imported and is not confirmed'
     assert told in capsys.readouterr().err
     store.confirm(imported.ref)
-    assert generator_of(carried, store, print) == JudgeChoice("openai/proposer", "http://theirs/v1", imported.ref)
+    assert generator_of(carried, store, notes.append) == JudgeChoice("openai/proposer", "http://theirs/v1", imported.ref)
     store.revoke(imported.ref)
     mine = MINE.model_copy(update={"generator": "openai/other"})
     relearned = store.save("news", numbered(3), mine, EFFORT, parent=imported.ref)
-    assert generator_of(relearned, store, print) == JudgeChoice("openai/other", None)
+    assert generator_of(relearned, store, notes.append) == JudgeChoice("openai/other", None)
 
 
 def test_a_judge_that_came_with_a_pack_is_not_asked_by_what_was_made_with_it(store: Store) -> None:
@@ -140,11 +140,11 @@ def test_a_judge_that_came_with_a_pack_is_not_asked_by_what_was_made_with_it(sto
     made = THEIRS.model_copy(update={"judge_from": imported.ref})
     ours = store.save("ours", numbered(2), made, EFFORT)
     with pytest.raises(NotConfirmed, match=r"^ours@1 was made with the judge of news@1: news@1 was imported, and "):
-        judge_of(ours, None, store, print)
+        judge_of(ours, None, store, notes.append)
     store.confirm(imported.ref)
-    assert judge_of(ours, None, store, print) == JudgeChoice("openai/judge", "http://theirs/v1", imported.ref)
+    assert judge_of(ours, None, store, notes.append) == JudgeChoice("openai/judge", "http://theirs/v1", imported.ref)
     store.revoke(imported.ref)
-    assert judge_of(ours, "openai/mine", store, print) == JudgeChoice("openai/mine")
+    assert judge_of(ours, "openai/mine", store, notes.append) == JudgeChoice("openai/mine")
 
 
 def test_what_is_learned_with_a_judge_that_the_user_named_does_not_pass_for_one_with_the_pack_s(store: Store) -> None:
