@@ -35,7 +35,7 @@ PRELOADED = (
     "rubriclab.cli.files",
     "rubriclab.cli.main",
     "rubriclab.cli.printing",
-    "rubriclab.cli.progress",
+    "rubriclab.cli.workspace",
     "rubriclab.services.agree",
     "rubriclab.services.drift",
     "rubriclab.services.evaluate",

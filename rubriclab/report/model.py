@@ -161,18 +161,11 @@ class Tiles(Block):
 
 
 @dataclass(frozen=True, slots=True)
-class Items(Block):
-    """A list, or with `grid` one in as many columns as fit."""
-
-    items: tuple[Cell, ...]
-    grid: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Stack(Block):
-    """Blocks as one, for a cell that holds several."""
+    """Blocks as one, for a cell that holds several; with `grid` in as many columns as fit."""
 
     blocks: tuple[Block, ...]
+    grid: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from rubriclab.report.model import (
     Drawing,
     Figure,
     Indented,
-    Items,
     Paragraph,
     Plot,
     Row,
@@ -298,8 +297,8 @@ def _paths(criteria: Sequence[Criterion]) -> Section:
         spark(each.evidence, (quoted(describe.title(each, TITLE)), " ", quoted(each.id, "id"))) for each in criteria
     ]
     shown, rest = drawn[:MOST_PATHS], drawn[MOST_PATHS:]
-    folded = (Details(f"{len(rest)} more", (Items(tuple(rest), grid=True),)),) if rest else ()
-    blocks = (Paragraph(about, "quiet"), Items(tuple(shown), grid=True), *folded)
+    folded = (Details(f"{len(rest)} more", (Stack(tuple(rest), grid=True),)),) if rest else ()
+    blocks = (Paragraph(about, "quiet"), Stack(tuple(shown), grid=True), *folded)
     return Section("Rewards of the bandit", blocks, page_only=True)
 
 

@@ -23,7 +23,7 @@ from rubriclab.interrater import (
 )
 from rubriclab.provenance import Effort
 from rubriclab.report.difference import difference_view
-from rubriclab.report.evaluation import results_view
+from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.interrater import interrater_view
 from rubriclab.report.lists import log_view, names_view, problems_view
 from rubriclab.report.matrix import matrix_view
@@ -131,8 +131,9 @@ def improvement(name: str = "t1", words: str = "It is wrong.") -> Improvement:
         RevisionRound(2, faults, (change,), 4.5, None, None, None, "the judge: 2 to 4.5"),
     )
     example = Example(id=name, output=words, group="g")
-    own = (name, example, "It is right.", "news@1", "embedded", "embedded", None, *scores)
-    return Improvement(*own, rounds=rounds)
+    return Improvement(
+        name, example, "It is right.", "news@1", "embedded", "embedded", None, scores[0], scores[1], rounds=rounds
+    )
 
 
 def listed(rubric: str, scores: Sequence[Score]) -> Scores:
@@ -153,7 +154,7 @@ def usual_views() -> dict[str, View]:
         "demonstrations": version_view(shown()),
         "unlabelled": version_view(unlabelled()),
         "rubric": rubric_view(news.rubric),
-        "results": results_view(results_of([news], scored, texts)),
+        "results": evaluation_view([news], results_of([news], scored, texts), scored, texts, brief=True),
         "scores": scores_view(listed(news.ref, scored[news.ref])),
         "difference": difference_view(compare(version(), checklist(2))),
         "matrix": matrix_view(joint_record()),
@@ -169,7 +170,7 @@ def usual_views() -> dict[str, View]:
 def hostile_views(words: str) -> dict[str, View]:
     """Return views of things that say `words` wherever a user, a model or a file may put words."""
     evil, kinds = hostile_version(words), hostile_kinds(words)
-    versions, results, scored, _ = hostile_evaluation(words)
+    versions, results, scored, evaluated = hostile_evaluation(words)
     joint, record = hostile_joint(words)
     judges = (JudgeScores(f"{words} 1", 60, 0, 3.1, 0.62), JudgeScores(f"{words} 2", 59, 1, 3.9, 0.41))
     pairs = (JudgePair(judges[0].judge, judges[1].judge, 59, around(0.7), around(-0.8)),)
@@ -183,7 +184,7 @@ def hostile_views(words: str) -> dict[str, View]:
         "combined": version_view(joint),
         "training": training_view(joint),
         "matrix": matrix_view(record),
-        "results": results_view(results),
+        "results": evaluation_view(versions, results, scored, evaluated, brief=True),
         "scores": scores_view(listed(words, scored[versions[0].ref])),
         "names": names_view([evil, kinds]),
         "log": log_view([evil, kinds]),
