@@ -25,7 +25,7 @@ from rubriclab.interrater import (
 )
 from rubriclab.rubric import Criterion, Evidence, Level, Part, Question, Rubric
 from rubriclab.scoring import CriterionScore, Score
-from rubriclab.stats.bootstrap import IntervalEstimate
+from rubriclab.stats.interval import Interval
 from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha, weighted_kappa
 
 RNG = np.random.default_rng(7)
@@ -34,7 +34,7 @@ GROUPS, RIVALS = 8, 4
 TEXTS = tuple(
     Example(id=f"t{g}{r}", output=f"Text {r} of {g}.", group=f"g{g}") for g in range(GROUPS) for r in range(RIVALS)
 )
-NOTHING = IntervalEstimate(None, None, None)
+NOTHING = Interval(None)
 ANSWERS = ("q1", "q2", "q3")
 EVIDENCE = Evidence(origin="seed questions")
 LEVELS = (Level(score=1, description="none"), Level(score=5, description="all"))
@@ -137,7 +137,7 @@ def test_a_severe_judge_lowers_alpha_but_not_the_rank_correlation():
     found = agreement_of(np.array([kind, kind + 1]))
     (pair,) = found.pairs
     assert pair.spearman.value == pytest.approx(1)
-    assert pair.difference == IntervalEstimate(pytest.approx(-1), pytest.approx(-1), pytest.approx(-1))
+    assert pair.difference == Interval(pytest.approx(-1), pytest.approx(-1), pytest.approx(-1))
     assert found.scores.unbinned["alpha_interval"].value < 0.6
     severe, mild = found.judges
     assert mild.mean == pytest.approx(severe.mean + 1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from markupsafe import Markup
 
-from rubriclab.report.wording import Estimated
+from rubriclab.stats.interval import Interval
 
 if TYPE_CHECKING:
     from rubriclab.report.terminal import RenderableType
@@ -74,7 +74,7 @@ def spans(words: Words) -> tuple[Span, ...]:
 class Figure:
     """A statistic with its interval; `calls` and the like are plain strings."""
 
-    estimate: Estimated
+    estimate: Interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,11 +35,11 @@ from rubriclab.report.version import rubric_view, version_view
 from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit, TextFault
 from rubriclab.scoring import Score
 from rubriclab.services.score import ScoredRow, Scores
-from rubriclab.stats import IntervalEstimate
+from rubriclab.stats import Interval
 from rubriclab.store.diff import compare
 from rubriclab.store.verify import Problem
 
-UNDEFINED = IntervalEstimate(None, None, None)
+UNDEFINED = Interval(None)
 BINNED: tuple[Figure, ...] = (
     "alpha_interval",
     "alpha_ordinal",
@@ -55,9 +55,9 @@ FIGURES: dict[Kind, tuple[Figure, ...]] = {
 }
 
 
-def around(value: float | None) -> IntervalEstimate:
+def around(value: float | None) -> Interval:
     """Return a figure with an interval of 0.1 to either side."""
-    return UNDEFINED if value is None else IntervalEstimate(value, value - 0.1, value + 0.1)
+    return UNDEFINED if value is None else Interval(value, value - 0.1, value + 0.1)
 
 
 def figures(names: tuple[Figure, ...], value: float | None) -> Figures:
@@ -99,7 +99,7 @@ def gain(name: str, before: float, after: float) -> ScoreGain:
     return ScoreGain(name, 3, before, after, around(after - before))
 
 
-NO_GAIN = ScoreGain("h02 links", 3, 4.0, 4.0, IntervalEstimate(0.0, 0.0, 0.0))
+NO_GAIN = ScoreGain("h02 links", 3, 4.0, 4.0, Interval(0.0, 0.0, 0.0))
 
 
 def revision(**fields: Any) -> RevisionSummary:
