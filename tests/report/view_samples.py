@@ -132,7 +132,7 @@ def improvement(name: str = "t1", words: str = "It is wrong.") -> Improvement:
     )
     example = Example(id=name, output=words, group="g")
     own = (name, example, "It is right.", "news@1", "embedded", "embedded", None, *scores)
-    return Improvement(*own, rounds=rounds)
+    return Improvement(*own, rounds=rounds)  # type: ignore[arg-type, misc]
 
 
 def listed(rubric: str, scores: Sequence[Score]) -> Scores:
