@@ -306,7 +306,9 @@ class Lab:
             SettingsError: for options that do not go together, or an action to save that could not be tried.
         """
         with self._workspace() as workspace:
-            return await transferring.transfer(workspace, rubric, to, self._options(TransferOptions, options))
+            result = await transferring.transfer(workspace, rubric, to, self._options(TransferOptions, options))
+        result.check_saved()
+        return result
 
     transfer = _synchronous(transfer_async)
 

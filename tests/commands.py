@@ -31,14 +31,11 @@ HELDOUT = CHECKOUT / "experiments" / "sample" / "heldout.jsonl"
 # Whatever runs longer hangs.
 PATIENCE = 120
 PRELOADED = (
-    "rubriclab.cli.dry_run",
     "rubriclab.cli.drift",
     "rubriclab.cli.files",
     "rubriclab.cli.main",
     "rubriclab.cli.printing",
-    "rubriclab.cli.progress",
-    "rubriclab.cli.session",
-    "rubriclab.cli.settings",
+    "rubriclab.cli.workspace",
     "rubriclab.services.agree",
     "rubriclab.services.drift",
     "rubriclab.services.evaluate",

@@ -65,6 +65,4 @@ def _print(result: AgreeResult, *, as_json: bool) -> None:
     if as_json:
         print_json({"rubric": result.version.ref, **result.agreement.to_row(), **effort_row(result.effort)})
         return
-    from rubriclab.report.interrater import interrater_view
-
-    print_view(interrater_view(result.version.ref, result.agreement))
+    print_view(result.view())

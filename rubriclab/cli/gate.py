@@ -35,7 +35,5 @@ def gate(ref: str, *, store: str | None, as_json: bool) -> None:
         figures = result.validation.model_dump(mode="json", include=fields)
         print_json({"rubric": result.version.ref, "outcome": result.outcome, **figures})
     else:
-        from rubriclab.report.training import gate_view
-
-        print_view(gate_view(result.version.ref, result.validation))
+        print_view(result.view())
     click.get_current_context().exit(EXIT_CODES[result.outcome])

@@ -1,4 +1,4 @@
-"""Judges: whoever answers a prompt. Judges wrap judges; `connect` builds the usual stack."""
+"""Judges answer prompts. Judges wrap judges; `connect` builds the usual stack."""
 
 from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.budget import Budget, Budgeted

@@ -1,4 +1,4 @@
-"""A judge for tests: it answers what it is told to, and remembers what it was asked."""
+"""A judge for tests, which gives scripted replies and records the prompts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Script = Callable[[Prompt[Any]], "str | Mapping[str, Any] | Reply"]
 
 
 class FakeJudge:
-    """Answers every prompt with `script(prompt)`: a mapping becomes JSON, a text stands as it is, errors are raised.
+    """Replies to every prompt with `script(prompt)`: a text, a mapping (as JSON) or a `Reply`; errors are raised.
 
-    A `Reply` is returned as it is, with its tokens, usage and all.
+    Prompts are rendered as for a real model, so that tests find faulty templates.
 
-    `prompts` holds the prompts in the order they came. Prompts are rendered as for a real model, so a template that
-    fails is found by tests too.
+    Attributes:
+        prompts: the prompts received, in order.
     """
 
     name = "fake"
@@ -29,7 +29,7 @@ class FakeJudge:
         self.prompts: list[Prompt[Any]] = []
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return what the script says to `prompt`."""
+        """Return the scripted reply."""
         messages = render(prompt)
         self.prompts.append(prompt)
         answer = self._script(prompt)

@@ -1,8 +1,8 @@
-"""The JSON objects in a reply, read strictly, whatever prose stands around them, in time linear in its length.
+"""The JSON objects in a reply, parsed strictly amid any prose, in time linear in the reply's length.
 
-A parser that starts again at every brace of a damaged reply takes time quadratic in its length. Here every place is
-scanned at most twice, once as the inside and once as the outside of a string: JSON's grammar is free of context, so a
-brace that an earlier scan read as the beginning of an object is never scanned again.
+A parser that restarts at every brace of a damaged reply takes quadratic time. Here every position is scanned at most
+twice, once as the inside and once as the outside of a string: JSON's grammar is context-free, so a brace that an
+earlier scan read as the start of an object is not scanned again.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-# Objects nested deeper are no answer.
+# Objects nested deeper are rejected.
 DEEPEST = 100
 
 _GAP = r"[ \t\n\r]*+"
 _STRING = r'"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
-# A brace with what must follow it: most braces that open no object are passed over by this alone.
+# A brace and what must follow it, which skips most braces that open no object.
 _OPENING = re.compile(rf"\{{(?={_GAP}(?:\}}|{_STRING}{_GAP}:))")
 _TOKEN = re.compile(
     rf"{_GAP}(?:(?P<mark>[{{}}\[\]:,])|(?P<string>{_STRING})"
     r"|(?P<plain>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?|-?Infinity|NaN|true|false|null))"
 )
-# Which token may follow where; a closing mark also has to fit what is open.
+# Which tokens may follow; a closing mark also has to match the opening one.
 _NEXT = {
     "value": {"string": "end", "plain": "end", "{": "first key", "[": "first item"},
     "first item": {"string": "end", "plain": "end", "{": "first key", "[": "first item", "]": "end"},
@@ -37,7 +37,7 @@ _NEXT = {
 _PAIRS = {"}": "{", "]": "["}
 
 
-# Stands for a number that is not finite or too long, and for an object that holds one or is ambiguous.
+# A number that is too long or not finite, or an object that has one or is ambiguous.
 _UNUSABLE = object()
 
 

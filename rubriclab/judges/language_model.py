@@ -1,4 +1,4 @@
-"""A language model as a judge, through litellm, which is imported with the first request."""
+"""A language model as a judge, through litellm, which is imported with the first call."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from rubriclab.prompts import Prompt
 
 Structured = Literal["auto", "schema", "text"]
 
-# litellm's own limit is one on silence, which a server passes with a byte now and then. Ours, on the whole of the
-# request, comes first; litellm's is this much longer.
+# litellm limits silence only, so a server that sends a byte now and then passes. Our limit is on the whole request;
+# litellm's is this much longer.
 GRACE_SECONDS = 15.0
-# What a provider may claim that a reply took; more would only spoil the totals.
+# More tokens than a reply can have.
 MOST_TOKENS = 100_000_000
 LONGEST_NAME = 200
 
@@ -35,21 +35,21 @@ _log = logging.getLogger(__name__)
 
 
 class LanguageModel:
-    """Whatever model litellm reaches under `model`.
+    """A model that litellm reaches.
 
     Attributes:
         model: a litellm model string, such as `gpt-4o-mini` or `ollama_chat/llama3.1`.
-        timeout: seconds for one request, from connecting to the reply's last byte.
-        structured: `schema` sends the reply's JSON schema with every request, `text` never does, `auto` where litellm
-            knows that the model takes one, and not again after the provider refused it.
-        price: in place of litellm's price table.
-        api_base: the server's address, in place of the provider's environment variable.
-        reasoning_tokens: room for hidden thinking, on top of each prompt's own limit, where litellm knows that the
-            model thinks before it answers; without it the thinking would eat the reply.
-        max_reply_bytes: the largest reply that is received; less where the prompt's own limit in tokens allows less.
+        timeout: seconds for a request, from connecting to the last byte of the reply.
+        structured: `schema` sends the reply's JSON schema with every request, `text` never, `auto` if litellm knows
+            that the model accepts one, until the provider refuses it.
+        price: replaces litellm's price table.
+        api_base: the server's address; replaces the provider's environment variable.
+        reasoning_tokens: tokens for hidden reasoning, on top of each prompt's own limit, if litellm knows that the
+            model reasons; otherwise the reasoning would use up the reply's tokens.
+        max_reply_bytes: the largest reply that is received; less if the prompt's own token limit allows less.
 
     Raises:
-        SettingsError: for an address, given or in the environment, that holds credentials or is none.
+        SettingsError: for an invalid address or one with credentials, given or in the environment.
     """
 
     def __init__(
@@ -91,23 +91,23 @@ class LanguageModel:
 
     @functools.cached_property
     def price(self) -> Price | None:
-        """The price in force; `None` where neither the user nor litellm knows one."""
+        """The price in force; `None` if neither the user nor litellm knows one."""
         return self._price or price_of(self.model)
 
     @functools.cached_property
     def spare_tokens(self) -> int:
-        """Tokens that a reply may take beyond the prompt's own limit."""
+        """Tokens that a reply may use beyond the prompt's own limit."""
         return self._reasoning_tokens if load_litellm().supports_reasoning(self.model) else 0
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """Parameters that are left out: litellm knows, or the provider said, that the model does not take them."""
-        return tuple(sorted({*self._not_taken, *self._refused}))
+        """Parameters that are omitted, since the model is known not to accept them or the provider has refused them."""
+        return tuple(sorted({*self._unsupported, *self._refused}))
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the model's reply; one request, and one more for each setting that is refused for the first time.
+        """Return the model's reply, by one request, and one more for each setting that is refused for the first time.
 
-        Its tokens are empty where the prompt asks for no alternatives, or the provider does not report them.
+        Its tokens are empty if the prompt asks for no alternatives or the provider does not report them.
 
         Raises:
             JudgeUnavailable: for a time-out, a lost connection, a rate limit, a server error or a damaged reply.
@@ -115,7 +115,7 @@ class LanguageModel:
             ReplyTooLarge: for a reply larger than the prompt allows.
             JudgeRefused: for a wrong key, model or request, or a server that redirects to another one.
         """
-        load_litellm()  # its import takes seconds, which are not the provider's
+        load_litellm()  # before the time starts, since the import takes seconds
         started = time.monotonic()
         _log.debug("%s: request %s", self.model, prompt.name)
         reception = Reception(self.model, body_limit(prompt, self._reasoning_tokens, self._max_reply_bytes))
@@ -163,7 +163,7 @@ class LanguageModel:
                 self._refused.add(refused)
 
     async def _complete(self, prompt: Prompt[Any], settings: dict[str, Any]) -> Any:
-        # litellm would retry refusals too, and twice over: both of its counts are off.
+        # litellm would retry refusals too, in two layers.
         return await load_litellm().acompletion(
             model=self.model,
             messages=[{"role": turn["role"], "content": _clean(turn["content"])} for turn in messages_of(prompt)],
@@ -178,11 +178,11 @@ class LanguageModel:
         settings = {
             "temperature": prompt.temperature,
             "max_tokens": prompt.max_tokens + self.spare_tokens,
-            # Fixed, and another one for each of several samples: the same question should have the same answer again.
+            # Fixed, and different for each sample, so that a request is reproducible.
             "seed": prompt.sample,
-            "response_format": response_format(prompt.reply) if self._takes_schema else None,
+            "response_format": response_format(prompt.reply) if self._accepts_schema else None,
         }
-        # Where litellm knows that the model reports none it refuses by itself, before anything is sent.
+        # If litellm knows that the model reports none, it refuses before anything is sent.
         if prompt.alternatives and "logprobs" not in self._refused:
             settings |= {"logprobs": True, "top_logprobs": prompt.alternatives}
         dropped = self.dropped
@@ -194,11 +194,10 @@ class LanguageModel:
         if reason == "content_filter":
             raise PromptRejected(f"{self.model}: the provider's content filter withheld the reply.")
         content = choice.message.content if choice else None
-        said = _clean(content) if isinstance(content, str) else ""
-        text = without_keys(said)
+        text = without_keys(_clean(content)) if isinstance(content, str) else ""
         return Reply(
             text=text,
-            model=without_keys(_snapshot(response.model) or self.model),
+            model=without_keys(_reported_name(response.model) or self.model),
             usage=self._usage(response),
             truncated=reason == "length",
             tokens=_without_keys(reported_tokens(getattr(choice, "logprobs", None), text)),
@@ -213,7 +212,7 @@ class LanguageModel:
     def _cost(self, response: Any, read: int, wrote: int) -> float | None:
         if self._price:
             return self._price.cost(read, wrote)
-        # litellm's own figure knows discounts such as cached input, but is 0 for models it does not know.
+        # litellm's figure includes discounts such as cached input, but is 0 for unknown models.
         cost: float | None = response._hidden_params.get("response_cost")
         return cost if self.price else None
 
@@ -224,19 +223,19 @@ class LanguageModel:
             model, provider, _, _ = litellm.get_llm_provider(self.model, api_base=self._api_base)
         except litellm.BadRequestError:
             raise JudgeRefused(
-                f"{self.model!r} names no provider that litellm knows.",
+                f"litellm knows no provider of {self.model!r}.",
                 "Write it as PROVIDER/MODEL, as in ollama_chat/llama3.1, or openai/MODEL for a server of your own.",
             ) from None
         if self._api_base is None:
-            check_environment(provider)  # a bare name's provider is known to litellm only
+            check_environment(provider)  # only litellm knows the provider of a bare name
         return model, provider
 
     @functools.cached_property
-    def _not_taken(self) -> frozenset[str]:
+    def _unsupported(self) -> frozenset[str]:
         litellm = load_litellm()
         model, provider = self._place
         supported = litellm.get_supported_openai_params(model, custom_llm_provider=provider)
-        if supported is None:  # a provider that litellm keeps no list for: it will say itself what it refuses
+        if supported is None:  # no list for this provider, which will refuse what it does not accept
             return frozenset()
         sent = litellm.utils.get_optional_params(
             model=model, custom_llm_provider=provider, temperature=0.0, drop_params=True
@@ -247,7 +246,7 @@ class LanguageModel:
         return frozenset({"temperature", "max_tokens", "seed"} - taken)
 
     @functools.cached_property
-    def _takes_schema(self) -> bool:
+    def _accepts_schema(self) -> bool:
         if self._structured != "auto":
             return self._structured == "schema"
         model, provider = self._place
@@ -255,20 +254,20 @@ class LanguageModel:
 
 
 def price_of(model: str) -> Price | None:
-    """Return what litellm's price table says about `model`; `None` where it says nothing, or nothing but zeros."""
+    """Return the price of `model` in litellm's table; `None` if it has none, or zeros only."""
     litellm = load_litellm()
     try:
         info = litellm.get_model_info(model)
-    except Exception:  # the table's look-up raises a bare Exception for what it does not hold
+    except Exception:  # litellm raises a bare Exception for an unknown model
         return None
     prompt, completion = info.get("input_cost_per_token") or 0.0, info.get("output_cost_per_token") or 0.0
     return Price(prompt * 1e6, completion * 1e6) if prompt or completion else None
 
 
 async def close_connections() -> None:
-    """Close the connections that language models hold open in this process; the next request opens new ones.
+    """Close the connections of all language models in this process; the next request opens new ones.
 
-    litellm keeps its clients per process: to be called once, before the event loop ends.
+    litellm keeps its clients per process, so this is called once, before the event loop ends.
     """
     if is_loaded():
         from rubriclab.judges.transport import close_transports
@@ -276,32 +275,32 @@ async def close_connections() -> None:
         litellm = load_litellm()
         await litellm.close_litellm_async_clients()
         await close_transports()
-        litellm.in_memory_llm_clients_cache.flush_cache()  # closed clients would be handed out again
+        litellm.in_memory_llm_clients_cache.flush_cache()  # closed clients would be used again
 
 
 def _address(model: str, api_base: str | None) -> str | None:
-    """Return where the model is asked, where that is not the provider's own server."""
+    """Return the server's address, unless it is the provider's own."""
     address = api_base or environment_address(provider_of(model))
     return shown_address(address) if address else None
 
 
 def _without_keys(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    """Return the tokens, or none of them if one of their alternatives is a key that the server echoes."""
-    said = (other for token in tokens for other, _ in token.alternatives)
-    return () if any(without_keys(other) != other for other in said) else tokens
+    """Return the tokens, or none if an alternative contains a key that the server has echoed."""
+    texts = (text for token in tokens for text, _ in token.alternatives)
+    return () if any(without_keys(text) != text for text in texts) else tokens
 
 
 def _count(reported: Any) -> int:
-    """Return the tokens reported; 0, which means that they are not known, for a count that cannot be true."""
+    """Return the reported number of tokens; 0 (unknown) for an impossible one."""
     return reported if type(reported) is int and 0 <= reported <= MOST_TOKENS else 0
 
 
-def _snapshot(reported: Any) -> str | None:
-    """Return the model's name as the provider reports it, unless it is no name."""
-    sound = isinstance(reported, str) and len(reported) <= LONGEST_NAME and reported.isprintable()
-    return reported if sound else None
+def _reported_name(reported: Any) -> str | None:
+    """Return the model's name as the provider reports it, if it is valid."""
+    is_name = isinstance(reported, str) and len(reported) <= LONGEST_NAME and reported.isprintable()
+    return reported if is_name else None
 
 
 def _clean(text: str) -> str:
-    """Return `text` with lone surrogates replaced: no provider takes them, and no file or database keeps them."""
+    """Return `text` with lone surrogates replaced, which no provider, file or database accepts."""
     return text.encode("utf-8", "replace").decode("utf-8")

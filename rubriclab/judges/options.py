@@ -1,4 +1,4 @@
-"""How judges are asked: what the command line and the configuration file can set."""
+"""Options of judges that the command line, the configuration file and Python can set."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from rubriclab.judges.reply_size import DEFAULT_BYTES
 
 
 class JudgeOptions(BaseModel):
-    """Options of one language model. The offline judge and recordings send nothing and cost nothing: none applies.
+    """Options of calls to a language model. They do not apply to the offline judge and recordings, which make no calls.
 
     Attributes:
         concurrency: requests in flight.
         timeout: seconds for one request.
-        attempts: requests per prompt before its answer is missing, the first one included.
-        requests_per_minute, tokens_per_minute: as the provider's plan has them; `None` for no limit.
-        max_calls: replies after which the command stops.
-        max_cost: US dollars that the command must not pass.
-        price: US dollars per million tokens, in place of litellm's price table.
-        structured: whether the reply's JSON schema is sent: `auto` where the model is known to take it.
-        api_base: the server's address, in place of the provider's environment variable.
-        retry_failed: whether questions whose kept reply cannot be used are asked once more.
-        reasoning_tokens: room for a reasoning model's hidden thinking, on top of each prompt's own limit.
-        max_reply_bytes: larger replies are not received to their end, and are missing; most prompts' own limits in
-            tokens allow less. Log-probabilities do not count.
+        attempts: requests per prompt, the first one included, before its answer is missing.
+        requests_per_minute, tokens_per_minute: limits of the provider's plan; `None` for no limit.
+        max_calls: cap on replies from the provider.
+        max_cost: cap in US dollars.
+        price: replaces litellm's price table.
+        structured: whether the reply's JSON schema is sent; `auto` sends it if the model is known to accept it.
+        api_base: the server's address; replaces the provider's environment variable.
+        retry_failed: whether requests whose cached reply is unusable are repeated.
+        reasoning_tokens: tokens for a reasoning model's hidden reasoning, on top of each prompt's own limit.
+        max_reply_bytes: larger replies are cut off and count as missing; most prompts' own token limits allow less.
+            Log-probabilities do not count.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,4 +1,4 @@
-"""What a reply costs, and how many tokens a prompt may take before anybody has counted them."""
+"""Prices of replies, and upper estimates of a prompt's tokens."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from rubriclab.errors import SettingsError
 from rubriclab.prompts import Message
 
-# English runs at four to five bytes a token, Chinese and Japanese near three, so three errs on the safe side.
+# English has four to five bytes per token, Chinese and Japanese about three: an upper estimate for all.
 BYTES_PER_TOKEN = 3
 TOKENS_PER_MESSAGE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens, read and written."""
+    """US dollars per million prompt and completion tokens."""
 
     prompt: float
     completion: float
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Return US dollars for a reply of that size."""
+        """Return the cost of a reply in US dollars."""
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
 
 
@@ -41,13 +41,13 @@ def parse_price(text: str) -> Price:
             raise ValueError
     except ValueError:
         raise SettingsError(
-            f"The price {text!r} is not understood;",
-            "write US dollars per million tokens read and written, as in 0.15:0.60.",
+            f"The price {text!r} is not understood.",
+            "Write US dollars per million prompt and completion tokens, as in 0.15:0.60.",
         ) from None
     return Price(prompt, completion)
 
 
 def estimated_tokens(messages: Iterable[Message]) -> int:
-    """Return about how many tokens the messages take, erring upwards: a bound for budgets, not a count."""
+    """Return an upper estimate of the messages' tokens."""
     sizes = [len(message["content"].encode("utf-8", "replace")) for message in messages]
     return math.ceil(sum(sizes) / BYTES_PER_TOKEN) + TOKENS_PER_MESSAGE * len(sizes)

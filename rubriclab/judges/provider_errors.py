@@ -1,7 +1,7 @@
-"""What a provider's error means here: refused for good, refused for this prompt, or worth a retry.
+"""Classification of providers' errors: refused for good, refused for this prompt, or worth a retry.
 
-litellm's exceptions are told apart by what they carry (status, headers, body) and by the names of their classes,
-because several of them come with a status of 500 that no server sent.
+litellm's exceptions are distinguished by status, headers, body and class name, since several of them have a status of
+500 that no server has sent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rubriclab.masking import masked
 REJECTED = {"ContextWindowExceededError", "ContentPolicyViolationError"}
 TRANSIENT = {408, 409, 425, 429}
 LONGEST_MESSAGE = 300
-# More of what a server says is not looked at: some of the patterns below take time that grows faster than the text.
+# Characters of a message that are searched: some of the patterns below take more than linear time.
 LONGEST_READ = 8_000
 
 _NO_KEY = re.compile(r"missing\b.{0,200}?(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
@@ -29,12 +29,12 @@ _SETTINGS = {
     "seed": re.compile(r"\bseed\b", re.IGNORECASE),
     "logprobs": re.compile(r"log[_ ]?prob", re.IGNORECASE),
 }
-# No refusals by their status, but these come again as long as log-probabilities are asked for: litellm takes damaged
-# ones for a broken server, and llama-cpp-python refuses them with a status of 500.
+# These recur as long as log-probabilities are requested: litellm takes damaged ones for a server error, and
+# llama-cpp-python refuses them with a status of 500.
 _NO_LOGPROBS = re.compile(r"validation errors? for ChoiceLogprobs|logprobs is not supported", re.IGNORECASE)
-# litellm puts Python's traceback, or lines of one, behind some messages.
+# litellm appends tracebacks, or lines of them, to some messages.
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"\n]{1,1000}\", line \d")
-# Files of Python code and whatever lies in an environment's folder of packages, on this machine or the server.
+# Paths of Python files and installed packages, on this machine or the server.
 _PATH = re.compile(
     r"(?:[A-Za-z]:)?[\\/][^\s\"'<>|()]{0,300}?(?:(?:site|dist)-packages[^\s\"'<>|()]*|\.pyc?\b(?::\d+)?)(?:, line \d+)?"
 )
@@ -42,51 +42,51 @@ _PREFIX = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
 
 
 def translated(error: Exception, model: str) -> JudgeError:
-    """Return this package's error for what litellm raised when `model` was asked."""
+    """Return this package's error for an error of litellm in a call of `model`."""
     status = getattr(error, "status_code", None) or 500
-    said = f"{model}: {provider_message(error)}"
-    said += "" if said.endswith((".", "!", "?", "…")) else "."
-    if _NO_KEY.search(_said(error)):
+    message = f"{model}: {provider_message(error)}"
+    message += "" if message.endswith((".", "!", "?", "…")) else "."
+    if _NO_KEY.search(_message(error)):
         own = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
-        return JudgeRefused(said, f"Set {key_variable(model)}{own}.")
+        return JudgeRefused(message, f"Set {key_variable(model)}{own}.")
     if REJECTED & _kinds(error) or status == 413:
-        return PromptRejected(said)
+        return PromptRejected(message)
     if _code(error) == "insufficient_quota":
-        return JudgeRefused(said, "The account behind the key has no credit left.")
-    if status in TRANSIENT or not 400 <= status < 500:  # below 400 it was the reply's body that was damaged
-        return JudgeUnavailable(said, retry_after=retry_after(_headers(error)))
-    return JudgeRefused(said, _what_to_check(status, model))
+        return JudgeRefused(message, "The account behind the key has no credit left.")
+    if status in TRANSIENT or not 400 <= status < 500:  # below 400 the reply's body was damaged
+        return JudgeUnavailable(message, retry_after=retry_after(_headers(error)))
+    return JudgeRefused(message, _what_to_check(status, model))
 
 
 def refused_setting(error: Exception, settings: Collection[str]) -> str | None:
-    """Return which of the `settings` sent an error refuses; `None` if it is about something else."""
+    """Return the setting among `settings` that the provider refuses; `None` if the error has another cause."""
     if "BadRequestError" not in _kinds(error):
-        return "logprobs" if "logprobs" in settings and _NO_LOGPROBS.search(_said(error)) else None
-    named = (name for name in settings if name in _SETTINGS and _SETTINGS[name].search(_said(error)))
+        return "logprobs" if "logprobs" in settings and _NO_LOGPROBS.search(_message(error)) else None
+    named = (name for name in settings if name in _SETTINGS and _SETTINGS[name].search(_message(error)))
     return next(named, None)
 
 
 def provider_message(error: Exception) -> str:
-    """Return what the provider said on one line, without litellm's class names, tracebacks, paths, and without keys."""
-    said = _PREFIX.sub("", _TRACEBACK.split(_said(error))[0])
+    """Return the provider's message on one line, without keys, paths, tracebacks and litellm's class names."""
+    message = _PREFIX.sub("", _TRACEBACK.split(_message(error))[0])
     cause = _first_cause(error)
-    if isinstance(cause, OSError) and str(cause) not in said:
-        said = f"{said} {masked(str(cause))}"  # "Connection error." alone does not say to which address
-    line = " ".join(_PATH.sub("…", said).split()) or type(error).__name__
+    if isinstance(cause, OSError) and str(cause) not in message:
+        message = f"{message} {masked(str(cause))}"  # "Connection error." alone does not name the address
+    line = " ".join(_PATH.sub("…", message).split()) or type(error).__name__
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that the provider asks to wait; `None` if it does not say, or not in a readable form."""
+    """Return the seconds that the provider asks to wait; `None` if it does not say or is unreadable."""
     if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
         return milliseconds / 1000
-    wish = headers.get("retry-after")
-    seconds = _number(wish)
-    return seconds if seconds is not None or wish is None else _seconds_until(wish)
+    value = headers.get("retry-after")
+    seconds = _number(value)
+    return seconds if seconds is not None or value is None else _seconds_until(value)
 
 
-def _said(error: Exception) -> str:
-    """Return the beginning of what an error says, with keys masked before anything is cut."""
+def _message(error: Exception) -> str:
+    """Return the start of an error's message, with keys masked before it is cut."""
     return masked(str(error))[:LONGEST_READ]
 
 
@@ -116,9 +116,9 @@ def _code(error: Exception) -> object:
 
 
 def _headers(error: Exception) -> Mapping[str, str]:
-    found = getattr(error, "litellm_response_headers", None)
-    found = found or getattr(getattr(error, "response", None), "headers", None)
-    return {str(key).lower(): str(value) for key, value in found.items()} if found else {}
+    headers = getattr(error, "litellm_response_headers", None)
+    headers = headers or getattr(getattr(error, "response", None), "headers", None)
+    return {str(key).lower(): str(value) for key, value in headers.items()} if headers else {}
 
 
 def _number(text: str | None) -> float | None:

@@ -1,7 +1,7 @@
-"""A reply model as the strict JSON schema that providers accept.
+"""Reply models as strict JSON schemas for providers.
 
-They want every field required and nothing beside them, and refuse ranges, lengths and defaults; those are checked here
-when the reply is read.
+These require every field, allow no others, and refuse ranges, lengths and defaults, which are checked when the reply is
+parsed.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any
 
 from pydantic import BaseModel
 
-KEPT = {"type", "properties", "items", "anyOf", "enum", "const", "description", "$defs"}
-SAYS_WHAT = {"type", "anyOf", "enum", "const"}
-BEYOND = {"oneOf", "allOf", "prefixItems", "patternProperties"}
+KEYWORDS = {"type", "properties", "items", "anyOf", "enum", "const", "description", "$defs"}
+TYPING = {"type", "anyOf", "enum", "const"}
+INEXPRESSIBLE = {"oneOf", "allOf", "prefixItems", "patternProperties"}
 
 
 def response_format(reply: type[BaseModel]) -> dict[str, Any] | None:
-    """Return the `response_format` that asks for `reply`; `None` where a strict schema cannot say it."""
+    """Return the `response_format` for `reply`; `None` if no strict schema can express it."""
     schema = strict_schema(reply)
     if schema is None:
         return None
     name = re.sub(r"[^A-Za-z0-9_-]", "_", reply.__name__)[:64]
-    # A copy, because providers' adapters rewrite schemas in place.
+    # A copy, since providers' adapters modify schemas in place.
     return {"type": "json_schema", "json_schema": {"name": name, "schema": copy.deepcopy(schema), "strict": True}}
 
 
 @functools.lru_cache(maxsize=128)
 def strict_schema(reply: type[BaseModel]) -> dict[str, Any] | None:
-    """Return the strict form of the model's JSON schema, fields in their order; `None` if there is none."""
+    """Return the strict form of the model's JSON schema, with fields in order; `None` if there is none."""
     try:
         strict = _strict(reply.model_json_schema())
     except _Inexpressible:
@@ -39,15 +39,15 @@ def strict_schema(reply: type[BaseModel]) -> dict[str, Any] | None:
 
 
 class _Inexpressible(Exception):
-    """A part without a strict form: keys not known beforehand, anything at all, a tuple, a tagged union."""
+    """A part without a strict form: arbitrary keys or values, a tuple, a tagged union."""
 
 
 def _strict(node: dict[str, Any]) -> dict[str, Any]:
     if "$ref" in node:
         return {"$ref": node["$ref"]}
-    if not SAYS_WHAT & node.keys() or BEYOND & node.keys():
+    if not TYPING & node.keys() or INEXPRESSIBLE & node.keys():
         raise _Inexpressible
-    kept = {key: _inside(key, value) for key, value in node.items() if key in KEPT}
+    kept = {key: _converted(key, value) for key, value in node.items() if key in KEYWORDS}
     if kept.get("type") == "object":
         if "properties" not in kept or isinstance(node.get("additionalProperties"), dict):
             raise _Inexpressible
@@ -55,7 +55,7 @@ def _strict(node: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _inside(key: str, value: Any) -> Any:
+def _converted(key: str, value: Any) -> Any:
     match key:
         case "properties" | "$defs":
             return {name: _strict(node) for name, node in value.items()}

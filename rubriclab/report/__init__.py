@@ -1,4 +1,4 @@
-"""What people look at: views for a terminal (`report.terminal`) and a report as one HTML file (`report.html`).
+"""Reports: a module for each subject builds views of `report.model`; `report.terminal` and `report.html` draw them.
 
-Both show text that comes from users, models and data. It is shown as text: nothing in it can style, script or hide.
+Text from users, models and data is shown as text: nothing in it can style, script or hide.
 """

@@ -1,6 +1,6 @@
 """Strips as inline SVG, one to a row of the page: colours and fonts come from the page's style sheet.
 
-Positions in them are percentages, so that dots and letters keep their size on a telephone.
+Positions are percentages, so that dots and letters keep their size at any width.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ class Axis:
         return f"{100 * self.share(value):.2f}%"
 
 
-def correlation_axis(found: Iterable[Estimated]) -> Axis:
-    """Return an axis from 0 to 1, longer to the left by as much as the lowest value or interval needs."""
-    ends = [end for one in found for end in (one.value, one.low) if end is not None]
+def correlation_axis(statistics: Iterable[Estimated]) -> Axis:
+    """Return an axis from 0 to 1, extended to the left to include the lowest value or interval."""
+    ends = [end for statistic in statistics for end in (statistic.value, statistic.low) if end is not None]
     steps = math.floor(min([0.0, *ends]) / STEP)
     return Axis(steps * STEP, 1.0, tuple(round(step * STEP, 1) for step in range(steps, 6)))
 
 
 def score_axis(scale: Scale, scores: Iterable[float]) -> Axis:
-    """Return an axis over the scale, and over scores that lie outside of it."""
+    """Return an axis over the scale, extended to scores outside of it."""
     scores = list(scores)
     low, high = math.floor(min([scale.low, *scores])), math.ceil(max([scale.high, *scores]))
     step = max(1, math.ceil((high - low) / MOST_TICKS)) if high - low > 1 else 0.25
@@ -53,16 +53,18 @@ def score_axis(scale: Scale, scores: Iterable[float]) -> Axis:
     return Axis(low, high, tuple(low + step * number for number in range(count + 1)))
 
 
-def weight_axis(found: Iterable[Estimated]) -> Axis:
-    """Return an axis of weights in percent that holds 0 and every weight with its interval."""
-    ends = [end for one in found for end in (one.value, one.low, one.high) if end is not None]
+def weight_axis(statistics: Iterable[Estimated]) -> Axis:
+    """Return an axis in percent that includes 0 and every weight with its interval."""
+    ends = [
+        end for statistic in statistics for end in (statistic.value, statistic.low, statistic.high) if end is not None
+    ]
     low, high = (10 * end for end in (math.floor(min([0.0, *ends]) / 10), math.ceil(max([10.0, *ends]) / 10)))
     step = 10 * max(1, math.ceil((high - low) / 10 / MOST_TICKS))
     return Axis(low, high, tuple(range(math.ceil(low / step) * step, high + 1, step)))
 
 
 def tick_row(axis: Axis) -> Markup:
-    """Return the axis' numbers, to stand under strips."""
+    """Return the numbers of the axis, to be shown under strips."""
     words = Markup("").join(
         Markup('<text x="{}" y="13" text-anchor="middle">{}</text>').format(axis.percent(tick), number(tick))
         for tick in axis.ticks
@@ -70,16 +72,16 @@ def tick_row(axis: Axis) -> Markup:
     return Markup('<svg class="strip ticks" aria-hidden="true">{}</svg>').format(words)
 
 
-def whisker(axis: Axis, found: Estimated, *, baseline: bool) -> Markup:
+def whisker(axis: Axis, statistic: Estimated, *, baseline: bool) -> Markup:
     """Return a dot (a hollow diamond for a baseline) with its interval; the grid alone if the value is undefined."""
-    return _strip(axis, _interval(axis, found) + _dot(axis, found, baseline=baseline))
+    return _strip(axis, _interval(axis, statistic) + _dot(axis, statistic, baseline=baseline))
 
 
-def bar(axis: Axis, found: Estimated, *, total: bool) -> Markup:
+def bar(axis: Axis, statistic: Estimated, *, total: bool) -> Markup:
     """Return a bar from 0 with its interval; `total` marks the bar that stands for the whole rubric."""
-    if found.value is None:
+    if statistic.value is None:
         return _strip(axis, Markup(""))
-    start, end = sorted((0.0, found.value))
+    start, end = sorted((0.0, statistic.value))
     shape = Markup(
         '<svg y="50%" overflow="visible"><rect class="{}" x="{}" y="-6" width="{}" height="12"/></svg>'
     ).format(
@@ -87,11 +89,11 @@ def bar(axis: Axis, found: Estimated, *, total: bool) -> Markup:
         axis.percent(start),
         f"{100 * (axis.share(end) - axis.share(start)):.2f}%",
     )
-    return _strip(axis, shape + _interval(axis, found))
+    return _strip(axis, shape + _interval(axis, statistic))
 
 
 def places(human: float, rubric: float) -> Markup:
-    """Return where people (hollow) and the rubric (filled) place a text among the others, 0 to 100."""
+    """Return the percentile rank of a text by people (hollow) and by the rubric (filled), 0 to 100."""
     axis = Axis(0, 100, (0, 50, 100))
     return Markup(
         '<svg class="strip" role="img" aria-label="placed above {:.0f} percent of the other texts by people, '
@@ -101,16 +103,16 @@ def places(human: float, rubric: float) -> Markup:
 
 
 def rated(axis: Axis, text: RecordedText) -> Markup:
-    """Return what was said of a text: the label hollow, each rater a stroke, the rubric filled with its interval."""
+    """Return a text's label (hollow), raters (strokes) and prediction (filled) with its interval."""
     strokes = Markup("").join(
         Markup(
             '<svg x="{}" y="50%" overflow="visible"><line class="rater" x1="0" x2="0" y1="-8" y2="8"/></svg>'
         ).format(axis.percent(mark))
         for mark in text.raters.values()
     )
-    said = Interval(value=text.predicted, low=text.low, high=text.high)
+    predicted = Interval(value=text.predicted, low=text.low, high=text.high)
     label = Markup('<circle class="hollow" cx="{}" cy="50%" r="5"/>').format(axis.percent(text.label))
-    return _strip(axis, strokes + _interval(axis, said) + label + _dot(axis, said, baseline=False))
+    return _strip(axis, strokes + _interval(axis, predicted) + label + _dot(axis, predicted, baseline=False))
 
 
 def _strip(axis: Axis, content: Markup) -> Markup:
@@ -126,18 +128,18 @@ def _grid(axis: Axis, *, zero: bool = True) -> Markup:
     )
 
 
-def _interval(axis: Axis, found: Estimated) -> Markup:
-    if found.low is None or found.high is None:
+def _interval(axis: Axis, statistic: Estimated) -> Markup:
+    if statistic.low is None or statistic.high is None:
         return Markup("")
     return Markup('<line class="whisker" x1="{}" x2="{}" y1="50%" y2="50%"/>').format(
-        axis.percent(found.low), axis.percent(found.high)
+        axis.percent(statistic.low), axis.percent(statistic.high)
     )
 
 
-def _dot(axis: Axis, found: Estimated, *, baseline: bool) -> Markup:
-    if found.value is None:
+def _dot(axis: Axis, statistic: Estimated, *, baseline: bool) -> Markup:
+    if statistic.value is None:
         return Markup("")
-    place = axis.percent(found.value)
+    place = axis.percent(statistic.value)
     if not baseline:
         return Markup('<circle class="dot" cx="{}" cy="50%" r="5"/>').format(place)
     # Paths know no percentages, so the diamond stands at the origin of a box that is placed.

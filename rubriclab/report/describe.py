@@ -1,4 +1,4 @@
-"""What is said of a rubric and its criteria, the same in a terminal and on a page."""
+"""A rubric and its criteria in words."""
 
 from __future__ import annotations
 
@@ -20,51 +20,51 @@ if TYPE_CHECKING:
 ANSWERS = ("yes", "no", "n/a")
 
 
-def labels_title(made: Provenance) -> str:
-    """Return what the labelled texts were to a version: what it learned from, or what it was only measured on."""
-    measured_only = made.agreement is not None and not made.agreement.optimistic
+def labels_title(provenance: Provenance) -> str:
+    """Return `learned from`, or `labelled texts` if a version was only measured on them."""
+    measured_only = provenance.agreement is not None and not provenance.agreement.optimistic
     return "labelled texts" if measured_only else "learned from"
 
 
 def version_origin(version: Version) -> str:
-    """Return where a version came from, and whether the judge that it names is asked without being named."""
+    """Return where a version came from, and whether its recorded judge may be used without being named."""
     if not version.imported:
         return "learned in this store"
     if version.confirmed:
-        return "imported, and confirmed by you: its judge is asked"
-    return f"imported: its judge is asked only with --judge, or after: rubriclab trust {version.ref}"
+        return "imported, and confirmed by you: its judge may be used"
+    return f"imported: its judge is used only with --judge, or after: rubriclab trust {version.ref}"
 
 
 def scales(rubric: Rubric) -> str:
-    """Return the scale that scores are on, and the one that criteria are asked on where it is another."""
+    """Return the scale of the scores, and that of the criteria if it differs."""
     if rubric.scores_on.same_ends(rubric.scale):
         return rubric.scale.describe()
     return f"{rubric.scores_on.describe()}; criteria are asked on {rubric.scale.describe()}"
 
 
-def carried_over(made: Provenance) -> str:
-    """Return how a version came from its parent: what was learned anew, from how many labels, for another judge."""
-    came = made.transfer
-    if came is None:
+def carried_over(provenance: Provenance) -> str:
+    """Return how a version was transferred from its parent: the action, the number of labels, the former judge."""
+    transfer = provenance.transfer
+    if transfer is None:
         return ""
-    others = f", which was calibrated for {came.judge}" if came.judge != made.judge else ""
-    return f"{came.action} with {count(came.labels, 'label')} from a rubric of {came.aspect}{others}"
+    others = f", calibrated for {transfer.judge}" if transfer.judge != provenance.judge else ""
+    return f"{transfer.action} with {count(transfer.labels, 'label')} from a rubric of {transfer.aspect}{others}"
 
 
-def labels(made: Provenance) -> str:
+def labels(provenance: Provenance) -> str:
     """Return how many labelled texts there were."""
-    if not made.examples:
+    if not provenance.examples:
         return "no labelled texts"
-    return f"{count(len(made.examples), 'text')} of {count(len(made.groups), 'group')}"
+    return f"{count(len(provenance.examples), 'text')} of {count(len(provenance.groups), 'group')}"
 
 
 def labels_proposed(rubric: Rubric) -> bool:
-    """Return whether whoever proposed the criteria saw labelled texts."""
+    """Return whether labelled texts were shown to the generator of the criteria."""
     return any(criterion.evidence.examples for criterion in rubric.criteria)
 
 
 def reselection(rubric: Rubric) -> str:
-    """Return what to keep in mind of a figure for which each group's labels were set aside in turn."""
+    """Return how to read the re-selected figure, for which each group's labels are held out in turn."""
     if labels_proposed(rubric):
         return "optimistic too: other groups' labels chose the criteria, but labels helped to propose them"
     return "each group by what the other groups' labels chose"
@@ -78,55 +78,55 @@ def tally(criteria: Sequence[Criterion], which: str = "") -> str:
 
 
 def contents(criteria: Sequence[Criterion]) -> str:
-    """Return what a rubric consists of, such as `5 criteria` or `12 questions in 4 sub-dimensions`."""
+    """Return the numbers of criteria by kind, as `5 criteria` or `12 questions in 4 sub-dimensions`."""
     kinds = [
         [each for each in criteria if each.kind == kind] for kind in ("hypothesis", "question", "score", "measure")
     ]
     hypotheses, questions, scores, measures = kinds
     traits = {question.trait for question in questions}
     mixed = sum(map(bool, kinds)) > 1
-    told = (
+    descriptions = (
         counted(len(hypotheses), "graded criterion" if mixed else "criterion"),
         f"{count(len(questions), 'question')} in {count(len(traits), 'sub-dimension')}",
         f"{count(len(scores), 'score')} of the whole aspect",
         count(len(measures), "surface measure"),
     )
-    return listed(words for words, found in zip(told, kinds, strict=True) if found)
+    return listed(words for words, criteria_of_kind in zip(descriptions, kinds, strict=True) if criteria_of_kind)
 
 
 def title(criterion: Criterion, most: int | None = None) -> str:
-    """Return what a criterion is called: a question by its words, cut after `most`, any other one by its trait."""
+    """Return the title of a criterion: the words of a question, cut after `most`, else the trait."""
     words = criterion.statement if criterion.question else criterion.trait
     return f"{excerpt(words, most) if most else words}{polarity(criterion)}"
 
 
 def polarity(criterion: Criterion) -> str:
-    """Return the remark on a question to which "no" speaks for the text; empty for any other criterion."""
+    """Return the remark that "no" is the better answer; empty for any other criterion."""
     return " (no is better)" if criterion.question and criterion.question.better == "no" else ""
 
 
 def source(criterion: Criterion) -> str:
-    """Return how a question came about, such as `diversified from s01`; empty for any other criterion."""
+    """Return the origin of a question, as `diversified from s01`; empty for any other criterion."""
     if criterion.question is None:
         return ""
-    made = criterion.question
-    return f"{made.origin} from {made.seed}" if made.seed else made.origin
+    question = criterion.question
+    return f"{question.origin} from {question.seed}" if question.seed else question.origin
 
 
 def remark(question: Criterion, *others: str) -> str:
-    """Return what is said beside a question: `others`, where they are not empty, and how it came about."""
+    """Return the remarks on a question: `others` that are not empty, what supports an answer, and the origin."""
     return "; ".join(filter(None, (*others, support(question), presupposed(question), source(question))))
 
 
 def presupposed(criterion: Criterion) -> str:
-    """Return which answers are stated for what is absent and for a broken text; empty where none are."""
-    said = criterion.question
-    stated = (("if absent", said and said.absent), ("if the text is broken", said and said.broken))
+    """Return the answers stated for absent content and for a broken text; empty if there are none."""
+    question = criterion.question
+    stated = (("if absent", question and question.absent), ("if the text is broken", question and question.broken))
     return ", ".join(f"{answer} {when}" for when, answer in stated if answer)
 
 
 def support(criterion: Criterion) -> str:
-    """Return what a yes has to be borne out by; empty where the judge simply says it."""
+    """Return what must support a yes; empty if nothing must."""
     bearing = criterion.question.support if criterion.question else None
     return f"a fact of the {bearing} must be named" if bearing else ""
 
@@ -142,48 +142,48 @@ PIECES = {
 
 
 def units(part: Part) -> str:
-    """Return what a text is taken apart into, what that is held against and who weighs; empty for whole texts."""
+    """Return the units of a text, what the judge sees beside them, and who sets weights; empty for whole texts."""
     if part.units is None:
         return ""
     beside = f", beside its {listed(part.units.beside)}" if part.units.beside else ""
     asked = sum(criterion.question is not None for criterion in part.criteria)
     judge = asked > 1 and "judge" in (part.settings.get("weights"), part.units.weights)
-    own = part.settings.get("weights") in ("as packed", "judge")
-    weighed = "; the judge weighs the questions for each text anew" if judge and own else ""
+    weighed_anew = part.settings.get("weights") in ("as packed", "judge")
+    weighed = "; the judge sets the weights of the questions for each text" if judge and weighed_anew else ""
     return f"Asked of {PIECES[part.units.kind]}{beside}{weighed}."
 
 
-def verdict(found: UnitVerdict) -> str:
-    """Return what was found of a unit, in a word: `holds`, `fails`, a share of the scale, or `none`."""
-    if found.value is None:
+def verdict(unit: UnitVerdict) -> str:
+    """Return the verdict on a unit: `holds`, `fails`, a share of the scale, or `none`."""
+    if unit.value is None:
         return "none"
-    if found.value in (0, 1):
-        return "holds" if found.value else "fails"
-    return f"{found.value:.0%} of the scale"
+    if unit.value in (0, 1):
+        return "holds" if unit.value else "fails"
+    return f"{unit.value:.0%} of the scale"
 
 
 def terms(rubric: Rubric) -> dict[str, Term]:
-    """Return what each criterion counts for, by its id; empty for a rubric that combines nothing."""
+    """Return the term of each criterion by its id; empty for a rubric without aggregation."""
     return {term.criterion: term for term in rubric.aggregation.terms} if rubric.aggregation else {}
 
 
 def weight(term: Term) -> str:
-    """Return a share of the whole with its interval, as `19 % [14, 25]`."""
+    """Return a weight with its interval, as `19 % [14, 25]`."""
     return f"{_percent(term.weight)} % [{_percent(term.low)}, {_percent(term.high)}]"
 
 
 def selected(term: Term) -> str:
-    """Return how often a criterion was chosen when the training groups were drawn anew, as `94 %`."""
+    """Return how often a criterion was selected over resamples of the training groups, as `94 %`."""
     return f"{_percent(term.selected)} %"
 
 
 def weighing(term: Term | None) -> str:
-    """Return what a criterion counts for and how firmly it was chosen; empty where nothing is combined."""
+    """Return the weight and how often it was selected; empty without aggregation."""
     return "" if term is None else f"weight {weight(term)}, chosen in {selected(term)} of resamples"
 
 
 def question_weight(part: Part, question: Criterion, terms: Mapping[str, Term]) -> str:
-    """Return what one of a part's questions counts for; empty where nothing is combined and all count the same."""
+    """Return the weight of a question; empty if there is no aggregation and all weights are equal."""
     if question.id in terms:
         return weighing(terms[question.id])
     same = len({each.weight for each in part.criteria if each.question}) == 1
@@ -191,7 +191,7 @@ def question_weight(part: Part, question: Criterion, terms: Mapping[str, Term]) 
 
 
 def evaluator_agreement(criterion: Criterion, term: Term | None = None) -> str:
-    """Return the weight, where a criterion shares the score with others, and how it went with the training labels."""
+    """Return the weight of a criterion, if there are others, and its correlation with the training labels."""
     if term is not None:
         return f"{weighing(term)}; {training_pearson(criterion.evidence)}"
     if criterion.kind == "score":
@@ -200,7 +200,7 @@ def evaluator_agreement(criterion: Criterion, term: Term | None = None) -> str:
 
 
 def training_pearson(evidence: Evidence) -> str:
-    """Return how a criterion went with the training labels."""
+    """Return the correlation of a criterion with the training labels."""
     if not evidence.judged:
         return "not rated on the training texts"
     missing = f", {evidence.missing} missing" if evidence.missing else ""
@@ -209,31 +209,30 @@ def training_pearson(evidence: Evidence) -> str:
 
 
 def heldout(evidence: Evidence) -> str:
-    """Return how a criterion went with labels that were kept from it; empty where that is not known."""
+    """Return the correlation of a criterion with held-out labels; empty if unknown."""
     return "" if evidence.heldout is None else f"held out {figure(evidence.heldout)}"
 
 
 def question_figures(evidence: Evidence) -> str:
-    """Return a question's answers on the training texts and how they go with the labels; empty if it was not asked."""
+    """Return a question's answers on the training texts and their correlation with the labels; empty if unasked."""
     pearson = f"Pearson {figure(evidence.pearson)}" if evidence.judged else ""
     return "; ".join(filter(None, (answers(evidence), pearson, heldout(evidence))))
 
 
 def answers(evidence: Evidence) -> str:
-    """Return how often each answer was given on the training texts; empty where that is not known."""
+    """Return the count of each answer on the training texts; empty if unknown."""
     if evidence.answers is None:
         return ""
-    found = evidence.answers
-    given = [f"{found.get(answer, 0)} {answer}" for answer in ANSWERS if answer != "n/a" or found.get(answer)]
-    missing = evidence.judged + evidence.missing - sum(found.values())
-    return ", ".join([*given, f"{missing} missing"] if missing > 0 else given)
+    counts = evidence.answers
+    parts = [f"{counts.get(answer, 0)} {answer}" for answer in ANSWERS if answer != "n/a" or counts.get(answer)]
+    missing = evidence.judged + evidence.missing - sum(counts.values())
+    return ", ".join([*parts, f"{missing} missing"] if missing > 0 else parts)
 
 
 def answered(part: CriterionScore | Cell, criterion: Criterion | None, *, whole: bool = True) -> str:
-    """Return what the judge said of a text by one criterion: a score, or a question's `yes`, `no` or `n/a`.
+    """Return a rating of a text: a score, or a question's `yes`, `no` or `n/a`.
 
-    Questions that were not asked of the `whole` text, but in parts or units, may have a score between both answers,
-    shown to two decimals.
+    Questions that were asked of units instead of the `whole` text may have a score between both answers.
     """
     if part.score is None:
         return "none" if part.applies else "n/a"
@@ -249,18 +248,18 @@ def rounded(score: float | None) -> str:
 
 
 def contribution(points: float) -> str:
-    """Return what a criterion adds to the score of an average text, as `added +0.40`."""
+    """Return the contribution of a criterion to the score of an average text, as `added +0.40`."""
     return f"added {points:+.2f}"
 
 
 def score_interval(ends: tuple[float, float]) -> str:
-    """Return what holds the score that people would give, as `[2.5, 3.75]`."""
+    """Return the interval of a score, as `[2.5, 3.75]`."""
     low, high = (show(round(end, 2)) for end in ends)
     return f"[{low}, {high}]"
 
 
 def origin(evidence: Evidence) -> str:
-    """Return where a criterion came from, with how much of what the generator saw."""
+    """Return the origin of a criterion, with the numbers of texts and findings that the generator saw."""
     saw = [count(len(evidence.examples), "text")] if evidence.examples else []
     saw += [count(len(evidence.findings), "finding")] if evidence.findings else []
     refined = f", refined {count(evidence.refined, 'time')}" if evidence.refined else ""
@@ -268,12 +267,12 @@ def origin(evidence: Evidence) -> str:
 
 
 def carried(criterion: Criterion) -> str:
-    """Return that whoever has the rubric has the labelled texts that are shown with this criterion."""
+    """Return the warning that a rubric contains the labelled texts that its judge is shown."""
     texts = criterion.demonstrations
     sources = " with their sources" if any(each.source or each.context for each in texts) else ""
     return (
         f"The judge is shown {count(len(texts), 'labelled text')}{sources}, in full. This rubric and every pack of it "
-        "hold them: mind that before you share it."
+        "contain them: consider that before sharing it."
     )
 
 

@@ -41,25 +41,25 @@ def why(planned: SelectedText) -> str:
 
 def advised(plan: LabelPlan) -> str:
     """Return how many more labels are worth it, and how certain that is."""
-    found = plan.advice
-    if found is None:
+    advice = plan.advice
+    if advice is None:
         return (
             "The labels so far do not show how many more are worth it: there are too few groups, or the rubric does "
             "not predict held-out labels."
         )
-    bar = f"{found.threshold:g} per {STEP} labels"
-    more = round(found.more.value or 0)
+    bar = f"{advice.threshold:g} per {STEP} labels"
+    more = round(advice.more.value or 0)
     if not more:
         return (
-            f"No more labels are worth it at {bar}: expected held-out agreement is {estimate(found.now)} now, and "
-            f"{STEP} more add less than {found.threshold:g}. {_sure(found)}"
+            f"No more labels are worth it at {bar}: expected held-out agreement is {estimate(advice.now)} now, and "
+            f"{STEP} more add less than {advice.threshold:g}. {_sure(advice)}"
         )
-    whole = f"{MAX_LABELS} or more" if more >= MAX_LABELS else f"about {more}"
+    labels_worth = f"{MAX_LABELS} or more" if more >= MAX_LABELS else f"about {more}"
     labels = "label is" if more == 1 else "labels are"
     return (
-        f"{whole[0].upper()}{whole[1:]} more {labels} worth it: expected held-out agreement "
-        f"{figure(found.now.value)} -> {figure(found.then.value)} {_range(found.then)}; beyond that less than {bar}. "
-        f"{_sure(found)}"
+        f"{labels_worth[0].upper()}{labels_worth[1:]} more {labels} worth it: expected held-out agreement "
+        f"{figure(advice.now.value)} -> {figure(advice.then.value)} {_range(advice.then)}; beyond that less than "
+        f"{bar}. {_sure(advice)}"
     )
 
 
@@ -83,16 +83,16 @@ def plan_row(planned: SelectedText) -> dict[str, object]:
     }
 
 
-def _sure(found: StoppingAdvice) -> str:
-    low, high = found.more.low, found.more.high
+def _sure(advice: StoppingAdvice) -> str:
+    low, high = advice.more.low, advice.more.high
     if low is None or high is None:
         return ""
     most = f"{MAX_LABELS} or more" if high >= MAX_LABELS else f"{high:.0f}"
-    return f"{found.labels} labels leave this uncertain: {low:.0f} to {most} at {CONFIDENCE:.0%} confidence."
+    return f"{advice.labels} labels leave this uncertain: {low:.0f} to {most} at {CONFIDENCE:.0%} confidence."
 
 
-def _range(found: Interval) -> str:
-    return estimate(found).removeprefix(figure(found.value)).strip()
+def _range(interval: Interval) -> str:
+    return estimate(interval).removeprefix(figure(interval.value)).strip()
 
 
 def _informative(informative: InformativeCriterion) -> str:

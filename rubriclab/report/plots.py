@@ -1,6 +1,6 @@
-"""Plots of a fixed shape as inline SVG, which scale as a whole: scores against labels, prices, the bandit's path.
+"""Plots as inline SVG, which scale as a whole: scores against labels, prices, rewards of the bandit.
 
-Colours and fonts come from the page's style sheet; what tells things apart is their shape.
+Colours and fonts come from the page's style sheet; shapes distinguish kinds, so that plots are readable without colour.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DOT = 0.3
 WIDTH, HEIGHT = 420, 330
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
 SPARK_WIDTH, SPARK_HEIGHT = 150, 36
-# How far texts of one label stand apart, so that their intervals do, and how far all of them together.
+# Distance between texts of one label, so that their intervals do not overlap, and the most for all of them.
 APART, CROWD = 5.0, 36.0
 STEP = 0.1
 
@@ -85,7 +85,7 @@ def frontier(points: Sequence[FrontierPoint]) -> Markup:
 
 
 def reward_path(points: Sequence[RewardPoint]) -> Markup:
-    """Return a criterion's way through the bandit: the line is its reward, the shaded part of it the bonus."""
+    """Return a criterion's rewards of the bandit, of which the shaded part is the bonus."""
     totals = [point.utility + point.bonus for point in points]
     lowest, highest = min(point.utility for point in points), max(totals)
     span = (highest - lowest) or 1.0

@@ -1,4 +1,4 @@
-"""Labelled texts with what their rubric said of them while their own group's labels were held out."""
+"""Labelled texts with their held-out scores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Disagreement:
 
     Attributes:
         points: by how much the rubric's score lies above the label.
-        answers: what each criterion of the rubric said of it.
+        answers: the ratings by each criterion of the rubric.
     """
 
     text: RecordedText
@@ -27,12 +27,12 @@ class Disagreement:
 
 def disagreements(record: TrainingRecord, most: int = MOST_SHOWN) -> list[Disagreement]:
     """Return the texts whose held-out scores lie furthest from their labels, in points of the scale."""
-    found = [
+    differing = [
         Disagreement(text, text.predicted - text.label, _kept(record.candidates, cells))
         for text, cells in zip(record.texts, record.cells, strict=True)
         if text.predicted is not None and text.predicted != text.label
     ]
-    return sorted(found, key=lambda one: (-abs(one.points), one.text.id))[:most]
+    return sorted(differing, key=lambda one: (-abs(one.points), one.text.id))[:most]
 
 
 def predicted(record: TrainingRecord) -> list[RecordedText]:
@@ -41,7 +41,7 @@ def predicted(record: TrainingRecord) -> list[RecordedText]:
 
 
 def coverage(record: TrainingRecord, confidence: float) -> str:
-    """Return how many labels their intervals hold, and that this proves nothing; empty where there are none."""
+    """Return how many intervals contain their label, and why this is not evidence; empty without intervals."""
     held = [
         text.low <= text.label <= text.high for text in record.texts if text.low is not None and text.high is not None
     ]
@@ -49,8 +49,8 @@ def coverage(record: TrainingRecord, confidence: float) -> str:
         return ""
     inside = f"{sum(held)} of {count(len(held), 'label')} lie inside"
     return (
-        f"{inside}. That is so by construction, as these texts set the width; of new texts the intervals are to hold "
-        f"{100 * confidence:.0f} %."
+        f"{inside}, by construction, as these texts determine the width; for new texts the intervals are meant to "
+        f"contain {100 * confidence:.0f} %."
     )
 
 

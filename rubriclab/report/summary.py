@@ -129,11 +129,11 @@ def sentences(summary: EvaluationSummary) -> Iterator[str]:
     best = summary.evaluators[0]
     others = [(row, row.best) for row in summary.evaluators if row.best]
     place = wording.LEVELS[summary.level]
-    found = best.result.agreement
+    agreement = best.result.agreement
     yield (
         f"{_among(best, len(others))} Spearman correlation with the labels of {summary.aspect}: "
-        f"{wording.estimate(found.spearman)} {place}, on {wording.count(found.n, 'text')} in "
-        f"{wording.count(found.groups, 'group')}."
+        f"{wording.estimate(agreement.spearman)} {place}, on {wording.count(agreement.n, 'text')} in "
+        f"{wording.count(agreement.groups, 'group')}."
     )
     yield _against_surface(best)
     yield from (_against_best(other, contest) for other, contest in others)

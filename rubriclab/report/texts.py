@@ -1,4 +1,4 @@
-"""Texts with what people and a rubric said of them, and where the two are furthest apart."""
+"""Texts with their labels and scores, and those on which the two disagree most."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class JudgedText:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A text's place among all scored texts, by people and by the rubric: the share of the others below it, 0 to 100.
+    """A text's percentile rank among all scored texts, by people and by the rubric: the share of the others below it.
 
-    Equal scores count half, so that a text among equals stands in their middle.
+    Equal scores count half, so that equal texts have the middle rank.
     """
 
     judged: JudgedText
@@ -39,7 +39,7 @@ class Placed:
 
     @property
     def gap(self) -> float:
-        """How much higher the rubric places the text than people do."""
+        """How much higher the rubric ranks the text than people do."""
         return self.rubric - self.human
 
 
@@ -64,25 +64,25 @@ def judged_texts(examples: Sequence[Example], scores: Sequence[Score], ref: str,
 
 
 def human_scores(texts: Sequence[JudgedText]) -> FloatArray:
-    """Return what people said, shape (texts,)."""
+    """Return the labels, shape (texts,)."""
     return np.array([text.human for text in texts], dtype=float)
 
 
 def rubric_scores(texts: Sequence[JudgedText]) -> FloatArray:
-    """Return what the rubric said, shape (texts,), NaN where it gave no score."""
+    """Return the scores of the rubric, shape (texts,), NaN for unscored texts."""
     return np.array([np.nan if text.score.score is None else text.score.score for text in texts], dtype=float)
 
 
 def criterion_scores(texts: Sequence[JudgedText], criterion: str) -> FloatArray:
-    """Return what one criterion said, shape (texts,), NaN where it gave no score."""
-    found = ({part.id: part.score for part in text.score.criteria}.get(criterion) for text in texts)
-    return np.array([np.nan if score is None else score for score in found], dtype=float)
+    """Return the ratings by one criterion, shape (texts,), NaN where there is none."""
+    scores = ({part.id: part.score for part in text.score.criteria}.get(criterion) for text in texts)
+    return np.array([np.nan if score is None else score for score in scores], dtype=float)
 
 
 def furthest_apart(texts: Sequence[JudgedText], most: int = MOST_SHOWN) -> tuple[list[Placed], list[Placed]]:
-    """Return the texts that the rubric places furthest above, and furthest below, where people place them.
+    """Return the texts that the rubric ranks furthest above, and furthest below, their rank by people.
 
-    Places are compared, not scores, so that a rubric that is strict throughout is not taken to be wrong throughout.
+    Ranks are compared instead of scores, so that a rubric that is strict on all texts is not counted as wrong on all.
     """
     scored = [text for text in texts if text.score.score is not None]
     human, rubric = places(human_scores(scored)), places(rubric_scores(scored))

@@ -123,14 +123,14 @@ def _held_out(validation: Validation) -> Iterator[tuple[str, str]]:
     yield "calls", f"{verdicts.calls(rubric.calls)} per text"
 
 
-def _statistics(found: TrainingAgreement, reselection: str) -> Iterator[tuple[str, str]]:
-    optimistic = ", optimistic" if found.optimistic else ""
-    because = ": the same labels chose the criteria" if found.optimistic else ""
-    yield "Spearman", f"{wording.estimate(found.spearman)}{optimistic}{because}"
-    yield "Pearson", f"{wording.estimate(found.pearson)}{optimistic}"
-    yield "Kendall", f"{wording.estimate(found.kendall)}{optimistic}"
-    if found.optimistic:
-        yield "re-selected", f"Spearman {wording.estimate(found.reselected)}, {reselection}"
+def _statistics(agreement: TrainingAgreement, reselection: str) -> Iterator[tuple[str, str]]:
+    optimistic = ", optimistic" if agreement.optimistic else ""
+    because = ": the same labels chose the criteria" if agreement.optimistic else ""
+    yield "Spearman", f"{wording.estimate(agreement.spearman)}{optimistic}{because}"
+    yield "Pearson", f"{wording.estimate(agreement.pearson)}{optimistic}"
+    yield "Kendall", f"{wording.estimate(agreement.kendall)}{optimistic}"
+    if agreement.optimistic:
+        yield "re-selected", f"Spearman {wording.estimate(agreement.reselected)}, {reselection}"
 
 
 def contents(rubric: Rubric) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""Numbers, names and notes as people read them, the same in a terminal and on a page."""
+"""Numbers, names and notes in words."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Estimated(Protocol):
 
 
 def asked_at(judge: str, address: str | None) -> str:
-    """Return a judge with the server that it is asked at, where that is not the provider's own."""
+    """Return a judge with its address, if that is not the provider's own."""
     return f"{judge} at {address}" if address else judge
 
 
 def quoted_judge(judge: str, address: str | None = None, most: int | None = JUDGE_SHOWN) -> str:
-    """Return a judge as a sentence names it: in quotes, the name cut to `most` characters, and the server in full.
+    """Return a judge for use in a sentence: in quotes, the name cut to `most` characters, with the full address.
 
-    A pack may name it in words that would read like the rest of the sentence.
+    The quotes keep a name from a pack from reading like a part of the sentence.
     """
     name = one_line(judge)
     shown = name if most is None or len(name) <= most else f"{name[: most - 1]}…"
@@ -67,12 +67,12 @@ def _quoted(text: str) -> str:
 
 def lines(text: str) -> list[str]:
     """Return the lines of `text`, made plain, with their indentation; never more than one empty line in a row."""
-    found = [line.rstrip() for line in plain(text).strip().expandtabs(4).split("\n")]
-    return [line for place, line in enumerate(found) if line or (place and found[place - 1])]
+    stripped = [line.rstrip() for line in plain(text).strip().expandtabs(4).split("\n")]
+    return [line for place, line in enumerate(stripped) if line or (place and stripped[place - 1])]
 
 
 def cut(text: str) -> str:
-    """Return the beginning of a text that is too long to be shown, with how much more there is and where."""
+    """Return a text, or the beginning of one that is too long, with the number of missing characters."""
     more = len(text) - LONGEST_SHOWN
     if more <= 0:
         return text
@@ -95,14 +95,18 @@ def figure(value: float | None) -> str:
     return "0.00" if shown == "-0.00" else shown
 
 
-def interval(found: Estimated) -> str:
+def interval(statistic: Estimated) -> str:
     """Return the interval as `[0.41, 0.53]`; empty if there is none."""
-    return "" if found.low is None or found.high is None else f"[{figure(found.low)}, {figure(found.high)}]"
+    return (
+        ""
+        if statistic.low is None or statistic.high is None
+        else f"[{figure(statistic.low)}, {figure(statistic.high)}]"
+    )
 
 
-def estimate(found: Estimated) -> str:
+def estimate(statistic: Estimated) -> str:
     """Return a statistic as `0.47 [0.41, 0.53]`."""
-    return f"{figure(found.value)} {interval(found)}".rstrip()
+    return f"{figure(statistic.value)} {interval(statistic)}".rstrip()
 
 
 def count(number: int, noun: str) -> str:
@@ -157,7 +161,7 @@ def moment(created: datetime) -> str:
 
 
 def effort(spent: Effort) -> str:
-    """Return what learning took: calls, tokens, money and time."""
+    """Return calls, tokens, cost and time."""
     failed = "" if not spent.failed else f", {spent.failed:,} failed"
     repaired = "" if not spent.repaired else f", {spent.repaired:,} repaired"
     calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache{failed}{repaired})"
@@ -165,45 +169,45 @@ def effort(spent: Effort) -> str:
     return f"{calls}, {tokens}, {cost(spent.cost_usd)}, {spent.seconds:,.0f} s"
 
 
-# What is asked with each template, as a page says it.
+# What the replies to each template are.
 STAGES: Mapping[str, str] = {
     "hypoeval/propose": "hypotheses proposed",
     "hypoeval/refine": "hypotheses refined",
     "hypoeval/rate": "ratings by single hypotheses",
     "hypoeval/rate_together": "ratings by hypotheses",
-    "deduplication/group": "what repeats in a bank",
-    "checkeval/diversify": "questions on other sides",
-    "checkeval/elaborate": "finer questions",
+    "deduplication/group": "duplicates in a bank",
+    "checkeval/diversify": "diversified questions",
+    "checkeval/elaborate": "elaborated questions",
     "checkeval/filter": "questions checked",
     "checkeval/answer": "questions answered",
     "seeval/explain": "explanations",
     "seeval/refine": "explanations rewritten",
     "seeval/rate": "scores by explanation",
     "direct/rate": "scores by definition",
-    "few_shot/rate": "scores beside labelled texts",
+    "few_shot/rate": "scores by labelled texts",
     "geval/steps": "steps written",
     "geval/rate": "scores by steps",
     "analyze_rate/rate": "scores after an analysis",
     "seal/propose": "sub-dimensions proposed",
-    "seal/facts": "texts taken apart",
+    "seal/facts": "facts extracted",
     "seal/verify": "units verified",
-    "seal/support": "support looked for",
+    "seal/support": "support found",
     "seal/rate": "units rated",
     "dcr/evaluate": "sentences compared",
     "dcr/convert": "reasons converted",
     "improve/rewrite": "texts rewritten",
-    "single_call/judge": "everything in one call",
+    "single_call/judge": "all criteria in one call",
 }
 
 
 def stages(spent: Effort) -> str:
-    """Return how many replies each stage took, the most first; empty where that was not recorded."""
+    """Return the number of replies by stage, the most first; empty if not recorded."""
     most_first = sorted(spent.stages.items(), key=lambda stage: (-stage[1], stage[0]))
     return ", ".join(f"{STAGES.get(name, name)} {number:,}" for name, number in most_first)
 
 
 def cost(usd: float | None) -> str:
-    """Return a cost in dollars; an unknown price is said to be so."""
+    """Return a cost in dollars, or `cost unknown`."""
     if usd is None:
         return "cost unknown"
     if usd == 0:
@@ -212,7 +216,7 @@ def cost(usd: float | None) -> str:
 
 
 def baseline_measure(baseline: Baseline) -> str:
-    """Return what a surface baseline measures, in words if this version of the catalogue knows it."""
+    """Return what a surface baseline measures, by its title if the catalogue has it."""
     from rubriclab.text_features import CATALOGUE
 
     titles = {entry.name: entry.title for entry in CATALOGUE}
@@ -221,7 +225,7 @@ def baseline_measure(baseline: Baseline) -> str:
 
 
 def rewards(points: Sequence[RewardPoint]) -> str:
-    """Return a criterion's way through the bandit: its first and last reward, and how often it was rated."""
+    """Return a criterion's first and last reward of the bandit, and how often it was rated."""
     first, last = (point.utility + point.bonus for point in (points[0], points[-1]))
     return (
         f"reward {first:.2f} to {last:.2f} over {count(points[-1].visits, 'visit')}, "
@@ -238,15 +242,15 @@ def sparkline(values: Sequence[float], width: int = 24) -> str:
 
 
 def basis(result: Result) -> str:
-    """Return what a result rests on: texts, groups, constant groups and their part, unscored texts, missing answers."""
-    found = result.agreement
-    parts = [f"{count(found.n, 'text')} in {count(found.groups, 'group')}"]
-    if found.level == "group":
-        counted = "counted as 1" if found.constant == "papers" else "left out"
-        constant = f"{count(found.constant_groups, 'group')} with constant labels {counted}"
-        parts.append(constant if found.constant_groups else "no group with constant labels")
-        if found.single_groups:
-            parts.append(f"{count(found.single_groups, 'group')} of one text left out")
+    """Return the basis of a result: texts, groups, constant groups, unscored texts, missing answers."""
+    agreement = result.agreement
+    parts = [f"{count(agreement.n, 'text')} in {count(agreement.groups, 'group')}"]
+    if agreement.level == "group":
+        counted = "counted as 1" if agreement.constant == "papers" else "left out"
+        constant = f"{count(agreement.constant_groups, 'group')} with constant labels {counted}"
+        parts.append(constant if agreement.constant_groups else "no group with constant labels")
+        if agreement.single_groups:
+            parts.append(f"{count(agreement.single_groups, 'group')} of one text left out")
     parts.append(f"{count(result.unscored, 'text')} unscored" if result.unscored else "none unscored")
     if result.answers_missing:
         parts.append(f"{missing_answers(result.answers_missing, result.answers)}; scores rest on the others")
@@ -254,7 +258,7 @@ def basis(result: Result) -> str:
 
 
 def bases(results: Sequence[Result]) -> list[str]:
-    """Return what the results rest on: one line if it is the same for all, else one for those that share it."""
+    """Return the basis of the results: one line if all share it, else a line for each basis."""
     by_basis: dict[str, list[str]] = {}
     for result in results:
         by_basis.setdefault(basis(result), []).append(result.evaluator)
@@ -265,8 +269,8 @@ def bases(results: Sequence[Result]) -> list[str]:
 
 
 def blocks(results: Sequence[Result]) -> list[tuple[str, str, list[Result]]]:
-    """Return the results by aspect and level, in the order in which these come, surface baselines last."""
-    found: dict[tuple[str, str], list[Result]] = {}
+    """Return the results by aspect and level, in order of occurrence, surface baselines last."""
+    grouped: dict[tuple[str, str], list[Result]] = {}
     for result in results:
-        found.setdefault((result.aspect, result.agreement.level), []).append(result)
-    return [(*key, sorted(rows, key=lambda row: is_baseline(row.evaluator))) for key, rows in found.items()]
+        grouped.setdefault((result.aspect, result.agreement.level), []).append(result)
+    return [(*key, sorted(rows, key=lambda row: is_baseline(row.evaluator))) for key, rows in grouped.items()]

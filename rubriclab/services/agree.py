@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from rubriclab.data import Example
+from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.interrater import InterraterAgreement, interrater_agreement
 from rubriclab.judges.judge import Judge
@@ -24,6 +25,9 @@ from rubriclab.services.score import version_of
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
 
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
 
 class AgreeOptions(RowOptions):
     """Which judges are compared, and how."""
@@ -36,7 +40,7 @@ class AgreeOptions(RowOptions):
 
 
 @dataclass(frozen=True)
-class AgreeResult:
+class AgreeResult(Displayed):
     """How far judges agree on the scores and on each criterion; `unanswered` names a judge that never replied."""
 
     version: Version
@@ -52,6 +56,12 @@ class AgreeResult:
         """
         if self.unanswered:
             raise JudgeError(self.unanswered)
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.interrater import interrater_view
+
+        return interrater_view(self.version.ref, self.agreement)
 
 
 async def agree(workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> AgreeResult:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rubriclab.display import Displayed
 from rubriclab.documents import Unreadable, read_file, read_stdin, text_of
 from rubriclab.errors import BelowThreshold, NoStore, NotInStore, PackError, UserError
 from rubriclab.option_names import command, option
@@ -16,6 +17,7 @@ from rubriclab.store import Pack, Problem, Version, VersionDiff, compare, import
 from rubriclab.validation import Outcome, Validation
 
 if TYPE_CHECKING:
+    from rubriclab.report.model import View
     from rubriclab.training_record import TrainingRecord
 
 # The tag of what scores the texts that count: only what the gate has let through gets it.
@@ -23,7 +25,7 @@ PRODUCTION = "production"
 
 
 @dataclass(frozen=True)
-class GateResult:
+class GateResult(Displayed):
     """Whether a version agrees better with people than what costs nothing, as found when it was learned."""
 
     version: Version
@@ -33,6 +35,12 @@ class GateResult:
     def outcome(self) -> Outcome:
         """`better`, `not better` or `inconclusive`."""
         return self.validation.outcome
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.training import gate_view
+
+        return gate_view(self.version.ref, self.validation)
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,10 @@ def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:
         (("--map", "output"), "The mapping 'output' is not understood; write FIELD=COLUMN"),
         (("--map", "text=summary"), "There is no field 'text' to map; the fields are output, id, group"),
         (("--map", "output=summary"), "expected a column 'summary', since the mapping says output=summary"),
-        (("--price", "1"), "The price '1' is not understood; write US dollars per million tokens read and written"),
+        (
+            ("--price", "1"),
+            "The price '1' is not understood. Write US dollars per million prompt and completion tokens",
+        ),
         (("--judge", "recorded:none.jsonl"), "The recording none.jsonl cannot be read"),
         (("--judge", f"recorded:{LABELLED}"), "labelled.jsonl, line 1: expected the header of a recording"),
         (("--concurrency", "0"), "--concurrency: expected a number of at least 1, got 0."),
@@ -199,7 +202,7 @@ def test_a_model_string_without_a_provider_is_refused_in_one_line(rubriclab: Com
     done = rubriclab(*LEARN, "--judge", "nonsense", "--scale", "1:5")
     assert done.code in (2, 4)
     assert (done.out, done.err.count("\n")) == ("", 1)
-    assert done.error.startswith("'nonsense' names no provider that litellm knows. Write it as PROVIDER/MODEL")
+    assert done.error.startswith("litellm knows no provider of 'nonsense'. Write it as PROVIDER/MODEL")
 
 
 def test_the_most_accurate_rubric_can_be_preferred_to_the_smallest_near_it(rubriclab: Commands) -> None:

@@ -461,6 +461,6 @@ def test_an_address_with_credentials_is_refused_at_once(user: Commands, way: str
         environment = {"RUBRICLAB_API_BASE" if way == "environment" else "OPENAI_API_BASE": address}
     done = user(*score, stdin=TEXT, **environment)
     assert (done.code, done.out) == (2, "")
-    assert "the address holds a user name, password or key, which would end up in logs and messages." in done.error
+    assert "the address has a user name, password or key, which would appear in logs and messages." in done.error
     assert "hunter2" not in done.err
     assert "127.0.0.1" not in done.err

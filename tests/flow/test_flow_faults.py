@@ -177,7 +177,7 @@ def test_a_password_in_the_address_is_refused_and_written_nowhere(asking: Comman
     address = ("--api-base", "http://me:hunter2@127.0.0.1:9/v1")
     done = learn_little(asking, *address, "--record", "recording.jsonl", "--attempts", 1)
     assert done.code == 2
-    assert "the address holds a user name, password or key" in done.error
+    assert "the address has a user name, password or key" in done.error
     assert "hunter2" not in done.out + done.err
     written = [path.name for path in asking.folder.iterdir() if b"hunter2" in path.read_bytes()]
     assert written == []

@@ -61,7 +61,7 @@ def test_credentials_in_the_environment_are_refused_when_the_judge_is_made(
 ) -> None:
     monkeypatch.setenv(variable, "http://user:hunter2@host/v1")
     for name in ("gpt-4o-mini", "openai/fake"):
-        with pytest.raises(SettingsError, match=f"^{variable}: the address holds a user name") as caught:
+        with pytest.raises(SettingsError, match=f"^{variable}: the address has a user name") as caught:
             connect(name, options=JudgeOptions(), ledger=Ledger())
         assert "hunter2" not in str(caught.value)
 

@@ -50,8 +50,8 @@ def verdicts() -> tuple[UnitVerdict, ...]:
         (
             Units(kind="response", beside=("source", "context"), weights="judge"),
             "as packed",
-            "Asked of the whole text, beside its source and context; the judge weighs the questions for each text "
-            "anew.",
+            "Asked of the whole text, beside its source and context; the judge sets the weights of the questions "
+            "for each text.",
         ),
         (Units(kind="response", weights="judge"), "labels", "Asked of the whole text."),
     ],

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import HELDOUT, LABELLED
 from hypothesis import given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from rubriclab import Lab
 from rubriclab.errors import SettingsError
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Method
@@ -204,3 +207,16 @@ def test_of_a_version_of_one_method_only_what_the_user_set_overrides_the_joint_d
     expected = resolve_settings([HYPOEVAL], joint=True, chosen={"hypoeval": {"k": 7}}).methods["hypoeval"]
     assert settings == expected
     assert settings.drop_hopeless is False  # type: ignore[attr-defined]
+
+
+def test_a_rubric_is_relearned_with_the_settings_of_its_user(tmp_path: Path) -> None:
+    lab = Lab(tmp_path / "store.db", "embedded", progress=None)
+    settings = {"hypoeval": {"bank_size": 12, "ask": "separately"}, "joint": {"repeats": 2}}
+    rubric = lab.learn(
+        LABELLED, task="summarization", aspect="coherence", methods=["hypoeval", "direct"], settings=settings
+    )
+    relearned = lab.transfer(rubric, HELDOUT, labels=30, save=True, action="relearn", name="new").saved
+    assert relearned is not None
+    for method, values in settings.items():
+        recorded = relearned.provenance.settings[method]
+        assert {name: recorded[name] for name in values} == values

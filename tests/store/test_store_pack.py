@@ -222,7 +222,7 @@ def test_a_digest_does_not_hang_on_the_order_of_keys(values: dict[str, Any], see
         ({"judge": ""}, "provenance.judge: expected the name of a judge, got an empty text."),
         ({"generator": "\u200b"}, "provenance.generator: expected the name of a judge, got only invisible characters."),
         ({"judge_address": "javascript:alert(1)"}, "provenance.judge_address: got 'javascript:alert(1)', expected one"),
-        ({"judge_address": "http://u:hunter2@host/"}, "provenance.judge_address: the address holds a user name, pass"),
+        ({"judge_address": "http://u:hunter2@host/"}, "provenance.judge_address: the address has a user name, pass"),
         ({"generator_address": "http://host/ and at http://x"}, "provenance.generator_address: expected an address wi"),
         ({"judge_from": "theirs"}, "provenance.judge_from: expected NAME@NUMBER, got the text 'theirs'."),
     ],

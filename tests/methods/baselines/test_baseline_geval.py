@@ -55,7 +55,7 @@ async def test_learning_scores_each_text_by_one_call_where_there_are_probabiliti
 async def test_steps_without_words_are_asked_for_once_more_and_then_an_error(steps):
     generator = overall(geval__steps=lambda _: {"steps": steps})
     judge = overall()
-    with pytest.raises(JudgeError, match=r"No evaluation steps could be obtained: .*Try another --generator"):
+    with pytest.raises(JudgeError, match=r"No evaluation steps could be obtained: .*Try another generator"):
         await learn("geval", TEXTS, judge=judge, generator=generator)
     assert len(of_template(generator, "geval/steps")) == 2
     assert judge.prompts == []

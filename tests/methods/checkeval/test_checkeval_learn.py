@@ -341,7 +341,7 @@ async def test_a_setting_that_needs_labels_says_so(chosen: dict[str, Any], told:
 
 
 async def test_without_seed_questions_there_is_nothing_to_start_from():
-    with pytest.raises(ChecklistError, match="--checklist FILE"):
+    with pytest.raises(ChecklistError, match="checklist=FILE"):
         await run(given=None)
 
 
