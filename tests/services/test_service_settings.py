@@ -218,5 +218,5 @@ def test_a_rubric_is_relearned_with_the_settings_of_its_user(tmp_path: Path) -> 
     relearned = lab.transfer(rubric, HELDOUT, labels=30, save=True, action="relearn", name="new").saved
     assert relearned is not None
     for method, values in settings.items():
-        recorded = relearned.provenance.settings[method]
+        recorded: Any = relearned.provenance.settings[method]
         assert {name: recorded[name] for name in values} == values
