@@ -20,6 +20,7 @@ from rubriclab.base_models import Bounded, FrozenModel
 from rubriclab.data.scale import Scale
 from rubriclab.stats.conformal import error_bound, expected_error
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import DIGITS
 
 # Scores are kept at six digits, so that a spread or a distance of knots below this is no learned one; dividing by it
 # would overflow.
@@ -27,8 +28,6 @@ LEAST = 1e-12
 # How far the sizes of rounded weights may be from a sum of 1.
 TOLERANCE = 0.01
 
-# Scores and contributions are rounded, so that they do not hang on the last bits of a sum.
-DIGITS = 6
 # A step of the raw value too small to matter.
 STEP = 1e-6
 # With half of the weight missing or more it would be the score of another rubric.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from rubriclab.data.example import Example, text_digest
 from rubriclab.learning.baselines import measure_values
 from rubriclab.provenance import Baseline, Provenance
 from rubriclab.stats import Agreement, agreement
-from rubriclab.stats.bootstrap import IntervalEstimate
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.levels import ConstantRule, Level
 from rubriclab.text_features import CATALOGUE, WORD_COUNT
@@ -60,9 +59,9 @@ class Result:
             "unscored": self.unscored,
             "answers_missing": self.answers_missing,
             "answers": self.answers,
-            "spearman": _row(found.spearman),
-            "pearson": _row(found.pearson),
-            "kendall": _row(found.kendall),
+            "spearman": asdict(found.spearman),
+            "pearson": asdict(found.pearson),
+            "kendall": asdict(found.kendall),
         }
 
 
@@ -125,7 +124,3 @@ def unseen(examples: Iterable[Example], learned_from: Iterable[Provenance]) -> t
     groups = {group for provenance in made for group in provenance.groups}
     texts = {text for provenance in made for text in provenance.texts}
     return tuple(e for e in examples if e.group not in groups and text_digest(e) not in texts)
-
-
-def _row(estimate: IntervalEstimate) -> dict[str, float | None]:
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}

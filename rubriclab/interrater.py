@@ -34,8 +34,9 @@ import numpy as np
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.rubric import Criterion, Rubric
-from rubriclab.stats.bootstrap import IntervalEstimate, Statistic, estimate
+from rubriclab.stats.bootstrap import Statistic, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray, spearman_rows
+from rubriclab.stats.interval import Interval
 from rubriclab.stats.levels import Unit
 from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha, weighted_kappa
 
@@ -52,9 +53,9 @@ Figure = Literal[
     "quadratic_kappa",
 ]
 Kind = Literal["yes/no", "part-by-part", "graded"]
-Figures = Mapping[Figure, IntervalEstimate]
+Figures = Mapping[Figure, Interval]
 
-COMPUTED: Mapping[Figure, Callable[..., IntervalEstimate]] = {
+COMPUTED: Mapping[Figure, Callable[..., Interval]] = {
     "alpha_interval": partial(krippendorff_alpha, metric="interval"),
     "alpha_ordinal": partial(krippendorff_alpha, metric="ordinal"),
     "alpha_nominal": partial(krippendorff_alpha, metric="nominal"),
@@ -94,8 +95,8 @@ class JudgePair:
     first: str
     second: str
     n: int
-    spearman: IntervalEstimate
-    difference: IntervalEstimate
+    spearman: Interval
+    difference: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +215,13 @@ class _Drawing:
             return cls("groups", group, resamples, seed)
         return cls("texts", np.arange(len(examples)), resamples, seed)
 
-    def figures(self, names: Sequence[Figure], table: FloatArray) -> dict[Figure, IntervalEstimate]:
+    def figures(self, names: Sequence[Figure], table: FloatArray) -> dict[Figure, Interval]:
         """Return these figures of judges x units answers, whose units are the texts, once or several times over."""
         clusters = np.tile(self.cluster, table.shape[1] // max(1, len(self.cluster)))
         drawn = {"clusters": clusters, "resamples": self.resamples, "confidence": CONFIDENCE, "seed": self.seed}
         return {name: COMPUTED[name](table, **drawn) for name in names}
 
-    def estimate(self, statistic: Statistic) -> IntervalEstimate:
+    def estimate(self, statistic: Statistic) -> Interval:
         batch = max(1, BATCH_ELEMENTS // max(1, len(self.cluster)))
         clusters = int(self.cluster.max(initial=-1)) + 1
         return estimate(

@@ -10,7 +10,8 @@ from pydantic import Field, JsonValue
 
 from rubriclab.base_models import Count, FrozenModel
 from rubriclab.digest import digest
-from rubriclab.validation import Interval, Validation
+from rubriclab.stats.interval import Interval
+from rubriclab.validation import Validation
 
 
 class TrainingAgreement(FrozenModel):

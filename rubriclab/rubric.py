@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -27,9 +26,6 @@ FORMAT: Literal[1] = 1
 
 # A weight below this would vanish beside others.
 LEAST_WEIGHT = 1e-12
-
-# Evidence is rounded when it is written down, so that a digest does not hang on the last bits of a sum.
-DIGITS = 6
 
 
 class Level(FrozenModel):
@@ -225,11 +221,6 @@ class Rubric(Displayed, FrozenModel):
     def criteria(self) -> tuple[Criterion, ...]:
         """All criteria, part by part."""
         return tuple(criterion for part in self.parts for criterion in part.criteria)
-
-
-def rounded(value: float | None) -> float | None:
-    """Return `value` as evidence keeps it; NaN becomes `None`."""
-    return None if value is None or math.isnan(value) else round(float(value), DIGITS)
 
 
 def by_id(criteria: Iterable[Criterion]) -> list[Criterion]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from rubriclab.base_models import Count, FrozenModel
+from rubriclab.stats.interval import Interval
 
 Outcome = Literal["better", "inconclusive", "not better"]
 
@@ -20,14 +21,6 @@ MOST_LABELS = 10_000
 # right: among 2 groups a pair was told apart upwards in 25 % of the sets, and the gate said "better" in 8 %, among 3 in
 # 14 %, among 4 in 6 %.
 FEWEST_GROUPS = 5
-
-
-class Interval(FrozenModel):
-    """A statistic with its interval; `None` where it is undefined."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
 
 
 class EvaluatorAgreement(FrozenModel):
@@ -93,7 +86,7 @@ class FrontierPoint(FrozenModel):
     error: float | None
     within: bool = False
     chosen: bool = False
-    ahead: Interval = Interval(value=None)
+    ahead: Interval = Interval(None)
 
 
 class MethodContribution(FrozenModel):

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubriclab.aggregation import (
-    DIGITS,
     MOST_MISSING,
     AggregatedScore,
     Aggregation,
@@ -22,6 +21,7 @@ from rubriclab.aggregation import (
     disagreement,
 )
 from rubriclab.data.scale import Scale
+from rubriclab.stats.interval import DIGITS
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=True)
 STRAIGHT = Calibration(kind="linear", x=(0, 1), y=(3, 4))

@@ -26,7 +26,7 @@ from rubriclab.interrater import (
 )
 from rubriclab.rubric import Criterion, Evidence, Level, Part, Question, Rubric
 from rubriclab.scoring import CriterionScore, Score
-from rubriclab.stats.bootstrap import IntervalEstimate
+from rubriclab.stats.interval import Interval
 from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha, weighted_kappa
 
 RNG = np.random.default_rng(7)
@@ -35,7 +35,7 @@ GROUPS, RIVALS = 8, 4
 TEXTS = tuple(
     Example(id=f"t{g}{r}", output=f"Text {r} of {g}.", group=f"g{g}") for g in range(GROUPS) for r in range(RIVALS)
 )
-NOTHING = IntervalEstimate(None, None, None)
+NOTHING = Interval(None)
 ANSWERS = ("q1", "q2", "q3")
 EVIDENCE = Evidence(origin="seed questions")
 LEVELS = (Level(score=1, description="none"), Level(score=5, description="all"))
@@ -138,7 +138,7 @@ def test_a_severe_judge_lowers_alpha_but_not_the_rank_correlation():
     found = agreement_of(np.array([kind, kind + 1]))
     (pair,) = found.pairs
     assert pair.spearman.value == pytest.approx(1)
-    assert pair.difference == IntervalEstimate(pytest.approx(-1), pytest.approx(-1), pytest.approx(-1))  # type: ignore[arg-type]
+    assert pair.difference == Interval(pytest.approx(-1), pytest.approx(-1), pytest.approx(-1))  # type: ignore[arg-type]
     assert found.scores.unbinned["alpha_interval"].value < 0.6
     severe, mild = found.judges
     assert mild.mean == pytest.approx(severe.mean + 1)
@@ -217,7 +217,7 @@ def test_a_rubric_of_both_kinds_pools_each_kind_by_itself():
     mixed = rubric(question("q1"), hypothesis("h1"), question("q2"), hypothesis("h2"))
     ones, fours = np.ones(len(TEXTS)), np.full(len(TEXTS), 4.0)
     mine = {"h2": fours, "q2": ones, "q1": ones, "h1": fours}
-    found = interrater_agreement(mixed, TEXTS, {"a": scores_of(fours, mine), "b": scores_of(fours, mine)})  # type: ignore[arg-type]
+    found = interrater_agreement(mixed, TEXTS, {"a": scores_of(fours, mine), "b": scores_of(fours, mine)})
     assert [row.id for row in found.criteria] == ["q1", "h1", "q2", "h2"]
     assert [(row.id, row.criteria) for row in found.pooled] == [("yes/no", 2), ("graded", 2)]
 
@@ -237,7 +237,7 @@ def test_one_rating_by_all_criteria_together_is_reported_under_its_own_id():
 
 def test_missing_answers_and_those_that_do_not_apply_are_left_out_and_counted_apart():
     yes = np.ones(len(TEXTS))
-    first = scores_of(yes, {"q1": (np.arange(len(TEXTS)) % 2).astype(float)})  # type: ignore[arg-type, dict-item]
+    first = scores_of(yes, {"q1": (np.arange(len(TEXTS)) % 2).astype(float)})
     second = [
         Score(row.id, row.aspect, row.score, (given,), None, "r@1", "b")
         for row, given in zip(

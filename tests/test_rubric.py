@@ -3,11 +3,8 @@
 import json
 import math
 
-import numpy as np
 import pytest
 from hypoeval_scripts import assignment, criterion
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from rubriclab.data import Scale
@@ -23,7 +20,6 @@ from rubriclab.rubric import (
     Question,
     Rubric,
     criterion_payload,
-    rounded,
 )
 
 
@@ -144,23 +140,6 @@ def test_a_judge_is_shown_the_words_of_a_criterion_and_none_of_its_evidence():
     assert list(payload) == ["id", "trait", "statement", "levels"]
     assert payload["levels"][0]["score"] == 1
     assert json.loads(json.dumps(payload)) == payload
-
-
-@settings(deadline=None, max_examples=60)
-@given(value=st.floats(allow_infinity=False))
-def test_evidence_is_rounded_and_undefined_is_none(value: float):
-    found = rounded(value)
-    if math.isnan(value):
-        assert found is None
-    else:
-        assert found == pytest.approx(value, abs=5.1e-7, rel=1e-12)
-        assert rounded(found) == found
-
-
-def test_rounding_nothing_is_nothing_and_numpy_becomes_plain():
-    assert rounded(None) is None
-    assert type(rounded(np.float64(0.123456789))) is float
-    assert rounded(np.float64(0.123456789)) == 0.123457
 
 
 # Fields that not every criterion has

@@ -42,7 +42,7 @@ from rubriclab.learning.weighting import design, posterior
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput, chosen_settings
-from rubriclab.stats import IntervalEstimate, agreement
+from rubriclab.stats import Interval, agreement
 from rubriclab.stats.conformal import error_bound, expected_error
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.interval_expansion import expanded_confidence
@@ -209,7 +209,7 @@ def agreed(
     return result
 
 
-def holds(interval: IntervalEstimate, value: float) -> int | None:
+def holds(interval: Interval, value: float) -> int | None:
     """Return 1 if the value lies in the interval, else 0; `None` where there is no interval."""
     if interval.low is None or interval.high is None:
         return None

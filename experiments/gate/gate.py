@@ -19,7 +19,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -164,9 +164,9 @@ def row(case: Case, labels: str, run: str, said: Validation) -> dict[str, Any]:
         "groups": said.groups,
         "outcome": said.outcome,
         "against": first.against,
-        "difference": first.difference.model_dump(),
+        "difference": asdict(first.difference),
         "more_labels": first.more_labels,
-        "own": said.evaluators[0].pearson.model_dump(),
+        "own": asdict(said.evaluators[0].pearson),
         "training": said.training.pearson.value,
         "evaluators": evaluator_agreement,
         "verdicts": {verdict.against: verdict.outcome for verdict in said.verdicts},

@@ -12,11 +12,10 @@ from experiments.runner.study import FLOORS, Study
 from rubriclab.data import Example
 from rubriclab.evaluation import Evaluator, Result, evaluate
 from rubriclab.learning.baselines import best_measure, measure_values
-from rubriclab.learning.single_method import interval_of
 from rubriclab.stats.agreement import difference
+from rubriclab.stats.interval import Interval
 from rubriclab.stats.levels import Level
 from rubriclab.text_features import WORD_COUNT
-from rubriclab.validation import Interval
 
 COEFFICIENTS = ("spearman", "pearson", "kendall")
 COUNTS = ("n", "groups", "constant_groups")
@@ -73,7 +72,7 @@ def gap(study: Study, texts: Material, first: Evaluator, second: Evaluator) -> G
         level=basis.level,
         constant=basis.constant,
     )
-    return Gap(first=first.name, second=second.name, measure="spearman", difference=interval_of(found.spearman))
+    return Gap(first=first.name, second=second.name, measure="spearman", difference=found.spearman.rounded())
 
 
 def human_scores(texts: Material) -> np.ndarray:
@@ -94,4 +93,4 @@ def _result(texts: Material, evaluator: Evaluator, basis: Basis) -> Result:
 
 
 def _figures(result: Result) -> dict[str, Interval]:
-    return {name: interval_of(getattr(result.agreement, name)) for name in COEFFICIENTS}
+    return {name: getattr(result.agreement, name).rounded() for name in COEFFICIENTS}

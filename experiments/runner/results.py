@@ -16,8 +16,8 @@ from rubriclab.base_models import ExtensibleModel, FrozenModel
 from rubriclab.documents import Unreadable, read_file
 from rubriclab.errors import DataError
 from rubriclab.pydantic_errors import first_fault
+from rubriclab.stats.interval import Interval
 from rubriclab.stats.levels import ConstantRule, Level
-from rubriclab.validation import Interval
 
 Format = Literal["rubriclab-study-results/1"]
 

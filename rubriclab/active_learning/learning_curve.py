@@ -24,7 +24,7 @@ from rubriclab.learning.standardise import SAME
 from rubriclab.stats.bootstrap import percentile_interval, resample_counts
 from rubriclab.stats.correlation import FloatArray, IntArray, pearson_rows
 from rubriclab.stats.folds import units
-from rubriclab.validation import Interval
+from rubriclab.stats.interval import Interval
 
 # Parts of the labels outside of a fold that the weights are fitted to.
 PARTS = (1 / 2, 2 / 3, 1.0)
@@ -183,4 +183,4 @@ def _fit_laws(sizes: FloatArray, measured: FloatArray, rng: np.random.Generator)
 def _interval(values: FloatArray) -> Interval:
     """Return the first value with the percentile interval of the others."""
     low, high = percentile_interval(values[1:], CONFIDENCE) or (None, None)
-    return Interval(value=float(values[0]), low=low, high=high)
+    return Interval(float(values[0]), low, high)

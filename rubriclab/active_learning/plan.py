@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -15,10 +15,10 @@ from rubriclab.active_learning.optimal_design import DesignPoints, Selection, se
 from rubriclab.active_learning.training_data import eligible_candidates, refit_settings, rubric_ratings
 from rubriclab.data.example import Example
 from rubriclab.provenance import Provenance
-from rubriclab.rubric import DIGITS, Criterion, Rubric, rounded
+from rubriclab.rubric import Criterion, Rubric
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import DIGITS, Interval, rounded
 from rubriclab.training_record import TrainingRecord
-from rubriclab.validation import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,7 @@ class StoppingAdvice:
     def to_row(self) -> dict[str, Any]:
         """Return the advice as one JSON object."""
         intervals = {"more": self.more, "now": self.now, "then": self.then}
-        rows = {
-            name: {end: rounded(value) for end, value in interval.model_dump().items()}
-            for name, interval in intervals.items()
-        }
+        rows = {name: asdict(interval.rounded()) for name, interval in intervals.items()}
         return {"labels": self.labels, "threshold_per_10": self.threshold, **rows}
 
 

@@ -22,13 +22,11 @@ from rubriclab.drift.results import (
     ScoreShift,
     ScoreSummary,
 )
-from rubriclab.rubric import DIGITS, rounded
 from rubriclab.stats.agreement import agreement
-from rubriclab.stats.bootstrap import IntervalEstimate
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import units
+from rubriclab.stats.interval import DIGITS
 from rubriclab.stats.mean import clustered_mean
-from rubriclab.validation import Interval
 
 # A visible difference, as a share of the scale's width: 0.4 points from 1 to 5.
 VISIBLE = 0.1
@@ -90,7 +88,7 @@ def _shift(scores: FloatArray, groups: Sequence[str], scale: Scale, seed: int) -
     spread = float(scores[:, 0].std(ddof=1)) if len(scores) > 1 else 0.0
     visible = np.abs(differences) > tolerance + ROUNDING
     return ScoreShift(
-        mean=_interval(clustered_mean(differences, units(groups), seed=seed)),
+        mean=clustered_mean(differences, units(groups), seed=seed).rounded(),
         standardized=_rounded(differences.mean() / spread) if spread > 0 else None,
         mean_absolute=_rounded(np.abs(differences).mean()) if len(scores) else None,
         share_moved=_rounded(visible.mean()) if len(scores) else None,
@@ -108,8 +106,8 @@ def _ranks(scores: FloatArray, groups: Sequence[str], seed: int) -> tuple[RankAg
             level=level,
             texts=result.n,
             groups=result.groups,
-            spearman=_interval(result.spearman),
-            kendall=_interval(result.kendall),
+            spearman=result.spearman.rounded(),
+            kendall=result.kendall.rounded(),
         )
         for level, result in zip(levels, results, strict=True)
     )
@@ -155,7 +153,7 @@ def _flips(
         texts=len(rows),
         up=int((differences > 0).sum()),
         down=int((differences < 0).sum()),
-        share=_interval(clustered_mean(flipped, units([pair.group for pair in pairs]), seed=seed)),
+        share=clustered_mean(flipped, units([pair.group for pair in pairs]), seed=seed).rounded(),
         largest=tuple(_flipped_text(scorers.rows, pairs[row], scores[row], aligned[row]) for row in largest),
     )
 
@@ -212,10 +210,6 @@ def _intervals(pairs: Sequence[PairedScore]) -> IntervalComparison | None:
         width_before=_rounded((high - low).mean()),
         width_after=_rounded((high_after - low_after).mean()),
     )
-
-
-def _interval(estimate: IntervalEstimate) -> Interval:
-    return Interval(value=rounded(estimate.value), low=rounded(estimate.low), high=rounded(estimate.high))
 
 
 def _rounded(value: float | np.floating) -> float:

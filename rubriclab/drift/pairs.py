@@ -21,10 +21,10 @@ from rubriclab.drift.criteria import (
     rating_of,
 )
 from rubriclab.judges.judge import Judge
-from rubriclab.rubric import DIGITS
 from rubriclab.scoring import Score, score_text
 from rubriclab.scoring.stream import stream
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import DIGITS
 from rubriclab.store.version import Version
 
 

@@ -8,7 +8,7 @@ from rubriclab.base_models import FrozenModel
 from rubriclab.data.scale import Scale
 from rubriclab.display import Displayed
 from rubriclab.drift.criteria import CriterionState
-from rubriclab.validation import Interval
+from rubriclab.stats.interval import Interval
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

@@ -11,8 +11,8 @@ from rubriclab.data.example import Example
 from rubriclab.learning.rating_matrix import BoolArray
 from rubriclab.learning.standardise import centers_and_spreads, standardised
 from rubriclab.provenance import Baseline
-from rubriclab.rubric import DIGITS
 from rubriclab.stats.correlation import FloatArray, IntArray, pearson
+from rubriclab.stats.interval import DIGITS
 from rubriclab.text_features import CATALOGUE, WORD_COUNT, extract_features
 
 # Every measure of the catalogue, in its order: the columns of what is called `surface` in the training phase.

@@ -15,11 +15,12 @@ from typing import Literal
 
 import numpy as np
 
-from rubriclab.aggregation import DIGITS, Calibration, Conformal
+from rubriclab.aggregation import Calibration, Conformal
 from rubriclab.data.scale import Scale
 from rubriclab.learning.rating_matrix import BoolArray
 from rubriclab.stats.conformal import enough, error_bound, expected_error
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.interval import DIGITS
 
 Kind = Literal["none", "linear", "isotonic"]
 Fitter = Callable[[FloatArray, FloatArray], Calibration]

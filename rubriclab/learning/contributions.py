@@ -6,15 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from rubriclab.aggregation import DIGITS
 from rubriclab.learning.fitting import fit
 from rubriclab.learning.folds import in_order
 from rubriclab.learning.gate import held_out_pearson, paired_difference
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.selection_path import SelectionPath, Step
 from rubriclab.learning.settings import JointSettings
-from rubriclab.rubric import rounded
 from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.interval import DIGITS, rounded
 from rubriclab.stats.jackknife import jackknife_error
 from rubriclab.validation import FrontierPoint, MethodContribution
 

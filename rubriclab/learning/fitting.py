@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rubriclab.aggregation import DIGITS, MOST_MISSING, Calibration
+from rubriclab.aggregation import MOST_MISSING, Calibration
 from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import Kind, as_judged, calibrate, chosen_kind, straight
@@ -24,6 +24,7 @@ from rubriclab.learning.standardise import standardised
 from rubriclab.learning.weighting import DesignMatrix, Moments, Posterior, design, posterior, tracking
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import grouped_folds, units
+from rubriclab.stats.interval import DIGITS
 
 # Centers and spreads are kept at this many significant digits: a measure's may be tiny or huge.
 SIGNIFICANT = DIGITS + 3

@@ -24,9 +24,9 @@ import numpy as np
 from rubriclab.learning.baselines import CONSTANT, held_out_floors
 from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix
 from rubriclab.learning.standardise import centers_and_spreads, standardised
-from rubriclab.rubric import rounded
-from rubriclab.stats.bootstrap import BATCH_ELEMENTS, IntervalEstimate, Statistic, estimate
+from rubriclab.stats.bootstrap import BATCH_ELEMENTS, Statistic, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
+from rubriclab.stats.interval import Interval
 from rubriclab.stats.interval_expansion import expanded_confidence
 from rubriclab.stats.jackknife import correlations_without
 from rubriclab.stats.levels import (
@@ -44,7 +44,6 @@ from rubriclab.validation import (
     EvaluatorAgreement,
     FrontierPoint,
     GateVerdict,
-    Interval,
     MethodContribution,
     Outcome,
     Raters,
@@ -224,7 +223,7 @@ class _Arena:
         both = [rubric.scores, other.scores]
         difference, few = self._interval(both, pearson_rows), self._few_groups(both)
         if few is not None:
-            difference = Interval(value=difference.value)
+            difference = Interval(difference.value)
         outcome = outcome_of(difference)
         more = more_labels(difference, len(self.labels)) if outcome == "inconclusive" else None
         return GateVerdict(against=other.name, outcome=outcome, difference=difference, more_labels=more, few_groups=few)
@@ -236,7 +235,7 @@ class _Arena:
     def difference(self, first: FloatArray, second: FloatArray) -> Interval:
         """Return by how much the first scores correlate more with the labels; no ends where groups are too few."""
         found = self._interval([first, second], pearson_rows)
-        return Interval(value=found.value) if self._few_groups([first, second]) is not None else found
+        return Interval(found.value) if self._few_groups([first, second]) is not None else found
 
     def _interval(self, scores: Sequence[FloatArray], coefficient: Coefficient) -> Interval:
         """Return the first one's agreement, less the second's where there are two, on the texts that both scored."""
@@ -250,7 +249,7 @@ class _Arena:
             seed=self.seed,
             batch=max(1, BATCH_ELEMENTS // max(1, len(texts.human))),
         )
-        return _rounded(found)
+        return found.rounded()
 
     def _few_groups(self, scores: Sequence[FloatArray]) -> int | None:
         """Return how many groups there are to draw, if these are too few to tell a difference.
@@ -326,7 +325,3 @@ def _defined(coefficient: Coefficient) -> Coefficient:
 
 def _known(evaluator_agreement: EvaluatorAgreement) -> float:
     return -math.inf if evaluator_agreement.pearson.value is None else evaluator_agreement.pearson.value
-
-
-def _rounded(found: IntervalEstimate) -> Interval:
-    return Interval(value=rounded(found.value), low=rounded(found.low), high=rounded(found.high))

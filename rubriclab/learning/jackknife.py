@@ -18,9 +18,9 @@ from rubriclab.learning.fitting import HeldOut
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.weighting import design, posterior
 from rubriclab.stats.agreement import agreement
-from rubriclab.stats.bootstrap import IntervalEstimate
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import grouped_folds
+from rubriclab.stats.interval import Interval
 from rubriclab.stats.jackknife import NEARLY_PERFECT, jackknife_error
 from rubriclab.stats.levels import Level
 
@@ -47,7 +47,7 @@ def agreement_errors(table: RatingMatrix, found: HeldOut, *, level: Level, seed:
     return {name: _error([getattr(each, name).value for each in told]) for name in ("spearman", "pearson")}
 
 
-def fisher_interval(value: float | None, error: float, confidence: float) -> IntervalEstimate:
+def fisher_interval(value: float | None, error: float, confidence: float) -> Interval:
     """Return a correlation with its interval, symmetric on Fisher's scale; no ends where `error` is infinite.
 
     The quantile is the normal one: the jackknife's error is too large rather than too small (Efron & Stein 1981, "The
@@ -56,9 +56,9 @@ def fisher_interval(value: float | None, error: float, confidence: float) -> Int
     from scipy.special import ndtri
 
     if value is None or math.isinf(error):
-        return IntervalEstimate(value, None, None)
+        return Interval(value, None, None)
     middle, reach = math.atanh(max(-NEARLY_PERFECT, min(value, NEARLY_PERFECT))), float(ndtri((1 + confidence) / 2))
-    return IntervalEstimate(value, math.tanh(middle - reach * error), math.tanh(middle + reach * error))
+    return Interval(value, math.tanh(middle - reach * error), math.tanh(middle + reach * error))
 
 
 def _raw_without(table: RatingMatrix, found: HeldOut, bundle: IntArray) -> FloatArray:

@@ -40,15 +40,16 @@ from rubriclab.learning.selection_path import SelectionPath, chosen_shares, clim
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.shortcuts import shortcuts
 from rubriclab.learning.single_call import asked_in_one_call
-from rubriclab.learning.single_method import Trained, interval_of, origins, recorded_texts, training_agreement
+from rubriclab.learning.single_method import Trained, origins, recorded_texts, training_agreement
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress, silent
 from rubriclab.methods.single_call import TEMPLATE
 from rubriclab.option_names import option
 from rubriclab.prompts import prompts_digest
 from rubriclab.provenance import Provenance, TrainingAgreement
-from rubriclab.rubric import DIGITS, Rubric
+from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.interval import DIGITS
 from rubriclab.stats.levels import Level
 from rubriclab.training_record import TrainingRecord
 from rubriclab.validation import EvaluatorAgreement, Validation
@@ -290,7 +291,7 @@ class _Study:
             name: fisher_interval(figure.value, errors[name], CONFIDENCE)
             for name, figure in (("spearman", own.spearman), ("pearson", own.pearson))
         }
-        return own.model_copy(update={name: interval_of(each) for name, each in found.items()})
+        return own.model_copy(update={name: each.rounded() for name, each in found.items()})
 
     @property
     def agreement(self) -> TrainingAgreement:

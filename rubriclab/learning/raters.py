@@ -10,14 +10,13 @@ import numpy as np
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example, named_annotations
 from rubriclab.learning.gate import gate_level
-from rubriclab.rubric import rounded
 from rubriclab.stats.alternative_annotator import EPSILON, alternative_annotator
-from rubriclab.stats.bootstrap import IntervalEstimate
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.interval import rounded
 from rubriclab.stats.intraclass import ceiling, intraclass
 from rubriclab.stats.raters import rater_statistics
 from rubriclab.stats.reliability import krippendorff_alpha
-from rubriclab.validation import Interval, Rater, Raters
+from rubriclab.validation import Rater, Raters
 
 # With more raters than this nobody has rated much, and what severity adds to noise is not told apart in intervals: the
 # intraclass correlation is then of case 1 instead of case 2, which estimate the same share.
@@ -64,9 +63,9 @@ def raters(examples: Sequence[Example], assignment: Assignment, scores: FloatArr
     replaced = alternative_annotator(found.table, scores) if known else None
     return Raters(
         raters=_raters(found, groups, seed),
-        icc=_interval(single),
+        icc=single.rounded(),
         icc_mean=rounded(mean.value),
-        alpha=_interval(krippendorff_alpha(found.table, "interval", groups, seed=seed)),
+        alpha=krippendorff_alpha(found.table, "interval", groups, seed=seed).rounded(),
         ceiling=rounded(ceiling(found.table, among, raters_known=known)),
         winning=rounded(replaced.winning) if replaced else None,
         advantage=rounded(replaced.advantage) if replaced else None,
@@ -103,13 +102,9 @@ def _raters(found: RaterScores, groups: IntArray, seed: int) -> tuple[Rater, ...
         Rater(
             name=name,
             n=each.n,
-            severity=_interval(each.severity),
+            severity=each.severity.rounded(),
             noise=rounded(each.noise),
             agreement=rounded(each.agreement),
         )
         for name, each in zip(found.names, rater_statistics(found.table, groups, seed=seed), strict=True)
     )
-
-
-def _interval(estimate: IntervalEstimate) -> Interval:
-    return Interval(value=rounded(estimate.value), low=rounded(estimate.low), high=rounded(estimate.high))

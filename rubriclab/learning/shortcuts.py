@@ -15,10 +15,10 @@ from rubriclab.learning.baselines import SURFACE
 from rubriclab.learning.gate import RESAMPLES, gate_level
 from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix
 from rubriclab.learning.standardise import centers_and_spreads, standardised
-from rubriclab.rubric import DIGITS, rounded
 from rubriclab.stats.correlation import FloatArray, pearson
 from rubriclab.stats.dependent_correlations import DependentCorrelation, dependent_correlation
 from rubriclab.stats.folds import unit_sums, units
+from rubriclab.stats.interval import DIGITS, rounded
 from rubriclab.stats.levels import MEAN_DIGITS
 from rubriclab.stats.partial import partial_correlation
 from rubriclab.validation import Shortcut

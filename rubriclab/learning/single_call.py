@@ -16,8 +16,8 @@ from rubriclab.methods.label_correlation import correlations
 from rubriclab.methods.questions import about
 from rubriclab.methods.single_call import can_join, judge_all
 from rubriclab.option_names import option
-from rubriclab.rubric import rounded
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import rounded
 from rubriclab.training_record import Candidate, Cell
 
 

@@ -16,12 +16,11 @@ from rubriclab.learning.baselines import best_measure
 from rubriclab.methods.method import Learned, Method, Progress, TrainingInput, silent
 from rubriclab.prompts import prompts_digest
 from rubriclab.provenance import Provenance, TrainingAgreement
-from rubriclab.rubric import Rubric, rounded
+from rubriclab.rubric import Rubric
 from rubriclab.stats import Agreement, agreement
-from rubriclab.stats.bootstrap import IntervalEstimate
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import Interval, rounded
 from rubriclab.training_record import RecordedText, TrainingRecord
-from rubriclab.validation import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ def training_agreement(
     fitted = agreement(scores, labels, groups, level="dataset")
     left_out = agreement(reselected, labels, groups, level="dataset")
     return TrainingAgreement(
-        n=fitted.n, optimistic=optimistic, **_intervals(fitted), reselected=interval_of(left_out.spearman)
+        n=fitted.n, optimistic=optimistic, **_intervals(fitted), reselected=left_out.spearman.rounded()
     )
 
 
@@ -120,12 +119,7 @@ def _training_agreement(learned: Learned, ordered: Sequence[Example], aspect: st
 
 
 def _intervals(found: Agreement) -> Mapping[str, Interval]:
-    return {name: interval_of(getattr(found, name)) for name in ("spearman", "pearson", "kendall")}
-
-
-def interval_of(estimate: IntervalEstimate) -> Interval:
-    """Return an estimate as it is written down."""
-    return Interval(value=rounded(estimate.value), low=rounded(estimate.low), high=rounded(estimate.high))
+    return {name: getattr(found, name).rounded() for name in ("spearman", "pearson", "kendall")}
 
 
 def recorded_texts(

@@ -20,7 +20,8 @@ from rubriclab.learning.standardise import centers_and_spreads, standardised
 from rubriclab.methods.baselines.baseline import BaselineSettings, whole_aspect
 from rubriclab.methods.surface import SurfaceSettings, measured_criterion
 from rubriclab.option_names import option
-from rubriclab.rubric import DIGITS, Part, Rubric
+from rubriclab.rubric import Part, Rubric
+from rubriclab.stats.interval import DIGITS
 from rubriclab.text_features.prior import prior_directions
 
 # Texts that means and standard deviations of measures are taken from; fewer than FEWEST say too little.

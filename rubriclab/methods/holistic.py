@@ -29,9 +29,10 @@ from rubriclab.methods.names import MethodName
 from rubriclab.methods.replies import Number, OnScale, Rating, Whole
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import DIGITS, Criterion, Part, rounded
+from rubriclab.rubric import Criterion, Part
 from rubriclab.segmentation import Units
 from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.interval import DIGITS, rounded
 
 # The most that providers report at each place of a reply.
 ALTERNATIVES = 20

@@ -20,8 +20,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from rubriclab.methods.label_correlation import correlations
 from rubriclab.methods.questions import by_trait, is_handwritten, is_seed
 from rubriclab.methods.replies import Number, Whole
-from rubriclab.rubric import DIGITS, Criterion
+from rubriclab.rubric import Criterion
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import DIGITS
 
 BoolArray = npt.NDArray[np.bool_]
 

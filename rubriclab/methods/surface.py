@@ -19,8 +19,9 @@ from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import CriterionRating, Learned, Method, Progress, TrainingInput, scores_of, silent
-from rubriclab.rubric import DIGITS, Criterion, Evidence, Part, rounded
+from rubriclab.rubric import Criterion, Evidence, Part
 from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.interval import DIGITS, rounded
 from rubriclab.text_features import CATALOGUE, TextFeature, extract_features
 
 _BY_NAME: Mapping[str, TextFeature] = {entry.name: entry for entry in CATALOGUE}

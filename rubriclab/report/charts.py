@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from rubriclab.data.scale import Scale, show
-from rubriclab.report.wording import Estimated
+from rubriclab.stats.interval import Interval
 from rubriclab.training_record import RecordedText
-from rubriclab.validation import Interval
 
 STEP = 0.2
 MOST_TICKS = 10
@@ -37,7 +36,7 @@ class Axis:
         return f"{100 * self.share(value):.2f}%"
 
 
-def correlation_axis(statistics: Iterable[Estimated]) -> Axis:
+def correlation_axis(statistics: Iterable[Interval]) -> Axis:
     """Return an axis from 0 to 1, extended to the left to include the lowest value or interval."""
     ends = [end for statistic in statistics for end in (statistic.value, statistic.low) if end is not None]
     steps = math.floor(min([0.0, *ends]) / STEP)
@@ -53,7 +52,7 @@ def score_axis(scale: Scale, scores: Iterable[float]) -> Axis:
     return Axis(low, high, tuple(low + step * number for number in range(count + 1)))
 
 
-def weight_axis(statistics: Iterable[Estimated]) -> Axis:
+def weight_axis(statistics: Iterable[Interval]) -> Axis:
     """Return an axis in percent that includes 0 and every weight with its interval."""
     ends = [
         end for statistic in statistics for end in (statistic.value, statistic.low, statistic.high) if end is not None
@@ -72,12 +71,12 @@ def tick_row(axis: Axis) -> Markup:
     return Markup('<svg class="strip ticks" aria-hidden="true">{}</svg>').format(words)
 
 
-def whisker(axis: Axis, statistic: Estimated, *, baseline: bool) -> Markup:
+def whisker(axis: Axis, statistic: Interval, *, baseline: bool) -> Markup:
     """Return a dot (a hollow diamond for a baseline) with its interval; the grid alone if the value is undefined."""
     return _strip(axis, _interval(axis, statistic) + _dot(axis, statistic, baseline=baseline))
 
 
-def bar(axis: Axis, statistic: Estimated, *, total: bool) -> Markup:
+def bar(axis: Axis, statistic: Interval, *, total: bool) -> Markup:
     """Return a bar from 0 with its interval; `total` marks the bar that stands for the whole rubric."""
     if statistic.value is None:
         return _strip(axis, Markup(""))
@@ -110,7 +109,7 @@ def rated(axis: Axis, text: RecordedText) -> Markup:
         ).format(axis.percent(mark))
         for mark in text.raters.values()
     )
-    predicted = Interval(value=text.predicted, low=text.low, high=text.high)
+    predicted = Interval(text.predicted, text.low, text.high)
     label = Markup('<circle class="hollow" cx="{}" cy="50%" r="5"/>').format(axis.percent(text.label))
     return _strip(axis, strokes + _interval(axis, predicted) + label + _dot(axis, predicted, baseline=False))
 
@@ -128,7 +127,7 @@ def _grid(axis: Axis, *, zero: bool = True) -> Markup:
     )
 
 
-def _interval(axis: Axis, statistic: Estimated) -> Markup:
+def _interval(axis: Axis, statistic: Interval) -> Markup:
     if statistic.low is None or statistic.high is None:
         return Markup("")
     return Markup('<line class="whisker" x1="{}" x2="{}" y1="50%" y2="50%"/>').format(
@@ -136,7 +135,7 @@ def _interval(axis: Axis, statistic: Estimated) -> Markup:
     )
 
 
-def _dot(axis: Axis, statistic: Estimated, *, baseline: bool) -> Markup:
+def _dot(axis: Axis, statistic: Interval, *, baseline: bool) -> Markup:
     if statistic.value is None:
         return Markup("")
     place = axis.percent(statistic.value)

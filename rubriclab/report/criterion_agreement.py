@@ -11,7 +11,7 @@ from rubriclab.report import describe
 from rubriclab.report.texts import JudgedText, criterion_scores, human_scores
 from rubriclab.report.wording import count, excerpt
 from rubriclab.rubric import Criterion, Rubric
-from rubriclab.stats import ConstantRule, IntervalEstimate, Level, estimate, spearman_rows
+from rubriclab.stats import ConstantRule, Interval, Level, estimate, spearman_rows
 from rubriclab.stats.bootstrap import BATCH_ELEMENTS
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
@@ -33,7 +33,7 @@ class CriterionRow:
 
     id: str
     criterion: Criterion | None
-    spearman: IntervalEstimate
+    spearman: Interval
     inapplicable: int
     unscored: int
 
@@ -72,9 +72,7 @@ def criterion_agreements(
     return found
 
 
-def _spearman(
-    scores: FloatArray, texts: Sequence[JudgedText], level: Level, constant: ConstantRule
-) -> IntervalEstimate:
+def _spearman(scores: FloatArray, texts: Sequence[JudgedText], level: Level, constant: ConstantRule) -> Interval:
     """Return what `rubriclab.stats.agreement` gives for Spearman, without the time that Kendall takes."""
     groups = [text.example.group for text in texts]
     systems = [text.example.system or "" for text in texts]

@@ -16,7 +16,6 @@ from rubriclab.report.model import (
     Card,
     Drawing,
     Figure,
-    Items,
     Paragraph,
     Plot,
     Row,
@@ -48,12 +47,6 @@ if TYPE_CHECKING:
 SURFACE = "surface baselines:"
 COEFFICIENTS = ("spearman", "pearson", "kendall")
 MOST_UNSCORED, TITLE = 50, 60
-
-
-def results_view(results: Sequence[Result]) -> View:
-    """Return a table for each aspect and level, with an interval beside every figure and what they rest on below."""
-    aspects = list(dict.fromkeys(result.aspect for result in results))
-    return View(_title(aspects) if aspects else (), _levels(results), "rubriclab evaluation")
 
 
 def evaluation_view(
@@ -289,8 +282,7 @@ def _answer(part: CriterionScore, criterion: Criterion | None) -> tuple[Words, W
     name = line(quoted(part.id, "id" if criterion else ""), title)
     added = quiet(describe.contribution(part.contribution)) if part.contribution is not None else ""
     answer = line(describe.answered(part, criterion, whole=not part.units), added)
-    units = (Items(tuple(map(_unit, _failing_first(part.units)))),) if part.units else ()
-    return name, answer, Stack((Paragraph(quoted(part.reason)), *units))
+    return name, answer, Stack((Paragraph(quoted(part.reason)), *map(_unit, _failing_first(part.units))))
 
 
 def _failing_first(units: Sequence[UnitVerdict]) -> list[UnitVerdict]:
@@ -299,10 +291,10 @@ def _failing_first(units: Sequence[UnitVerdict]) -> list[UnitVerdict]:
     return ranked + [unit for unit in units if unit not in failing]
 
 
-def _unit(unit: UnitVerdict) -> Words:
+def _unit(unit: UnitVerdict) -> Paragraph:
     support = f"(by: {'; '.join(unit.support)})" if unit.support else ""
     text = quoted(f"“{wording.excerpt(unit.unit)}”")
-    return line(describe.verdict(unit), text, quoted(unit.reason, "quiet"), quoted(support, "quiet"))
+    return Paragraph(line(describe.verdict(unit), text, quoted(unit.reason, "quiet"), quoted(support, "quiet")))
 
 
 def _unscored(texts: Sequence[JudgedText]) -> Iterator[Block]:

@@ -162,8 +162,6 @@ def _block(block: Block, level: int, title: str) -> Markup:
             shown = Markup('<div class="path">{}<div class="label">{}</div></div>\n').format(svg, _words(words))
         case model.Tiles(tiles):
             shown = Markup('<div class="tiles">\n{}</div>\n').format(_joined(map(_tile, tiles)))
-        case model.Items():
-            shown = _items(block, level, title)
         case _:
             shown = _group(block, level, title)
     return shown
@@ -172,8 +170,9 @@ def _block(block: Block, level: int, title: str) -> Markup:
 def _group(block: Block, level: int, title: str) -> Markup:
     """Return a block that consists of blocks."""
     match block:
-        case model.Stack(blocks):
-            return _blocks(blocks, level, title)
+        case model.Stack(blocks, grid):
+            shown = _blocks(blocks, level, title)
+            return Markup('<div class="grid">{}</div>\n').format(shown) if grid else shown
         case model.Indented(blocks):
             return Markup('<div class="indented">{}</div>\n').format(_blocks(blocks, level, title))
         case model.Details():
@@ -191,11 +190,6 @@ def _pairs(pairs: model.Pairs, level: int, title: str) -> Markup:
         for name, value in pairs.rows
     )
     return Markup('<dl class="facts">\n{}</dl>\n').format(_joined(rows))
-
-
-def _items(items: model.Items, level: int, title: str) -> Markup:
-    shown = (Markup("<li>{}</li>\n").format(_cell(item, level, title)) for item in items.items)
-    return Markup('<ul class="{}">\n{}</ul>\n').format("grid" if items.grid else "items", _joined(shown))
 
 
 def _details(details: model.Details, level: int) -> Markup:

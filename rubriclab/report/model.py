@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from markupsafe import Markup
 
-from rubriclab.report.wording import Estimated
+from rubriclab.stats.interval import Interval
 
 if TYPE_CHECKING:
     from rubriclab.report.terminal import RenderableType
@@ -74,7 +74,7 @@ def spans(words: Words) -> tuple[Span, ...]:
 class Figure:
     """A statistic with its interval; `calls` and the like are plain strings."""
 
-    estimate: Estimated
+    estimate: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,18 +161,11 @@ class Tiles(Block):
 
 
 @dataclass(frozen=True, slots=True)
-class Items(Block):
-    """A list, or with `grid` one in as many columns as fit."""
-
-    items: tuple[Cell, ...]
-    grid: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Stack(Block):
-    """Blocks as one, for a cell that holds several."""
+    """Blocks as one, for a cell that holds several; with `grid` in as many columns as fit."""
 
     blocks: tuple[Block, ...]
+    grid: bool = False
 
 
 @dataclass(frozen=True, slots=True)

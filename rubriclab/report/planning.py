@@ -9,7 +9,7 @@ from rubriclab.data.scale import show
 from rubriclab.report import describe
 from rubriclab.report.model import Paragraph, Section, Stack, View, quoted, table
 from rubriclab.report.wording import count, estimate, excerpt, figure
-from rubriclab.validation import Interval
+from rubriclab.stats.interval import Interval
 
 TITLE, EXCERPT = 60, 120
 HALF = 0.5

@@ -14,7 +14,6 @@ from rubriclab.report.model import (
     Paragraph,
     Section,
     Table,
-    View,
     Words,
     paragraphs,
     quoted,
@@ -38,11 +37,6 @@ OTHERS = (
     "discovery rate of 5 %"
 )
 NUMERIC = ("training", "here", "shift", "KS", "out of range")
-
-
-def shift_view(shift: DistributionShift) -> View:
-    """Return how far texts lie from those of training."""
-    return View((), tuple(shift_blocks(shift)), "rubriclab transfer")
 
 
 def shift_blocks(shift: DistributionShift) -> Iterator[Block]:

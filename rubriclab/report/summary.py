@@ -10,7 +10,7 @@ from rubriclab.evaluation import Evaluator, Result
 from rubriclab.methods.names import BASELINE_NAMES
 from rubriclab.report import wording
 from rubriclab.report.texts import JudgedText, human_scores, rubric_scores
-from rubriclab.stats import IntervalEstimate, difference
+from rubriclab.stats import Interval, difference
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.levels import Level
 
@@ -30,7 +30,7 @@ class EvaluatorComparison:
     """A rubric against another evaluator on the texts that both have scored; undefined if these are not known."""
 
     other: Result
-    difference: IntervalEstimate
+    difference: Interval
 
     @property
     def verdict(self) -> Verdict:
@@ -205,11 +205,9 @@ def _best_first(rows: Sequence[Result]) -> list[Result]:
     return sorted(rows, key=lambda row: -(row.agreement.spearman.value or 0.0))
 
 
-def _difference(
-    row: Result, other: Result, scores: Mapping[str, FloatArray], texts: Sequence[JudgedText]
-) -> IntervalEstimate:
+def _difference(row: Result, other: Result, scores: Mapping[str, FloatArray], texts: Sequence[JudgedText]) -> Interval:
     if _key(other.evaluator) not in scores:
-        return IntervalEstimate(None, None, None)
+        return Interval(None)
     found = difference(
         scores[row.evaluator],
         scores[_key(other.evaluator)],

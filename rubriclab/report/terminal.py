@@ -73,8 +73,6 @@ def _block(block: Block, *, unfolded: bool) -> Iterator[RenderableType]:
             yield _FittedTable(block, unfolded)
         case model.Spark(blocks=line, words=words):
             yield _text((f"{line}  ", *spans(words)))
-        case model.Items(items):
-            yield from (_cell(item, unfolded=unfolded) for item in items)
         case model.Stack(blocks):
             yield from _blocks(blocks, unfolded=unfolded)
         case model.Indented(blocks):

@@ -20,7 +20,6 @@ from rubriclab.report.model import (
     Drawing,
     Figure,
     Indented,
-    Items,
     Paragraph,
     Plot,
     Row,
@@ -40,7 +39,8 @@ from rubriclab.report.model import (
 )
 from rubriclab.report.texts import text_card
 from rubriclab.rubric import Criterion
-from rubriclab.validation import EvaluatorAgreement, FrontierPoint, Interval, Raters, Shortcut, Validation
+from rubriclab.stats.interval import Interval
+from rubriclab.validation import EvaluatorAgreement, FrontierPoint, Raters, Shortcut, Validation
 
 if TYPE_CHECKING:
     from rubriclab.report.recorded import Disagreement
@@ -73,7 +73,7 @@ class WeightedCriterion:
     @property
     def percent(self) -> Interval:
         """The weight with its interval, in percent of all weights."""
-        return Interval(value=100 * self.term.weight, low=100 * self.term.low, high=100 * self.term.high)
+        return Interval(100 * self.term.weight, 100 * self.term.low, 100 * self.term.high)
 
 
 def gate_view(ref: str, validation: Validation) -> View:
@@ -154,7 +154,7 @@ def _tiles(validation: Validation) -> Iterator[Tile]:
     if baseline:
         yield Tile(quoted(baseline.name), Figure(baseline.pearson), "the best surface baseline", "baseline")
     if (ceiling := verdicts.ceiling(validation)) is not None:
-        yield Tile("ceiling", Figure(Interval(value=ceiling)), "a perfect judge, as the raters differ", "baseline")
+        yield Tile("ceiling", Figure(Interval(ceiling)), "a perfect judge, as the raters differ", "baseline")
 
 
 def _other_comparisons(validation: Validation) -> Iterator[Section]:
@@ -191,7 +191,7 @@ def _evaluators(validation: Validation) -> Table:
     optimistic = "this rubric, optimistic: on the labels it was fitted to"
     rows += ["for comparison:", _evaluator(axis, validation.training, optimistic)]
     if (ceiling := verdicts.ceiling(validation)) is not None:
-        drawing = Drawing(charts.whisker(axis, Interval(value=ceiling), baseline=True))
+        drawing = Drawing(charts.whisker(axis, Interval(ceiling), baseline=True))
         rows.append(Row(("ceiling, as the raters differ", drawing, "", wording.figure(ceiling), "")))
     caption = "Pearson: filled dots read the text, hollow diamonds are surface baselines; lines are 95 % intervals."
     numeric = ("Spearman", "Pearson", "calls/text")
@@ -299,8 +299,8 @@ def _paths(criteria: Sequence[Criterion]) -> Section:
         spark(each.evidence, (quoted(describe.title(each, TITLE)), " ", quoted(each.id, "id"))) for each in criteria
     ]
     shown, rest = drawn[:MOST_PATHS], drawn[MOST_PATHS:]
-    folded = (Details(f"{len(rest)} more", (Items(tuple(rest), grid=True),)),) if rest else ()
-    blocks = (Paragraph(about, "quiet"), Items(tuple(shown), grid=True), *folded)
+    folded = (Details(f"{len(rest)} more", (Stack(tuple(rest), grid=True),)),) if rest else ()
+    blocks = (Paragraph(about, "quiet"), Stack(tuple(shown), grid=True), *folded)
     return Section("Rewards of the bandit", blocks, page_only=True)
 
 

@@ -23,7 +23,8 @@ from rubriclab.report.model import (
 )
 from rubriclab.report.shift import shift_blocks
 from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, interval
-from rubriclab.validation import FEWEST_GROUPS, Interval
+from rubriclab.stats.interval import Interval
+from rubriclab.validation import FEWEST_GROUPS
 
 if TYPE_CHECKING:
     from rubriclab.provenance import Action
@@ -237,7 +238,7 @@ def _matrix_row(axis: charts.Axis, cell: Transfer) -> Row:
     label = Stack((Paragraph(quoted(cell.rubric)), Indented((remark,))))
     figures = (cell.source and cell.source.spearman, cell.agreement and cell.agreement.spearman, cell.drop)
     shown = (Figure(each) if each else "" for each in figures)
-    spearman = cell.agreement.spearman if cell.agreement else Interval(value=None)
+    spearman = cell.agreement.spearman if cell.agreement else Interval(None)
     drawing = Drawing(charts.whisker(axis, spearman, baseline=False))
     return Row((label, drawing, *shown, cell.shift.severity if cell.shift else "not known", brief(cell)))
 
@@ -254,7 +255,7 @@ def _size(drop: Interval, less: bool) -> str:
     if less or drop.value is None:
         return estimate(drop)
     low, high = (None if end is None else -end for end in (drop.high, drop.low))
-    return estimate(Interval(value=-drop.value, low=low, high=high))
+    return estimate(Interval(-drop.value, low, high))
 
 
 def csv_rows(cells: Sequence[Transfer]) -> list[dict[str, Any]]:
@@ -297,5 +298,5 @@ def _figures(name: str, metrics: AgreementMetrics | None) -> dict[str, Any]:
 
 
 def _columns(name: str, statistic: Interval | None) -> dict[str, float | None]:
-    known = statistic or Interval(value=None)
+    known = statistic or Interval(None)
     return {name: known.value, f"{name}_low": known.low, f"{name}_high": known.high}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rubriclab.data.scale import show
 from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, interval
+from rubriclab.stats.interval import Interval
 from rubriclab.validation import (
     FEWEST_GROUPS,
     MATTERS,
@@ -14,7 +15,6 @@ from rubriclab.validation import (
     EvaluatorAgreement,
     FrontierPoint,
     GateVerdict,
-    Interval,
     Raters,
     Shortcut,
     Validation,

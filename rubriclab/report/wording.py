@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rubriclab.characters import one_line, plain
 from rubriclab.provenance import Baseline, Effort
 from rubriclab.rubric import RewardPoint
+from rubriclab.stats.interval import Interval
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -33,17 +34,6 @@ LEVEL_NOTES: Mapping[str, str] = {
     "dataset": "one correlation over all texts, whatever their source",
     "system": "the systems' mean scores are compared, one point a system",
 }
-
-
-class Estimated(Protocol):
-    """A statistic with its interval, such as `rubriclab.rubric.Interval` or `rubriclab.stats.Estimate`."""
-
-    @property
-    def value(self) -> float | None: ...
-    @property
-    def low(self) -> float | None: ...
-    @property
-    def high(self) -> float | None: ...
 
 
 def asked_at(judge: str, address: str | None) -> str:
@@ -95,7 +85,7 @@ def figure(value: float | None) -> str:
     return "0.00" if shown == "-0.00" else shown
 
 
-def interval(statistic: Estimated) -> str:
+def interval(statistic: Interval) -> str:
     """Return the interval as `[0.41, 0.53]`; empty if there is none."""
     return (
         ""
@@ -104,7 +94,7 @@ def interval(statistic: Estimated) -> str:
     )
 
 
-def estimate(statistic: Estimated) -> str:
+def estimate(statistic: Interval) -> str:
     """Return a statistic as `0.47 [0.41, 0.53]`."""
     return f"{figure(statistic.value)} {interval(statistic)}".rstrip()
 

@@ -20,8 +20,8 @@ from rubriclab.revision.word_diff import sentences_changed
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import Score
 from rubriclab.sentences import split_sentences
-from rubriclab.stats.bootstrap import IntervalEstimate
 from rubriclab.stats.folds import units
+from rubriclab.stats.interval import Interval
 from rubriclab.stats.mean import clustered_mean
 
 OUTCOMES: tuple[RevisionOutcome, ...] = get_args(RevisionOutcome)
@@ -62,7 +62,7 @@ class ScoreGain:
     texts: int
     before: float | None
     after: float | None
-    gain: IntervalEstimate
+    gain: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) ->
     before, after = table.reshape(-1, 2)[both].T
     groups = [text.group for text, used in zip(texts, both, strict=True) if used]
     if not groups:
-        return ScoreGain(name, 0, None, None, IntervalEstimate(None, None, None))
+        return ScoreGain(name, 0, None, None, Interval(None))
     return ScoreGain(
         name, len(groups), float(before.mean()), float(after.mean()), clustered_mean(after - before, units(groups))
     )

@@ -15,7 +15,8 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.methods.single_call import judge_all
-from rubriclab.rubric import DIGITS, Part, Rubric
+from rubriclab.rubric import Part, Rubric
+from rubriclab.stats.interval import DIGITS
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,7 @@ counts gets its interval from `rubriclab.stats.bootstrap`.
 """
 
 from rubriclab.stats.agreement import Agreement, AgreementDifference, agreement, difference
-from rubriclab.stats.bootstrap import (
-    IntervalEstimate,
-    Statistic,
-    cluster_bootstrap,
-    estimate,
-    percentile_interval,
-    resample_counts,
-)
+from rubriclab.stats.bootstrap import Statistic, cluster_bootstrap, estimate, percentile_interval, resample_counts
 from rubriclab.stats.correlation import (
     is_constant,
     kendall,
@@ -22,13 +15,14 @@ from rubriclab.stats.correlation import (
     spearman,
     spearman_rows,
 )
+from rubriclab.stats.interval import Interval
 from rubriclab.stats.levels import ConstantRule, Level, Unit
 
 __all__ = [
     "Agreement",
     "AgreementDifference",
     "ConstantRule",
-    "IntervalEstimate",
+    "Interval",
     "Level",
     "Statistic",
     "Unit",

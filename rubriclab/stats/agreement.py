@@ -29,8 +29,9 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import BATCH_ELEMENTS, IntervalEstimate, Statistic, estimate
+from rubriclab.stats.bootstrap import BATCH_ELEMENTS, Statistic, estimate
 from rubriclab.stats.correlation import PAIR_LIMIT, kendall_rows, pearson_rows, spearman_rows
+from rubriclab.stats.interval import Interval
 from rubriclab.stats.levels import (
     Coefficient,
     ConstantRule,
@@ -63,9 +64,9 @@ class Agreement:
     """What a constant group counts for at group level."""
     resampled: Unit
     """What the bootstrap drew: groups, or texts where there is one group or every text is its own."""
-    spearman: IntervalEstimate
-    pearson: IntervalEstimate
-    kendall: IntervalEstimate
+    spearman: Interval
+    pearson: Interval
+    kendall: Interval
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class AgreementDifference:
     groups: int
     constant: ConstantRule
     resampled: Unit
-    spearman: IntervalEstimate
+    spearman: Interval
 
 
 def agreement(
@@ -115,7 +116,7 @@ def agreement(
     texts = scored_texts([predicted], human, groups, _needed(systems, level))
     used = used_texts(texts, level, constant)
 
-    def estimated(coefficient: Coefficient, draws: int) -> IntervalEstimate:
+    def estimated(coefficient: Coefficient, draws: int) -> Interval:
         statistic = level_statistic(used, 0, coefficient, level, constant)
         return _estimate(statistic, used, draws, confidence, seed)
 
@@ -167,9 +168,7 @@ def difference(
     )
 
 
-def _estimate(
-    statistic: Statistic, used: ScoredTexts, resamples: int, confidence: float, seed: int
-) -> IntervalEstimate:
+def _estimate(statistic: Statistic, used: ScoredTexts, resamples: int, confidence: float, seed: int) -> Interval:
     n = len(used.human)
     return estimate(
         statistic,

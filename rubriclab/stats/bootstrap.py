@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from rubriclab.stats.interval import Interval
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -24,18 +25,9 @@ Statistic = Callable[[FloatArray], FloatArray]
 undefined. With every count 1 it is the statistic of the data itself."""
 
 
-@dataclass(frozen=True)
-class IntervalEstimate:
-    """A value with its interval; None where undefined, as JSON has no nan."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-
-
 def estimate(
     statistic: Statistic, clusters: int, *, resamples: int, confidence: float, seed: int, batch: int
-) -> IntervalEstimate:
+) -> Interval:
     """The statistic of the data, with its percentile interval over `resamples` resamples of the clusters.
 
     Raises:
@@ -47,10 +39,10 @@ def estimate(
         raise ValueError(f"confidence: expected a share between 0 and 1, such as 0.95, got {confidence}")
     value = float(statistic(np.ones((1, clusters)))[0]) if clusters else math.nan
     if math.isnan(value):
-        return IntervalEstimate(None, None, None)
+        return Interval(None)
     resampled = cluster_bootstrap(statistic, clusters, resamples=resamples, seed=seed, batch=batch)
     low, high = percentile_interval(resampled, confidence) or (None, None)
-    return IntervalEstimate(value, low, high)
+    return Interval(value, low, high)
 
 
 def resample_counts(rng: np.random.Generator, resamples: int, clusters: int) -> FloatArray:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import FloatArray, IntervalEstimate, estimate
+from rubriclab.stats.bootstrap import FloatArray, estimate
+from rubriclab.stats.interval import Interval
 
 # Resamples are weighted one by one; more of them change the interval's ends by less than a hundredth.
 RESAMPLES = 500
@@ -18,7 +19,7 @@ def auroc(
     resamples: int = RESAMPLES,
     confidence: float = 0.95,
     seed: int = 0,
-) -> IntervalEstimate:
+) -> Interval:
     """Return the area under the ROC curve, with a bootstrap interval over texts.
 
     It is the probability that a positive text scores above a negative one, ties counting half. It is None where all

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import IntervalEstimate, estimate
+from rubriclab.stats.bootstrap import estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import unit_sums
+from rubriclab.stats.interval import Interval
 
 BATCH_ELEMENTS = 2**20
 
@@ -51,7 +52,7 @@ def intraclass(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> IntervalEstimate:
+) -> Interval:
     """Return the intraclass correlation of absolute agreement, with a bootstrap interval over the texts.
 
     ICC(2,1) of Shrout & Fleiss 1979, or ICC(1,1) unless `raters_known`; with `of_mean` ICC(2,k) or ICC(1,k), k being
@@ -71,7 +72,7 @@ def intraclass(
     """
     table, cluster = _rated(ratings, clusters)
     if table.shape[1] < 2:
-        return IntervalEstimate(None, None, None)
+        return Interval(None)
 
     def statistic(counts: FloatArray) -> FloatArray:
         weights = counts[:, cluster]

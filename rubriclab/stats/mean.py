@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from rubriclab.stats.bootstrap import IntervalEstimate, estimate
+from rubriclab.stats.bootstrap import estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.interval import Interval
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
 BATCH_ELEMENTS = 2**20
 
 
-def clustered_mean(values: FloatArray, cluster: IntArray, *, seed: int = 0) -> IntervalEstimate:
+def clustered_mean(values: FloatArray, cluster: IntArray, *, seed: int = 0) -> Interval:
     """Return the mean with its bootstrap interval over clusters; all `None` where there is no value.
 
     Args:

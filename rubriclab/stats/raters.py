@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import BATCH_ELEMENTS, IntervalEstimate, estimate
+from rubriclab.stats.bootstrap import BATCH_ELEMENTS, estimate
 from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.interval import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class RaterStatistics:
     """
 
     n: int
-    severity: IntervalEstimate
+    severity: Interval
     noise: float | None
     agreement: float | None
 

@@ -21,13 +21,14 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import BATCH_ELEMENTS, IntervalEstimate, Statistic, estimate
+from rubriclab.stats.bootstrap import BATCH_ELEMENTS, Statistic, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.interval import Interval
 
 Metric = Literal["nominal", "ordinal", "interval"]
 Weights = Literal["linear", "quadratic"]
 
-NOTHING = IntervalEstimate(None, None, None)
+NOTHING = Interval(None)
 POWERS: dict[Weights, int] = {"linear": 1, "quadratic": 2}
 
 
@@ -39,7 +40,7 @@ def krippendorff_alpha(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> IntervalEstimate:
+) -> Interval:
     """Krippendorff's alpha of raters x units answers, with a bootstrap interval over the units.
 
     Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability". Units with fewer than two answers are left out,
@@ -79,7 +80,7 @@ def fleiss_kappa(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> IntervalEstimate:
+) -> Interval:
     """Fleiss' kappa of raters x units answers, with a bootstrap interval over the units.
 
     Fleiss 1971, "Measuring nominal scale agreement among many raters", on the units with two answers or more: observed
@@ -107,7 +108,7 @@ def weighted_kappa(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> IntervalEstimate:
+) -> Interval:
     """The mean over all pairs of raters of Cohen's weighted kappa, with a bootstrap interval over the units.
 
     Cohen 1968, "Weighted kappa"; averaged over the pairs as by Light 1971. Two answers disagree by the difference of
@@ -301,7 +302,7 @@ def _unit_range(values: FloatArray) -> FloatArray:
 
 def _estimate(
     statistic: Statistic, cluster: IntArray, size: int, *, resamples: int, confidence: float, seed: int
-) -> IntervalEstimate:
+) -> Interval:
     batch = max(1, BATCH_ELEMENTS // max(1, size))
     clusters = int(cluster.max(initial=-1)) + 1
     return estimate(statistic, clusters, resamples=resamples, confidence=confidence, seed=seed, batch=batch)

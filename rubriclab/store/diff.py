@@ -11,8 +11,8 @@ from pydantic import JsonValue, TypeAdapter
 from rubriclab.data.scale import show
 from rubriclab.provenance import Provenance
 from rubriclab.rubric import Criterion, Demonstration, Rubric
+from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
-from rubriclab.validation import Interval
 
 # Two criteria of one kind whose wording is at least this alike (0 to 100) are one that changed. Ids tell nothing: every
 # learning run hands them out anew.

@@ -19,7 +19,6 @@ from functools import cached_property
 import numpy as np
 
 from rubriclab.aggregation import (
-    DIGITS,
     Aggregation,
     Ask,
     Calibration,
@@ -41,6 +40,7 @@ from rubriclab.provenance import Action
 from rubriclab.rubric import DroppedCriterion, Part, Rubric
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import grouped_folds, units
+from rubriclab.stats.interval import DIGITS
 from rubriclab.text_features.prior import usual_directions
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.rating_matrix import RatedTexts

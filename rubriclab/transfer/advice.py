@@ -17,11 +17,11 @@ from rubriclab.base_models import FrozenModel
 from rubriclab.learning.calibration import standard_error
 from rubriclab.learning.rating_matrix import BoolArray
 from rubriclab.provenance import Action
-from rubriclab.rubric import rounded
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import units
+from rubriclab.stats.interval import Interval, rounded
 from rubriclab.transfer.actions import ACTIONS
-from rubriclab.validation import FEWEST_GROUPS, Interval
+from rubriclab.validation import FEWEST_GROUPS
 
 # Errors are equal if they differ by less, as a share of the labels' variance.
 TOLERANCE = 1e-6
@@ -120,11 +120,11 @@ def _variance_share(differences: FloatArray, unit: IntArray, variance: float) ->
     from scipy.special import stdtrit
 
     if not len(differences) or variance == 0:
-        return Interval(value=None)
+        return Interval(None)
     value = float(differences.mean()) / variance
     error = standard_error(differences, unit) / variance if np.any(differences) else 0.0
     if math.isinf(error):
-        return Interval(value=rounded(value))
+        return Interval(rounded(value))
     # With few groups the standard error itself is uncertain, hence Student's distribution.
     margin = float(stdtrit(len(np.unique(unit)) - 1, (1 + CONFIDENCE) / 2)) * error if error else 0.0
-    return Interval(value=rounded(value), low=rounded(value - margin), high=rounded(value + margin))
+    return Interval(rounded(value), rounded(value - margin), rounded(value + margin))

@@ -21,11 +21,11 @@ from rubriclab.base_models import FrozenModel
 from rubriclab.data.example import Example
 from rubriclab.learning.baselines import SURFACE, measure_values
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import Interval
 from rubriclab.transfer.domain_classifier import domain_auc
 from rubriclab.transfer.feature_shift import FeatureShift, feature_shifts, shifts_from_terms
 from rubriclab.transfer.outliers import Outliers, find_outliers
 from rubriclab.transfer.sample import Sample
-from rubriclab.validation import Interval
 
 ShiftSeverity = Literal["small", "moderate", "large"]
 
@@ -124,7 +124,7 @@ def distribution_shift(
         by_features = _compare(SURFACE, features, [example.id for example in target], seed)
         by_criteria = _compare_ratings(source, target, source_ratings, target_ratings, seed)
     elif shifts := shifts_from_terms(terms, target_ratings):
-        by_criteria = SampleComparison(auc=Interval(value=None), feature_shifts=shifts, outliers=None)
+        by_criteria = SampleComparison(auc=Interval(None), feature_shifts=shifts, outliers=None)
     findings = [*_findings("text features", by_features), *_findings("criteria", by_criteria)]
     if by_criteria and not source:
         findings += _mean_shift_finding(by_criteria, terms)

@@ -11,8 +11,8 @@ import numpy as np
 from rubriclab.aggregation import Term
 from rubriclab.base_models import FrozenModel
 from rubriclab.learning.standardise import centers_and_spreads
-from rubriclab.rubric import DIGITS
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.interval import DIGITS
 from rubriclab.transfer.sample import Sample
 
 # The false discovery rate among significant shifts (Benjamini & Hochberg 1995, "Controlling the false discovery rate",

@@ -16,11 +16,10 @@ import numpy as np
 from rubriclab.base_models import FrozenModel
 from rubriclab.learning.rating_matrix import BoolArray
 from rubriclab.learning.standardise import centers_and_spreads
-from rubriclab.rubric import rounded
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.interval import Interval
 from rubriclab.stats.mean import clustered_mean
 from rubriclab.transfer.sample import Sample
-from rubriclab.validation import Interval
 
 # The false positive rate on source texts. At 5 % the farthest of 30 source texts would decide alone, and one odd text
 # among them hid stories from dialogue.
@@ -66,7 +65,7 @@ def find_outliers(source: Sample, target: Sample, ids: Sequence[str], seed: int 
     outside: BoolArray = _nearest(x_target, x_source) > _threshold(_nearest(x_source, x_source, source.units))
     share = clustered_mean(outside.astype(np.float64), target.units, seed=seed)
     return Outliers(
-        share=Interval(value=rounded(share.value), low=rounded(share.low), high=rounded(share.high)),
+        share=share.rounded(),
         expected_share=EXPECTED_SHARE,
         ids=tuple(name for name, is_outlier in zip(ids, outside.tolist(), strict=True) if is_outlier),
     )

@@ -14,16 +14,14 @@ from rubriclab.data.scale import Scale
 from rubriclab.display import Displayed
 from rubriclab.learning.gate import GateLevel
 from rubriclab.learning.rating_matrix import BoolArray
-from rubriclab.learning.single_method import interval_of
 from rubriclab.provenance import Action
-from rubriclab.rubric import rounded
 from rubriclab.stats.agreement import agreement
-from rubriclab.stats.bootstrap import IntervalEstimate, estimate
+from rubriclab.stats.bootstrap import estimate
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import units
+from rubriclab.stats.interval import Interval, rounded
 from rubriclab.transfer.advice import ActionAdvice
 from rubriclab.transfer.distribution_shift import DistributionShift
-from rubriclab.validation import Interval
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -156,14 +154,14 @@ def agreement_metrics(
         n=int(scored.sum()),
         groups=len(set(scored_groups)),
         unscored=int((~scored).sum()),
-        spearman=interval_of(correlations.spearman),
-        pearson=interval_of(correlations.pearson),
-        error=interval_of(error) if error else Interval(value=None),
+        spearman=correlations.spearman.rounded(),
+        pearson=correlations.pearson.rounded(),
+        error=error.rounded() if error else Interval(None),
         rmse=None if squares is None or not len(squares) else rounded(point * math.sqrt(squares.mean())),
     )
 
 
-def _error_share(squares: FloatArray, labels: FloatArray, groups: Sequence[str], seed: int) -> IntervalEstimate | None:
+def _error_share(squares: FloatArray, labels: FloatArray, groups: Sequence[str], seed: int) -> Interval | None:
     """Return the sum of squared errors as a share of the labels' sum of squares around their mean."""
     if not len(squares) or np.ptp(labels) == 0:
         return None

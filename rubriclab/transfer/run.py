@@ -27,8 +27,9 @@ from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained
 from rubriclab.methods.method import Progress, silent
 from rubriclab.provenance import Action, Provenance
-from rubriclab.rubric import Rubric, rounded
+from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import Interval, rounded
 from rubriclab.text_features import WORD_COUNT
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.actions import (
@@ -46,7 +47,6 @@ from rubriclab.transfer.advice import advise, paired_difference
 from rubriclab.transfer.distribution_shift import DistributionShift, distribution_shift
 from rubriclab.transfer.rating_matrix import RatedTexts, rate, rate_parts, with_dropped_criteria
 from rubriclab.transfer.results import ActionEvaluation, AgreementMetrics, SourceAgreement, Transfer, agreement_metrics
-from rubriclab.validation import Interval
 
 WORDS = "word count"
 BEST_FEATURE = "best text feature on the source"
@@ -370,10 +370,10 @@ def drop(before: Interval, after: Interval) -> Interval:
     Psychological Methods 12).
     """
     if before.value is None or after.value is None:
-        return Interval(value=None)
+        return Interval(None)
     value = before.value - after.value
     if before.low is None or before.high is None or after.low is None or after.high is None:
-        return Interval(value=rounded(value))
+        return Interval(rounded(value))
     below = math.hypot(before.value - before.low, after.high - after.value)
     above = math.hypot(before.high - before.value, after.value - after.low)
-    return Interval(value=rounded(value), low=rounded(value - below), high=rounded(value + above))
+    return Interval(rounded(value), rounded(value - below), rounded(value + above))

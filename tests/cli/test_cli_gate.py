@@ -8,8 +8,9 @@ import pytest
 from commands import Commands
 
 from rubriclab.provenance import Effort
+from rubriclab.stats.interval import Interval
 from rubriclab.store import open_store
-from rubriclab.validation import EvaluatorAgreement, GateVerdict, Interval, Validation
+from rubriclab.validation import EvaluatorAgreement, GateVerdict, Validation
 
 DIFFERENCES = {"better": (0.21, 0.05, 0.38), "not better": (-0.1, -0.2, 0.01), "inconclusive": (0.1, -0.1, 0.3)}
 SAID = {
@@ -28,14 +29,14 @@ CODES = {"better": 0, "not better": 1, "inconclusive": 3}
 
 def validation(outcome: Any) -> Validation:
     def evaluator_agreement(name: str, kind: Any, value: float) -> EvaluatorAgreement:
-        found = Interval(value=value, low=value - 0.2, high=value + 0.2)
+        found = Interval(value, value - 0.2, value + 0.2)
         return EvaluatorAgreement(
             name=name, kind=kind, n=30, spearman=found, pearson=found, calls=3 if kind == "rubric" else 0
         )
 
     value, low, high = DIFFERENCES[outcome]
     more = 90 if outcome == "inconclusive" else None
-    difference = Interval(value=value, low=low, high=high)
+    difference = Interval(value, low, high)
     return Validation(
         level="dataset",
         n=30,
@@ -45,7 +46,7 @@ def validation(outcome: Any) -> Validation:
         evaluators=(evaluator_agreement("joint", "rubric", 0.5), evaluator_agreement("word count", "floor", 0.29)),
         verdicts=(
             GateVerdict(against="word count", outcome=outcome, difference=difference, more_labels=more),
-            GateVerdict(against="direct", outcome="better", difference=Interval(value=0.3, low=0.1, high=0.5)),
+            GateVerdict(against="direct", outcome="better", difference=Interval(0.3, 0.1, 0.5)),
         ),
     )
 

@@ -24,6 +24,7 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Reply
 from rubriclab.scoring import score_stream
 from rubriclab.stats.agreement import agreement
+from rubriclab.stats.interval import Interval
 
 WORDINGS = [
     {"output": "digest"},
@@ -119,7 +120,7 @@ def test_floors_do_not_spread_and_differences_are_of_the_spread(sets) -> None:
     rows = {row.arm: row for row in outcome.rows}
     assert list(rows) == ["direct", *FLOORS]
     for floor in FLOORS:
-        assert rows[floor].figures["spearman spread"].model_dump() == {"value": 0, "low": 0, "high": 0}
+        assert rows[floor].figures["spearman spread"] == Interval(0, 0, 0)
         assert rows[floor].figures["spearman"].value == rows[floor].figures["spearman, wording 2"].value
     (gap,) = outcome.gaps
     assert gap.measure == "spearman spread"

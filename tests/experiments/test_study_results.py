@@ -8,13 +8,13 @@ import pytest
 from experiments.runner.cases import Case
 from experiments.runner.results import Outcome, Results, Row, Spent, begun, merged, read_results, write_results
 from rubriclab.errors import DataError
-from rubriclab.validation import Interval
+from rubriclab.stats.interval import Interval
 
 BASE = Results(study="some", digest="sha256:1", judges=("embedded",), data={"hanna": "sha256:a"})
 
 
 def outcome(seed: int, value: float | None = 0.5, **row: object) -> Outcome:
-    figures = {"spearman": Interval(value=value, low=0.1, high=0.9)} if value is not None else {}
+    figures = {"spearman": Interval(value, 0.1, 0.9)} if value is not None else {}
     case = Case(set="hanna", aspect="empathy", labels=30, seed=seed)
     return Outcome(case=case, split="drawn", rows=(Row(arm="direct", figures=figures, **row),))
 

@@ -11,7 +11,7 @@ from experiments.runner.study import Study, parse_study
 from experiments.runner.summary import FEWEST_PAIRS, Contrast, summarise
 from experiments.runner.view import study_view
 from rubriclab.cli.printing import view_text
-from rubriclab.validation import Interval
+from rubriclab.stats.interval import Interval
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 OTHERS = ("empathy", "surprise", "engagement")
@@ -32,7 +32,7 @@ def outcome(name: str, aspect: str, values: dict[str, float | None], seed: int =
     rows = [
         Row(
             arm=arm,
-            figures={m: Interval(value=v, low=v - 0.1, high=v + 0.1) for m in ("spearman", "pearson")} if v else {},
+            figures={m: Interval(v, v - 0.1, v + 0.1) for m in ("spearman", "pearson")} if v else {},
             missing=None if v else "no questions",
             counts={"texts": 10},
             learning=None if arm.startswith("floor") else Spent(calls=30, cost_usd=0.5, seconds=2),
@@ -40,9 +40,7 @@ def outcome(name: str, aspect: str, values: dict[str, float | None], seed: int =
         )
         for arm, v in values.items()
     ]
-    gaps = [
-        Gap(first="hypoeval", second="direct", measure="spearman", difference=Interval(value=0.1, low=0.05, high=0.2))
-    ]
+    gaps = [Gap(first="hypoeval", second="direct", measure="spearman", difference=Interval(0.1, 0.05, 0.2))]
     case = Case(set=name, aspect=aspect, labels=labels, seed=seed)
     return Outcome(case=case, split="drawn", rows=tuple(rows), gaps=tuple(gaps))
 
@@ -85,7 +83,7 @@ def test_means_are_over_seeds_first_and_then_over_aspects() -> None:
         ("coherence", 2, 0.3),
         ("empathy", 1, 0.6),
     ]
-    assert found.lines[0].figures["spearman"] == Interval(value=0.3, low=0.2, high=0.4)
+    assert found.lines[0].figures["spearman"] == Interval(0.3, 0.2, 0.4)
     (mean,) = found.means
     assert (mean.aspects, mean.figures["spearman"]) == (2, 0.45)
     assert (mean.learning, mean.scoring, mean.seconds, mean.cost_usd) == (30, 2, 9, 2.25)
@@ -172,7 +170,7 @@ def test_a_summary_is_plain_json() -> None:
 
 
 def test_an_evaluator_that_tells_no_texts_apart_counts_as_without_correlation() -> None:
-    figures = {name: Interval(value=None) for name in ("spearman", "pearson")}
+    figures = {name: Interval(None) for name in ("spearman", "pearson")}
     constant = outcome("hanna", "surprise", {"hypoeval": 0.3})
     constant = constant.model_copy(update={"rows": (*constant.rows, Row(arm="direct", figures=figures))})
     found = summarise(study(), results(outcome("hanna", "empathy", {"hypoeval": 0.5, "direct": 0.4}), constant))
@@ -183,7 +181,7 @@ def test_an_evaluator_that_tells_no_texts_apart_counts_as_without_correlation() 
     assert found.contrasts[0].difference == pytest.approx(0.2)
     assert next(line for line in found.lines if line.setting.arm == "direct" and line.aspect == "surprise").figures[
         "spearman"
-    ] == Interval(value=None)
+    ] == Interval(None)
 
 
 def test_means_over_numbers_of_labels_are_of_the_same_aspects() -> None:

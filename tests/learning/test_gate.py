@@ -18,7 +18,8 @@ from rubriclab.learning.gate import gate_level, more_labels, outcome_of, validat
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import grouped_folds
-from rubriclab.validation import Interval, Validation
+from rubriclab.stats.interval import Interval
+from rubriclab.validation import Validation
 
 
 def gate(found: RatingMatrix, held_out: FloatArray, surface: FloatArray | None = None, **more: Any) -> Validation:
@@ -81,13 +82,13 @@ def test_with_floors_below_zero_the_constant_is_the_one_to_beat() -> None:
 def test_a_rubric_that_tells_no_texts_apart_is_not_better() -> None:
     found = gate(table(), np.full(40, 2.5))
     assert found.outcome == "not better"
-    assert found.evaluators[0].pearson == Interval(value=0, low=0, high=0)
+    assert found.evaluators[0].pearson == Interval(0, 0, 0)
 
 
 def test_without_any_score_nothing_can_be_said() -> None:
     found = gate(table(), np.full(40, np.nan))
     assert (found.outcome, found.n) == ("inconclusive", 0)
-    assert found.verdicts[0].difference == Interval(value=None)
+    assert found.verdicts[0].difference == Interval(None)
     assert found.verdicts[0].more_labels is None
 
 
@@ -198,20 +199,20 @@ def test_enough_groups_or_texts_to_draw_tell_a_difference(rivals: int) -> None:
     ],
 )
 def test_an_outcome_is_read_off_the_interval(low: float | None, high: float | None, outcome: str) -> None:
-    assert outcome_of(Interval(value=None if low is None else 0.02, low=low, high=high)) == outcome
+    assert outcome_of(Interval(None if low is None else 0.02, low, high)) == outcome
 
 
 def test_more_labels_follow_the_square_root() -> None:
     # Half of the way down from 0.2 to -0.2 needs intervals half as wide: four times the labels.
-    assert more_labels(Interval(value=0.2, low=-0.2, high=0.6), 30) == 90
+    assert more_labels(Interval(0.2, -0.2, 0.6), 30) == 90
     # Here the high end comes to 0.05 first: 0.5 above, to be 0.25 above.
-    assert more_labels(Interval(value=-0.2, low=-0.9, high=0.3), 30) == 90
-    assert more_labels(Interval(value=0.001, low=-0.4, high=0.4), 30) == math.ceil(30 * ((0.399 / 0.049) ** 2 - 1))
+    assert more_labels(Interval(-0.2, -0.9, 0.3), 30) == 90
+    assert more_labels(Interval(0.001, -0.4, 0.4), 30) == math.ceil(30 * ((0.399 / 0.049) ** 2 - 1))
 
 
 def test_what_no_number_of_labels_decides_is_said_to_be_so() -> None:
-    assert more_labels(Interval(value=0.02, low=-0.9, high=0.9), 30) is None
-    assert more_labels(Interval(value=None), 30) is None
+    assert more_labels(Interval(0.02, -0.9, 0.9), 30) is None
+    assert more_labels(Interval(None), 30) is None
 
 
 def test_as_many_more_labels_as_told_do_decide_if_they_are_like_these() -> None:

@@ -13,7 +13,7 @@ from rubriclab.learning.jackknife import agreement_errors, fisher_interval
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.weighting import design, posterior
-from rubriclab.stats import IntervalEstimate, pearson
+from rubriclab.stats import Interval, pearson
 from rubriclab.stats.jackknife import jackknife_error
 
 GIVEN = JointSettings(calibration="linear", folds=10)
@@ -89,8 +89,8 @@ def test_among_rivals_and_among_many_groups():
 def test_too_few_groups_leave_the_ends_open():
     lonely = made(6, groups=1, size=1)
     assert errors(lonely) == {"spearman": math.inf, "pearson": math.inf}
-    assert fisher_interval(0.4, math.inf, 0.9) == IntervalEstimate(0.4, None, None)
-    assert fisher_interval(None, 0.2, 0.9) == IntervalEstimate(None, None, None)
+    assert fisher_interval(0.4, math.inf, 0.9) == Interval(0.4, None, None)
+    assert fisher_interval(None, 0.2, 0.9) == Interval(None)
 
 
 def test_the_interval_is_fisher_s():

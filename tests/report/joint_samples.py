@@ -12,18 +12,10 @@ from report_samples import criterion, interval, version
 from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term
 from rubriclab.provenance import Provenance
 from rubriclab.rubric import Criterion, Evidence, Level, Part, RewardPoint, Rubric
+from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
-from rubriclab.validation import (
-    EvaluatorAgreement,
-    FrontierPoint,
-    GateVerdict,
-    Interval,
-    Rater,
-    Raters,
-    Shortcut,
-    Validation,
-)
+from rubriclab.validation import EvaluatorAgreement, FrontierPoint, GateVerdict, Rater, Raters, Shortcut, Validation
 
 # Four sentences a topic; a text is some of them in some order.
 TOPICS = (

@@ -19,8 +19,8 @@ from rubriclab.evaluation import Evaluator, Result, evaluate, floors
 from rubriclab.provenance import Baseline, Effort, Provenance, TrainingAgreement
 from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Level, Part, RewardPoint, Rubric
 from rubriclab.scoring.score import CriterionScore, Score
+from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
-from rubriclab.validation import Interval
 
 GROUPS = 6
 RIVALS = 4
@@ -28,7 +28,7 @@ RIVALS = 4
 
 def interval(value: float | None, low: float | None = None, high: float | None = None) -> Interval:
     """Return a statistic with its interval."""
-    return Interval(value=value, low=low, high=high)
+    return Interval(value, low, high)
 
 
 def criterion(name: str = "h01", trait: str = "linked sentences", **fields: Any) -> Criterion:

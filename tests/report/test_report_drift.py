@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from drift_samples import HUNDRED, paired, scorers, texts, version
 
 from rubriclab.cli.printing import view_text
-from rubriclab.drift import DriftLimits, check_limits, compare_scores
+from rubriclab.drift import DriftLimits, PairedScore, ScorerPair, check_limits, compare_scores
 from rubriclab.drift.compare import LISTED
 from rubriclab.report.drift import drift_view
 
 NAMES = ("a", "b", "c")
 
 
-def shown(both, pairs, limits: DriftLimits | None = None) -> str:
+def shown(both: ScorerPair, pairs: Sequence[PairedScore], limits: DriftLimits | None = None) -> str:
     found = compare_scores(both, pairs)
     return view_text(drift_view(found, check_limits(found, limits or DriftLimits())))
 

@@ -17,7 +17,7 @@ from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.html import typeset
 from rubriclab.report.model import Figure, Paragraph, Section, View, quoted, table
 from rubriclab.report.training import training_report
-from rubriclab.validation import Interval
+from rubriclab.stats.interval import Interval
 
 # What a page shows in place of the hostile words.
 SHOWN = re.sub("[\u202e\u2066\x1b\x00]", lambda found: ascii(found[0])[1:-1], HOSTILE)
@@ -134,7 +134,7 @@ def test_what_shows_itself_shows_the_same_as_its_view() -> None:
 
 def test_our_own_figures_have_true_minus_signs_and_words_from_outside_keep_theirs() -> None:
     assert typeset("news-1@2 reaches -0.10 [-0.2, 0.3]") == "news-1@2 reaches −0.10 [−0.2, 0.3]"
-    row = (quoted("-1 degree"), Figure(Interval(value=-0.5)), "-2")
+    row = (quoted("-1 degree"), Figure(Interval(-0.5)), "-2")
     page = Page(View("", (table(("", "a", "b"), [row], numeric=("a", "b")), Paragraph(quoted("at -3"))))._repr_html_())
     assert "-1 degree −0.50 −2 at -3" in page.reading
 

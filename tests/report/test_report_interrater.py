@@ -11,7 +11,7 @@ from view_samples import BINNED, UNDEFINED, agreed, around, figures, interrater
 
 from rubriclab.interrater import JudgePair, JudgeScores, ScoreAgreement
 from rubriclab.report.interrater import interrater_view, sentences
-from rubriclab.stats import IntervalEstimate
+from rubriclab.stats import Interval
 
 
 def said(**fields: Any) -> str:
@@ -39,7 +39,7 @@ def test_alpha_is_placed_by_krippendorff_s_convention_and_named_as_his() -> None
         (0.7, 0.2, "ranges from below 0.667 to above 0.800."),
         (0.65, 0.1, "ranges from below 0.667 to between 0.667 and 0.800."),
     ):
-        alpha = IntervalEstimate(value, value - width, value + width)
+        alpha = Interval(value, value - width, value + width)
         scores = dataclasses.replace(interrater().scores, unbinned={"alpha_interval": alpha, "alpha_ordinal": alpha})
         assert (
             f"Krippendorff (2004) considers data reliable from 0.800 and allows tentative conclusions from 0.667; the "

@@ -15,7 +15,7 @@ from rubriclab.report.criterion_agreement import criterion_agreements
 from rubriclab.report.summary import EvaluationSummary, sentences, summarize
 from rubriclab.report.texts import judged_texts
 from rubriclab.scoring.score import CriterionScore, Score
-from rubriclab.stats import IntervalEstimate, agreement
+from rubriclab.stats import Interval, agreement
 from rubriclab.store.version import Version
 
 Rate = Callable[[int, Example], float | None]
@@ -89,7 +89,7 @@ def test_a_rubric_that_is_its_baseline_overlaps_it() -> None:
     assert found
     assert found.evaluators[0].surface
     assert found.evaluators[0].surface.other.evaluator == "floor: word count"
-    assert found.evaluators[0].surface.difference == IntervalEstimate(0.0, 0.0, 0.0)
+    assert found.evaluators[0].surface.difference == Interval(0.0, 0.0, 0.0)
     assert found.evaluators[0].surface.verdict == "overlaps"
     assert "these texts do not distinguish them" in words(found)
 

@@ -26,12 +26,12 @@ from rubriclab.report.lists import problems_view
 from rubriclab.report.matrix import matrix_view
 from rubriclab.report.model import Details, Figure, Paragraph, View, quoted, table
 from rubriclab.report.version import version_view
-from rubriclab.stats import IntervalEstimate
+from rubriclab.stats import Interval
 from rubriclab.store.verify import Problem
 
 HOSTILE = "[red]not markup[/red] \x1b[31mred\x1b]8;;http://x.example\x07 \x9b2J \u202eright\u2066 :smile: \x00 \r gone"
 SHOWN = "[red]notmarkup[/red]\\x1b[31mred\\x1b]8;;http://x.example\\x07\\x9b2J\\u202eright\\u2066:smile:\\x00\\rgone"
-WIDE = IntervalEstimate(-0.47, -0.61, -0.33)
+WIDE = Interval(-0.47, -0.61, -0.33)
 
 
 def acting(text: str) -> set[str]:
@@ -114,7 +114,7 @@ def test_figures_stand_above_their_intervals_where_the_line_is_too_short() -> No
 
 
 def test_negative_figures_fit_into_80_columns_with_their_intervals() -> None:
-    scores = ScoreAgreement(59, 1, *2 * ({name: IntervalEstimate(-0.123, -0.456, -0.012) for name in BINNED},))
+    scores = ScoreAgreement(59, 1, *2 * ({name: Interval(-0.123, -0.456, -0.012) for name in BINNED},))
     lines = printed(interrater_view("news@2", interrater(scores=scores))).splitlines()
     rows = [line for line in lines if line.startswith(("alpha, ", "Fleiss' kappa ", "kappa, "))]
     assert len(rows) == len(BINNED)

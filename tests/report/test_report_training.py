@@ -14,9 +14,10 @@ from rubriclab.report import recorded
 from rubriclab.report.matrix import matrix_view
 from rubriclab.report.training import training_report, training_view
 from rubriclab.rubric import Rubric
+from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
-from rubriclab.validation import GateVerdict, Interval
+from rubriclab.validation import GateVerdict
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +29,6 @@ def page() -> Page:
 def terminal(width: int = 120, **fields: object) -> str:
     """Return the words of the terminal view of the rubric, of which `fields` are replaced."""
     return words_of(training_view(joint_version(**fields)), width)
-
-
-def undefined(interval: Interval) -> Interval:
-    return interval.model_copy(update={"value": None, "low": None, "high": None})
 
 
 def test_both_begin_with_the_verdict_and_show_other_comparisons_without_one(page: Page) -> None:
@@ -52,7 +49,7 @@ def test_both_begin_with_the_verdict_and_show_other_comparisons_without_one(page
 
 def test_differences_without_an_interval_are_shown_with_the_reason() -> None:
     few = tuple(
-        GateVerdict(against=each.against, outcome="inconclusive", difference=Interval(value=0.2), few_groups=3)
+        GateVerdict(against=each.against, outcome="inconclusive", difference=Interval(0.2), few_groups=3)
         for each in joint_trust().verdicts
     )
     words = terminal(validation=joint_trust(verdicts=few))
@@ -196,7 +193,7 @@ def test_what_is_not_known_is_left_out_of_both() -> None:
 
 def test_an_undefined_correlation_is_shown_as_such() -> None:
     validation = joint_trust()
-    ours = validation.evaluators[0].model_copy(update={"pearson": undefined(validation.evaluators[0].pearson)})
+    ours = validation.evaluators[0].model_copy(update={"pearson": Interval(None)})
     none = validation.model_copy(update={"evaluators": (ours, *validation.evaluators[1:])})
     assert "on held-out labels undefined." in terminal(validation=none)
 

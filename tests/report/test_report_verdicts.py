@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from rubriclab.report.verdicts import headline, sentence
-from rubriclab.validation import EvaluatorAgreement, GateVerdict, Interval, Validation
+from rubriclab.stats.interval import Interval
+from rubriclab.validation import EvaluatorAgreement, GateVerdict, Validation
 
 
 def verdict(outcome: Any, value: float, low: float, high: float, against: str = "direct", **more: Any) -> GateVerdict:
-    difference = Interval(value=value, low=low, high=high)
+    difference = Interval(value, low, high)
     return GateVerdict(against=against, outcome=outcome, difference=difference, **more)
 
 
@@ -48,12 +49,12 @@ def verdict(outcome: Any, value: float, low: float, high: float, against: str = 
             "Inconclusive against direct: the difference is 0.02 [-0.10, 0.10]; about 60 more labels would decide.",
         ),
         (
-            GateVerdict(against="direct", outcome="inconclusive", difference=Interval(value=0.4), few_groups=3),
+            GateVerdict(against="direct", outcome="inconclusive", difference=Interval(0.4), few_groups=3),
             "Inconclusive against direct: the difference is 0.40; 3 groups are too few, labels from at least 5 are "
             "needed.",
         ),
         (
-            GateVerdict(against="direct", outcome="inconclusive", difference=Interval(value=None)),
+            GateVerdict(against="direct", outcome="inconclusive", difference=Interval(None)),
             "Cannot be compared with direct: on these labels no correlation of both is defined.",
         ),
     ],
@@ -63,12 +64,12 @@ def test_a_verdict_says_what_it_rests_on(found: GateVerdict, said: str) -> None:
 
 
 def test_what_decides_nothing_has_a_difference_and_no_outcome() -> None:
-    shown = GateVerdict(against="direct", outcome=None, difference=Interval(value=0.1, low=0.02, high=0.2))
+    shown = GateVerdict(against="direct", outcome=None, difference=Interval(0.1, 0.02, 0.2))
     assert sentence(shown) == "Ahead of direct by 0.10 [0.02, 0.20]."
 
 
 def test_the_headline_tells_the_number_of_labels() -> None:
-    nothing = Interval(value=None)
+    nothing = Interval(None)
     evaluator_agreement = EvaluatorAgreement(
         name="joint", kind="rubric", n=30, spearman=nothing, pearson=nothing, calls=1
     )

@@ -23,7 +23,7 @@ from rubriclab.interrater import (
 )
 from rubriclab.provenance import Effort
 from rubriclab.report.difference import difference_view
-from rubriclab.report.evaluation import results_view
+from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.interrater import interrater_view
 from rubriclab.report.lists import log_view, names_view, problems_view
 from rubriclab.report.matrix import matrix_view
@@ -35,11 +35,11 @@ from rubriclab.report.version import rubric_view, version_view
 from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit, TextFault
 from rubriclab.scoring import Score
 from rubriclab.services.score import ScoredRow, Scores
-from rubriclab.stats import IntervalEstimate
+from rubriclab.stats import Interval
 from rubriclab.store.diff import compare
 from rubriclab.store.verify import Problem
 
-UNDEFINED = IntervalEstimate(None, None, None)
+UNDEFINED = Interval(None)
 BINNED: tuple[Figure, ...] = (
     "alpha_interval",
     "alpha_ordinal",
@@ -55,9 +55,9 @@ FIGURES: dict[Kind, tuple[Figure, ...]] = {
 }
 
 
-def around(value: float | None) -> IntervalEstimate:
+def around(value: float | None) -> Interval:
     """Return a figure with an interval of 0.1 to either side."""
-    return UNDEFINED if value is None else IntervalEstimate(value, value - 0.1, value + 0.1)
+    return UNDEFINED if value is None else Interval(value, value - 0.1, value + 0.1)
 
 
 def figures(names: tuple[Figure, ...], value: float | None) -> Figures:
@@ -99,7 +99,7 @@ def gain(name: str, before: float, after: float) -> ScoreGain:
     return ScoreGain(name, 3, before, after, around(after - before))
 
 
-NO_GAIN = ScoreGain("h02 links", 3, 4.0, 4.0, IntervalEstimate(0.0, 0.0, 0.0))
+NO_GAIN = ScoreGain("h02 links", 3, 4.0, 4.0, Interval(0.0, 0.0, 0.0))
 
 
 def revision(**fields: Any) -> RevisionSummary:
@@ -131,8 +131,9 @@ def improvement(name: str = "t1", words: str = "It is wrong.") -> Improvement:
         RevisionRound(2, faults, (change,), 4.5, None, None, None, "the judge: 2 to 4.5"),
     )
     example = Example(id=name, output=words, group="g")
-    own = (name, example, "It is right.", "news@1", "embedded", "embedded", None, *scores)
-    return Improvement(*own, rounds=rounds)  # type: ignore[arg-type, misc]
+    return Improvement(
+        name, example, "It is right.", "news@1", "embedded", "embedded", None, scores[0], scores[1], rounds=rounds
+    )
 
 
 def listed(rubric: str, scores: Sequence[Score]) -> Scores:
@@ -153,7 +154,7 @@ def usual_views() -> dict[str, View]:
         "demonstrations": version_view(shown()),
         "unlabelled": version_view(unlabelled()),
         "rubric": rubric_view(news.rubric),
-        "results": results_view(results_of([news], scored, texts)),
+        "results": evaluation_view([news], results_of([news], scored, texts), scored, texts, brief=True),
         "scores": scores_view(listed(news.ref, scored[news.ref])),
         "difference": difference_view(compare(version(), checklist(2))),
         "matrix": matrix_view(joint_record()),
@@ -169,7 +170,7 @@ def usual_views() -> dict[str, View]:
 def hostile_views(words: str) -> dict[str, View]:
     """Return views of things that say `words` wherever a user, a model or a file may put words."""
     evil, kinds = hostile_version(words), hostile_kinds(words)
-    versions, results, scored, _ = hostile_evaluation(words)
+    versions, results, scored, evaluated = hostile_evaluation(words)
     joint, record = hostile_joint(words)
     judges = (JudgeScores(f"{words} 1", 60, 0, 3.1, 0.62), JudgeScores(f"{words} 2", 59, 1, 3.9, 0.41))
     pairs = (JudgePair(judges[0].judge, judges[1].judge, 59, around(0.7), around(-0.8)),)
@@ -183,7 +184,7 @@ def hostile_views(words: str) -> dict[str, View]:
         "combined": version_view(joint),
         "training": training_view(joint),
         "matrix": matrix_view(record),
-        "results": results_view(results),
+        "results": evaluation_view(versions, results, scored, evaluated, brief=True),
         "scores": scores_view(listed(words, scored[versions[0].ref])),
         "names": names_view([evil, kinds]),
         "log": log_view([evil, kinds]),

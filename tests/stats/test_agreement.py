@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, pearsonr, rankdata, spearmanr
 
-from rubriclab.stats import IntervalEstimate, agreement, difference, resample_counts
+from rubriclab.stats import Interval, agreement, difference, resample_counts
 from rubriclab.stats.agreement import KENDALL_RESAMPLES
 from rubriclab.stats.correlation import PAIR_LIMIT
 
 LEVELS = ["group", "dataset", "system"]
 SCIPYS = {"spearman": spearmanr, "pearson": pearsonr, "kendall": kendalltau}
-NOTHING = IntervalEstimate(None, None, None)
+NOTHING = Interval(None)
 
 
 def simulated(groups=12, systems=7, seed=0, missing=0.1):
@@ -121,11 +121,11 @@ def test_systems_with_equal_means_are_tied_in_whatever_order_their_scores_are_su
 def test_constant_evaluator_gets_nothing_for_it_unless_the_humans_agree_on_all():
     predicted, human, groups, systems = simulated()
     flat = np.full(len(human), 3.0)
-    assert agreement(flat, human, groups, level="group").spearman == IntervalEstimate(0, 0, 0)
+    assert agreement(flat, human, groups, level="group").spearman == Interval(0, 0, 0)
     assert agreement(flat, human, groups, level="dataset").spearman == NOTHING
     assert agreement(flat, human, groups, systems, level="system").spearman == NOTHING
     assert agreement(predicted, flat, groups, level="group").spearman == NOTHING
-    assert agreement(predicted, flat, groups, level="group", constant="papers").spearman == IntervalEstimate(1, 1, 1)
+    assert agreement(predicted, flat, groups, level="group", constant="papers").spearman == Interval(1, 1, 1)
 
 
 @pytest.mark.parametrize("constant", ["skip", "papers"])
@@ -292,7 +292,7 @@ def test_difference_equals_the_paired_bootstrap_written_out_in_full(level, seed)
 @pytest.mark.parametrize("level", LEVELS)
 def test_an_evaluator_differs_from_itself_by_nothing(level):
     predicted, *rest = simulated()
-    assert difference(predicted, predicted, *rest, level=level).spearman == IntervalEstimate(0, 0, 0)
+    assert difference(predicted, predicted, *rest, level=level).spearman == Interval(0, 0, 0)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubriclab.stats import IntervalEstimate, cluster_bootstrap, estimate, percentile_interval, resample_counts
+from rubriclab.stats import Interval, cluster_bootstrap, estimate, percentile_interval, resample_counts
 
 OPTIONS: dict[str, Any] = {"resamples": 1000, "confidence": 0.95, "seed": 3, "batch": 400}
 
@@ -75,13 +75,13 @@ def test_mostly_undefined_resamples_give_no_interval(values):
 
 
 def test_undefined_statistic_has_neither_value_nor_interval():
-    nothing = IntervalEstimate(None, None, None)
+    nothing = Interval(None)
     assert estimate(lambda counts: np.full(len(counts), np.nan), 5, **OPTIONS) == nothing
     assert estimate(mean_of(np.empty(0)), 0, **OPTIONS) == nothing
 
 
 def test_no_resamples_give_the_value_alone():
-    assert estimate(mean_of(np.array([1.0, 2.0])), 2, **OPTIONS | {"resamples": 0}) == IntervalEstimate(1.5, None, None)
+    assert estimate(mean_of(np.array([1.0, 2.0])), 2, **OPTIONS | {"resamples": 0}) == Interval(1.5, None, None)
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from rubriclab.stats.bootstrap import IntervalEstimate, resample_counts
+from rubriclab.stats.bootstrap import resample_counts
+from rubriclab.stats.interval import Interval
 from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha, weighted_kappa
 
 METRICS = ["nominal", "ordinal", "interval"]
 WEIGHTS = ["linear", "quadratic"]
 NONE = np.nan
-NOTHING = IntervalEstimate(None, None, None)
+NOTHING = Interval(None)
 
 # Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability": examples A (binary), B (nominal) and C (missing).
 JON_AND_MEG = [[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]]

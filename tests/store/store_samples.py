@@ -14,8 +14,8 @@ from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
 from rubriclab.provenance import Effort, Provenance, TrainingAgreement
 from rubriclab.rubric import Criterion, Evidence, Level, Part, Rubric
+from rubriclab.stats.interval import Interval
 from rubriclab.store import open_store
-from rubriclab.validation import Interval
 
 EFFORT = Effort(calls=12, cached=3, prompt_tokens=900, completion_tokens=80, cost_usd=None, seconds=1.5)
 
@@ -48,7 +48,7 @@ def numbered(number: int) -> Rubric:
 
 def provenance(**fields: Any) -> Provenance:
     """Return a provenance; `fields` replace its own."""
-    value = Interval(value=0.4, low=0.1, high=0.7)
+    value = Interval(0.4, 0.1, 0.7)
     agreement = TrainingAgreement(n=30, spearman=value, pearson=value, kendall=value, reselected=value)
     own: dict[str, Any] = {
         "judge": "embedded",

@@ -14,8 +14,8 @@ from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
 from rubriclab.provenance import TrainingAgreement
 from rubriclab.rubric import Criterion, Demonstration, Level, Part, Question, Rubric
+from rubriclab.stats.interval import Interval
 from rubriclab.store import FieldChange, Version, compare
-from rubriclab.validation import Interval
 
 LINKS = "Each sentence of the summary follows from the one before it, so that the reader is led along."
 FACTS = "Names, places and figures in the summary are those of the article, with none made up."
@@ -123,11 +123,11 @@ def test_changes_of_what_is_judged_and_how_it_was_learned_are_told() -> None:
 
 
 def test_agreement_is_set_side_by_side() -> None:
-    better = Interval(value=0.6, low=0.5, high=0.7)
+    better = Interval(0.6, 0.5, 0.7)
     agreement = TrainingAgreement(n=20, spearman=better, pearson=better, kendall=better, reselected=better)
     difference = compare(version(rubric()), version(rubric(), agreement=agreement))
     told = {change.statistic: (change.before, change.after) for change in difference.agreement}
-    assert told["spearman"] == (Interval(value=0.4, low=0.1, high=0.7), better)
+    assert told["spearman"] == (Interval(0.4, 0.1, 0.7), better)
     assert difference.fields == (FieldChange("training texts", 30, 20),)
     assert difference.optimistic
     unknown = compare(version(rubric(), agreement=None), version(rubric(), agreement=None))
@@ -135,7 +135,7 @@ def test_agreement_is_set_side_by_side() -> None:
 
 
 def test_what_had_no_part_in_the_rubrics_was_not_re_selected() -> None:
-    value = Interval(value=0.6, low=0.5, high=0.7)
+    value = Interval(0.6, 0.5, 0.7)
     found = TrainingAgreement(n=30, optimistic=False, spearman=value, pearson=value, kendall=value, reselected=value)
     honest = compare(version(rubric(), agreement=found), version(rubric(), agreement=None))
     assert [change.statistic for change in honest.agreement] == ["spearman", "pearson", "kendall"]

@@ -8,7 +8,8 @@ import pytest
 from rubriclab.aggregation import Term
 from rubriclab.cli.printing import view_text
 from rubriclab.data.example import Example
-from rubriclab.report.shift import shift_view
+from rubriclab.report.model import View
+from rubriclab.report.shift import shift_blocks
 from rubriclab.transfer.distribution_shift import distribution_shift
 
 WORDS = ["river", "stone", "lamp", "window", "garden", "bread", "winter", "letter", "market", "horse", "cloud", "paper"]
@@ -150,7 +151,7 @@ def test_invalid_input_is_refused() -> None:
 def test_the_view_shows_severity_warning_and_shifts() -> None:
     source, target = plain(30, 0, "h"), shouted(20)
     found = distribution_shift(source, target, scores(source, 2), scores(target, 3, up=-3.0))
-    shown = " ".join(view_text(shift_view(found)).split())
+    shown = " ".join(view_text(View((), tuple(shift_blocks(found)))).split())
     assert "The distribution shift from the texts that the rubric was learned from is large." in shown
     assert "label some of them" in shown
     assert "20 texts in 20 groups, compared with 30 texts of training in 15 groups" in shown
@@ -160,7 +161,8 @@ def test_the_view_shows_severity_warning_and_shifts() -> None:
 
 def test_the_view_without_texts_of_training_has_no_columns_for_them() -> None:
     target = plain(40, 1, "t")
-    shown = view_text(shift_view(distribution_shift([], target, {}, scores(target, 3), terms=terms("first", "second"))))
+    found = distribution_shift([], target, {}, scores(target, 3), terms=terms("first", "second"))
+    shown = view_text(View((), tuple(shift_blocks(found))))
     assert "compared with the means and standard deviations that the rubric holds" in shown
     assert "Kolmogorov" not in shown
     assert "out of range" not in shown

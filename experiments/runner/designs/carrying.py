@@ -26,10 +26,10 @@ from experiments.runner.study import Study
 from rubriclab.data.example import Example
 from rubriclab.learning.single_method import Trained
 from rubriclab.methods.estimate import CallEstimate
+from rubriclab.stats.interval import Interval
 from rubriclab.transfer.advice import CONFIDENCE
 from rubriclab.transfer.results import ActionEvaluation, Transfer
 from rubriclab.transfer.run import SourceRubric, TargetTexts, transfer
-from rubriclab.validation import Interval
 
 ADVISED = "advised"
 # What is as good as the best: a twentieth of the labels' variance.
@@ -109,7 +109,7 @@ def _rows(found: Transfer) -> Iterator[Row]:
         own = next(each for each in found.actions if each.action == found.advice.action)
         row = _row(ADVISED, own)
         said = {"right": _right(found), "unbeaten": _unbeaten(found), "near": _near(found, own)}
-        figures = {**row.figures, **{name: Interval(value=float(each)) for name, each in said.items()}}
+        figures = {**row.figures, **{name: Interval(float(each)) for name, each in said.items()}}
         yield row.model_copy(update={"figures": figures, "note": found.advice.action})
 
 

@@ -20,7 +20,6 @@ from experiments.runner.results import Outcome, Row
 from rubriclab.base_models import FrozenModel
 from rubriclab.errors import RubriclabError
 from rubriclab.evaluation import Evaluator
-from rubriclab.learning.single_method import interval_of
 from rubriclab.stats.discrimination import auroc
 
 
@@ -59,7 +58,7 @@ def _row(texts: Material, evaluator: Evaluator, border: float) -> Row:
     positive = human_scores(texts) >= scale.low + border * scale.width
     return Row(
         arm=evaluator.name,
-        figures={"auroc": interval_of(auroc(evaluator.scores, positive))},
+        figures={"auroc": auroc(evaluator.scores, positive).rounded()},
         counts={
             "texts": len(texts.test),
             "positive": int(positive.sum()),

@@ -27,12 +27,11 @@ from rubriclab.errors import ChecklistError, RubriclabError, SettingsError
 from rubriclab.evaluation import Evaluator
 from rubriclab.interrater import CriterionAgreement, Figure, InterraterAgreement, Kind, interrater_agreement
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.single_method import interval_of
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress
-from rubriclab.rubric import Rubric, rounded
+from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream
-from rubriclab.validation import Interval
+from rubriclab.stats.interval import Interval, rounded
 
 # The alpha that fits a kind of answer.
 ALPHA: Mapping[Kind, Figure] = {
@@ -41,7 +40,7 @@ ALPHA: Mapping[Kind, Figure] = {
     "graded": "alpha_ordinal",
 }
 MOST_JUDGES = 20
-UNDEFINED = Interval(value=None)
+UNDEFINED = Interval(None)
 
 # By judge, in the order of the texts.
 Scored = Mapping[str, Sequence[Score]]
@@ -101,10 +100,10 @@ async def _scores(rubric: Rubric, texts: Sequence[Example], judge: Judge, under_
 def _figures(study: Study, texts: Material, arm: Arm, found: InterraterAgreement, scored: Scored) -> Row:
     answers = _most_answered(found)
     among = {
-        "alpha": interval_of(answers.figures[ALPHA[answers.kind]]),
-        "kappa": interval_of(answers.figures["fleiss_kappa"]) if "fleiss_kappa" in answers.figures else UNDEFINED,
-        "score_alpha": interval_of(found.scores.unbinned["alpha_interval"]),
-        "score_spearman": Interval(value=_mean(pair.spearman.value for pair in found.pairs)),
+        "alpha": answers.figures[ALPHA[answers.kind]].rounded(),
+        "kappa": answers.figures["fleiss_kappa"].rounded() if "fleiss_kappa" in answers.figures else UNDEFINED,
+        "score_alpha": found.scores.unbinned["alpha_interval"].rounded(),
+        "score_spearman": Interval(_mean(pair.spearman.value for pair in found.pairs)),
     }
     with_people = [agreement_row(study, texts, _evaluator(judge, scores)) for judge, scores in scored.items()]
     ours = [row.ours for row in with_people if row.ours]
@@ -134,7 +133,7 @@ def _with_people(figures: Sequence[Mapping[str, Interval]]) -> dict[str, Interva
     """Return the judges' mean correlation with people, and its standard deviation over the judges."""
     known = [value for each in figures if (value := each["spearman"].value) is not None]
     spread = statistics.stdev(known) if len(known) > 1 else None
-    return {"spearman": Interval(value=_mean(known)), "spearman_sd": Interval(value=rounded(spread))}
+    return {"spearman": Interval(_mean(known)), "spearman_sd": Interval(rounded(spread))}
 
 
 def _evaluator(judge: str, scores: Sequence[Score]) -> Evaluator:

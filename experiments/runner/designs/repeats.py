@@ -32,8 +32,7 @@ from rubriclab.judges.judge import Judge, Reply
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import rounded
-from rubriclab.validation import Interval
+from rubriclab.stats.interval import Interval, rounded
 
 # No method numbers its samples as high.
 STRIDE = 10_000
@@ -118,13 +117,13 @@ def spread(values: Sequence[float | None]) -> Interval:
 
     known = [value for value in values if value is not None]
     if len(known) < len(values):
-        return Interval(value=None)
+        return Interval(None)
     free = len(known) - 1
     found = float(np.std(known, ddof=1))
     low, high = (
         found * math.sqrt(free / chi2.ppf(share, free)) for share in ((1 + CONFIDENCE) / 2, (1 - CONFIDENCE) / 2)
     )
-    return Interval(value=rounded(found), low=rounded(low), high=rounded(high))
+    return Interval(rounded(found), rounded(low), rounded(high))
 
 
 async def _trials(bench: Bench, case: Case, arm: Arm, texts: Material, on_progress: Progress) -> list[Trial]:
@@ -174,8 +173,8 @@ def _moved(texts: Material, runs: Sequence[Evaluator]) -> Interval:
     scores = np.array([each.scores for each in runs])
     known = scores[:, ~np.isnan(scores).any(axis=0)]
     if not known.size:
-        return Interval(value=None)
-    return Interval(value=rounded(float(np.std(known, axis=0, ddof=1).mean()) / texts.assignment.scale.width))
+        return Interval(None)
+    return Interval(rounded(float(np.std(known, axis=0, ddof=1).mean()) / texts.assignment.scale.width))
 
 
 def _mean(found: Sequence[Interval]) -> Interval:

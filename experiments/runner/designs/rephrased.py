@@ -26,12 +26,10 @@ from experiments.runner.study import Study
 from experiments.runner.wording import Reworded, Wording, told_as
 from rubriclab.base_models import FrozenModel
 from rubriclab.errors import RubriclabError, SettingsError
-from rubriclab.learning.single_method import interval_of
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress
-from rubriclab.rubric import rounded
 from rubriclab.stats.bootstrap import FloatArray, Statistic, estimate
-from rubriclab.validation import Interval
+from rubriclab.stats.interval import Interval, rounded
 
 MEASURES = ("spearman", "pearson")
 RESAMPLES, CONFIDENCE = 1000, 0.95
@@ -182,7 +180,7 @@ def _gap(names: tuple[str, str], one: Spread, other: Spread) -> Gap:
 
 def _estimated(statistic: Statistic, wordings: int) -> Interval:
     found = estimate(statistic, wordings, resamples=RESAMPLES, confidence=CONFIDENCE, seed=0, batch=RESAMPLES)
-    return interval_of(found)
+    return found.rounded()
 
 
 def _deviation(counts: FloatArray, values: FloatArray) -> FloatArray:

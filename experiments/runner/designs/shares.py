@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.learning.single_method import interval_of
 from rubriclab.stats.bootstrap import FloatArray, Statistic, estimate
-from rubriclab.validation import Interval
+from rubriclab.stats.interval import Interval
 
 RESAMPLES, CONFIDENCE = 1000, 0.95
 BATCH_ELEMENTS = 2**20
@@ -56,4 +55,4 @@ def _clusters(groups: Sequence[str]) -> npt.NDArray[np.int64]:
 def _estimated(statistic: Statistic, cluster: npt.NDArray[np.int64]) -> Interval:
     clusters = int(cluster.max(initial=-1)) + 1
     batch = max(1, BATCH_ELEMENTS // max(clusters, 1))
-    return interval_of(estimate(statistic, clusters, resamples=RESAMPLES, confidence=CONFIDENCE, seed=0, batch=batch))
+    return estimate(statistic, clusters, resamples=RESAMPLES, confidence=CONFIDENCE, seed=0, batch=batch).rounded()

@@ -28,8 +28,9 @@ from rubriclab.methods.item_selection import BoolArray, Chosen, Sheet, choose
 from rubriclab.methods.label_correlation import correlations
 from rubriclab.methods.method import CriterionRating, Learned, Progress, TrainingInput, left_out, scores_of, silent
 from rubriclab.option_names import option
-from rubriclab.rubric import Criterion, DroppedCriterion, Part, rounded
+from rubriclab.rubric import Criterion, DroppedCriterion, Part
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import rounded
 
 AUGMENTED, FILTERED = 0.2, 0.4
 

@@ -14,7 +14,8 @@ from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings, Combi
 from rubriclab.methods.item_selection import Weighing
 from rubriclab.methods.method import MISSING, CriterionRating
 from rubriclab.methods.questions import about, by_trait
-from rubriclab.rubric import DIGITS, Criterion, Part
+from rubriclab.rubric import Criterion, Part
+from rubriclab.stats.interval import DIGITS
 
 
 async def score(

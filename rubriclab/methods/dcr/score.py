@@ -19,8 +19,9 @@ from rubriclab.methods.dcr.settings import DCRScoringSettings
 from rubriclab.methods.dcr.verdicts import ComparedText, JudgedSentence
 from rubriclab.methods.method import CriterionRating
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import DIGITS, Criterion, Part
+from rubriclab.rubric import Criterion, Part
 from rubriclab.segmentation import Material
+from rubriclab.stats.interval import DIGITS
 
 
 async def score(

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rubriclab.data.scale import Scale
-from rubriclab.rubric import RewardPoint, rounded
+from rubriclab.rubric import RewardPoint
+from rubriclab.stats.interval import rounded
 
 # The paper states theta in points of its 1 to 5 scale.
 PAPER_WIDTH = 4.0

@@ -36,8 +36,9 @@ from rubriclab.methods.hypoeval.soundness import faults
 from rubriclab.methods.label_correlation import correlations
 from rubriclab.methods.method import Learned, Progress, TrainingInput, silent
 from rubriclab.option_names import option
-from rubriclab.rubric import Criterion, Part, by_id, rounded
+from rubriclab.rubric import Criterion, Part, by_id
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import rounded
 
 # The bank is rated up to these shares of the texts, in turn; after each round but the last, hopeless hypotheses leave.
 ROUNDS = (0.25, 0.5, 1.0)

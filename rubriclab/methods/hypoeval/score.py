@@ -8,7 +8,8 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.hypoeval.rate import OVERALL, rate
 from rubriclab.methods.hypoeval.settings import HypoEvalScoringSettings
 from rubriclab.methods.method import CriterionRating
-from rubriclab.rubric import DIGITS, Part
+from rubriclab.rubric import Part
+from rubriclab.stats.interval import DIGITS
 
 # A mean over less than half of the weight would be a score by another rubric.
 LEAST_WEIGHT = 0.5

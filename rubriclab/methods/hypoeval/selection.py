@@ -10,8 +10,8 @@ import numpy as np
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.label_correlation import correlations
 from rubriclab.methods.method import left_out
-from rubriclab.rubric import DIGITS
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import DIGITS
 
 
 def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:

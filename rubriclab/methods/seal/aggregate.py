@@ -13,8 +13,8 @@ import numpy as np
 
 from rubriclab.data.scale import Scale
 from rubriclab.methods.method import MISSING
-from rubriclab.rubric import DIGITS
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import DIGITS
 
 
 def normalised(weights: Sequence[float]) -> FloatArray:

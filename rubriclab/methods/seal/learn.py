@@ -31,8 +31,9 @@ from rubriclab.methods.seal.score import rated, scored
 from rubriclab.methods.seal.settings import SealSettings, units_of
 from rubriclab.methods.seal.verify import JudgedUnit, judge_text
 from rubriclab.option_names import option
-from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part, Question, rounded
+from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part, Question
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import rounded
 
 PROPOSED = 0.2
 

@@ -16,8 +16,9 @@ from rubriclab.methods.seal.aggregate import dimension_score, normalised, on_sca
 from rubriclab.methods.seal.inquiry import Examination
 from rubriclab.methods.seal.settings import UNPACKED, SealScoringSettings
 from rubriclab.methods.seal.verify import JudgedUnit, judge_text
-from rubriclab.rubric import DIGITS, Criterion, Part
+from rubriclab.rubric import Criterion, Part
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import DIGITS
 
 # A question's reason tells so many of its units' reasons, and of a unit so many characters.
 TOLD = 3

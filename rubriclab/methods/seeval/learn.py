@@ -26,8 +26,9 @@ from rubriclab.methods.method import CriterionRating, Learned, Progress, Trainin
 from rubriclab.methods.seeval.explain import Mistake, elicit, refine
 from rubriclab.methods.seeval.score import FORM
 from rubriclab.methods.seeval.settings import SEEvalSettings
-from rubriclab.rubric import DIGITS, Criterion, DroppedCriterion, Evidence, Part, rounded
+from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part
 from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.interval import DIGITS, rounded
 
 OUTDONE = "not asked: another explanation tracked the labels of the texts tried first better"
 

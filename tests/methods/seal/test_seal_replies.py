@@ -17,7 +17,7 @@ from rubriclab.judges.schema import strict_schema
 from rubriclab.methods.seal.replies import FORMS
 from rubriclab.methods.seal.score import scored
 from rubriclab.methods.seal.verify import JudgedUnit, judge_text
-from rubriclab.rubric import DIGITS
+from rubriclab.stats.interval import DIGITS
 
 IDS = ("u1", "u2", "u3")
 CODES = {"y": 1.0, "n": 0.0, "?": None}
