@@ -150,6 +150,16 @@ def _study_of(results: Results, name: str) -> Study:
     return study
 
 
+@experiment.command("figures")
+@click.option("--check", is_flag=True, help="Print which pages differ from the stored results, and write nothing.")
+@click.pass_context
+def write_figures(context: click.Context, *, check: bool) -> None:
+    """Write the measured figures of all pages from stored results; with --check, exit with 1 if any differs."""
+    from experiments.figures import update
+
+    context.exit(update(check=check))
+
+
 @experiment.command("data")
 @click.argument("name", metavar="SET")
 @click.argument("file", metavar="FILE")

@@ -32,7 +32,7 @@ def answer() -> Any:
     overall = Overall()
 
     def script(prompt: Prompt[Any]) -> Any:
-        return {**scripts, "single_call": sound}.get(prompt.name.split("/")[0], overall)(prompt)
+        return {**scripts, "single_call": sound}.get(prompt.name.split("/")[0], overall)(prompt)  # type: ignore[operator]
 
     return script
 
