@@ -55,7 +55,7 @@ def refused(done: Done) -> str:
 def test_options_are_taken_from_the_environment(
     with_pack: Commands, arguments: tuple[object, ...], name: str, value: str, _text: str, complaint: str
 ) -> None:
-    assert complaint in refused(with_pack(*arguments, **{f"RUBRICLAB_{name}": value}))
+    assert complaint in refused(with_pack(*arguments, **{f"RUBRICLAB_{name}": value}))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("arguments", "_name", "_value", "text", "complaint"), GIVEN, ids=IDS)
