@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from experiments.runner.results import Results
     from experiments.runner.run import Schedule
     from experiments.runner.study import Settings, Study
-    from rubriclab.cli.session import Session
     from rubriclab.data import Example
+    from rubriclab.services.workspace import Workspace
 
 
 @click.group()
@@ -93,10 +93,13 @@ def run_study(name: str, **given: Any) -> None:
     from experiments.runner.results import begun
     from experiments.runner.run import schedule
     from experiments.runner.sets import sets_in
-    from rubriclab.cli.session import finish, judge_named, note, session
+    from rubriclab.cli.printing import note
+    from rubriclab.cli.workspace import workspace_of
+    from rubriclab.services.judge_choice import judge_named
+    from rubriclab.services.running import finish
 
     study = _study(name, given)
-    judges = [judge_named(judge) for judge in given["judges"] or (None,)]
+    judges = [judge_named(judge, note) for judge in given["judges"] or (None,)]
     found = schedule(study, sets_in(given["data"]), len(judges))
     for line in found.notes:
         note(line)
@@ -108,7 +111,8 @@ def run_study(name: str, **given: Any) -> None:
         _say_most(found, results, judges, given)
     if given["dry_run"]:
         return
-    with session(given["store"], given, create=True) as work:
+    with workspace_of(given) as work:
+        work.open_store(create=True)
         results = finish(lambda: _run(found, results, path, judges, work))
     _print([(study, results)], as_json=given["as_json"])
     own = f"{name} " if Path(name).is_dir() else ""
@@ -160,7 +164,7 @@ def public_data(name: str, file: str, output: str) -> None:
 
     from experiments.datasets import read_published
     from rubriclab.cli.files import check_place, writing
-    from rubriclab.cli.session import note
+    from rubriclab.cli.printing import note
     from rubriclab.report.wording import count
 
     check_place(output, file, "the rows", "-o")
@@ -183,12 +187,9 @@ def _study(name: str, given: Mapping[str, Any]) -> Study:
 
 
 def _settings(pairs: Sequence[str]) -> Settings:
-    from rubriclab.cli.settings import parsed_setting
+    from rubriclab.services.settings import parse_settings
 
-    found: dict[str, dict[str, Any]] = {}
-    for owner, field, value in map(parsed_setting, pairs):
-        found.setdefault(owner, {})[field] = value
-    return found
+    return parse_settings(pairs)
 
 
 def _file_name(study: Study, judges: Sequence[str], *, small: bool) -> str:
@@ -204,38 +205,39 @@ def _say_most(found: Schedule, results: Results, judges: Sequence[str], given: M
     """Say what the cases that are left take at most."""
     from experiments.runner.bench import Bench
     from experiments.runner.run import at_most
-    from rubriclab.cli.dry_run import most_row, say_most
-    from rubriclab.cli.session import judge_options, note
+    from rubriclab.cli.printing import note, print_dry_run
+    from rubriclab.cli.workspace import workspace_of
     from rubriclab.judges.connect import connect
     from rubriclab.judges.ledger import Ledger
     from rubriclab.report.wording import count
+    from rubriclab.services.dry_run import bound, dry_run
 
     left = found.left(results.done)
-    asked = tuple(connect(judge, options=judge_options(given), ledger=Ledger()) for judge in judges)
+    options = workspace_of(given).options
+    asked = tuple(connect(judge, options=options, ledger=Ledger()) for judge in judges)
     most = at_most(found, Bench(found.study, found.sets, asked), left)
     roles = {"judge" if len(judges) == 1 else f"judge {number}": place for place, number in enumerate(judges)}
     if given["dry_run"]:
-        names = {role: judges[place] for role, place in roles.items()}
-        say_most({role: most[place] for role, place in roles.items()}, names, given, proposes=True)
+        bounds = {role: (judges[place], most[place]) for role, place in roles.items()}
+        print_dry_run(dry_run(bounds, options, proposes=True), as_json=given["as_json"])
         return
     note(f"{count(len(left), 'case')} to run, {len(results.done)} finished before")
     for judge, estimate in zip(judges, most, strict=True):
-        row = most_row(judge, estimate, given)
-        money = "price unknown (--price)" if row["cost_usd"] is None else f"${row['cost_usd']:.2f}"
-        note(f"{judge}: at most {row['calls']:,} calls, {money}; answers that are kept make it less")
+        most_asked = bound(judge, estimate, options)
+        money = "price unknown (--price)" if most_asked.cost_usd is None else f"${most_asked.cost_usd:.2f}"
+        note(f"{judge}: at most {most_asked.calls:,} calls, {money}; cached answers lower this bound")
 
 
-async def _run(found: Schedule, results: Results, path: Path, judges: Sequence[str], work: Session) -> Results:
+async def _run(found: Schedule, results: Results, path: Path, judges: Sequence[str], work: Workspace) -> Results:
     from experiments.runner.bench import Bench
     from experiments.runner.results import write_results
     from experiments.runner.run import run
-    from rubriclab.cli.progress import progress
-    from rubriclab.cli.session import JudgeChoice
+    from rubriclab.services.judge_choice import JudgeChoice
 
     asked = tuple(work.judge(JudgeChoice(judge)) for judge in judges)
     write_results(results, path)
-    with progress(work.ledger) as advance:
-        bench = Bench(found.study, found.sets, asked, 2 * work.options.concurrency, advance)
+    with work.progress(work.ledger) as advance:
+        bench = Bench(found.study, found.sets, asked, work.under_way, advance)
         return await run(
             found,
             bench,
