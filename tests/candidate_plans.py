@@ -45,7 +45,7 @@ class Everything:
         self._rest = Overall()
 
     def __call__(self, prompt: Prompt[Any]) -> Any:
-        return self._of.get(prompt.name.split("/")[0], self._rest)(prompt)
+        return self._of.get(prompt.name.split("/")[0], self._rest)(prompt)  # type: ignore[operator]
 
 
 def plan(name: PartName, texts: Sequence[Example] = TEXTS, questions: Checklist | None = None, **chosen: Any) -> Plan:

@@ -32,13 +32,13 @@ def answer() -> Any:
     overall = Overall()
 
     def script(prompt: Prompt[Any]) -> Any:
-        return {**scripts, "single_call": sound}.get(prompt.name.split("/")[0], overall)(prompt)
+        return {**scripts, "single_call": sound}.get(prompt.name.split("/")[0], overall)(prompt)  # type: ignore[operator]
 
     return script
 
 
 def plans() -> list[Plan]:
-    return [Plan(METHODS[name], LESSON, METHODS[name].settings(**JOINT_SETTINGS.get(name, {}))) for name in NAMES]
+    return [Plan(METHODS[name], LESSON, METHODS[name].settings(**JOINT_SETTINGS.get(name, {}))) for name in NAMES]  # type: ignore[call-overload, index]
 
 
 def asked(settings: JointSettings) -> Counter[str]:

@@ -44,7 +44,7 @@ def refused(method: Method, chosen: Sequence[str], configured: Sequence[str] = (
 
 @pytest.mark.parametrize("name", tuple(METHODS))
 def test_without_pairs_the_settings_are_the_defaults(name: str) -> None:
-    assert method_settings(METHODS[name], ()) == METHODS[name].settings()
+    assert method_settings(METHODS[name], ()) == METHODS[name].settings()  # type: ignore[index]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_fault_is_told_with_its_name_what_came_and_what_was_expected(pair: str
 
 @pytest.mark.parametrize("name", METHOD_NAMES)
 def test_every_preset_can_be_asked_for(name: str) -> None:
-    method = METHODS[name]
+    method = METHODS[name]  # type: ignore[index]
     for preset, values in method.presets.items():
         assert method_settings(method, [f"{name}.preset={preset}"]) == method.settings(**values)
 
@@ -211,7 +211,10 @@ def test_of_a_version_of_one_method_only_what_the_user_set_overrides_the_joint_d
 
 def test_a_rubric_is_relearned_with_the_settings_of_its_user(tmp_path: Path) -> None:
     lab = Lab(tmp_path / "store.db", "embedded", progress=None)
-    settings = {"hypoeval": {"bank_size": 12, "ask": "separately"}, "joint": {"repeats": 2}}
+    settings: dict[str, dict[str, Any]] = {
+        "hypoeval": {"bank_size": 12, "ask": "separately"},
+        "joint": {"repeats": 2},
+    }
     rubric = lab.learn(
         LABELLED, task="summarization", aspect="coherence", methods=["hypoeval", "direct"], settings=settings
     )
