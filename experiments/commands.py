@@ -15,7 +15,11 @@ from rubriclab.cli.places import FILE, JUDGE
 if TYPE_CHECKING:
     from experiments.runner.results import Results
     from experiments.runner.run import Schedule
+<<<<<<< HEAD
     from experiments.runner.study import Settings, Study
+=======
+    from experiments.runner.study import Study
+>>>>>>> d446f2501d6ba30bc52568bfc653cef0b533d274
     from rubriclab.data import Example
     from rubriclab.services.workspace import Workspace
 
@@ -108,12 +112,18 @@ def run_study(name: str, **given: Any) -> None:
     if given["retry_failed"]:
         results = results.without_failures()
     if given["dry_run"] or not all(map(_is_free, judges)):
-        _say_most(found, results, judges, given)
+        _print_bounds(found, results, judges, given)
     if given["dry_run"]:
         return
+<<<<<<< HEAD
     with workspace_of(given) as work:
         work.open_store(create=True)
         results = finish(lambda: _run(found, results, path, judges, work))
+=======
+    with workspace_of(given) as workspace:
+        workspace.open_store(create=True)
+        results = finish(lambda: _run(found, results, path, judges, workspace))
+>>>>>>> d446f2501d6ba30bc52568bfc653cef0b533d274
     _print([(study, results)], as_json=given["as_json"])
     own = f"{name} " if Path(name).is_dir() else ""
     note(f"kept in {path}; to see it again: python -m experiments show {own}{path}")
@@ -150,6 +160,16 @@ def _study_of(results: Results, name: str) -> Study:
     return study
 
 
+@experiment.command("figures")
+@click.option("--check", is_flag=True, help="Print which pages differ from the stored results, and write nothing.")
+@click.pass_context
+def write_figures(context: click.Context, *, check: bool) -> None:
+    """Write the measured figures of all pages from stored results; with --check, exit with 1 if any differs."""
+    from experiments.figures import update
+
+    context.exit(update(check=check))
+
+
 @experiment.command("data")
 @click.argument("name", metavar="SET")
 @click.argument("file", metavar="FILE")
@@ -177,12 +197,14 @@ def public_data(name: str, file: str, output: str) -> None:
 
 
 def _study(name: str, given: Mapping[str, Any]) -> Study:
-    """Return the study, as the options want it."""
+    """Return the study, as the options change it."""
     from experiments.runner.study import load_study
+    from rubriclab.services.settings import parse_settings
 
     study = load_study(name).only(given["only"])
     if given["small"]:
         study = study.small()
+<<<<<<< HEAD
     return study.changed(_settings(given["settings"]))
 
 
@@ -190,6 +212,9 @@ def _settings(pairs: Sequence[str]) -> Settings:
     from rubriclab.services.settings import parse_settings
 
     return parse_settings(pairs)
+=======
+    return study.changed(parse_settings(given["settings"]))
+>>>>>>> d446f2501d6ba30bc52568bfc653cef0b533d274
 
 
 def _file_name(study: Study, judges: Sequence[str], *, small: bool) -> str:
@@ -201,8 +226,8 @@ def _is_free(judge: str) -> bool:
     return judge == "embedded" or judge.startswith("recorded:")
 
 
-def _say_most(found: Schedule, results: Results, judges: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Say what the cases that are left take at most."""
+def _print_bounds(found: Schedule, results: Results, judges: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Print the most that the remaining cases ask of each judge."""
     from experiments.runner.bench import Bench
     from experiments.runner.run import at_most
     from rubriclab.cli.printing import note, print_dry_run
@@ -210,6 +235,7 @@ def _say_most(found: Schedule, results: Results, judges: Sequence[str], given: M
     from rubriclab.judges.connect import connect
     from rubriclab.judges.ledger import Ledger
     from rubriclab.report.wording import count
+<<<<<<< HEAD
     from rubriclab.services.dry_run import bound, dry_run
 
     left = found.left(results.done)
@@ -229,21 +255,46 @@ def _say_most(found: Schedule, results: Results, judges: Sequence[str], given: M
 
 
 async def _run(found: Schedule, results: Results, path: Path, judges: Sequence[str], work: Workspace) -> Results:
+=======
+    from rubriclab.services.dry_run import dry_run
+
+    options = workspace_of(given).options
+    remaining = found.left(results.done)
+    connected = tuple(connect(judge, options=options, ledger=Ledger()) for judge in judges)
+    estimates = at_most(found, Bench(found.study, found.sets, connected), remaining)
+    names = ["judge"] if len(judges) == 1 else [f"judge {number}" for number in range(len(judges))]
+    bounds = dry_run(dict(zip(names, zip(judges, estimates, strict=True), strict=True)), options, proposes=True)
+    if given["dry_run"]:
+        print_dry_run(bounds, as_json=given["as_json"])
+        return
+    note(f"{count(len(remaining), 'case')} to run, {len(results.done)} finished before")
+    for bound in bounds.roles.values():
+        cost = "price unknown (--price)" if bound.cost_usd is None else f"${bound.cost_usd:.2f}"
+        note(f"{bound.judge}: at most {bound.calls:,} calls, {cost}; cached answers lower this bound")
+
+
+async def _run(found: Schedule, results: Results, path: Path, judges: Sequence[str], workspace: Workspace) -> Results:
+>>>>>>> d446f2501d6ba30bc52568bfc653cef0b533d274
     from experiments.runner.bench import Bench
     from experiments.runner.results import write_results
     from experiments.runner.run import run
     from rubriclab.services.judge_choice import JudgeChoice
 
-    asked = tuple(work.judge(JudgeChoice(judge)) for judge in judges)
+    asked = tuple(workspace.judge(JudgeChoice(judge)) for judge in judges)
     write_results(results, path)
+<<<<<<< HEAD
     with work.progress(work.ledger) as advance:
         bench = Bench(found.study, found.sets, asked, work.under_way, advance)
+=======
+    with workspace.progress(workspace.ledger) as advance:
+        bench = Bench(found.study, found.sets, asked, workspace.under_way, advance)
+>>>>>>> d446f2501d6ba30bc52568bfc653cef0b533d274
         return await run(
             found,
             bench,
             results,
             keep=lambda so_far: write_results(so_far, path),
-            model_versions=lambda: work.ledger.model_versions,
+            model_versions=lambda: workspace.ledger.model_versions,
         )
 
 
