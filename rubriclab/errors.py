@@ -70,6 +70,16 @@ class DataError(UserError):
         self.faults = tuple(faults)
 
 
+class UnknownMethod(UserError, KeyError):
+    """A method that is neither built in nor offered by an installed package."""
+
+    __str__ = UserError.__str__
+
+
+class PlugInError(UserError):
+    """An installed package offers a judge or method that cannot be used."""
+
+
 class SettingsError(UserError):
     """An option or setting that is unknown or out of bounds."""
 

@@ -16,7 +16,6 @@ from rubriclab.data.fields import describe
 from rubriclab.data.scale import Scale
 from rubriclab.digest import digest
 from rubriclab.display import Displayed
-from rubriclab.methods.names import PartName
 from rubriclab.segmentation import Material, Units
 
 if TYPE_CHECKING:
@@ -26,6 +25,9 @@ FORMAT: Literal[1] = 1
 
 # A smaller weight would have no effect beside others.
 LEAST_WEIGHT = 1e-12
+
+
+CriterionKind = Literal["hypothesis", "question", "score", "measure"]
 
 
 class Level(FrozenModel):
@@ -131,7 +133,7 @@ class Criterion(FrozenModel):
     """
 
     id: str
-    kind: Literal["hypothesis", "question", "score", "measure"]
+    kind: CriterionKind
     trait: str = Field(min_length=1)
     statement: str = Field(min_length=1)
     levels: tuple[Level, ...] = ()
@@ -165,7 +167,7 @@ class Part(FrozenModel):
         units: the units that a text is segmented into, for a method that judges these.
     """
 
-    method: PartName
+    method: str
     settings: Mapping[str, JsonValue]
     criteria: tuple[Criterion, ...] = Field(min_length=1)
     dropped: tuple[DroppedCriterion, ...] = ()

@@ -17,7 +17,7 @@ from rubriclab.cli.options import (
     together,
 )
 from rubriclab.cli.places import FILE, JUDGE
-from rubriclab.methods.names import JOINT_METHODS, METHOD_NAMES
+from rubriclab.methods.names import DEFAULT_METHODS, METHOD_NAMES
 
 if TYPE_CHECKING:
     from rubriclab.provenance import TrainingAgreement
@@ -62,9 +62,10 @@ joint_options = together(
     "--method",
     "methods",
     multiple=True,
-    type=click.Choice(METHOD_NAMES),
-    help="Learn with this method or baseline alone; given several times, with all of them.  "
-    f"[default: {', '.join(JOINT_METHODS)} together]",
+    metavar="METHOD",
+    help=f"Learn with this method or baseline alone; given several times, with all of them: {', '.join(METHOD_NAMES)}, "
+    "or one that an installed package offers.  "
+    f"[default: {', '.join(DEFAULT_METHODS)} together]",
 )
 @option("--name", help="The rubric's name in the store.  [default: TASK-ASPECT, or TASK-ASPECT-METHOD for one method]")
 @option("--definition", help="What the aspect means; shipped for those of the well-known data sets.")

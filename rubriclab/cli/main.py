@@ -34,7 +34,7 @@ from rubriclab.cli import (
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, options_of
 from rubriclab.cli.logs import start_logging
 from rubriclab.errors import RubriclabError
-from rubriclab.methods.names import SETTINGS_NAMES
+from rubriclab.methods.names import settings_names
 from rubriclab.option_names import on_command_line
 
 INTERRUPTED = 130
@@ -100,7 +100,7 @@ def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) ->
 
     keys = {key for params in commands for key in options_of(params)}
     if any(param.name == "configured" for params in commands for param in params):
-        keys |= set(SETTINGS_NAMES)
+        keys |= set(settings_names())
     if not config.named and (said := config.said(keys)):
         note(f"{config.file} in this folder sets {said}")
 

@@ -30,6 +30,7 @@ from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import TrainingInput
+from rubriclab.methods.names import JOINT
 from rubriclab.option_names import option
 from rubriclab.provenance import Action, Effort
 from rubriclab.scoring.estimate import scoring_at_most
@@ -38,7 +39,7 @@ from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data
 from rubriclab.services.judge_choice import JudgeChoice, generator_of, imported_source, judge_of
 from rubriclab.services.score import version_of
-from rubriclab.services.settings import JOINT, resolve_settings
+from rubriclab.services.settings import resolve_settings
 from rubriclab.services.training import TrainingRun
 from rubriclab.services.transfer_target import target_texts
 from rubriclab.services.workspace import Notify, Workspace
@@ -295,7 +296,7 @@ def training_like(version: Version, target: TargetTexts, workspace: Workspace) -
     for the aspect.
     """
     recorded, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
-    methods = [METHODS[name] for name in recorded if name != JOINT]  # type: ignore[index]
+    methods = [METHODS[name] for name in recorded if name != JOINT]
     resolved = resolve_settings(methods, joint=True, configured=workspace.settings, recorded=recorded)
     startable = []
     for method in methods:
