@@ -15,11 +15,7 @@ from rubriclab.cli.places import FILE, JUDGE
 if TYPE_CHECKING:
     from experiments.runner.results import Results
     from experiments.runner.run import Schedule
-<<<<<<< HEAD
-    from experiments.runner.study import Settings, Study
-=======
     from experiments.runner.study import Study
->>>>>>> d446f2501d6ba30bc52568bfc653cef0b533d274
     from rubriclab.data import Example
     from rubriclab.services.workspace import Workspace
 
@@ -115,15 +111,9 @@ def run_study(name: str, **given: Any) -> None:
         _print_bounds(found, results, judges, given)
     if given["dry_run"]:
         return
-<<<<<<< HEAD
-    with workspace_of(given) as work:
-        work.open_store(create=True)
-        results = finish(lambda: _run(found, results, path, judges, work))
-=======
     with workspace_of(given) as workspace:
         workspace.open_store(create=True)
         results = finish(lambda: _run(found, results, path, judges, workspace))
->>>>>>> d446f2501d6ba30bc52568bfc653cef0b533d274
     _print([(study, results)], as_json=given["as_json"])
     own = f"{name} " if Path(name).is_dir() else ""
     note(f"kept in {path}; to see it again: python -m experiments show {own}{path}")
@@ -204,17 +194,7 @@ def _study(name: str, given: Mapping[str, Any]) -> Study:
     study = load_study(name).only(given["only"])
     if given["small"]:
         study = study.small()
-<<<<<<< HEAD
-    return study.changed(_settings(given["settings"]))
-
-
-def _settings(pairs: Sequence[str]) -> Settings:
-    from rubriclab.services.settings import parse_settings
-
-    return parse_settings(pairs)
-=======
     return study.changed(parse_settings(given["settings"]))
->>>>>>> d446f2501d6ba30bc52568bfc653cef0b533d274
 
 
 def _file_name(study: Study, judges: Sequence[str], *, small: bool) -> str:
@@ -235,27 +215,6 @@ def _print_bounds(found: Schedule, results: Results, judges: Sequence[str], give
     from rubriclab.judges.connect import connect
     from rubriclab.judges.ledger import Ledger
     from rubriclab.report.wording import count
-<<<<<<< HEAD
-    from rubriclab.services.dry_run import bound, dry_run
-
-    left = found.left(results.done)
-    options = workspace_of(given).options
-    asked = tuple(connect(judge, options=options, ledger=Ledger()) for judge in judges)
-    most = at_most(found, Bench(found.study, found.sets, asked), left)
-    roles = {"judge" if len(judges) == 1 else f"judge {number}": place for place, number in enumerate(judges)}
-    if given["dry_run"]:
-        bounds = {role: (judges[place], most[place]) for role, place in roles.items()}
-        print_dry_run(dry_run(bounds, options, proposes=True), as_json=given["as_json"])
-        return
-    note(f"{count(len(left), 'case')} to run, {len(results.done)} finished before")
-    for judge, estimate in zip(judges, most, strict=True):
-        most_asked = bound(judge, estimate, options)
-        money = "price unknown (--price)" if most_asked.cost_usd is None else f"${most_asked.cost_usd:.2f}"
-        note(f"{judge}: at most {most_asked.calls:,} calls, {money}; cached answers lower this bound")
-
-
-async def _run(found: Schedule, results: Results, path: Path, judges: Sequence[str], work: Workspace) -> Results:
-=======
     from rubriclab.services.dry_run import dry_run
 
     options = workspace_of(given).options
@@ -274,7 +233,6 @@ async def _run(found: Schedule, results: Results, path: Path, judges: Sequence[s
 
 
 async def _run(found: Schedule, results: Results, path: Path, judges: Sequence[str], workspace: Workspace) -> Results:
->>>>>>> d446f2501d6ba30bc52568bfc653cef0b533d274
     from experiments.runner.bench import Bench
     from experiments.runner.results import write_results
     from experiments.runner.run import run
@@ -282,13 +240,8 @@ async def _run(found: Schedule, results: Results, path: Path, judges: Sequence[s
 
     asked = tuple(workspace.judge(JudgeChoice(judge)) for judge in judges)
     write_results(results, path)
-<<<<<<< HEAD
-    with work.progress(work.ledger) as advance:
-        bench = Bench(found.study, found.sets, asked, work.under_way, advance)
-=======
     with workspace.progress(workspace.ledger) as advance:
         bench = Bench(found.study, found.sets, asked, workspace.under_way, advance)
->>>>>>> d446f2501d6ba30bc52568bfc653cef0b533d274
         return await run(
             found,
             bench,

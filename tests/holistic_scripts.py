@@ -120,7 +120,7 @@ async def learn(
     **chosen: Any,
 ) -> Learned:
     """Return what a method learns from the texts."""
-    found = METHODS[method]  # type: ignore[index]
+    found = METHODS[method]
     judge = judge or overall()
     return await found.learn(
         TrainingInput(tuple(texts), assignment(scale) if scale else assignment()),

@@ -184,11 +184,7 @@ async def scores(case: Case, variant: str, learned_from: Sequence[Example], test
     if name == "joint":
         trained = await joint.train(*plans(case, pairs, learned_from), judge=judge, generator=judge, seed=SEED)
     else:
-<<<<<<< HEAD
-        method = METHODS[name]  # type: ignore[index]
-=======
         method = METHODS[name]
->>>>>>> d446f2501d6ba30bc52568bfc653cef0b533d274
         settings = resolve_settings([method], joint=False, chosen=parse_settings(pairs)).methods[name]
         trained = await train(
             method,
@@ -218,16 +214,6 @@ def training_input(case: Case, method: Method, settings: Any, learned_from: Sequ
 
 def plans(case: Case, pairs: Sequence[str], learned_from: Sequence[Example]) -> tuple[list[Plan], JointSettings]:
     """Return the plans of a joint training, of those methods that have questions for this aspect, and its settings."""
-<<<<<<< HEAD
-    methods = [METHODS[name] for name in JOINT_METHODS]
-    resolved = resolve_settings(methods, joint=True, chosen=parse_settings(pairs))
-    found = []
-    for method in methods:
-        values = resolved.methods[method.name]
-        with contextlib.suppress(ChecklistError):
-            found.append(Plan(method, training_input(case, method, values, learned_from), values))
-    return found, resolved.joint or JointSettings()
-=======
     methods = [METHODS[name] for name in DEFAULT_METHODS]
     resolved = resolve_settings(methods, joint=True, chosen=parse_settings(pairs))
     assert resolved.joint
@@ -237,7 +223,6 @@ def plans(case: Case, pairs: Sequence[str], learned_from: Sequence[Example]) -> 
         with contextlib.suppress(ChecklistError):
             method_plans.append(Plan(method, training_input(case, method, settings, learned_from), settings))
     return method_plans, resolved.joint
->>>>>>> d446f2501d6ba30bc52568bfc653cef0b533d274
 
 
 def split(case: Case) -> tuple[list[Example], list[Example]]:

@@ -30,7 +30,7 @@ IDS = sorted(text.id for text in TEXTS)
 @pytest.fixture(scope="module")
 def everything_found() -> Candidates:
     """What all methods find."""
-    return asyncio.run(found_by(*plans(*EVERY)))  # type: ignore[arg-type]
+    return asyncio.run(found_by(*plans(*EVERY)))
 
 
 async def alone(name: Any, **chosen: Any) -> Learned:
@@ -73,13 +73,13 @@ async def test_every_candidate_of_a_method_is_among_its_criteria_kept_or_dropped
 
 async def test_nothing_is_asked_twice():
     judge = FakeJudge(Everything())
-    await found_by(*plans(*EVERY), judge=judge)  # type: ignore[arg-type]
+    await found_by(*plans(*EVERY), judge=judge)
     asked = Counter(digest([p.name, p.fields, p.sample, p.temperature]) for p in judge.prompts if p.repair is None)
     assert set(asked.values()) == {1}
 
 
 async def test_the_order_of_the_texts_does_not_matter(everything_found):
-    first, again = everything_found, await found_by(*plans(*EVERY, texts=TEXTS[::-1]))  # type: ignore[arg-type]
+    first, again = everything_found, await found_by(*plans(*EVERY, texts=TEXTS[::-1]))
     assert [text.id for text in first.examples] == IDS
     assert (first.examples, first.candidates, first.cells, first.parts) == (
         again.examples,
@@ -254,7 +254,7 @@ async def test_calls_count_the_samples_of_a_weighted_score():
 
 
 async def test_candidates_are_marked_as_kept_by_name():
-    found = await found_by(*plans(*USUAL))  # type: ignore[arg-type]
+    found = await found_by(*plans(*USUAL))
     assert not any(candidate.kept for candidate in found.candidates)
     marked = found.marked({"direct", "h01"})
     assert [each.criterion.id for each in marked if each.kept] == [
@@ -264,7 +264,7 @@ async def test_candidates_are_marked_as_kept_by_name():
 
 
 async def test_parts_with_some_candidates_hold_these_and_say_why_the_others_left():
-    found = await found_by(*plans(*USUAL))  # type: ignore[arg-type]
+    found = await found_by(*plans(*USUAL))
     kept = ["h02", "direct"]
     parts = found.parts_with(kept, {"h01": "its weight cannot be told from zero"})
     assert [part.method for part in parts] == ["hypoeval", "direct"]
@@ -302,7 +302,7 @@ def test_the_chosen_parts_make_a_rubric(everything_found):
 
 async def test_progress_rises_from_method_to_method():
     said: list[tuple[str, float]] = []
-    await found_by(*plans(*EVERY), on_progress=lambda doing, share: said.append((doing, share)))  # type: ignore[arg-type]
+    await found_by(*plans(*EVERY), on_progress=lambda doing, share: said.append((doing, share)))
     shares = [share for _, share in said]
     assert shares == sorted(shares)
     assert 0 <= shares[0] < shares[-1] == pytest.approx(1)
@@ -311,7 +311,7 @@ async def test_progress_rises_from_method_to_method():
 
 
 async def test_the_most_that_is_asked_is_the_sum_over_the_methods():
-    given = plans(*EVERY)  # type: ignore[arg-type]
+    given = plans(*EVERY)
     judge, generator = FakeJudge(Everything()), FakeJudge(Everything())
     await find_candidates(given, judge=judge, generator=generator, seed=1)
     most = [plan.method.learning_at_most(plan.training_input, plan.settings) for plan in given]

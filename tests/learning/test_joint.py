@@ -29,7 +29,7 @@ SEED = 42
 
 def learned(names: Sequence[str], examples: Sequence[Example] = TEXTS, **settings: Any) -> Trained:
     judge = FakeJudge(Everything())
-    chosen = plans(*names, texts=examples)  # type: ignore[arg-type]
+    chosen = plans(*names, texts=examples)
     return asyncio.run(joint.train(chosen, JointSettings(**settings), judge=judge, generator=judge, seed=SEED))
 
 

@@ -132,7 +132,7 @@ def of_all_in_one_call() -> list[Prompt]:
 
 
 async def learned_by(judge, name: str, aspect: str, **chosen) -> Rubric:
-    method, about = METHODS[name], replace(assignment(), aspect=find_aspect("summarization", aspect))  # type: ignore[index]
+    method, about = METHODS[name], replace(assignment(), aspect=find_aspect("summarization", aspect))
     texts = tuple(replace(text, scores={aspect: place % 5 + 1}) for place, text in enumerate(PIECEWISE))
     given_ = TrainingInput(texts, about, (), seed_questions(method.checklists, "summarization", aspect))
     learned = await method.learn(
@@ -282,7 +282,7 @@ def scored(text, given_=None, **fields) -> list[Prompt]:
     for name in OVERALL:
         for chosen in ({"scoring": "once"}, {"scoring": "weighted", "samples": 2}):
             learned = part(name, whole(**fields), **chosen)
-            asyncio.run(METHODS[name].score(text, learned, given_ or assignment(), judge))  # type: ignore[index]
+            asyncio.run(METHODS[name].score(text, learned, given_ or assignment(), judge))
     return judge.prompts
 
 

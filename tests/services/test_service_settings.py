@@ -44,7 +44,7 @@ def refused(method: Method, chosen: Sequence[str], configured: Sequence[str] = (
 
 @pytest.mark.parametrize("name", tuple(METHODS))
 def test_without_pairs_the_settings_are_the_defaults(name: str) -> None:
-    assert method_settings(METHODS[name], ()) == METHODS[name].settings()  # type: ignore[index]
+    assert method_settings(METHODS[name], ()) == METHODS[name].settings()
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_fault_is_told_with_its_name_what_came_and_what_was_expected(pair: str
 
 @pytest.mark.parametrize("name", METHOD_NAMES)
 def test_every_preset_can_be_asked_for(name: str) -> None:
-    method = METHODS[name]  # type: ignore[index]
+    method = METHODS[name]
     for preset, values in method.presets.items():
         assert method_settings(method, [f"{name}.preset={preset}"]) == method.settings(**values)
 
