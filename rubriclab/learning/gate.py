@@ -24,6 +24,7 @@ import numpy as np
 from rubriclab.learning.baselines import CONSTANT, held_out_floors
 from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix
 from rubriclab.learning.standardise import centers_and_spreads, standardised
+from rubriclab.methods.names import JOINT
 from rubriclab.stats.bootstrap import BATCH_ELEMENTS, Statistic, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
 from rubriclab.stats.interval import Interval
@@ -53,7 +54,6 @@ from rubriclab.validation import (
 
 GateLevel = Literal["group", "dataset"]
 
-JOINT = "joint"
 DIRECT = "direct"
 EQUAL = "equal weights"
 

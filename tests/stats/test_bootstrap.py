@@ -1,5 +1,7 @@
 """The cluster bootstrap: resamples, intervals, and what they refuse."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from rubriclab.stats import Interval, cluster_bootstrap, estimate, percentile_interval, resample_counts
 
-OPTIONS = {"resamples": 1000, "confidence": 0.95, "seed": 3, "batch": 400}
+OPTIONS: dict[str, Any] = {"resamples": 1000, "confidence": 0.95, "seed": 3, "batch": 400}
 
 
 def mean_of(values):
