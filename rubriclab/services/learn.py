@@ -140,7 +140,7 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
             model_versions=workspace.model_versions,
             on_progress=on_progress,
         )
-    version = store.save(
+    version = await store.save_async(
         name, trained.rubric, trained.provenance, workspace.effort(), options.parent, training=trained.record
     )
     for line in trained.notes:

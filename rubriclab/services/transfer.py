@@ -47,8 +47,9 @@ from rubriclab.store import Version
 from rubriclab.transfer.new_version import as_trained
 from rubriclab.transfer.rating_matrix import with_dropped_criteria
 from rubriclab.transfer.results import Transfer
-from rubriclab.transfer.run import FittedTransfer, RelearnFunction, SourceRubric, TargetTexts
+from rubriclab.transfer.run import FittedTransfer, RelearnFunction
 from rubriclab.transfer.run import transfer as run_transfer
+from rubriclab.transfer.source_target import SourceRubric, TargetTexts
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -175,7 +176,7 @@ class PreparedTransfer:
             )
         if not self.options.save:
             return TransferResult(fitted.transfer, None, workspace.effort())
-        return self._saved(fitted, judge)
+        return await self._saved(fitted, judge)
 
     def _relearn(self, judge: Judge) -> RelearnFunction | None:
         """Return the training from scratch; the version's generator proposes criteria here, too."""
@@ -190,7 +191,7 @@ class PreparedTransfer:
 
         return relearn
 
-    def _saved(self, fitted: FittedTransfer, judge: Judge) -> TransferResult:
+    async def _saved(self, fitted: FittedTransfer, judge: Judge) -> TransferResult:
         workspace, advice = self.workspace, fitted.transfer.advice
         action = self.options.action or (advice.action if advice else "reuse")
         if action not in fitted.adapted:
@@ -200,7 +201,7 @@ class PreparedTransfer:
         trained = as_trained(self.source, fitted, action, judge, workspace.model_versions())
         provenance = trained.provenance.model_copy(update=self._named_by(action))
         name, parent = self.options.name or self.version.name, self.version.ref
-        version = workspace.store.save(
+        version = await workspace.store.save_async(
             name, trained.rubric, provenance, workspace.effort(), parent, training=trained.record
         )
         return TransferResult(fitted.transfer, version, workspace.effort())
