@@ -38,8 +38,12 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 
 # The scripts of experiments find their neighbours by name, as when they are run.
+# So do the tests; each folder may have a conftest.py, so those are checked one by one.
 types: $(STAMP)
 	$(BIN)/mypy
+	export MYPYPATH="$$(find tests experiments -type d -not -name __pycache__ | tr '\n' ':')"; \
+		$(BIN)/mypy --config-file tests/mypy.ini $$(find tests -name '*.py' -not -path 'tests/*/conftest.py') && \
+		for file in $$(find tests -mindepth 2 -name conftest.py); do $(BIN)/mypy --config-file tests/mypy.ini $$file || exit 1; done
 	MYPYPATH="$$(printf "%s:" tests tests/flow)" $(BIN)/mypy --explicit-package-bases -p experiments
 
 check: lint types test

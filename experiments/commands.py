@@ -15,9 +15,9 @@ from rubriclab.cli.places import FILE, JUDGE
 if TYPE_CHECKING:
     from experiments.runner.results import Results
     from experiments.runner.run import Schedule
-    from experiments.runner.study import Settings, Study
-    from rubriclab.cli.session import Session
+    from experiments.runner.study import Study
     from rubriclab.data import Example
+    from rubriclab.services.workspace import Workspace
 
 
 @click.group()
@@ -93,10 +93,13 @@ def run_study(name: str, **given: Any) -> None:
     from experiments.runner.results import begun
     from experiments.runner.run import schedule
     from experiments.runner.sets import sets_in
-    from rubriclab.cli.session import finish, judge_named, note, session
+    from rubriclab.cli.printing import note
+    from rubriclab.cli.workspace import workspace_of
+    from rubriclab.services.judge_choice import judge_named
+    from rubriclab.services.running import finish
 
     study = _study(name, given)
-    judges = [judge_named(judge) for judge in given["judges"] or (None,)]
+    judges = [judge_named(judge, note) for judge in given["judges"] or (None,)]
     found = schedule(study, sets_in(given["data"]), len(judges))
     for line in found.notes:
         note(line)
@@ -105,11 +108,12 @@ def run_study(name: str, **given: Any) -> None:
     if given["retry_failed"]:
         results = results.without_failures()
     if given["dry_run"] or not all(map(_is_free, judges)):
-        _say_most(found, results, judges, given)
+        _print_bounds(found, results, judges, given)
     if given["dry_run"]:
         return
-    with session(given["store"], given, create=True) as work:
-        results = finish(lambda: _run(found, results, path, judges, work))
+    with workspace_of(given) as workspace:
+        workspace.open_store(create=True)
+        results = finish(lambda: _run(found, results, path, judges, workspace))
     _print([(study, results)], as_json=given["as_json"])
     own = f"{name} " if Path(name).is_dir() else ""
     note(f"kept in {path}; to see it again: python -m experiments show {own}{path}")
@@ -146,6 +150,16 @@ def _study_of(results: Results, name: str) -> Study:
     return study
 
 
+@experiment.command("figures")
+@click.option("--check", is_flag=True, help="Print which pages differ from the stored results, and write nothing.")
+@click.pass_context
+def write_figures(context: click.Context, *, check: bool) -> None:
+    """Write the measured figures of all pages from stored results; with --check, exit with 1 if any differs."""
+    from experiments.figures import update
+
+    context.exit(update(check=check))
+
+
 @experiment.command("data")
 @click.argument("name", metavar="SET")
 @click.argument("file", metavar="FILE")
@@ -160,7 +174,7 @@ def public_data(name: str, file: str, output: str) -> None:
 
     from experiments.datasets import read_published
     from rubriclab.cli.files import check_place, writing
-    from rubriclab.cli.session import note
+    from rubriclab.cli.printing import note
     from rubriclab.report.wording import count
 
     check_place(output, file, "the rows", "-o")
@@ -173,22 +187,14 @@ def public_data(name: str, file: str, output: str) -> None:
 
 
 def _study(name: str, given: Mapping[str, Any]) -> Study:
-    """Return the study, as the options want it."""
+    """Return the study, as the options change it."""
     from experiments.runner.study import load_study
+    from rubriclab.services.settings import parse_settings
 
     study = load_study(name).only(given["only"])
     if given["small"]:
         study = study.small()
-    return study.changed(_settings(given["settings"]))
-
-
-def _settings(pairs: Sequence[str]) -> Settings:
-    from rubriclab.cli.settings import parsed_setting
-
-    found: dict[str, dict[str, Any]] = {}
-    for owner, field, value in map(parsed_setting, pairs):
-        found.setdefault(owner, {})[field] = value
-    return found
+    return study.changed(parse_settings(given["settings"]))
 
 
 def _file_name(study: Study, judges: Sequence[str], *, small: bool) -> str:
@@ -200,48 +206,48 @@ def _is_free(judge: str) -> bool:
     return judge == "embedded" or judge.startswith("recorded:")
 
 
-def _say_most(found: Schedule, results: Results, judges: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Say what the cases that are left take at most."""
+def _print_bounds(found: Schedule, results: Results, judges: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Print the most that the remaining cases ask of each judge."""
     from experiments.runner.bench import Bench
     from experiments.runner.run import at_most
-    from rubriclab.cli.dry_run import most_row, say_most
-    from rubriclab.cli.session import judge_options, note
+    from rubriclab.cli.printing import note, print_dry_run
+    from rubriclab.cli.workspace import workspace_of
     from rubriclab.judges.connect import connect
     from rubriclab.judges.ledger import Ledger
     from rubriclab.report.wording import count
+    from rubriclab.services.dry_run import dry_run
 
-    left = found.left(results.done)
-    asked = tuple(connect(judge, options=judge_options(given), ledger=Ledger()) for judge in judges)
-    most = at_most(found, Bench(found.study, found.sets, asked), left)
-    roles = {"judge" if len(judges) == 1 else f"judge {number}": place for place, number in enumerate(judges)}
+    options = workspace_of(given).options
+    remaining = found.left(results.done)
+    connected = tuple(connect(judge, options=options, ledger=Ledger()) for judge in judges)
+    estimates = at_most(found, Bench(found.study, found.sets, connected), remaining)
+    names = ["judge"] if len(judges) == 1 else [f"judge {number}" for number in range(len(judges))]
+    bounds = dry_run(dict(zip(names, zip(judges, estimates, strict=True), strict=True)), options, proposes=True)
     if given["dry_run"]:
-        names = {role: judges[place] for role, place in roles.items()}
-        say_most({role: most[place] for role, place in roles.items()}, names, given, proposes=True)
+        print_dry_run(bounds, as_json=given["as_json"])
         return
-    note(f"{count(len(left), 'case')} to run, {len(results.done)} finished before")
-    for judge, estimate in zip(judges, most, strict=True):
-        row = most_row(judge, estimate, given)
-        money = "price unknown (--price)" if row["cost_usd"] is None else f"${row['cost_usd']:.2f}"
-        note(f"{judge}: at most {row['calls']:,} calls, {money}; answers that are kept make it less")
+    note(f"{count(len(remaining), 'case')} to run, {len(results.done)} finished before")
+    for bound in bounds.roles.values():
+        cost = "price unknown (--price)" if bound.cost_usd is None else f"${bound.cost_usd:.2f}"
+        note(f"{bound.judge}: at most {bound.calls:,} calls, {cost}; cached answers lower this bound")
 
 
-async def _run(found: Schedule, results: Results, path: Path, judges: Sequence[str], work: Session) -> Results:
+async def _run(found: Schedule, results: Results, path: Path, judges: Sequence[str], workspace: Workspace) -> Results:
     from experiments.runner.bench import Bench
     from experiments.runner.results import write_results
     from experiments.runner.run import run
-    from rubriclab.cli.progress import progress
-    from rubriclab.cli.session import JudgeChoice
+    from rubriclab.services.judge_choice import JudgeChoice
 
-    asked = tuple(work.judge(JudgeChoice(judge)) for judge in judges)
+    asked = tuple(workspace.judge(JudgeChoice(judge)) for judge in judges)
     write_results(results, path)
-    with progress(work.ledger) as advance:
-        bench = Bench(found.study, found.sets, asked, 2 * work.options.concurrency, advance)
+    with workspace.progress(workspace.ledger) as advance:
+        bench = Bench(found.study, found.sets, asked, workspace.under_way, advance)
         return await run(
             found,
             bench,
             results,
             keep=lambda so_far: write_results(so_far, path),
-            model_versions=lambda: work.ledger.model_versions,
+            model_versions=lambda: workspace.ledger.model_versions,
         )
 
 

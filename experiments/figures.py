@@ -15,10 +15,8 @@ name. `--check` writes nothing, prints which READMEs differ, and exits with 1 if
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import re
-import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -34,17 +32,14 @@ BLOCK = re.compile(
 )
 
 
-def main() -> int:
-    """Write the figures, or check them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="print which READMEs differ, and write nothing")
-    given = parser.parse_args()
-    found = differing()
-    for path in found:
-        print(path.relative_to(HERE.parent), "differs from the stored results" if given.check else "written")
-        if not given.check:
+def update(*, check: bool) -> int:
+    """Write the figures of all pages, or only print which pages differ; return the exit code."""
+    pages = differing()
+    for path in pages:
+        print(path.relative_to(HERE.parent), "differs from the stored results" if check else "written")
+        if not check:
             path.write_text(written(path), "utf-8")
-    return 1 if given.check and found else 0
+    return 1 if check and pages else 0
 
 
 def readmes() -> list[Path]:
@@ -111,7 +106,3 @@ def scripts() -> list[Path]:
 def script(path: Path) -> ModuleType:
     """Return a script as a module."""
     return importlib.import_module(".".join(path.relative_to(HERE.parent).with_suffix("").parts))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The bases of what is stored: immutable plain data, whose JSON stays what it was when fields are added."""
+"""Base and number types of stored data."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-# A number that scoring calculates with: products and quotients of a few of them stay finite.
+# Bound of numbers in scoring, so that products and quotients of a few of them are finite.
 LARGEST = 1e12
 Count = Annotated[int, Field(ge=0)]
 Bounded = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
 
 
 class FrozenModel(BaseModel):
-    """Base of everything that is stored: immutable, and strict about names it does not know."""
+    """Base of stored data: immutable, without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

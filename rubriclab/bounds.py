@@ -1,7 +1,7 @@
-"""How much a version may hold: the same for what is learned, saved and imported.
+"""Limits on the content of versions, whether learned, saved or imported.
 
-The limits are far above what learning makes. They keep a pack that somebody else has written from filling a disk, a
-terminal or a prompt, and its numbers from overflowing when texts are scored.
+They are far above anything that learning produces. They prevent a pack from another source from filling a disk, a
+terminal or a prompt, and its numbers from overflowing in scoring.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.pydantic_errors import path_of
 
-# Characters of ids, names of aspects and judges, addresses, tags and whatever is not listed below: LONGEST_NAME.
-# Characters of what a person reads of a criterion: statements, levels, definitions, reasons.
+# Characters of all texts that are not listed below, such as ids and names: LONGEST_NAME.
+# Characters of statements, levels, definitions and reasons.
 LONGEST_WORDING = 50_000
-# Characters of a labelled text that is shown to the judge beside the one to score.
+# Characters of a demonstration.
 LONGEST_TEXT = 1_000_000
 # Entries of a list: ids of training texts, held-out errors.
 MOST_ENTRIES = 1_000_000
@@ -39,19 +39,19 @@ _MOST: Mapping[str, int] = {"criteria": MOST_CRITERIA, "dropped": MOST_DROPPED}
 
 
 def first_bounds_fault(content: Any, root: str = "") -> str | None:
-    """Return the first place in `content` (JSON types) that is beyond a limit, and what is; `None` if none is.
+    """Return the first path in `content` (JSON types) that exceeds a limit, and how; `None` if none does.
 
-    A text, list or number is limited by the name of the field that it stands in, or that its list stands in.
+    The limit of a text, list or number depends on the name of its field, or of its list's field.
     """
     return next(_excesses(content, (), "", root), None)
 
 
 def _excesses(value: Any, place: tuple[int | str, ...], field: str, root: str) -> Iterator[str]:
-    if said := _excess(value, field):
-        yield f"{path_of(place, root)}: {said}"
+    if excess := _excess(value, field):
+        yield f"{path_of(place, root)}: {excess}"
     elif isinstance(value, Mapping):
         for name, part in value.items():
-            # The entries of a mapping by sub-dimension are limited as the mapping is.
+            # Entries of a mapping by sub-dimension have the limit of the mapping.
             owner = field if field in _LONGEST else str(name)
             yield from _excesses(str(name), (*place, name), "", root)
             yield from _excesses(part, (*place, name), owner, root)
@@ -67,7 +67,7 @@ def _excess(value: Any, field: str) -> str | None:
     if isinstance(value, list | tuple):
         most = _MOST.get(field, MOST_ENTRIES)
         return f"expected a list of at most {most:,}, got {len(value):,}" if len(value) > most else None
-    # Not the other way round: NaN is no smaller than anything.
+    # Negated, so that NaN is refused.
     if isinstance(value, int | float) and not abs(value) <= LARGEST_NUMBER:
         return f"expected a number between {-LARGEST_NUMBER:g} and {LARGEST_NUMBER:g}"
     return None

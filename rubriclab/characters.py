@@ -1,33 +1,33 @@
-"""Characters that cannot be seen, and characters that act on a terminal or a page."""
+"""Invisible characters, and characters that control a terminal or a page."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-# Categories of Unicode whose characters show nothing by themselves: white space, controls, format characters (zero
-# width), and marks, which need a letter to stand on (variation selectors are among them).
+# Unicode categories of invisible characters: white space, controls, format characters (zero width), and marks, which
+# need a base letter (variation selectors are among them).
 _UNSEEN = frozenset({"Cc", "Cf", "Mc", "Me", "Mn", "Zl", "Zp", "Zs"})
-# Hangul fillers and the braille pattern without dots: a letter or a symbol by category, shown as a space.
+# Hangul fillers and the braille blank: letters or symbols by category, but shown as a space.
 _EMPTY = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
-# Control characters, line separators that only some programs see, the marks that turn the direction of all that
-# follows, and lone surrogates, which no file can hold. Plain right-to-left letters and marks are left as they are.
+# Control characters, unusual line separators, marks that change the writing direction, and lone surrogates, which no
+# file can hold. Right-to-left letters and their marks are kept.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def is_blank(text: str) -> bool:
-    """Return whether `text` shows nothing: it is empty, or all of its characters are invisible."""
+    """Return whether `text` is empty or has only invisible characters."""
     return not any(_is_seen(character) for character in text)
 
 
 def plain(text: str) -> str:
-    """Return `text` with every character that could act on a terminal or a page spelled out, such as `\\x1b`."""
-    return _UNSAFE.sub(lambda found: ascii(found[0])[1:-1], text.replace("\r\n", "\n"))
+    """Return `text` with control characters written as escapes, such as `\\x1b`."""
+    return _UNSAFE.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n"))
 
 
 def one_line(text: str) -> str:
-    """Return `text`, made plain, on one line."""
+    """Return `text` on one line, with control characters written as escapes."""
     return " ".join(plain(text).split())
 
 

@@ -1,4 +1,4 @@
-"""Content digests: the same value has the same digest in every process and on every machine.
+"""Content digests, equal for equal values in every process and on every machine.
 
 A digest is `sha256:` and 64 hexadecimal digits over canonical JSON: keys sorted, no white space, ASCII escapes,
 numbers in their shortest form that reads back the same. NaN and infinities have no JSON form and are refused.
@@ -27,10 +27,10 @@ def digest(value: Any) -> str:
 
 
 def digest_text(text: str) -> str:
-    """Return the digest of `text` as it stands; lone surrogates are kept apart instead of refused."""
+    """Return the digest of `text`; lone surrogates are allowed."""
     return "sha256:" + hashlib.sha256(encoded(text)).hexdigest()
 
 
 def encoded(text: str) -> bytes:
-    """Return `text` in UTF-8 with lone surrogates, as digests are taken of it."""
+    """Return `text` in UTF-8, lone surrogates included."""
     return text.encode("utf-8", "surrogatepass")

@@ -1,6 +1,6 @@
-"""Whole files that other people may have written: packs, checklists, findings, studies, configuration.
+"""Files from other sources: packs, checklists, findings, configuration.
 
-Each is read up to a limit, and only from a file that ends: a device or a pipe named by mistake would never do so.
+Each is read up to a size limit, and only from a regular file, since a device or pipe might never end.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any, NoReturn
 
 from rubriclab.characters import one_line
 
-# Larger than any pack that learning writes: a pack of 30 demonstrations of 1,000,000 characters has about 30 MB.
+# Larger than any pack: 30 demonstrations of 1,000,000 characters have about 30 MB.
 MOST_BYTES = 64_000_000
-# Objects and lists inside each other; the deepest field of a pack lies 12 levels down.
+# Nested objects and lists; the deepest field of a pack is at level 12.
 DEEPEST = 64
 LONGEST_REASON = 200
 MOST_TOML_BYTES = 1_000_000
 
 
 class Unreadable(ValueError):
-    """A file that cannot be read as what it should hold; the message is the reason, without the file's name."""
+    """A file that cannot be read or parsed. The message is the reason, without the file's name."""
 
 
 def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
@@ -44,7 +44,7 @@ def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def read_stdin(most: int = MOST_BYTES) -> bytes:
-    """Return what standard input holds.
+    """Return the content of standard input.
 
     Raises:
         Unreadable: if that is more than `most` bytes.
@@ -53,7 +53,7 @@ def read_stdin(most: int = MOST_BYTES) -> bytes:
 
 
 def text_of(content: bytes) -> str:
-    """Return content as text, without a byte order mark.
+    """Return the text of UTF-8 content, without a byte order mark.
 
     Raises:
         Unreadable: if it is not UTF-8.
@@ -65,7 +65,7 @@ def text_of(content: bytes) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """Return the value that `text` holds as strict JSON.
+    """Return the value of strict JSON.
 
     Raises:
         Unreadable: if it is no JSON, names a key twice in one object, holds a number that is not finite or a lone
@@ -82,7 +82,7 @@ def parse_json(text: str) -> Any:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return what a TOML file holds.
+    """Return the content of a TOML file.
 
     Raises:
         Unreadable: as `read_file`, for more than `MOST_TOML_BYTES`, or if it is not TOML.
@@ -91,7 +91,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_toml(content: bytes) -> dict[str, Any]:
-    """Return what the content of a TOML file holds.
+    """Return the parsed content of a TOML file.
 
     Raises:
         Unreadable: if it is not TOML.
@@ -114,12 +114,12 @@ def _within(content: bytes, most: int) -> bytes:
 
 
 def _check_parts(value: Any) -> None:
-    """Refuse deep nesting and lone surrogates; level by level, since recursion would fail on deep nesting."""
+    """Refuse deep nesting and lone surrogates, level by level, since recursion would fail."""
     level, depth = [value], 0
     while level:
         if depth > DEEPEST:
             raise _too_deep()
-        level = [part for whole in level for part in _parts(whole)]
+        level = [part for value in level for part in _parts(value)]
         depth += 1
 
 
@@ -135,19 +135,19 @@ def _check_unicode(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise Unreadable("a text in it holds a lone surrogate, which is half of a character") from None
+        raise Unreadable("a text in it has a lone surrogate, which is half a character") from None
 
 
 def _too_deep() -> Unreadable:
-    return Unreadable(f"its objects and lists lie more than {DEEPEST} levels inside each other")
+    return Unreadable(f"its objects and lists are nested more than {DEEPEST} levels deep")
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that stands twice: a reviewer may read one value and Python the other."""
+    """Refuse a repeated key: a reviewer may read one value and Python the other."""
     value = dict(pairs)
     if len(value) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise ValueError(f"the key {twice[:40]!r} is given twice in one object")
+        raise ValueError(f"the key {twice[:40]!r} is repeated in one object")
     return value
 
 

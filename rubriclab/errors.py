@@ -4,26 +4,27 @@
 
     RubriclabError
     ├── UserError               the user must fix something (exit code 2)
-    │   ├── DataError           rows that cannot be read or used; carries every fault
+    │   ├── DataError           rows that cannot be read or used; has all faults
     │   ├── SettingsError       an option or setting out of bounds, or unknown
-    │   ├── NotConfirmed        a judge, an address or a file named from outside, which the user has not confirmed
+    │   ├── NotConfirmed        a judge, address or file named by an imported version or a configuration file
     │   ├── LiteratureError     a findings file that cannot be used
     │   ├── ChecklistError      a checklist file that cannot be used
-    │   ├── StoreError          a store that cannot be opened, or holds what it should not
+    │   ├── StoreError          a store that cannot be opened, or has invalid content
+    │   │   ├── NoStore         no store at the given place
     │   │   ├── NotInStore      no such rubric, version or tag
-    │   │   └── DamagedAnswer   a kept answer that is not as it was written: it is asked for again
+    │   │   └── DamagedAnswer   a cached answer that was changed: it is requested again
     │   ├── PackError           a pack that cannot be read or does not match its digest
     │   ├── ReplayMiss          a recording that lacks the request
-    │   └── BudgetReached       a cap on calls or money; what was paid for is kept
+    │   └── BudgetReached       a cap on calls or cost; answers so far are cached
     ├── BelowThreshold          the result fails what was asked of it (exit code 1)
     └── JudgeError              the provider failed (exit code 4)
-        ├── JudgeRefused        wrong key, model or request: ends the command, never retried
-        ├── PromptRejected      this one prompt cannot be answered (too long, filtered): never retried
-        │   └── ReplyTooLarge   the reply is larger than any usable one: not received to its end, not kept
+        ├── JudgeRefused        wrong key, model or request: ends the command, not retried
+        ├── PromptRejected      this prompt cannot be answered (too long, filtered): not retried
+        │   └── ReplyTooLarge   the reply is too large: cut off, not cached
         ├── JudgeUnavailable    rate limit, time-out, server error: a retry can help
-        └── ProviderDown        nothing but failures: ends the command instead of marking every answer missing
+        └── ProviderDown        every request fails: ends the command
 
-An error answers two questions: whose fault it is (its branch), and whether a retry can help (`retryable`).
+The branch says who has to act, `retryable` whether a retry can help.
 """
 
 from __future__ import annotations
@@ -69,12 +70,22 @@ class DataError(UserError):
         self.faults = tuple(faults)
 
 
+class UnknownMethod(UserError, KeyError):
+    """A method that is neither built in nor offered by an installed package."""
+
+    __str__ = UserError.__str__
+
+
+class PlugInError(UserError):
+    """An installed package offers a judge or method that cannot be used."""
+
+
 class SettingsError(UserError):
     """An option or setting that is unknown or out of bounds."""
 
 
 class NotConfirmed(UserError):
-    """A pack or a configuration file from outside names what only the user may choose, and has not been confirmed."""
+    """An imported version or a configuration file names a judge, address or file that the user has not confirmed."""
 
 
 class LiteratureError(UserError):
@@ -86,7 +97,7 @@ class ChecklistError(UserError):
 
 
 class StoreError(UserError):
-    """A store that cannot be opened, or that holds what it should not."""
+    """A store that cannot be opened, or that has invalid content."""
 
 
 class NotInStore(StoreError):
@@ -94,11 +105,11 @@ class NotInStore(StoreError):
 
 
 class DamagedAnswer(StoreError):
-    """A kept answer that is not as it was written."""
+    """A cached answer that was changed after it was stored."""
 
 
 class NoStore(StoreError):
-    """There is no store where one was to be read."""
+    """There is no store at the given place."""
 
 
 class PackError(UserError):
@@ -106,11 +117,11 @@ class PackError(UserError):
 
 
 class ReplayMiss(UserError):
-    """A recording that does not hold the request it was asked."""
+    """A recording that does not have the request."""
 
 
 class BudgetReached(UserError):
-    """The cap on calls or money was reached; everything answered so far is kept."""
+    """A cap on calls or cost was reached; answers so far are cached."""
 
 
 class BelowThreshold(RubriclabError):
@@ -134,11 +145,11 @@ class PromptRejected(JudgeError):
 
 
 class ReplyTooLarge(PromptRejected):
-    """The reply is larger than its prompt allows. It may have been billed; asking again is not worth it."""
+    """The reply is larger than its prompt allows. It may have been billed; a retry would not help."""
 
 
 class JudgeUnavailable(JudgeError):
-    """Rate limit, time-out, lost connection or server error. `retry_after` is the provider's wish in seconds."""
+    """Rate limit, time-out, lost connection or server error; `retry_after`: seconds that the provider asks for."""
 
     retryable = True
 
@@ -148,4 +159,4 @@ class JudgeUnavailable(JudgeError):
 
 
 class ProviderDown(JudgeError):
-    """The provider answers nothing at all; answers kept so far make the same command continue where it stopped."""
+    """Every request fails. The same command continues later from the cached answers."""

@@ -1,7 +1,7 @@
-"""Keys and passwords are masked before a text from outside is shown or kept: a server may echo what it was sent.
+"""Masking of keys and passwords in texts from outside, before they are shown or stored: servers may echo requests.
 
-A key in use, whose value is known, is recognised as it is, percent-encoded and in base64, and in messages also by its
-first or last characters. Any other one is recognised by its form or by the name that it is given under.
+A key from the environment is recognized literally, percent-encoded and in base64, and in messages also by its first or
+last characters. Other keys are recognized by their form or by the name of their field.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from urllib.parse import unquote
 
 MASK = "***"
 
-# A shorter value is a placeholder, such as `none` for a server that asks for no key; masking it would garble messages.
+# A shorter value is a placeholder, such as `none` for a server without keys; masking it would garble messages.
 SHORTEST_KEY = 8
-# Longer values are documents, such as the credentials of a service account: only all of it is masked.
+# Longer values are documents, such as the credentials of a service account, which are masked as a whole.
 LONGEST_KEY = 1000
-# A key's first characters, where the rest is left out or replaced by asterisks or dots.
+# Number of first characters that identify a key whose rest is omitted or replaced by asterisks or dots.
 HEAD = 4
 
 _SECRET_VARIABLE = re.compile(
     r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|ACCESS_KEY_ID)(?:_\d+)?$", re.IGNORECASE
 )
-# Names of parameters, headers and fields that hold a secret wherever they stand, and those that are words as well.
+# Names of parameters, headers and fields of secrets: unambiguous ones, and those that are also common words.
 _COMPOUND_NAMES = (
     r"(?:x[-_])?(?:(?:api|access|auth|private|secret|account|shared|subscription)[-_ ]?key(?:[-_]id)?"
     r"|(?:access|auth|refresh|id|session|security|bearer|api)[-_]?token|client[-_]secret|authorization|password|passwd|pwd)"
@@ -48,24 +48,23 @@ _NAMED = (
     ),
     re.compile(r"\bBearer (?P<value>[^\s\"',;]+)|\bBasic (?P<basic>[A-Za-z0-9+/=]{8,})", re.IGNORECASE),
 )
-# What keys look like, whoever's they are: by the prefixes that providers give them, signed tokens, and any key of which
-# a server shows the beginning and asterisks.
+# Forms of keys: providers' prefixes, signed tokens, and keys of which a server shows the beginning and asterisks.
 _FORMS = re.compile(
     r"\b(?:(?:sk|pk|rk)[-_]|(?:pplx|xai|nvapi|csk)-|(?:gsk|hf|ghp|r8|fw)_)[A-Za-z0-9_*\-]{8,}"
     r"|\bAIza[A-Za-z0-9_\-]{8,}|\bAKIA[A-Z0-9]{8,}"
     r"|\beyJ[A-Za-z0-9_\-]{5,}\.[A-Za-z0-9_\-]+(?:\.[A-Za-z0-9_\-]*)?"
 )
 _STARRED = re.compile(r"(?<![\w\-])[\w\-]{2,100}\*{3,}[\w\-]*|(?<![\w\-*])\*{4,}[\w\-]+")
-# A user name and a password: they end at the last "@" before the path, and a password may hold a slash.
+# User name and password, which end at the last "@" before the path; a password may contain a slash.
 _USER = re.compile(r"(?<=://)(?:[^\s/?#]{0,1000}@|[^\s/?#:@]{0,100}:(?!\d{1,5}(?:[/?#]|$))\S{0,1000}@)")
 
 
 def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return a message with everything masked that is a key in use, a part of one, or looks like a key.
+    """Return a message with all keys masked: keys from the environment, parts of them, and whatever looks like a key.
 
     Args:
         text: the message.
-        environment: where keys are; by default this process's environment.
+        environment: variables with keys; by default those of this process.
     """
     text = without_keys(text, environment)
     for key in _keys(environment):
@@ -77,7 +76,7 @@ def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
 
 
 def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return `text` with the keys in use masked, and nothing else: for replies, whose words must stay as they are."""
+    """Return `text` with keys from the environment masked and nothing else, for replies, which must not change."""
     for key in _keys(environment):
         text = text.replace(key, MASK)
         if len(key) <= LONGEST_KEY:
@@ -88,7 +87,7 @@ def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str
 def holds_secret(address: str) -> bool:
     """Return whether an address has a parameter that is named like a secret, or a part that looks like a key."""
     return any(
-        _PARAMETER.search(form) or any(re.search(r"\d", found[0]) for found in _FORMS.finditer(form))
+        _PARAMETER.search(form) or any(re.search(r"\d", match[0]) for match in _FORMS.finditer(form))
         for form in (address, unquote(address))
     )
 
@@ -96,13 +95,13 @@ def holds_secret(address: str) -> bool:
 def _keys(environment: Mapping[str, str] | None) -> list[str]:
     """Return the keys in the environment, longest first, as one may contain another."""
     variables = os.environ if environment is None else environment
-    found = {value.strip() for name, value in variables.items() if _SECRET_VARIABLE.search(name)}
-    return sorted((key for key in found if len(key) >= SHORTEST_KEY), key=lambda key: (-len(key), key))
+    keys = {value.strip() for name, value in variables.items() if _SECRET_VARIABLE.search(name)}
+    return sorted((key for key in keys if len(key) >= SHORTEST_KEY), key=lambda key: (-len(key), key))
 
 
 @lru_cache(maxsize=64)
 def _encoded(key: str) -> re.Pattern[str]:
-    """Return what matches the key percent-encoded, wholly or in part, escaped for JSON, and in base64."""
+    """Return a pattern for the key percent-encoded, wholly or partly, escaped for JSON, and in base64."""
     characters = "".join(_encoded_character(character) for character in key)
     base64 = "|".join(rf"[A-Za-z0-9+/_\-]{{0,3}}{core}[A-Za-z0-9+/_\-]{{0,3}}={{0,2}}" for core in _in_base64(key))
     return re.compile(f"{characters}|{base64}")
@@ -114,27 +113,27 @@ def _encoded_character(character: str) -> str:
 
 
 def _in_base64(key: str) -> Iterator[str]:
-    """Yield what all forms of the key in base64 share, by how many bytes stand before it, modulo 3."""
+    """Yield the common part of the key's base64 forms, for each number of preceding bytes modulo 3."""
     content = key.encode("utf-8", "surrogateescape")
     for before in range(3):
-        # The characters that bytes around the key have a part in are left out.
-        whole = b64encode(b"\0" * before + content).decode().rstrip("=")
-        core = whole[(0, 2, 3)[before] : (before + len(content)) * 8 // 6]
+        # Characters that also encode neighbouring bytes are left out.
+        encoded = b64encode(b"\0" * before + content).decode().rstrip("=")
+        core = encoded[(0, 2, 3)[before] : (before + len(content)) * 8 // 6]
         yield "".join({"+": r"[+\-]", "/": "[/_]"}.get(character, character) for character in core)
 
 
 @lru_cache(maxsize=64)
 def _part_of(key: str) -> re.Pattern[str]:
-    """Return what matches the beginning or the end of a key: a long one, or a short one with the rest replaced."""
+    """Return a pattern for the start or end of a key: a long part, or a short one with the rest replaced."""
     hidden = r"(?:(?<!\*)\*{2,}+|(?<!\.)\.{2,}+|…|(?<!•)•{2,}+|(?<![xX])[xX]{4,}+)"
     rest = r"[\w\-]{0,100}"
     parts = [rf"{re.escape(key[:HEAD])}{rest}{hidden}[\w\-*.…•]*", rf"{hidden}{rest}{re.escape(key[-HEAD:])}"]
-    # Half of a key of sixteen characters is no word any more.
+    # Half a key of sixteen characters is no common word.
     if len(key) >= 2 * SHORTEST_KEY and re.fullmatch(r"[\w\-]+", key[:SHORTEST_KEY] + key[-SHORTEST_KEY:]):
         parts += [rf"{re.escape(key[:SHORTEST_KEY])}[\w\-*.…•]*", rf"{rest}{re.escape(key[-SHORTEST_KEY:])}"]
     return re.compile("|".join(parts))
 
 
-def _value_masked(found: re.Match[str]) -> str:
-    value = next(part for part in found.groups() if part is not None)
-    return found[0][: len(found[0]) - len(value)] + MASK
+def _value_masked(match: re.Match[str]) -> str:
+    value = next(part for part in match.groups() if part is not None)
+    return match[0][: len(match[0]) - len(value)] + MASK

@@ -1,4 +1,4 @@
-"""The rubric: what learning produces and scoring loads. Frozen plain data without code; its digest is its identity."""
+"""The rubric that learning produces and scoring uses: frozen data without code, identified by its digest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from rubriclab.data.fields import describe
 from rubriclab.data.scale import Scale
 from rubriclab.digest import digest
 from rubriclab.display import Displayed
-from rubriclab.methods.names import PartName
 from rubriclab.segmentation import Material, Units
 
 if TYPE_CHECKING:
@@ -24,24 +23,27 @@ if TYPE_CHECKING:
 
 FORMAT: Literal[1] = 1
 
-# A weight below this would vanish beside others.
+# A smaller weight would have no effect beside others.
 LEAST_WEIGHT = 1e-12
 
 
+CriterionKind = Literal["hypothesis", "question", "score", "measure"]
+
+
 class Level(FrozenModel):
-    """What a text looks like that deserves `score` on one criterion."""
+    """Description of a text that deserves `score` on a criterion."""
 
     score: Bounded
     description: str = Field(min_length=1)
 
 
 class RewardPoint(FrozenModel):
-    """A hypothesis at one ranking of the bandit.
+    """State of a hypothesis at one step of the bandit.
 
     Attributes:
-        step: training examples seen by then.
-        visits: how many of them this hypothesis was scored on.
-        utility: mean utility over the visits, at most 1.
+        step: number of training examples seen so far.
+        visits: number of these on which the hypothesis was scored.
+        utility: mean utility of the visits, at most 1.
         bonus: exploration bonus; reward = utility + bonus.
     """
 
@@ -52,21 +54,21 @@ class RewardPoint(FrozenModel):
 
 
 class Evidence(FrozenModel):
-    """Where a criterion came from and what speaks for it.
+    """Origin of a criterion, and its agreement with the training labels.
 
     Attributes:
-        origin: what the generator saw when it proposed the criterion; `definition` where only the aspect's definition
-            stands behind it.
-        examples: ids of the labelled texts that it saw.
-        findings: ids of the literature findings that it saw.
-        refined: rounds of refinement that followed.
-        rewards: the way through the bandit, thinned to 100 points where it is longer; empty where it never took part.
-        pearson: correlation with the human scores of the training texts; `None` where undefined.
-        judged: training texts with a usable rating.
-        missing: training texts whose rating failed.
-        answers: how often a question was answered `yes`, `no` and `n/a` on the training texts.
-        heldout: correlation with the labels of training texts that had no part in making it; if all of them had, of
-            trials that were made from some alone. `None` where there is no such figure.
+        origin: the generator's input when it proposed the criterion; `definition` if that was the aspect's definition
+            only.
+        examples: ids of the labelled texts in that input.
+        findings: ids of the literature findings in that input.
+        refined: number of refinement rounds.
+        rewards: its rewards in the bandit, thinned to at most 100 points; empty if it took no part.
+        pearson: correlation with the labels of the training texts; `None` if undefined.
+        judged: number of training texts with a usable rating.
+        missing: number of training texts whose rating failed.
+        answers: counts of the answers `yes`, `no` and `n/a` on the training texts.
+        heldout: correlation with the labels of training texts that were not used to make it; if all were, the
+            cross-validated one. `None` if it was not measured.
     """
 
     origin: Literal[
@@ -90,16 +92,16 @@ class Evidence(FrozenModel):
 
 
 class Question(FrozenModel):
-    """How a yes/no question came about, and how its answer counts.
+    """Origin of a yes/no question, and the meaning of its answers.
 
     Attributes:
-        origin: written by hand (`seed`); made from a seed, as another side of its sub-dimension or a finer point of it;
-            or `proposed` with its sub-dimension.
-        seed: the id of the question it was made from; `None` for one that was made from none.
-        better: the answer that speaks for the text.
-        support: whose facts must be named for the answer to be yes; `None` where the judge simply says yes or no.
-        absent: the answer where the thing that is asked about is not in the text; `None` where nothing is said of that.
-        broken: the answer for a text that is empty or makes no sense; `None` where nothing is said of that.
+        origin: written by hand (`seed`), derived from a seed question as another side of its sub-dimension
+            (`diversified`) or a finer point (`elaborated`), or `proposed` with its sub-dimension.
+        seed: id of the question that it was derived from, if any.
+        better: the answer of a better text.
+        support: the text whose facts the judge has to name for a yes; `None` if it answers yes or no directly.
+        absent: the answer if the text lacks the thing in question; `None` if unspecified.
+        broken: the answer for a text that is empty or makes no sense; `None` if unspecified.
     """
 
     origin: Literal["seed", "diversified", "elaborated", "proposed"]
@@ -111,7 +113,7 @@ class Question(FrozenModel):
 
 
 class Demonstration(FrozenModel):
-    """A labelled text that a judge is shown before the one to score."""
+    """A labelled text in the prompt, before the text to score."""
 
     example: str
     output: str
@@ -121,18 +123,17 @@ class Demonstration(FrozenModel):
 
 
 class Criterion(FrozenModel):
-    """One thing that a rubric looks at.
+    """A criterion of a rubric.
 
     Attributes:
-        kind: a `hypothesis` with levels; a yes/no `question`, whose `trait` is its sub-dimension; one `score` of the
-            whole aspect, whose `statement` is what the judge is given to go by; or a `measure` of a text's surface,
-            whose `id` is its name in the catalogue.
-        demonstrations: labelled texts shown with it.
-        steps: evaluation steps that the task is told with; empty for none.
+        kind: a `hypothesis` with levels; a yes/no `question`, whose `trait` is its sub-dimension; a holistic `score` of
+            the aspect, whose `statement` instructs the judge; or a `measure`, a text feature, whose `id` is its name.
+        demonstrations: labelled texts in its prompt.
+        steps: evaluation steps in its prompt; empty for none.
     """
 
     id: str
-    kind: Literal["hypothesis", "question", "score", "measure"]
+    kind: CriterionKind
     trait: str = Field(min_length=1)
     statement: str = Field(min_length=1)
     levels: tuple[Level, ...] = ()
@@ -143,7 +144,7 @@ class Criterion(FrozenModel):
     steps: str = ""
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _matches_kind(self) -> Self:
         if (self.kind == "hypothesis") != bool(self.levels):
             raise ValueError("levels belong to a hypothesis, and every hypothesis needs some")
         if (self.kind == "question") != bool(self.question):
@@ -152,21 +153,21 @@ class Criterion(FrozenModel):
 
 
 class DroppedCriterion(FrozenModel):
-    """A criterion that was considered and left out, and why."""
+    """A criterion that was rejected, and the reason."""
 
     criterion: Criterion
     reason: str
 
 
 class Part(FrozenModel):
-    """What one method contributed: its criteria, and the settings that it was learned with and scores with.
+    """The criteria of one method, and the settings that it was learned with and scores with.
 
     Attributes:
-        dimensions: what is meant by each sub-dimension that the criteria's traits name, where there are any.
-        units: what a text is taken apart into, for a method that judges it piece by piece.
+        dimensions: definitions of the sub-dimensions that the criteria's traits name, if any.
+        units: the units that a text is segmented into, for a method that judges these.
     """
 
-    method: PartName
+    method: str
     settings: Mapping[str, JsonValue]
     criteria: tuple[Criterion, ...] = Field(min_length=1)
     dropped: tuple[DroppedCriterion, ...] = ()
@@ -175,11 +176,10 @@ class Part(FrozenModel):
 
 
 class Rubric(Displayed, FrozenModel):
-    """What raters of one aspect reward, as parts that are scored one by one.
+    """What raters of one aspect reward, as parts that are scored separately.
 
     Attributes:
-        combination: how the criteria of all parts come to one score; without it a rubric's score is the mean of its
-            parts' scores.
+        aggregation: how the criteria's scores become one score; without it that is the mean of the parts' scores.
     """
 
     format: Literal[1] = FORMAT
@@ -196,25 +196,25 @@ class Rubric(Displayed, FrozenModel):
         return rubric_view(self)
 
     @model_validator(mode="after")
-    def _combined(self) -> Self:
+    def _one_term_each(self) -> Self:
         if self.aggregation:
             ids, terms = Counter(c.id for c in self.criteria), Counter(t.criterion for t in self.aggregation.terms)
             if odd := [name for name in (ids | terms) if (ids[name], terms[name]) != (1, 1)]:
-                counts = f"{ids[odd[0]]} of the one and {terms[odd[0]]} of the other"
+                counts = f"{ids[odd[0]]} and {terms[odd[0]]}"
                 raise ValueError(
-                    f"expected one criterion and one term of the combination for each id, got {counts} "
+                    f"expected one criterion and one term of the aggregation for each id, got {counts} "
                     f"for {describe(odd[0])}"
                 )
         return self
 
     @functools.cached_property
     def digest(self) -> str:
-        """The rubric's identity: equal content, equal digest."""
+        """The rubric's identity: equal content has an equal digest."""
         return digest(self.model_dump(mode="json"))
 
     @property
     def scores_on(self) -> Scale:
-        """The scale that texts' scores are on; criteria are asked on `scale`, which may be another one."""
+        """The scale of the scores; criteria are rated on `scale`, which may differ."""
         return (self.aggregation and self.aggregation.onto) or self.scale
 
     @property
@@ -224,12 +224,12 @@ class Rubric(Displayed, FrozenModel):
 
 
 def by_id(criteria: Iterable[Criterion]) -> list[Criterion]:
-    """Return criteria in the order in which prompts list them, whatever they are ranked by: h9 before h10."""
+    """Return criteria in the order of prompts, by id: h9 before h10."""
     return sorted(criteria, key=lambda criterion: (len(criterion.id), criterion.id))
 
 
 def criterion_payload(criterion: Criterion) -> dict[str, Any]:
-    """Return what a judge is shown of a criterion."""
+    """Return the fields of a criterion that a judge is shown."""
     return {
         "id": criterion.id,
         "trait": criterion.trait,

@@ -15,7 +15,6 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from rubriclab.base_models import FrozenModel
 from rubriclab.data.example import Example
 from rubriclab.digest import canonical
-from rubriclab.methods.names import PartName
 from rubriclab.rubric import Criterion
 from rubriclab.stats.correlation import FloatArray
 
@@ -70,7 +69,7 @@ class Candidate(FrozenModel):
         made_from: ids of the labelled texts whose labels had a part in making it.
     """
 
-    method: PartName
+    method: str
     criterion: Criterion
     kept: bool
     made_from: tuple[str, ...] = ()

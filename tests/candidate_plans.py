@@ -18,10 +18,9 @@ from single_call_scripts import sound
 from rubriclab.checklist import Checklist
 from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
-from rubriclab.learning.candidates import JOINT_SETTINGS, Candidates, Plan, find_candidates
+from rubriclab.learning.candidates import Candidates, Plan, find_candidates
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput, silent
-from rubriclab.methods.names import PartName
 from rubriclab.prompts import Prompt
 
 TEXTS = tuple(
@@ -45,18 +44,18 @@ class Everything:
         self._rest = Overall()
 
     def __call__(self, prompt: Prompt[Any]) -> Any:
-        return self._of.get(prompt.name.split("/")[0], self._rest)(prompt)
+        return self._of.get(prompt.name.split("/")[0], self._rest)(prompt)  # type: ignore[operator]
 
 
-def plan(name: PartName, texts: Sequence[Example] = TEXTS, questions: Checklist | None = None, **chosen: Any) -> Plan:
+def plan(name: str, texts: Sequence[Example] = TEXTS, questions: Checklist | None = None, **chosen: Any) -> Plan:
     """Return the plan to learn by a method, with small settings, those of a joint training and those chosen."""
     method = METHODS[name]
     given = (questions or checklist()) if method.checklists == "checklists" else None
-    settings = method.settings(**{**CHOSEN.get(name, {}), **JOINT_SETTINGS.get(name, {}), **chosen})
+    settings = method.settings(**{**CHOSEN.get(name, {}), **METHODS[name].joint_settings, **chosen})
     return Plan(method, TrainingInput(tuple(texts), assignment(), findings(), given), settings)
 
 
-def plans(*names: PartName, texts: Sequence[Example] = TEXTS) -> list[Plan]:
+def plans(*names: str, texts: Sequence[Example] = TEXTS) -> list[Plan]:
     """Return plans for these methods."""
     return [plan(name, texts) for name in names]
 

@@ -140,7 +140,12 @@ class Commands:
     def __init__(self, folder: Path, *, before: Callable[[], object] | None = None, **environment: str) -> None:
         self.folder = folder
         self.before = before
-        self.environment = {"HOME": str(folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", **environment}
+        self.environment: dict[str, Any] = {
+            "HOME": str(folder),
+            "PATH": os.environ["PATH"],
+            "LANG": "C.UTF-8",
+            **environment,
+        }
 
     def __call__(self, *arguments: object, stdin: bytes = b"", **environment: str) -> Done:
         """Return how `rubriclab ARGUMENTS` ended, in a forked process."""

@@ -60,7 +60,7 @@ def _has_package() -> bool:
     return True
 
 
-def _import_package():  # type: ignore[no-untyped-def]
+def _import_package():
     # At its import the package asks for the user's runtime folder, which a bare machine does not have.
     runtime = Path(tempfile.gettempdir()) / f"rubriclab-tests-{os.getuid()}"
     runtime.mkdir(mode=0o700, exist_ok=True)

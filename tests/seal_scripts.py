@@ -32,7 +32,7 @@ def pack(kind: str = "sentence", sizes: Sequence[int] = (1, 2), **fields: Any) -
     better, support = fields.pop("better", {}), fields.pop("support", {})
     needed = {"beside": ("source", "reference")} if kind == "triple" else {}
     given = {name: fields.pop(name) for name in ("beside", "weights") if name in fields}
-    units = {"kind": kind, **given, **needed}
+    units = {"kind": kind, **given, **needed}  # type: ignore[misc]
     subs = []
     for number, (letter, size) in enumerate(zip("abcdefgh", sizes, strict=False), 1):
         ids = [f"{letter}{place}" for place in range(1, size + 1)]

@@ -62,13 +62,13 @@ class Server:
     def __init__(self, brain: Brain | None = None, *, faults: float = 0.0, seed: int = 0) -> None:
         self.port = 0
         self.reset()
-        self.brain = brain or fill_schema
+        self.brain: Brain = brain or fill_schema
         self.faults = faults
         self.seed = seed
 
     def reset(self) -> None:
         """Forget every request and setting."""
-        self.brain: Brain = fill_schema
+        self.brain = fill_schema
         self.faults = 0.0
         self.seed = 0
         self.hang = 3.0

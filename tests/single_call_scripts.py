@@ -13,7 +13,6 @@ from hypoeval_scripts import assignment, criterion, drawn_rating
 from rubriclab.aggregation import Aggregation, Ask, Calibration, Term
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.names import PartName
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part, Rubric
 
@@ -21,7 +20,7 @@ DIMENSIONS = {"Side 1": "What the first is.", "Side 2": "What the second is."}
 QUESTIONS = (question("q1"), question("q2", "Side 2"), question("q3", better="no"))
 
 
-def part_of(method: PartName, *criteria: Criterion, dimensions: dict[str, str] | None = None, **chosen: Any) -> Part:
+def part_of(method: str, *criteria: Criterion, dimensions: dict[str, str] | None = None, **chosen: Any) -> Part:
     """Return a part with these criteria, and the method's settings as chosen."""
     settings = METHODS[method].settings(**chosen).model_dump(mode="json")
     return Part(method=method, settings=settings, criteria=criteria, dimensions=dimensions)

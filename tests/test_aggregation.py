@@ -120,7 +120,7 @@ def test_contributions_that_cancel_out_are_still_shown():
 def test_a_map_applies_to_many_as_to_one():
     raws = np.array([-2.0, 0.3, np.nan, 5.0])
     for kind, x, y in (("linear", (0, 1), (3, 4)), ("isotonic", (-1, 0, 1), (2, 2, 4)), ("isotonic", (0.5,), (3,))):
-        found = Calibration(kind=kind, x=x, y=y)  # type: ignore[arg-type]
+        found = Calibration(kind=kind, x=x, y=y)
         np.testing.assert_array_equal(found.apply(raws), [found(raw) for raw in raws])
 
 

@@ -232,8 +232,8 @@ def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("{", r"own\.json is no checklist: it is not JSON: .*A checklist is one JSON object"),
-        ('{"task": "a", "task": "b"}', "the key 'task' is given twice in one object"),
-        ("[" * 100_000, "levels inside each other"),
+        ('{"task": "a", "task": "b"}', "the key 'task' is repeated in one object"),
+        ("[" * 100_000, "levels deep"),
         ([], "expected a JSON object, found list"),
         (
             checklist(format="rubriclab-checklist/2"),

@@ -43,13 +43,13 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
         ('{"a": NaN}', "NaN is not JSON"),
         ('{"a": -Infinity}', "-Infinity is not JSON"),
         ('{"a": 1e999}', "the number 1e999 is too large"),
-        ('{"a": [{"b": 1, "b": 2}]}', "the key 'b' is given twice"),
+        ('{"a": [{"b": 1, "b": 2}]}', "the key 'b' is repeated"),
         (f'{{"a": {"9" * 5000}}}', "it is not JSON"),
         ('{"a": "\\ud800"}', "lone surrogate"),
         ('{"\\udfff": 1}', "lone surrogate"),
-        ("[" * (DEEPEST + 2) + "]" * (DEEPEST + 2), "levels inside each other"),
-        ("[" * 1_000_000, "levels inside each other"),
-        ('{"a":' * 100_000, "levels inside each other"),
+        ("[" * (DEEPEST + 2) + "]" * (DEEPEST + 2), "levels deep"),
+        ("[" * 1_000_000, "levels deep"),
+        ('{"a":' * 100_000, "levels deep"),
     ],
 )
 def test_what_is_not_strict_json_is_refused_in_one_line(text: str, reason: str) -> None:
@@ -74,8 +74,8 @@ def test_json_is_read_as_it_was_written(value: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("a = " + "[" * 5000 + "]" * 5000, "levels inside each other"),
-        ("a" + ".a" * 20_000 + " = 1", "levels inside each other"),
+        ("a = " + "[" * 5000 + "]" * 5000, "levels deep"),
+        ("a" + ".a" * 20_000 + " = 1", "levels deep"),
         (f"a = {'9' * 5000}", "it is not valid TOML"),
         ("a = ", "it is not valid TOML"),
     ],

@@ -57,7 +57,7 @@ def test_the_value_at_group_level_is_the_mean_of_scipy_s_over_the_groups(name):
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_the_value_at_dataset_level_is_scipy_s(name):
     found = getattr(by_level(OURS)["dataset"].agreement, name)
-    assert found.value == pytest.approx(COEFFICIENTS[name](OURS.scores, HUMAN).statistic, abs=1e-9)
+    assert found.value == pytest.approx(COEFFICIENTS[name](OURS.scores, HUMAN).statistic, abs=1e-9)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
@@ -65,7 +65,7 @@ def test_the_value_at_system_level_is_scipy_s_over_the_systems_means(name):
     systems = np.array([text.system for text in TEXTS])
     means = [[scores[systems == system].mean() for system in sorted(set(systems))] for scores in (OURS.scores, HUMAN)]
     found = getattr(by_level(OURS)["system"].agreement, name)
-    assert found.value == pytest.approx(COEFFICIENTS[name](*means).statistic, abs=1e-9)
+    assert found.value == pytest.approx(COEFFICIENTS[name](*means).statistic, abs=1e-9)  # type: ignore[operator]
 
 
 def test_every_evaluator_has_a_result_at_every_level_in_the_order_given():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,7 +104,7 @@ def test_figures_of_the_scores_are_those_of_the_statistics_drawn_by_group():
     table = simulated()
     table[1, 4] = table[2, 4] = table[0, 9] = np.nan
     found = agreement_of(table, resamples=200, seed=3)
-    drawn = {"clusters": groups(), "resamples": 200, "seed": 3}
+    drawn: dict[str, Any] = {"clusters": groups(), "resamples": 200, "seed": 3}
     assert (found.resampled, found.groups, found.texts) == ("groups", GROUPS, len(TEXTS))
     assert (found.scores.texts, found.scores.missing) == (len(TEXTS) - 1, 3)
     assert found.scores.unbinned == {
@@ -137,7 +138,7 @@ def test_a_severe_judge_lowers_alpha_but_not_the_rank_correlation():
     found = agreement_of(np.array([kind, kind + 1]))
     (pair,) = found.pairs
     assert pair.spearman.value == pytest.approx(1)
-    assert pair.difference == Interval(pytest.approx(-1), pytest.approx(-1), pytest.approx(-1))
+    assert pair.difference == Interval(pytest.approx(-1), pytest.approx(-1), pytest.approx(-1))  # type: ignore[arg-type]
     assert found.scores.unbinned["alpha_interval"].value < 0.6
     severe, mild = found.judges
     assert mild.mean == pytest.approx(severe.mean + 1)
@@ -216,7 +217,7 @@ def test_a_rubric_of_both_kinds_pools_each_kind_by_itself():
     mixed = rubric(question("q1"), hypothesis("h1"), question("q2"), hypothesis("h2"))
     ones, fours = np.ones(len(TEXTS)), np.full(len(TEXTS), 4.0)
     mine = {"h2": fours, "q2": ones, "q1": ones, "h1": fours}
-    found = interrater_agreement(mixed, TEXTS, {"a": scores_of(fours, mine), "b": scores_of(fours, mine)})
+    found = interrater_agreement(mixed, TEXTS, {"a": scores_of(fours, mine), "b": scores_of(fours, mine)})  # type: ignore[arg-type]
     assert [row.id for row in found.criteria] == ["q1", "h1", "q2", "h2"]
     assert [(row.id, row.criteria) for row in found.pooled] == [("yes/no", 2), ("graded", 2)]
 
@@ -236,7 +237,7 @@ def test_one_rating_by_all_criteria_together_is_reported_under_its_own_id():
 
 def test_missing_answers_and_those_that_do_not_apply_are_left_out_and_counted_apart():
     yes = np.ones(len(TEXTS))
-    first = scores_of(yes, {"q1": (np.arange(len(TEXTS)) % 2).astype(float)})
+    first = scores_of(yes, {"q1": (np.arange(len(TEXTS)) % 2).astype(float)})  # type: ignore[arg-type, dict-item]
     second = [
         Score(row.id, row.aspect, row.score, (given,), None, "r@1", "b")
         for row, given in zip(

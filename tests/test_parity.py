@@ -84,7 +84,7 @@ def sides(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _runn
     for name in ("command", "python"):
         shutil.copytree(original, tmp_path / name)
     monkeypatch.chdir(tmp_path / "python")
-    server = {"OPENAI_API_BASE": _running_server.url, "OPENAI_API_KEY": "none"}
+    server: dict[str, Any] = {"OPENAI_API_BASE": _running_server.url, "OPENAI_API_KEY": "none"}
     for name, value in server.items():
         monkeypatch.setenv(name, value)
     return Side(Commands(tmp_path / "command", RUBRICLAB_STORE="store.db", **server), Lab("store.db", progress=None))

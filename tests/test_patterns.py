@@ -40,9 +40,9 @@ def phrases(text: str) -> set[str]:
 def shipped_texts() -> dict[tuple[str, ...], str]:
     """Return the questions of each shipped file, joined."""
     return {
-        (folder, *names): " ".join(q.text.lower() for q in load_checklist(*names, folder=folder).questions)
+        (folder, *names): " ".join(q.text.lower() for q in load_checklist(*names, folder=folder).questions)  # type: ignore[arg-type]
         for folder in FOLDERS_SHIPPED
-        for names in shipped_checklists(folder)
+        for names in shipped_checklists(folder)  # type: ignore[arg-type]
     }
 
 

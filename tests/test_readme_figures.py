@@ -88,8 +88,8 @@ def copy(tmp_path: Path) -> Path:
 
 
 def check(copy: Path, *arguments: str) -> tuple[int, str, str]:
-    """Return the exit code of `python -m experiments.figures` in the copy, and what it wrote."""
-    command = [sys.executable, "-m", "experiments.figures", *arguments]
+    """Return the exit code of `python -m experiments figures` in the copy, and what it wrote."""
+    command = [sys.executable, "-m", "experiments", "figures", *arguments]
     done = subprocess.run(command, cwd=copy.parent, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
 

@@ -27,7 +27,6 @@ import numpy as np
 
 from experiments.agreement.tables import means, table
 from rubriclab.checklist import seed_questions
-from rubriclab.cli.settings import joint_settings, method_settings
 from rubriclab.data import Assignment, Example, find_aspect, parse_scale, read, task_words
 from rubriclab.errors import ChecklistError
 from rubriclab.evaluation import Evaluator, Result, evaluate, floors
@@ -40,9 +39,10 @@ from rubriclab.learning.settings import JointSettings
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Method, TrainingInput
-from rubriclab.methods.names import JOINT_METHODS
+from rubriclab.methods.names import DEFAULT_METHODS
 from rubriclab.rubric import Part
 from rubriclab.scoring import score_text
+from rubriclab.services.settings import parse_settings, resolve_settings
 from rubriclab.stats.levels import Level
 
 HERE = Path(__file__).parent
@@ -184,8 +184,8 @@ async def scores(case: Case, variant: str, learned_from: Sequence[Example], test
     if name == "joint":
         trained = await joint.train(*plans(case, pairs, learned_from), judge=judge, generator=judge, seed=SEED)
     else:
-        method = METHODS[name]  # type: ignore[index]
-        settings = method_settings(method, pairs)
+        method = METHODS[name]
+        settings = resolve_settings([method], joint=False, chosen=parse_settings(pairs)).methods[name]
         trained = await train(
             method,
             training_input(case, method, settings, learned_from),
@@ -214,13 +214,15 @@ def training_input(case: Case, method: Method, settings: Any, learned_from: Sequ
 
 def plans(case: Case, pairs: Sequence[str], learned_from: Sequence[Example]) -> tuple[list[Plan], JointSettings]:
     """Return the plans of a joint training, of those methods that have questions for this aspect, and its settings."""
-    methods = [METHODS[name] for name in JOINT_METHODS]
-    settings, own = joint_settings(methods, pairs, (), {})
-    found = []
-    for method, values in zip(methods, own, strict=True):
+    methods = [METHODS[name] for name in DEFAULT_METHODS]
+    resolved = resolve_settings(methods, joint=True, chosen=parse_settings(pairs))
+    assert resolved.joint
+    method_plans = []
+    for method in methods:
+        settings = resolved.methods[method.name]
         with contextlib.suppress(ChecklistError):
-            found.append(Plan(method, training_input(case, method, values, learned_from), values))
-    return found, settings
+            method_plans.append(Plan(method, training_input(case, method, settings, learned_from), settings))
+    return method_plans, resolved.joint
 
 
 def split(case: Case) -> tuple[list[Example], list[Example]]:

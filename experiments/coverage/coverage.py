@@ -31,7 +31,7 @@ from rubriclab.data import Assignment, Example, Scale, find_aspect, parse_scale,
 from rubriclab.errors import ChecklistError
 from rubriclab.judges import JudgeOptions, Ledger, connect
 from rubriclab.learning.calibration import conformal
-from rubriclab.learning.candidates import JOINT_SETTINGS, Plan, find_candidates
+from rubriclab.learning.candidates import Plan, find_candidates
 from rubriclab.learning.cross_validation import held_out_hardness
 from rubriclab.learning.fitting import Fit, HeldOut, fit, held_out
 from rubriclab.learning.jackknife import agreement_errors, fisher_interval
@@ -314,8 +314,8 @@ async def _judged(
 def _plans(made_from: Sequence[Example], assignment: Assignment, task: str) -> Iterator[Plan]:
     aspect = assignment.aspect.name
     for name in ASKED:
-        method = METHODS[name]  # type: ignore[index]
-        settings = chosen_settings(method.settings, method.presets, JOINT_SETTINGS.get(name, {}))  # type: ignore[call-overload]
+        method = METHODS[name]
+        settings = chosen_settings(method.settings, method.presets, METHODS[name].joint_settings)
         try:
             questions = seed_questions(method.checklists, task, aspect, needed=method.needs_checklist(settings))
         except ChecklistError:

@@ -31,20 +31,20 @@ from rubriclab.data import Assignment, Example, find_aspect, parse_scale, read, 
 from rubriclab.errors import ChecklistError
 from rubriclab.judges import JudgeOptions, Ledger, connect
 from rubriclab.learning.baselines import SURFACE, measure_values
-from rubriclab.learning.candidates import JOINT_SETTINGS, Candidates, Plan, find_candidates
+from rubriclab.learning.candidates import Candidates, Plan, find_candidates
 from rubriclab.learning.fitting import fit, held_out
-from rubriclab.learning.gate import JOINT, validation
+from rubriclab.learning.gate import validation
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput, chosen_settings
-from rubriclab.methods.names import MethodName
+from rubriclab.methods.names import JOINT
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.validation import Validation
 
 SETS = Path(__file__).parents[1] / "agreement" / "sets.toml"
-ASKED: tuple[MethodName, ...] = ("hypoeval", "checkeval", "seeval", "direct")
+ASKED: tuple[str, ...] = ("hypoeval", "checkeval", "seeval", "direct")
 SEED = 42
 # The learning sets: texts wherever they fall, which are compared over the whole set; and rivals, compared in groups.
 TEXTS = 30
@@ -180,7 +180,7 @@ async def candidates(case: Case, examples: Sequence[Example]) -> Candidates:
     plans = []
     for name in ASKED:
         method = METHODS[name]
-        settings = chosen_settings(method.settings, method.presets, JOINT_SETTINGS.get(name, {}))
+        settings = chosen_settings(method.settings, method.presets, METHODS[name].joint_settings)
         needed = method.needs_checklist(settings)
         try:
             questions = seed_questions(method.checklists, case.task, case.aspect, needed=needed)

@@ -23,14 +23,13 @@ from rubriclab.data import Assignment, Example
 from rubriclab.errors import ChecklistError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge, Reply, Usage
 from rubriclab.learning import joint, train
-from rubriclab.learning.candidates import JOINT_SETTINGS, Plan
+from rubriclab.learning.candidates import Plan
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Method, Progress, TrainingInput, chosen_settings, silent
-from rubriclab.methods.names import PartName
 from rubriclab.prompts import Prompt
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.rubric import Rubric
@@ -143,14 +142,14 @@ def course(arm: Arm, learned_from: Sequence[Example], assignment: Assignment, te
     return Course(arm, tuple(plans), joint_settings(arm))
 
 
-def settings_of(arm: Arm, name: PartName) -> BaseModel:
+def settings_of(arm: Arm, name: str) -> BaseModel:
     """Return the settings of one of the arm's methods.
 
     Raises:
         SettingsError: for a setting that is unknown or out of bounds.
     """
     method = METHODS[name]
-    own = {**(JOINT_SETTINGS.get(name, {}) if arm.method == "joint" else {}), **arm.settings.get(name, {})}
+    own = {**(METHODS[name].joint_settings if arm.method == "joint" else {}), **arm.settings.get(name, {})}
     try:
         return chosen_settings(method.settings, method.presets, own)
     except ValueError as error:

@@ -19,7 +19,7 @@ from rubriclab.data.aspect import Words
 from rubriclab.digest import digest
 from rubriclab.documents import Unreadable, read_toml
 from rubriclab.errors import SettingsError
-from rubriclab.methods.names import JOINT_METHODS, MethodName
+from rubriclab.methods.names import DEFAULT_METHODS
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.stats.levels import ConstantRule, Level
 
@@ -67,14 +67,14 @@ class Arm(ExtensibleModel):
     added: ClassVar[frozenset[str]] = frozenset({"methods", "labels", "literature"})
 
     name: Words
-    method: Literal[MethodName, "joint"]
-    methods: tuple[MethodName, ...] = Field(JOINT_METHODS, min_length=1)
+    method: str
+    methods: tuple[str, ...] = Field(DEFAULT_METHODS, min_length=1)
     settings: Settings = Field(default_factory=dict)
     labels: bool = True
     literature: bool = True
 
     @property
-    def parts(self) -> tuple[MethodName, ...]:
+    def parts(self) -> tuple[str, ...]:
         """The methods that learn."""
         return self.methods if self.method == "joint" else (self.method,)
 

@@ -301,5 +301,5 @@ def _plain(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 def _plain_value(value: Any) -> Any:
     if isinstance(value, Interval):
-        return value.model_dump()
+        return asdict(value)
     return {key: _plain_value(each) for key, each in value.items()} if isinstance(value, Mapping) else value

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     multiple=True,
     type=JUDGE,
     metavar="JUDGE",
-    help="A litellm model string, 'embedded' or recorded:PATH#JUDGE; given twice or more.",
+    help="A litellm model string, 'embedded' or recorded:PATH#JUDGE; to be given at least twice.",
 )
 @option(
     "--bins",
     type=click.IntRange(min=2),
     metavar="NUMBER",
-    help="Cut scores into so many bins of equal width.  [default: the levels of the rubric's scale]",
+    help="The number of bins of equal width that scores are put into.  [default: the levels of the rubric's scale]",
 )
 @asking_options
 @rows_options
@@ -44,6 +44,10 @@ if TYPE_CHECKING:
 @dry_run_option
 @json_option
 def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: Any) -> None:
+    """Measure how far judges agree when each scores TEXTS by one rubric: alpha, kappas, differences in severity.
+
+    TEXTS need no human scores. Figures are given for the scores, binned and not, and for each criterion.
+    """
     from rubriclab.cli.printing import print_dry_run
     from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services import agree as service

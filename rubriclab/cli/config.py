@@ -24,7 +24,7 @@ import click
 from rubriclab.cli.places import PlaceType
 from rubriclab.documents import MOST_TOML_BYTES, Unreadable, parse_toml, read_file
 from rubriclab.errors import NotConfirmed, SettingsError
-from rubriclab.methods.names import SETTINGS_NAMES
+from rubriclab.methods.names import has_settings, settings_names
 
 CONFIG_NAME = "rubriclab.toml"
 
@@ -77,7 +77,7 @@ class Config:
             SettingsError: if the file is not TOML.
         """
         loaded = _load(self.file, self.content)
-        return {key if key in SETTINGS_NAMES else key.replace("_", "-"): value for key, value in loaded.items()}
+        return {key if has_settings(key) else key.replace("_", "-"): value for key, value in loaded.items()}
 
     @cached_property
     def guarded(self) -> tuple[str, ...]:
@@ -108,8 +108,8 @@ class Config:
     def said(self, keys: Collection[str] | None = None) -> str:
         """Return on one line what it sets: the options and tables named by `keys`, cut, or else all of it, uncut."""
         wanted = {key: value for key, value in self.values.items() if keys is None or key in keys}
-        pairs = [(key, value) for key, value in wanted.items() if key not in SETTINGS_NAMES]
-        tables = [(name, wanted[name]) for name in SETTINGS_NAMES if isinstance(wanted.get(name), Mapping)]
+        pairs = [(key, value) for key, value in wanted.items() if not has_settings(key)]
+        tables = [(name, wanted[name]) for name in settings_names() if isinstance(wanted.get(name), Mapping)]
         pairs += [(f"{name}.{key}", value) for name, table in tables for key, value in table.items()]
         return ", ".join(_pair(key, value, SHOWN if keys is not None else None) for key, value in pairs)
 
@@ -148,14 +148,14 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
     values, file = config.values, config.file
     options = {name: options_of(params) for name, params in commands.items()}
     known = sorted(set().union(*options.values()))
-    given = {key: value for key, value in values.items() if key not in SETTINGS_NAMES}
+    given = {key: value for key, value in values.items() if not has_settings(key)}
     unknown = sorted(set(given) - set(known))
     if unknown:
         raise SettingsError(
             f"{file}: {unknown[0]!r} is no option.",
-            f"Known are: {', '.join(known)}; and tables for {', '.join(SETTINGS_NAMES)}.",
+            f"Known are: {', '.join(known)}; and tables for {', '.join(settings_names())}.",
         )
-    settings = [setting for method in SETTINGS_NAMES for setting in _settings(file, method, values.get(method, {}))]
+    settings = [setting for method in settings_names() for setting in _settings(file, method, values.get(method, {}))]
     defaults = {}
     for name, own in options.items():
         taken = {key: given[key] for key in own.keys() & given if _is_taken(config, name, key)}

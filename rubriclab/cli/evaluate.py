@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "baselines",
     multiple=True,
     type=click.Choice(BASELINE_NAMES),
-    help="Also evaluate this baseline, made for the rubric's aspect and kept as a version; may be given several times.",
+    help="Also evaluate this baseline, made for the rubric's aspect and saved as a version; may be repeated.",
 )
 @option(
     "--labelled",
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="What a group with constant human scores counts for; 'papers' counts it as 1, as HypoEval does.",
 )
-@option("--include-training", is_flag=True, help="Do not leave out the groups that a rubric has learned from.")
+@option("--include-training", is_flag=True, help="Keep the groups that a rubric was learned from.")
 @option("--report", type=FILE, metavar="PATH", help="Also write a report as one HTML file.")
 @judge_options
 @settings_option
@@ -73,7 +73,7 @@ def evaluate(
 ) -> None:
     """Evaluate rubrics on HELDOUT texts with human scores, beside baselines that never read a text.
 
-    Groups that any of the rubrics has learned from are left out, and it is said how many.
+    Groups that any of the rubrics was learned from are left out; their number is printed.
     """
     from rubriclab.cli.printing import note, print_dry_run
     from rubriclab.cli.workspace import options_of, workspace_of

@@ -20,9 +20,10 @@ EXIT_CODES: Mapping[Outcome, int] = {"better": 0, "not better": 1, "inconclusive
 @store_option
 @json_option
 def gate(ref: str, *, store: str | None, as_json: bool) -> None:
-    """Say whether the version REF agrees better with people than what costs nothing.
+    """Report whether the version REF agrees better with people than baselines that cost nothing.
 
-    What was found on held-out labels when it was learned decides the exit code: 0 better, 1 not better, 3 inconclusive.
+    The comparison was made on held-out labels when the version was learned. It decides the exit code: 0 better, 1 not
+    better, 3 inconclusive.
     """
     from rubriclab.cli.printing import print_json, print_view
     from rubriclab.cli.workspace import workspace_of

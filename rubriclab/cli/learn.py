@@ -17,7 +17,7 @@ from rubriclab.cli.options import (
     together,
 )
 from rubriclab.cli.places import FILE, JUDGE
-from rubriclab.methods.names import JOINT_METHODS, METHOD_NAMES
+from rubriclab.methods.names import DEFAULT_METHODS, METHOD_NAMES
 
 if TYPE_CHECKING:
     from rubriclab.provenance import TrainingAgreement
@@ -29,7 +29,7 @@ joint_options = together(
         "--calls-per-text",
         type=click.FloatRange(min=0, min_open=True),
         metavar="N",
-        help="The best rubric that scores a text with at most so many calls.  [default: no bound]",
+        help="The most calls that scoring one text may take.  [default: no bound]",
     ),
     option(
         "--prefer",
@@ -42,9 +42,15 @@ joint_options = together(
         help="Whether measures of a text's surface, which cost nothing, may enter the rubric.  [default: exclude]",
     ),
     option(
-        "--no-shortcuts", is_flag=True, help="Leave out criteria that follow length, copying or form more than people."
+        "--no-shortcuts",
+        is_flag=True,
+        help="Leave out criteria that correlate with length, copying or form more than with the labels.",
     ),
-    option("--gate", is_flag=True, help="Exit with 1 if the rubric is no better than what costs nothing, 3 if unsure."),
+    option(
+        "--gate",
+        is_flag=True,
+        help="Exit with 1 if the rubric is no better than the baselines, 3 if inconclusive.",
+    ),
 )
 
 
@@ -56,9 +62,10 @@ joint_options = together(
     "--method",
     "methods",
     multiple=True,
-    type=click.Choice(METHOD_NAMES),
-    help="Learn by this method or baseline alone; given several times, by these together.  "
-    f"[default: {', '.join(JOINT_METHODS)} together]",
+    metavar="METHOD",
+    help=f"Learn with this method or baseline alone; given several times, with all of them: {', '.join(METHOD_NAMES)}, "
+    "or one that an installed package offers.  "
+    f"[default: {', '.join(DEFAULT_METHODS)} together]",
 )
 @option("--name", help="The rubric's name in the store.  [default: TASK-ASPECT, or TASK-ASPECT-METHOD for one method]")
 @option("--definition", help="What the aspect means; shipped for those of the well-known data sets.")
@@ -71,7 +78,10 @@ joint_options = together(
     help="Decides the order in which the texts are seen.",
 )
 @option(
-    "--generator", type=JUDGE, metavar="JUDGE", help="Who proposes criteria and refines them.  [default: the judge]"
+    "--generator",
+    type=JUDGE,
+    metavar="JUDGE",
+    help="The model that proposes and refines criteria.  [default: the judge]",
 )
 @option(
     "--literature",
@@ -83,7 +93,7 @@ joint_options = together(
     "--literature-without",
     metavar="SET",
     multiple=True,
-    help="Leave out findings about the raters of a public set, as one that you test on. May be given several times.",
+    help="Leave out findings about the raters of a public data set that you test on; may be given several times.",
 )
 @option("--no-literature", is_flag=True, help="Learn without findings.")
 @option(
@@ -101,12 +111,12 @@ joint_options = together(
 @dry_run_option
 @json_option
 def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: Any) -> None:
-    """Learn a rubric from LABELLED texts and keep it as a version in the store.
+    """Learn a rubric from LABELLED texts and save it as a version in the store.
 
-    Several methods find criteria; the labels choose, weigh and calibrate them; and it is said, with figures on labels
-    that had no part in it, how far the rubric can be trusted. LABELLED is a .jsonl, .csv (both also .gz) or .parquet
-    file of texts with human scores, or - for standard input. Killed or stopped by a cap, the same command goes on where
-    it was: answers are kept as they come.
+    Several methods find criteria; the labels select, weight and calibrate them; cross-validation measures how well the
+    rubric agrees with labels that it was not fitted to. LABELLED is a .jsonl, .csv (both also .gz) or .parquet file of
+    texts with human scores, or - for standard input. After an interruption or a cap, the same command resumes: every
+    answer is cached when it arrives.
     """
     from rubriclab.cli.printing import print_dry_run
     from rubriclab.cli.workspace import options_of, workspace_of

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def lint(file: str, *, as_json: bool) -> None:
     """Check the questions of a checklist FILE (- for standard input); exit code 1 if any is faulty.
 
-    Found are questions that ask two things, that are vague, that a judge cannot answer, that count the wrong answer as
-    better, or that repeat another one. The rules go by words alone and advise: they change nothing.
+    It reports questions that ask two things, are vague, cannot be answered by a judge, count the wrong answer as
+    better, or repeat another question. The rules look at words alone; they change nothing.
     """
     from rubriclab.cli.printing import print_json
     from rubriclab.services import lint as service

@@ -34,7 +34,7 @@ from rubriclab.cli import (
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, options_of
 from rubriclab.cli.logs import start_logging
 from rubriclab.errors import RubriclabError
-from rubriclab.methods.names import SETTINGS_NAMES
+from rubriclab.methods.names import settings_names
 from rubriclab.option_names import on_command_line
 
 INTERRUPTED = 130
@@ -77,8 +77,8 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: Pat
     rubriclab improve texts.jsonl --rubric news-coherence -o improved.jsonl
 
     Every option can also be set by the environment variable RUBRICLAB_OPTION (as RUBRICLAB_JUDGE) or in rubriclab.toml.
-    Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result fails what was
-    asked of it, 2 something for you to fix, 3 inconclusive, 4 the provider failed, 70 a bug in rubriclab.
+    Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result is below a
+    requested threshold, 2 an error for you to fix, 3 inconclusive, 4 the provider failed, 70 a bug in rubriclab.
     """
     start_logging(verbose, log_file)
     _log.info("rubriclab %s: %s", __version__, context.invoked_subcommand)
@@ -100,7 +100,7 @@ def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) ->
 
     keys = {key for params in commands for key in options_of(params)}
     if any(param.name == "configured" for params in commands for param in params):
-        keys |= set(SETTINGS_NAMES)
+        keys |= set(settings_names())
     if not config.named and (said := config.said(keys)):
         note(f"{config.file} in this folder sets {said}")
 
@@ -152,7 +152,7 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
         result: Any = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted; run the same command again to go on: answers so far are kept", err=True)
+        click.echo("interrupted; run the same command again to resume: answers so far are cached", err=True)
         return INTERRUPTED
     except SystemExit:
         # How click and rich end when whoever read our output has gone (`| head`), which is no fault of the command.

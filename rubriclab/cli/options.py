@@ -34,7 +34,7 @@ store_option = option(
     "--store",
     type=STORE,
     metavar="PATH|URL",
-    help="Where versions and answers are kept: an SQLite file or any SQLAlchemy URL.",
+    help="The database of versions and cached answers: an SQLite file or any SQLAlchemy URL.",
 )
 json_option = option("--json", "as_json", is_flag=True, help="Print machine-readable results.")
 rows_options = together(
@@ -42,7 +42,7 @@ rows_options = together(
         "--map",
         "mapping",
         metavar="FIELD=COLUMN,…",
-        help="Where fields stand in your rows, as in output=summary,scores.coherence=coh.",
+        help="The columns that hold the fields, as in output=summary,scores.coherence=coh.",
     ),
     option("--max-line-bytes", type=click.IntRange(min=1), help="The longest row that is read.  [default: 64000000]"),
 )
@@ -55,7 +55,9 @@ def output_option(what: str) -> Callable[[F], F]:
     return option("--output", "-o", default="-", type=FILE, metavar="PATH", help=about)
 
 
-dry_run_option = option("--dry-run", is_flag=True, help="Say what the command would ask at most, and ask nothing.")
+dry_run_option = option(
+    "--dry-run", is_flag=True, help="Print an upper bound of calls, tokens and money; make no calls."
+)
 
 
 def _checked_address(_context: click.Context, _option: click.Parameter, address: str | None) -> str | None:
@@ -69,14 +71,16 @@ def _checked_address(_context: click.Context, _option: click.Parameter, address:
 
 asking_options = together(
     option("--concurrency", type=int, help="Requests in flight.  [default: 8]"),
-    option("--timeout", type=float, help="Seconds for one request, to its last byte.  [default: 60]"),
+    option("--timeout", type=float, help="Seconds for one request, including its whole response.  [default: 60]"),
     option("--attempts", type=int, help="Requests per prompt before its answer is missing.  [default: 6]"),
     option("--requests-per-minute", type=float, help="The provider's limit, if it has one."),
     option("--tokens-per-minute", type=float, help="The provider's limit, if it has one."),
-    option("--max-calls", type=int, help="Stop cleanly after so many replies."),
-    option("--max-cost", type=float, help="Stop cleanly before so many US dollars are passed."),
+    option("--max-calls", type=int, help="Stop cleanly after this many replies."),
+    option("--max-cost", type=float, help="Stop cleanly before the cost exceeds this many US dollars."),
     option(
-        "--price", metavar="IN:OUT", help="US dollars per million tokens read and written, for models of unknown price."
+        "--price",
+        metavar="IN:OUT",
+        help="US dollars per million prompt and completion tokens, if the price is unknown.",
     ),
     option(
         "--structured",
@@ -89,12 +93,12 @@ asking_options = together(
         callback=_checked_address,
         help="The server's address, for a server of your own; without user name or password.",
     ),
-    option("--retry-failed", is_flag=True, help="Ask once more where a reply kept earlier cannot be used."),
+    option("--retry-failed", is_flag=True, help="Send a prompt again if its cached reply cannot be used."),
     option(
         "--record",
         type=FILE,
         metavar="PATH",
-        help="Write every request's digest and reply to this file, for recorded:PATH.",
+        help="Record every request digest and reply in this file, to be replayed by recorded:PATH.",
     ),
 )
 judge_options = together(

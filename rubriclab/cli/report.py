@@ -15,7 +15,8 @@ from rubriclab.cli.places import FILE
 def report(rubric: str, *, output: str, store: str | None) -> None:
     """Write a page on how RUBRIC was trained: verdict, agreement, criteria, disagreements, raters and provenance.
 
-    It is one file that needs no network. It shows texts and labels, if the store has those that RUBRIC learned from.
+    It is one file that needs no network. It shows texts and labels if the store holds those that RUBRIC was learned
+    from.
     """
     from rubriclab.cli.files import check_place, writing
     from rubriclab.cli.printing import note

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.argument("texts")
 @option("--rubric", metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
 @option("--task", help="Without a rubric: the kind of text: summarization, story, dialogue, or a word of your own.")
-@option("--aspect", help="Without a rubric: the aspect to score. Nothing then says how far people would agree.")
+@option("--aspect", help="Without a rubric: the aspect to score; the agreement with people is unknown.")
 @option("--definition", help="What the aspect means; shipped for those of the well-known data sets.")
 @option("--scale", metavar="LOW:HIGH", help="Without a rubric: the scale of the scores.  [default: 1:5]")
 @output_option("scores")
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     "--abstain-above",
     type=float,
     metavar="WIDTH",
-    help="Mark texts whose interval is wider, in points of the scale: their score is for a person to decide.",
+    help="Mark texts whose interval is wider than this, in points of the scale, for a person to score.",
 )
-@option("--to-person", type=FILE, metavar="PATH", help="Where the rows of these texts go, as they came, for labelling.")
+@option("--to-person", type=FILE, metavar="PATH", help="Where the input rows of these texts go, for labelling.")
 @judge_options
 @rows_options
 @store_option
@@ -57,11 +57,11 @@ def score(
     """Score TEXTS by a rubric: one row of JSON Lines for each row, in order.
 
     TEXTS is a .jsonl, .csv (both also .gz) or .parquet file, or - for standard input; it is read as a stream. A faulty
-    row, or a text without enough usable ratings, becomes a row without a score that says why. A rubric that combines
-    several methods gives each score an interval, and each criterion its share of it.
+    row, or a text without enough usable ratings, becomes a row with the reason instead of a score. A rubric that
+    combines several methods gives an interval for each score, and the contribution of each criterion.
 
-    Before there are labels, --task and --aspect take the place of --rubric: the judge scores the aspect as a whole; the
-    offline judge compares the texts by surface measures. Nothing is then known of the agreement with people.
+    Before there are labels, --task and --aspect replace --rubric: the judge scores the aspect as a whole; the offline
+    judge compares the texts by surface features. The agreement with people is then unknown.
     """
     from rubriclab.cli.printing import note, print_dry_run
     from rubriclab.cli.workspace import options_of, workspace_of

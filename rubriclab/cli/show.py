@@ -19,14 +19,14 @@ FILES = (".csv", ".jsonl")
 
 @click.command()
 @click.argument("rubric")
-@option("--evidence", is_flag=True, help="Also where each criterion came from, and what was dropped and why.")
-@option("--matrix", is_flag=True, help="Instead, what each candidate criterion said of each labelled text.")
+@option("--evidence", is_flag=True, help="Also show the origin of each criterion, and dropped criteria with reasons.")
+@option("--matrix", is_flag=True, help="Instead show the rating of each labelled text by each candidate criterion.")
 @option(
     "--output",
     "-o",
     type=FILE,
     metavar="FILE",
-    help="Where the matrix goes with all reasons, a line for each text and criterion: FILE.csv or FILE.jsonl.",
+    help="Write the matrix with all reasons to FILE.csv or FILE.jsonl, one line for each text and criterion.",
 )
 @store_option
 @json_option

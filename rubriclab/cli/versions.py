@@ -71,13 +71,13 @@ def diff(before: str, after: str, *, store: str | None, as_json: bool) -> None:
 @click.argument("ref")
 @click.argument("tag")
 @option("--delete", is_flag=True, help="Remove the tag instead.")
-@option("--force", is_flag=True, help="Tag it production whatever the gate says.")
+@option("--force", is_flag=True, help="Tag it production whatever the result of the gate.")
 @store_option
 def tag(ref: str, tag: str, *, delete: bool, force: bool, store: str | None) -> None:
-    """Point TAG (as in production) to the version REF; a tag moves, versions never change.
+    """Point TAG (such as production) to the version REF; tags can be moved, versions never change.
 
-    The tag production is for what agrees better with people than what costs nothing: a version whose gate says
-    otherwise, or cannot tell, is refused with exit code 1.
+    The tag production is refused with exit code 1 to a version that its gate did not find better than baselines that
+    cost nothing.
     """
     from rubriclab.cli.workspace import workspace_of
     from rubriclab.services import versions as service
@@ -113,11 +113,11 @@ def export_pack(ref: str, *, output: str, store: str | None) -> None:
 
 @click.command("import")
 @click.argument("pack")
-@option("--as", "name", metavar="NAME", help="The name to keep it under.  [default: the pack's own]")
+@option("--as", "name", metavar="NAME", help="The name to save it under.  [default: the pack's own]")
 @store_option
 @json_option
 def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) -> None:
-    """Keep the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
+    """Save the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
     from rubriclab.cli.printing import note, print_json
     from rubriclab.cli.trust import trust_row
     from rubriclab.services import versions as service
@@ -135,11 +135,11 @@ def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) ->
 
 
 @click.command()
-@option("--repair", is_flag=True, help="Remove damaged answers, and only those: they are asked again when needed.")
+@option("--repair", is_flag=True, help="Remove damaged answers only; their prompts are sent again when needed.")
 @store_option
 @json_option
 def verify(*, repair: bool, store: str | None, as_json: bool) -> None:
-    """Derive every digest in the store again; exit code 1 if anything is not as it was written."""
+    """Recompute every digest in the store; exit code 1 if any does not match."""
     from rubriclab.cli.printing import print_json
     from rubriclab.services import versions as service
     from rubriclab.services.workspace import Workspace

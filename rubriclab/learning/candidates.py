@@ -10,7 +10,6 @@ import functools
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
@@ -27,26 +26,11 @@ from rubriclab.learning.settings import Asking
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import CriterionRating, Learned, Method, Progress, TrainingInput, silent
-from rubriclab.methods.names import PartName
 from rubriclab.methods.single_call import at_most as jointly_at_most
 from rubriclab.methods.single_call import can_join, joins
 from rubriclab.rubric import Criterion, DroppedCriterion, Part
 from rubriclab.text_features.prior import prior_directions
 from rubriclab.training_record import Candidate, Cell
-
-# What differs from a method's own defaults where its criteria are candidates among others; a user's settings win.
-JOINT_SETTINGS: Mapping[PartName, Mapping[str, Any]] = {
-    # One call about all hypotheses of a text agreed with people as well as one call about each, in the recorded
-    # judgments of a strong model, at a fraction of the price. Hypotheses do not leave while they are being rated, as a
-    # candidate needs its ratings of all texts, and those that the bandit found last deserve a hearing too.
-    # New hypotheses are held against the texts that they were made from once, and against literature once.
-    "hypoeval": {"ask": "together", "drop_hopeless": False, "bank_size": 30, "refine_rounds": 2},
-    # CheckEval's paper finds no noticeable difference between asking about questions in groups and one by one.
-    "checkeval": {"ask": "together"},
-    # A rewritten explanation has seen the errors on all labels: none is left to tell what it is worth beside others.
-    # Explanations of one model score much alike, and choosing among them by the labels would flatter the one chosen.
-    "seeval": {"refine": False, "explanations": 1},
-}
 
 NOT_JUDGED = "the method did not have this text judged, as it is shown to the judge beside others"
 
@@ -202,7 +186,7 @@ async def find_candidates(
     return _side_by_side(examples, found)
 
 
-def joining(plans: Sequence[Plan]) -> list[PartName]:
+def joining(plans: Sequence[Plan]) -> list[str]:
     """Return the methods whose criteria can be asked beside those of others."""
     return [plan.method.name for plan in plans if joins(plan.method.name, plan.settings.model_dump())]
 

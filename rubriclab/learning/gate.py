@@ -23,6 +23,7 @@ import numpy as np
 
 from rubriclab.learning.baselines import CONSTANT, held_out_floors
 from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, centers_and_spreads, standardised
+from rubriclab.methods.names import JOINT
 from rubriclab.stats.bootstrap import Statistic, batch_size, estimate, expanded_confidence
 from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
 from rubriclab.stats.correlation_inference import correlations_without
@@ -51,7 +52,6 @@ from rubriclab.validation import (
 
 GateLevel = Literal["group", "dataset"]
 
-JOINT = "joint"
 DIRECT = "direct"
 EQUAL = "equal weights"
 

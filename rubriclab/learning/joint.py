@@ -32,7 +32,7 @@ from rubriclab.learning.contributions import added, frontier, noise
 from rubriclab.learning.cross_validation import CrossValidatedScores, allowed_columns, offered, relearned, reweighed
 from rubriclab.learning.feature_selection import DroppedColumn
 from rubriclab.learning.fitting import Fit
-from rubriclab.learning.gate import CONFIDENCE, JOINT, validation
+from rubriclab.learning.gate import CONFIDENCE, validation
 from rubriclab.learning.jackknife import agreement_errors, fisher_interval
 from rubriclab.learning.raters import raters
 from rubriclab.learning.rating_matrix import RatingMatrix
@@ -43,6 +43,7 @@ from rubriclab.learning.single_call import asked_in_one_call
 from rubriclab.learning.single_method import Trained, origins, recorded_texts, training_agreement
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress, silent
+from rubriclab.methods.names import JOINT
 from rubriclab.methods.single_call import TEMPLATE
 from rubriclab.option_names import option
 from rubriclab.prompts import prompts_digest

@@ -25,7 +25,6 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.logprobs import score_distribution
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.method import CriterionRating, Learned, Progress, ScoreFunction, TrainingInput
-from rubriclab.methods.names import MethodName
 from rubriclab.methods.replies import Number, OnScale, Rating, Whole
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
@@ -68,6 +67,15 @@ class OverallSettings(BaseModel):
 
     temperature: Number = Field(1.0, gt=0, le=2)
     """Sampling temperature of weighted scoring."""
+
+
+def reasoned_once(settings: Mapping[str, Any]) -> bool:
+    """Return whether a part with these settings asks for one score with a reason, which can share a call.
+
+    Weighted scores need the probabilities of a reply of their own, and every entry of a shared reply has a reason.
+    """
+    overall = OverallSettings.model_validate(settings)
+    return overall.scoring == "once" and overall.form == "with a reason"
 
 
 # Without a reason before it, so that the probability of a score does not hang on one reasoning.
@@ -213,7 +221,7 @@ def with_evidence(criterion: Criterion, scores: FloatArray, labels: FloatArray) 
 
 
 async def learn_single(
-    method: MethodName,
+    method: str,
     training_input: TrainingInput,
     criterion: Criterion,
     judge: Judge,
@@ -234,7 +242,7 @@ async def learn_single(
 
 
 def learned_single(
-    method: MethodName,
+    method: str,
     training_input: TrainingInput,
     criterion: Criterion,
     rated: Mapping[str, CriterionRating],

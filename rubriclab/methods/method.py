@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from pydantic import BaseModel
@@ -15,8 +16,7 @@ from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
 from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.names import PartName
-from rubriclab.rubric import Part
+from rubriclab.rubric import CriterionKind, Part
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import grouped_folds
 
@@ -135,6 +135,10 @@ def _never(_settings: Any) -> bool:
     return False
 
 
+def _no_faults(_part: Part) -> Iterable[str]:
+    return ()
+
+
 class LearnFunction(Protocol):
     """Learns a part of a rubric; raises JudgeError if nothing could be learned."""
 
@@ -173,9 +177,16 @@ class Method:
         needs_labels: whether its default settings cannot learn without a labelled text.
         checklists: the folder of `stores/` with the questions that it starts from; `None` if it asks none.
         needs_checklist: whether it cannot do without them, given its settings.
+        joint_settings: what differs from its own defaults when it learns together with other methods.
+        shares_call: whether its criteria can be rated in one call with those of other methods, given a part's settings.
+        criterion_kind: the kind of its criteria.
+        single_criterion: whether it scores by exactly one criterion.
+        states: what the statement of its criterion is, for a method that scores the whole aspect.
+        templates: the folder of its templates, for a method outside of rubriclab; `NAME/x` is `x.md` in it.
+        part_faults: what else is wrong with a part of it that came from elsewhere.
     """
 
-    name: PartName
+    name: str
     settings: type[BaseModel]
     presets: Presets
     prompts: tuple[str, ...]
@@ -186,6 +197,13 @@ class Method:
     needs_labels: bool = True
     checklists: Folder | None = None
     needs_checklist: Callable[[Any], bool] = _never
+    joint_settings: Mapping[str, Any] = field(default_factory=dict)
+    shares_call: Callable[[Mapping[str, Any]], bool] = _never
+    criterion_kind: CriterionKind = "score"
+    single_criterion: bool = False
+    states: Literal["definition", "explanation", "steps"] = "definition"
+    templates: Path | None = None
+    part_faults: Callable[[Part], Iterable[str]] = _no_faults
 
 
 def scores_of(ratings: Sequence[Sequence[CriterionRating]], criteria: int) -> FloatArray:

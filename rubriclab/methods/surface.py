@@ -7,7 +7,7 @@ in a combination that has weighed them, and have no score of the whole aspect by
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
+from rubriclab.data.fields import describe
 from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.estimate import CallEstimate
@@ -131,6 +132,14 @@ def _nothing_twice(*_asked: Any) -> tuple[CallEstimate, CallEstimate]:
     return CallEstimate(), CallEstimate()
 
 
+def part_faults(part: Part) -> Iterator[str]:
+    """Yield which of a part's criteria are no text features."""
+    names = {feature.name for feature in CATALOGUE}
+    for number, criterion in enumerate(part.criteria):
+        if criterion.id not in names:
+            yield f"criteria[{number}].id: expected a text feature that rubriclab knows, got {describe(criterion.id)}"
+
+
 SURFACE = Method(
     name="surface",
     settings=SurfaceSettings,
@@ -140,4 +149,6 @@ SURFACE = Method(
     score=score,
     learning_at_most=_nothing_twice,
     scoring_at_most=_nothing,
+    criterion_kind="measure",
+    part_faults=part_faults,
 )

@@ -94,7 +94,14 @@ def _complaint(complaint: str) -> str:
 
 
 def _path(name: str) -> Path:
-    return FOLDER / f"{name}.md"
+    own = FOLDER / f"{name}.md"
+    method, _, template = name.partition("/")
+    if own.exists():
+        return own
+    from rubriclab.methods.catalogue import METHODS
+
+    folder = METHODS[method].templates if method in METHODS else None
+    return folder / f"{template}.md" if folder else own
 
 
 @functools.cache

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from rubriclab.aggregation import Term
-from rubriclab.methods.names import PartName
 from rubriclab.report import charts, describe, plots, recorded, verdicts, wording
 from rubriclab.report import version as versions
 from rubriclab.report.criteria import spark
@@ -66,7 +65,7 @@ class WeightedCriterion:
     """
 
     criterion: Criterion
-    method: PartName
+    method: str
     term: Term
     warning: str
 

@@ -17,14 +17,14 @@ from rubriclab.errors import ChecklistError, SettingsError
 from rubriclab.learning.candidates import Plan
 from rubriclab.literature import Finding, load_findings
 from rubriclab.methods.method import Method, TrainingInput
-from rubriclab.methods.names import JOINT_METHODS
+from rubriclab.methods.names import DEFAULT_METHODS, JOINT
 from rubriclab.option_names import command, option
 from rubriclab.provenance import Effort
 from rubriclab.services.base import JudgeOption, RowOptions, ScaleText, SettingsTables, Texts
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named
-from rubriclab.services.settings import JOINT, method_named, resolve_settings
+from rubriclab.services.settings import method_named, resolve_settings
 from rubriclab.services.training import TrainingRun
 from rubriclab.services.workspace import Notify, Workspace
 from rubriclab.store import Version
@@ -140,7 +140,7 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
             model_versions=workspace.model_versions,
             on_progress=on_progress,
         )
-    version = store.save(
+    version = await store.save_async(
         name, trained.rubric, trained.provenance, workspace.effort(), options.parent, training=trained.record
     )
     for line in trained.notes:
@@ -197,7 +197,7 @@ def _single(name: str, data: Data, options: LearnOptions, workspace: Workspace) 
 
 def _joint(data: Data, options: LearnOptions, workspace: Workspace) -> TrainingRun:
     """Return the training of several methods whose criteria become one rubric."""
-    names = list(dict.fromkeys(options.methods or JOINT_METHODS))
+    names = list(dict.fromkeys(options.methods or DEFAULT_METHODS))
     if options.surface == "include":
         names.append("surface")
     methods = [method_named(name) for name in names]

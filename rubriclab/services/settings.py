@@ -14,18 +14,16 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from rubriclab.errors import SettingsError
-from rubriclab.learning.candidates import JOINT_SETTINGS
+from rubriclab.errors import SettingsError, UnknownMethod
 from rubriclab.learning.settings import JointSettings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Method, chosen_settings
-from rubriclab.methods.names import SETTINGS_NAMES
+from rubriclab.methods.names import JOINT, has_settings, settings_names
 from rubriclab.option_names import option
 from rubriclab.pydantic_errors import first_fault, has_unknown_name
 from rubriclab.services.base import SettingsTables
 
 M = TypeVar("M", bound=BaseModel)
-JOINT = "joint"
 
 
 @dataclass(frozen=True)
@@ -57,14 +55,14 @@ def resolve_settings(
             no part.
     """
     names = [*([JOINT] if joint else []), *(method.name for method in methods)]
-    _check_owners(configured or {}, SETTINGS_NAMES, "is no method")
-    _check_owners(chosen or {}, SETTINGS_NAMES, "is no method")
+    _check_owners(configured or {})
+    _check_owners(chosen or {})
     why = "it takes no part in this training" if joint else f"this is {names[0]}"
     for owner, values_of_owner in (chosen or {}).items():
         if owner not in names:
             setting = ".".join([owner, *list(values_of_owner)[:1]])
             raise SettingsError(f"{option('settings')}: {setting} is for another method; {why}.")
-    defaults: SettingsTables = {str(name): values for name, values in JOINT_SETTINGS.items()} if joint else {}
+    defaults: SettingsTables = {method.name: method.joint_settings for method in methods} if joint else {}
     layers = (defaults, configured or {}, chosen or {}, _set_by_user(recorded or {}))
 
     def values(name: str) -> dict[str, Any]:
@@ -82,10 +80,11 @@ def method_named(name: str) -> Method:
     Raises:
         SettingsError: if there is none.
     """
-    methods: Mapping[str, Method] = {str(known): method for known, method in METHODS.items()}
-    if name not in methods:
-        raise SettingsError(f"{option('methods')}: there is no method {name!r}.", f"Known are: {', '.join(methods)}.")
-    return methods[name]
+    try:
+        return METHODS[name]
+    except UnknownMethod:
+        known = f"Known are: {', '.join(METHODS)}."
+        raise SettingsError(f"{option('methods')}: there is no method {name!r}.", known) from None
 
 
 def settings_from(method: Method, values: Mapping[str, Any]) -> BaseModel:
@@ -121,10 +120,11 @@ def _unlike_defaults(method: Method, values: Mapping[str, Any]) -> dict[str, Any
     return {name: value for name, value in values.items() if value != defaults.get(name)}
 
 
-def _check_owners(tables: SettingsTables, known: Sequence[str], why: str) -> None:
+def _check_owners(tables: SettingsTables) -> None:
     for owner in tables:
-        if owner not in known:
-            raise SettingsError(f"{option('settings')}: {owner!r} {why}.", f"Methods are: {', '.join(known)}.")
+        if not has_settings(owner):
+            methods = f"Methods are: {', '.join(settings_names())}."
+            raise SettingsError(f"{option('settings')}: {owner!r} is no method.", methods)
 
 
 def _checked(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
@@ -142,10 +142,10 @@ def _checked(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
 def _parsed(pair: str) -> tuple[str, str, Any]:
     name, equals, text = pair.partition("=")
     method, dot, field = name.strip().partition(".")
-    if not equals or not dot or method not in SETTINGS_NAMES:
+    if not equals or not dot or not has_settings(method):
         raise SettingsError(
             f"{option('settings')} {pair!r} is not understood;",
-            f"write METHOD.NAME=VALUE, as in hypoeval.k=10. Methods are: {', '.join(SETTINGS_NAMES)}.",
+            f"write METHOD.NAME=VALUE, as in hypoeval.k=10. Methods are: {', '.join(settings_names())}.",
         )
     try:
         return method, field, orjson.loads(text)

@@ -30,6 +30,7 @@ from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import TrainingInput
+from rubriclab.methods.names import JOINT
 from rubriclab.option_names import option
 from rubriclab.provenance import Action, Effort
 from rubriclab.scoring.estimate import scoring_at_most
@@ -38,7 +39,7 @@ from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data
 from rubriclab.services.judge_choice import JudgeChoice, generator_of, imported_source, judge_of
 from rubriclab.services.score import version_of
-from rubriclab.services.settings import JOINT, resolve_settings
+from rubriclab.services.settings import resolve_settings
 from rubriclab.services.training import TrainingRun
 from rubriclab.services.transfer_target import target_texts
 from rubriclab.services.workspace import Notify, Workspace
@@ -46,8 +47,9 @@ from rubriclab.store import Version
 from rubriclab.transfer.new_version import as_trained
 from rubriclab.transfer.rating_matrix import with_dropped_criteria
 from rubriclab.transfer.results import Transfer
-from rubriclab.transfer.run import FittedTransfer, RelearnFunction, SourceRubric, TargetTexts
+from rubriclab.transfer.run import FittedTransfer, RelearnFunction
 from rubriclab.transfer.run import transfer as run_transfer
+from rubriclab.transfer.source_target import SourceRubric, TargetTexts
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -174,7 +176,7 @@ class PreparedTransfer:
             )
         if not self.options.save:
             return TransferResult(fitted.transfer, None, workspace.effort())
-        return self._saved(fitted, judge)
+        return await self._saved(fitted, judge)
 
     def _relearn(self, judge: Judge) -> RelearnFunction | None:
         """Return the training from scratch; the version's generator proposes criteria here, too."""
@@ -189,7 +191,7 @@ class PreparedTransfer:
 
         return relearn
 
-    def _saved(self, fitted: FittedTransfer, judge: Judge) -> TransferResult:
+    async def _saved(self, fitted: FittedTransfer, judge: Judge) -> TransferResult:
         workspace, advice = self.workspace, fitted.transfer.advice
         action = self.options.action or (advice.action if advice else "reuse")
         if action not in fitted.adapted:
@@ -199,7 +201,7 @@ class PreparedTransfer:
         trained = as_trained(self.source, fitted, action, judge, workspace.model_versions())
         provenance = trained.provenance.model_copy(update=self._named_by(action))
         name, parent = self.options.name or self.version.name, self.version.ref
-        version = workspace.store.save(
+        version = await workspace.store.save_async(
             name, trained.rubric, provenance, workspace.effort(), parent, training=trained.record
         )
         return TransferResult(fitted.transfer, version, workspace.effort())
@@ -295,7 +297,7 @@ def training_like(version: Version, target: TargetTexts, workspace: Workspace) -
     for the aspect.
     """
     recorded, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
-    methods = [METHODS[name] for name in recorded if name != JOINT]  # type: ignore[index]
+    methods = [METHODS[name] for name in recorded if name != JOINT]
     resolved = resolve_settings(methods, joint=True, configured=workspace.settings, recorded=recorded)
     startable = []
     for method in methods:

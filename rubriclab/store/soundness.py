@@ -15,27 +15,13 @@ from pydantic import BaseModel, ValidationError
 from rubriclab.characters import is_blank
 from rubriclab.data.fields import describe
 from rubriclab.data.scale import Scale
-from rubriclab.errors import ChecklistError, SettingsError
+from rubriclab.errors import SettingsError
 from rubriclab.judges.address import check_address
-from rubriclab.methods.names import PartName
+from rubriclab.methods.names import JOINT
 from rubriclab.provenance import Provenance
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.rubric import Criterion, Part, Rubric
 from rubriclab.store.version import names_a_version
-
-# The kind of criterion that each method scores by, and whether it has just one.
-_KINDS: Mapping[PartName, tuple[str, bool]] = {
-    "hypoeval": ("hypothesis", False),
-    "checkeval": ("question", False),
-    "seal": ("question", False),
-    "dcr": ("score", True),
-    "surface": ("measure", False),
-    "seeval": ("score", True),
-    "direct": ("score", True),
-    "few_shot": ("score", True),
-    "geval": ("score", True),
-    "analyze_rate": ("score", True),
-}
 
 
 def first_soundness_fault(rubric: Rubric, provenance: Provenance) -> str | None:
@@ -105,32 +91,24 @@ def _settings_model(method: str) -> type[BaseModel] | None:
     from rubriclab.learning.settings import JointSettings
     from rubriclab.methods.catalogue import METHODS
 
-    models: dict[str, type[BaseModel]] = {name: each.settings for name, each in METHODS.items()}
-    return (models | {"joint": JointSettings}).get(method)
+    if method == JOINT:
+        return JointSettings
+    return METHODS[method].settings if method in METHODS else None
 
 
 def _part_faults(part: Part, scale: Scale, path: str) -> Iterator[str]:
-    kind, single = _KINDS[part.method]
-    if single and len(part.criteria) > 1:
+    from rubriclab.methods.catalogue import METHODS
+
+    method = METHODS[part.method]
+    if method.single_criterion and len(part.criteria) > 1:
         yield f"{path}.criteria: {part.method} scores by one criterion, got {len(part.criteria)}"
-    if part.method == "dcr":
-        yield from _comparison_faults(part, f"{path}.units")
+    yield from (f"{path}.{fault}" for fault in method.part_faults(part))
+    kind = method.criterion_kind
     for number, criterion in enumerate(part.criteria):
         place = f"{path}.criteria[{number}]"
         if criterion.kind != kind:
             yield f"{place}.kind: {part.method} scores by the kind {kind!r}, got {criterion.kind!r}"
         yield from _criterion_faults(criterion, scale, place)
-        if part.method == "surface" and criterion.id not in _measures():
-            yield f"{place}.id: expected a measure that rubriclab knows, got {describe(criterion.id)}"
-
-
-def _comparison_faults(part: Part, path: str) -> Iterator[str]:
-    from rubriclab.methods.dcr.checks import compared
-
-    try:
-        compared(part.units)
-    except ChecklistError as error:
-        yield f"{path}: {error.message}"
 
 
 def _criterion_faults(criterion: Criterion, scale: Scale, path: str) -> Iterator[str]:
@@ -143,9 +121,3 @@ def _criterion_faults(criterion: Criterion, scale: Scale, path: str) -> Iterator
             yield f"{path}.levels[{number}].score: expected a score on the scale, {scale.describe()}; got {score:g}"
     if any(later <= score for score, later in pairwise(scores)):
         yield f"{path}.levels: expected scores in ascending order, each once"
-
-
-def _measures() -> frozenset[str]:
-    from rubriclab.text_features import CATALOGUE
-
-    return frozenset(entry.name for entry in CATALOGUE)

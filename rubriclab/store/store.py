@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
@@ -16,7 +17,7 @@ from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.store.answers import AnswerTable
-from rubriclab.store.engine import address, file_of, guarded, make_engine, may_write, shown, writing
+from rubriclab.store.engine import address, file_of, guarded, is_sqlite, make_engine, may_write, shown, writing
 from rubriclab.store.queries import (
     all_names,
     confirm,
@@ -130,6 +131,12 @@ class Store:
         contents = contents_of(rubric, provenance, effort, IMPORTED if imported else LEARNED)
         record = packed_training(training) if training else None
         return self._write(lambda session: save_with_training(session, name, contents, parent, record))
+
+    async def save_async(self, *arguments: Any, **options: Any) -> Version:
+        """Return what `save` returns, without blocking the event loop while a server is unreachable."""
+        if is_sqlite(self._engine.url):
+            return self.save(*arguments, **options)
+        return await asyncio.to_thread(self.save, *arguments, **options)
 
     def load(self, ref: str) -> Version:
         """Return the version of a reference: `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`.

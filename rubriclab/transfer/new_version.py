@@ -10,15 +10,17 @@ import numpy as np
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import SURFACE, best_measure, measure_values
 from rubriclab.learning.calibration import bounds
-from rubriclab.learning.gate import JOINT, validation
+from rubriclab.learning.gate import validation
 from rubriclab.learning.single_method import Trained, origins, recorded_texts, training_agreement
+from rubriclab.methods.names import JOINT
 from rubriclab.provenance import Action, Provenance, TransferOrigin
 from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.actions import AdaptedRubric, LabelledTarget, aggregate_scores, hardness_of, rescaled
 from rubriclab.transfer.rating_matrix import RatedTexts
-from rubriclab.transfer.run import FittedTransfer, SourceRubric
+from rubriclab.transfer.run import FittedTransfer
+from rubriclab.transfer.source_target import SourceRubric
 
 
 def as_trained(

@@ -55,7 +55,7 @@ def refused(done: Done) -> str:
 def test_options_are_taken_from_the_environment(
     with_pack: Commands, arguments: tuple[object, ...], name: str, value: str, _text: str, complaint: str
 ) -> None:
-    assert complaint in refused(with_pack(*arguments, **{f"RUBRICLAB_{name}": value}))
+    assert complaint in refused(with_pack(*arguments, **{f"RUBRICLAB_{name}": value}))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("arguments", "_name", "_value", "text", "complaint"), GIVEN, ids=IDS)
@@ -68,12 +68,12 @@ def test_options_are_taken_from_the_file(
 
 def test_command_line_comes_before_environment_before_file_before_default(rubriclab: Commands) -> None:
     places = Commands(rubriclab.folder)  # without RUBRICLAB_STORE
-    assert f"in {rubriclab.folder}/.local/share/rubriclab/store.db" in places("list").err
+    assert f"store {rubriclab.folder}/.local/share/rubriclab/store.db" in places("list").err
     config(places, "store = 'file.db'", "mine.toml")
     places = Commands(rubriclab.folder, RUBRICLAB_CONFIG="mine.toml")
-    assert "in file.db" in places("list").err
-    assert "in environment.db" in places("list", RUBRICLAB_STORE="environment.db").err
-    assert "in line.db" in places("list", "--store", "line.db", RUBRICLAB_STORE="environment.db").err
+    assert "store file.db" in places("list").err
+    assert "store environment.db" in places("list", RUBRICLAB_STORE="environment.db").err
+    assert "store line.db" in places("list", "--store", "line.db", RUBRICLAB_STORE="environment.db").err
 
 
 def test_hyperparameters_in_the_file_are_used_and_the_command_line_comes_first(rubriclab: Commands) -> None:
@@ -140,8 +140,8 @@ def test_a_faulty_file_is_refused_in_one_line(rubriclab: Commands, text: str, co
 def test_another_file_can_be_named(rubriclab: Commands) -> None:
     config(rubriclab, "store = 'mine.db'", "mine.toml")
     bare = Commands(rubriclab.folder)
-    assert "in mine.db" in bare("--config", "mine.toml", "list").err
-    assert "in mine.db" in bare("list", RUBRICLAB_CONFIG="mine.toml").err
+    assert "store mine.db does" in bare("--config", "mine.toml", "list").err
+    assert "store mine.db does" in bare("list", RUBRICLAB_CONFIG="mine.toml").err
     assert bare("--config", "none.toml", "list").error == "There is no configuration file none.toml."
 
 
@@ -150,7 +150,7 @@ def test_a_deeply_nested_file_is_refused_in_one_line(rubriclab: Commands, text: 
     config(rubriclab, text)
     done = rubriclab("list")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert done.error.endswith("cannot be used: its objects and lists lie more than 64 levels inside each other.")
+    assert done.error.endswith("cannot be used: its objects and lists are nested more than 64 levels deep.")
 
 
 def test_a_huge_file_and_what_is_no_file_are_refused_without_being_read(rubriclab: Commands) -> None:

@@ -44,6 +44,7 @@ def test_help_of_each_command_prints_its_options(rubriclab: Commands, command: s
     shown = [param for param in EVERY[command].params if isinstance(param, click.Option) and not param.hidden]
     assert all(option.opts[0] in done.out for option in shown)
     assert all(option.help for option in shown)
+    assert EVERY[command].help
 
 
 def test_help_is_as_good_in_its_short_form(rubriclab: Commands) -> None:

@@ -164,7 +164,7 @@ def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:
         (("--map", "output=summary"), "expected a column 'summary', since the mapping says output=summary"),
         (
             ("--price", "1"),
-            "The price '1' is not understood. Write US dollars per million prompt and completion tokens",
+            "The price '1' is not understood. Write US dollars per million prompt",
         ),
         (("--judge", "recorded:none.jsonl"), "The recording none.jsonl cannot be read"),
         (("--judge", f"recorded:{LABELLED}"), "labelled.jsonl, line 1: expected the header of a recording"),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import LABELLED, Commands
@@ -22,7 +23,11 @@ KEY = "live-0123456789abcdef"
 @pytest.fixture
 def asking(tmp_path: Path, server: RunningServer) -> Commands:
     (tmp_path / "texts.jsonl").write_bytes(b"".join(LABELLED.read_bytes().splitlines(keepends=True)[:6]))
-    environment = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": KEY, "RUBRICLAB_JUDGE": "openai/fake"}
+    environment: dict[str, Any] = {
+        "OPENAI_API_BASE": server.url,
+        "OPENAI_API_KEY": KEY,
+        "RUBRICLAB_JUDGE": "openai/fake",
+    }
     commands = Commands(tmp_path, RUBRICLAB_STORE="store.db", **environment)
     task = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
     assert commands("learn", "texts.jsonl", *task, "--name", "news", "--method", "direct").code == 0

@@ -71,7 +71,7 @@ def test_blank_names_and_definitions_are_refused(name: str, definition: str) -> 
 
 def test_an_aspect_cannot_be_changed() -> None:
     with pytest.raises(ValidationError, match="frozen"):
-        find_aspect("story", "empathy").name = "sympathy"
+        find_aspect("story", "empathy").name = "sympathy"  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

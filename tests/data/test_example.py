@@ -89,7 +89,7 @@ def test_the_labelled_are_those_with_a_score_for_the_aspect_in_order():
 
 def test_an_example_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
-        ONE.output = "Another text."
+        ONE.output = "Another text."  # type: ignore[misc]
 
 
 def test_where_single_raters_are_known_alone_the_score_is_their_mean():

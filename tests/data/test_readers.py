@@ -203,7 +203,7 @@ def test_a_frame_with_its_own_row_iterator_is_asked_for_named_rows():
             assert named
             yield from ROWS
 
-    assert [row.id for row in from_rows(Frame())] == ["a", "b"]
+    assert [row.id for row in from_rows(Frame())] == ["a", "b"]  # type: ignore[arg-type]
 
 
 def test_nan_is_a_faulty_score_outside_of_frames():

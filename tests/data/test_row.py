@@ -257,7 +257,7 @@ def test_raters_may_have_columns_of_their_own():
     assert example.annotations == {"coherence": (4.0,), "fluency": (4.0, 5.0)}
     assert example.raters == {"coherence": ("anna",)}
     mapped = example_of({"output": "A", "coh_a": 3}, "rows", 1, parse_mapping("annotations.coherence.anna=coh_a"))
-    assert named_annotations(mapped, "coherence") == {"anna": 3.0}
+    assert named_annotations(mapped, "coherence") == {"anna": 3.0}  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

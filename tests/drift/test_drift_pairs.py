@@ -13,7 +13,7 @@ from hypoeval_scripts import example, rating, scripted
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubriclab.data.example import Example
+from rubriclab.data import Example, Scale
 from rubriclab.drift import score_both
 from rubriclab.errors import BudgetReached
 from rubriclab.judges.judge import Reply
@@ -23,7 +23,7 @@ NAMES = ("a", "b", "c", "d")
 
 
 @given(st.integers(0, 10**6), st.sampled_from([None, HUNDRED]))
-def test_effects_sum_to_the_difference(seed: int, onto: object) -> None:
+def test_effects_sum_to_the_difference(seed: int, onto: Scale | None) -> None:
     both = scorers(
         version({"a": 2, "b": 1, "c": -1}), version({"b": 1, "c": 2, "d": 1}, number=2, middle=3.4, onto=onto)
     )

@@ -116,7 +116,7 @@ def test_a_level_that_the_paper_takes_for_the_set_holds_in_every_band(sets) -> N
     groups = [each.group for each, inside in zip(texts.test, high, strict=True) if inside]
     row = next(row for row in outcome.rows if (row.arm, row.variant) == (WORDS, "high"))
     for figures, level in ((row.figures, "dataset"), (row.ours, "group")):
-        expected = agreement(words[high], human[high], groups, level=level)
+        expected = agreement(words[high], human[high], groups, level=level)  # type: ignore[arg-type]
         assert figures["spearman"].value == pytest.approx(expected.spearman.value, abs=1e-6)
 
 

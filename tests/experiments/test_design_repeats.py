@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from holistic_scripts import Overall, by_lot
@@ -75,7 +77,9 @@ async def test_a_judge_of_one_answer_and_the_floors_have_no_spread(sets) -> None
 
 
 async def test_what_varies_in_learning_is_in_the_spread(sets) -> None:
-    steps = {"geval__steps": lambda p: {"steps": [f"Step of run {p.sample // STRIDE}.", "Settle on a score."]}}
+    steps: dict[str, Any] = {
+        "geval__steps": lambda p: {"steps": [f"Step of run {p.sample // STRIDE}.", "Settle on a score."]}
+    }
     judge = FakeJudge(Overall(**steps))
     geval = {"name": "geval", "method": "geval", "labels": False, "settings": {"geval": {"scoring": "once"}}}
     outcome, _ = await outcome_of(study(geval, test_texts=5), sets, judge)

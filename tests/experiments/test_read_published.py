@@ -140,7 +140,7 @@ WRONG: dict[str, tuple[str, Callable[[], str], str]] = {
     "a summary twice": ("summeval", lambda: json_lines(SUMMARY, SUMMARY), "the id 'dm-test-0a::M0'"),
     "a story without number": (
         "hanna",
-        lambda: hanna(story("x1", "P", "S", "GPT", "111111 W")),
+        lambda: hanna(story("x1", "P", "S", "GPT", "111111 W")),  # type: ignore[arg-type]
         ":2: field 'Story ID': got the text 'x1', expected a whole number",
     ),
     "two prompts of one number": (
@@ -177,7 +177,7 @@ WRONG: dict[str, tuple[str, Callable[[], str], str]] = {
     ),
     "a model twice in one dialogue": (
         "topical_chat",
-        lambda: json.dumps([DIALOGUE | {"responses": DIALOGUE["responses"] * 2}]),
+        lambda: json.dumps([DIALOGUE | {"responses": DIALOGUE["responses"] * 2}]),  # type: ignore[operator]
         "the id 'tc00::Argmax Decoding'",
     ),
     "an annotator instead of a list": (

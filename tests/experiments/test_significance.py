@@ -61,7 +61,7 @@ def test_differences_that_are_equal_but_for_rounding_share_a_rank() -> None:
 
 def test_many_tied_differences_get_the_normal_approximation() -> None:
     differences = np.tile([1.0, 2.0, -1.0, 3.0], 10)
-    expected = stats.wilcoxon(differences, method="asymptotic").pvalue
+    expected = stats.wilcoxon(differences, method="asymptotic").pvalue  # type: ignore[call-overload]
     assert wilcoxon_paired(differences, np.zeros(40)) == pytest.approx(float(expected))
 
 

@@ -113,7 +113,7 @@ class Kept:
 async def test_answers_that_were_kept_count_like_new_ones() -> None:
     tally = Tally(Kept())
     for _ in range(4):
-        await tally.reply(None)  # type: ignore[arg-type]
+        await tally.reply(None)
     spent = tally.spent
     assert (spent.calls, spent.prompt_tokens, spent.completion_tokens, spent.cost_usd) == (4, 40, 8, 1.0)
     assert (tally.name, tally.identity) == ("kept", {"model": "kept"})
@@ -186,5 +186,5 @@ def test_hypoeval_s_study_has_its_direct_baseline_with_steps_and_checkeval_witho
     (direct,) = course(arms["direct with steps"], (), texts.home).plans
     (checklist,) = course(arms["checkeval"], (), texts.home).plans
     assert "geval/steps" in direct.method.prompts
-    assert (direct.settings.scoring, direct.settings.form) == ("once", "score only")
-    assert checklist.settings.seeds == "prior knowledge"
+    assert (direct.settings.scoring, direct.settings.form) == ("once", "score only")  # type: ignore[attr-defined]
+    assert checklist.settings.seeds == "prior knowledge"  # type: ignore[attr-defined]

@@ -44,7 +44,7 @@ def test_a_constant_group_counts_as_one_by_the_papers_rule_and_is_left_out_by_ou
     human = [each.scores["coherence"] for each in GROUPS.test]
     by_group = [each.group for each in GROUPS.test]
     for rule, figures in (("papers", row.figures), ("skip", row.ours)):
-        found = agreement(scores, human, by_group, level="group", constant=rule)
+        found = agreement(scores, human, by_group, level="group", constant=rule)  # type: ignore[arg-type]
         assert figures["spearman"].value == pytest.approx(found.spearman.value, abs=1e-6)
         assert figures["kendall"].low == pytest.approx(found.kendall.low, abs=1e-6)
     assert row.figures["spearman"].value == pytest.approx((3 * row.ours["spearman"].value + 2) / 5, abs=1e-5)

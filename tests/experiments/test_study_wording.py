@@ -47,7 +47,7 @@ def prompts(assignment: Assignment) -> list[Prompt[Any]]:
         whole_aspect(assignment, "go by it"),
         assignment,
         ScoreFormat("direct/rate", lambda _: {}),
-        DIRECT.settings(),
+        DIRECT.settings(),  # type: ignore[arg-type]
     )
     return [rate_prompt(TEXT, [CRITERION], assignment), direct]
 
@@ -80,7 +80,7 @@ async def test_a_reworded_judge_is_asked_what_the_reworded_assignment_asks() -> 
 
 async def test_an_unusable_reply_is_complained_about_in_the_same_wording() -> None:
     replies = iter(["no", {"reasoning": "So.", "score": 4}])
-    judge = FakeJudge(lambda _: next(replies))
+    judge = FakeJudge(lambda _: next(replies))  # type: ignore[arg-type, return-value]
     await ask(Reworded(judge, OTHER), prompts(ASSIGNMENT)[1])
     first, repair = judge.prompts
     assert repair.repair is not None

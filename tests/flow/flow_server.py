@@ -41,11 +41,11 @@ def texts(folder: Path, count: int) -> str:
 
 def commands_at(server: RunningServer, folder: Path) -> Commands:
     """Return the command line with the environment in which `openai/fake` is asked at `server`."""
-    address = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": KEY}
+    address: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": KEY}
     return Commands(folder, RUBRICLAB_STORE="store.db", RUBRICLAB_JUDGE=MODEL, **address)
 
 
-def learn_little(commands: Commands, *more: object, **environment: str) -> Done:
+def learn_little(commands: Commands, *more: object, **environment: Any) -> Done:
     """Return how learning from twelve texts ended."""
     return commands("learn", texts(commands.folder, 12), *HYPOEVAL, *LITTLE, "--json", *more, **environment)
 

@@ -89,7 +89,7 @@ def test_ctrl_c_ends_with_one_line_and_the_same_command_goes_on(
     killing.victim = asking.start("learn", texts(asking.folder, 12), *HYPOEVAL, *LITTLE)
     done = killing.victim.wait()
     assert (done.code, done.out) == (130, "")
-    assert done.err.strip() == "interrupted; run the same command again to go on: answers so far are kept"
+    assert done.err.strip() == "interrupted; run the same command again to resume: answers so far are cached"
     provider.brain = hypoeval_brain.reply
     assert learn_little(asking).json["digest"] == little.digest
 

@@ -51,7 +51,7 @@ def text(_rest: str, _options: JudgeOptions) -> str:
 
 def point(name: str, target: str, package: str = "toy-judge") -> EntryPoint:
     entry = EntryPoint(name, f"{MODULE}:{target}", "rubriclab.judges")
-    return entry._for(SimpleNamespace(name=package, version="1.2"))  # type: ignore[attr-defined, no-any-return]
+    return entry._for(SimpleNamespace(name=package, version="1.2"))  # type: ignore[attr-defined]
 
 
 @pytest.fixture

@@ -172,8 +172,8 @@ def tokenised(draw: st.DrawFn, before: str, number: str, behind: str, shares: Ma
     last = sorted({0, *draw(st.sets(st.integers(0, len(behind)), max_size=4)), len(behind)})
     head = [before[a:b] for a, b in itertools.pairwise(first)]
     tail = [behind[a:b] for a, b in itertools.pairwise(last)]
-    left = head.pop() if head and draw(st.booleans()) else ""
-    right = tail.pop(0) if tail and draw(st.booleans()) else ""
+    left = head.pop() if head and draw(st.booleans()) else ""  # type: ignore[arg-type]
+    right = tail.pop(0) if tail and draw(st.booleans()) else ""  # type: ignore[arg-type]
     middle = token(left + number + right, {left + other + right: share for other, share in shares.items()})
     tokens = (*map(token, head), middle, *map(token, tail))
     return Reply(before + number + behind, "m", tokens=tokens)

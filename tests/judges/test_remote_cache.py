@@ -19,7 +19,7 @@ DELAY = 0.15
 class Remote(MemoryAnswers):
     """Answers that take a while, as over a network."""
 
-    remote = True  # type: ignore[assignment]
+    remote = True
 
     def __init__(self) -> None:
         super().__init__()

@@ -49,7 +49,7 @@ def test_everything_that_shapes_the_reply_is_in_the_digest() -> None:
         plain.repaired("x", "y"),
         Prompt(plain.name, plain.fields, Other),
     ]
-    digests = {request_digest(judge, prompt) for judge in (JUDGE, {"model": "n"}) for prompt in variants}
+    digests = {request_digest(judge, prompt) for judge in (JUDGE, {"model": "n"}) for prompt in variants}  # type: ignore[arg-type]
     assert len(digests) == 2 * len(variants)
 
 

@@ -28,7 +28,7 @@ def made_up(
     methods = tuple("hypoeval" if place % 2 else "direct" for place in range(judged))
     return RatingMatrix(
         values=values,
-        labels=labels,
+        labels=labels,  # type: ignore[arg-type]
         groups=tuple(f"g{number % groups}" for number in range(texts)),
         methods=methods + ("surface",) * measures,
         signed=np.arange(judged + measures) >= judged,

@@ -17,7 +17,7 @@ from rubriclab.aggregation import Aggregation, Calibration, Term
 from rubriclab.digest import digest
 from rubriclab.errors import DataError, JudgeUnavailable, SettingsError
 from rubriclab.judges import FakeJudge
-from rubriclab.learning.candidates import JOINT_SETTINGS, NOT_JUDGED, Candidates, find_candidates, learning_at_most
+from rubriclab.learning.candidates import NOT_JUDGED, Candidates, find_candidates, learning_at_most
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Learned
 from rubriclab.rubric import Rubric
@@ -126,10 +126,10 @@ async def test_in_a_joint_training_every_hypothesis_is_rated_on_every_text():
     assert not np.isnan(found.table(assignment(), "by method").values).any()
 
 
-@pytest.mark.parametrize("name", JOINT_SETTINGS)
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.joint_settings])
 def test_the_settings_of_a_joint_training_are_settings_that_the_methods_have(name):
-    settings = METHODS[name].settings(**JOINT_SETTINGS[name])
-    assert {field: getattr(settings, field) for field in JOINT_SETTINGS[name]} == JOINT_SETTINGS[name]
+    settings = METHODS[name].settings(**METHODS[name].joint_settings)
+    assert {field: getattr(settings, field) for field in METHODS[name].joint_settings} == METHODS[name].joint_settings
     assert settings != METHODS[name].settings()
 
 

@@ -154,7 +154,7 @@ def test_folds_follow_groups_and_not_the_order_of_texts():
 
 
 def small(texts: int, **changed: object) -> RatingMatrix:
-    return replace(made_up(0, texts=texts, groups=texts), **changed)
+    return replace(made_up(0, texts=texts, groups=texts), **changed)  # type: ignore[arg-type]
 
 
 NEXT_TO_NOTHING = {

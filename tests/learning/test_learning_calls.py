@@ -14,7 +14,7 @@ from single_call_scripts import sound
 
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import joint
-from rubriclab.learning.candidates import JOINT_SETTINGS, Plan
+from rubriclab.learning.candidates import Plan
 from rubriclab.learning.settings import JointSettings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput
@@ -32,13 +32,13 @@ def answer() -> Any:
     overall = Overall()
 
     def script(prompt: Prompt[Any]) -> Any:
-        return {**scripts, "single_call": sound}.get(prompt.name.split("/")[0], overall)(prompt)
+        return {**scripts, "single_call": sound}.get(prompt.name.split("/")[0], overall)(prompt)  # type: ignore[operator]
 
     return script
 
 
 def plans() -> list[Plan]:
-    return [Plan(METHODS[name], LESSON, METHODS[name].settings(**JOINT_SETTINGS.get(name, {}))) for name in NAMES]
+    return [Plan(METHODS[name], LESSON, METHODS[name].settings(**METHODS[name].joint_settings)) for name in NAMES]
 
 
 def asked(settings: JointSettings) -> Counter[str]:

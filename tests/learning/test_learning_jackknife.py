@@ -43,7 +43,7 @@ def made(seed: int, groups: int = 10, size: int = 3, strength: float = 0.5, colu
 
 def errors(table: RatingMatrix, **options: str) -> dict[str, float]:
     """Return the errors of what is held out of a table."""
-    return dict(agreement_errors(table, held_out(table, GIVEN), **{"level": "dataset", **options}))
+    return dict(agreement_errors(table, held_out(table, GIVEN), **{"level": "dataset", **options}))  # type: ignore[arg-type]
 
 
 def test_every_fold_is_weighed_again_without_each_group():

@@ -212,7 +212,7 @@ async def test_cross_validation_flatters_less_where_nothing_can_be_learned():
     gaps = []
     for seed in range(3):
         settings = SETTINGS.model_copy(update={"sources": "prior knowledge", "selected": 2})
-        generator = scripted(seed, propose=lambda _, s=seed: Scripted(s).proposal(12))
+        generator = scripted(seed, propose=lambda _, s=seed: Scripted(s).proposal(12))  # type: ignore[misc]
         told = (await run(texts, judge=scripted(seed), generator=generator, settings=settings)).provenance.agreement
         gaps.append(told.spearman.value - told.reselected.value)
     assert np.mean(gaps) > 0

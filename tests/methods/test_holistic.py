@@ -98,7 +98,7 @@ async def test_decimals_are_a_score_where_the_scale_has_any_and_missing_where_it
 @pytest.mark.parametrize("scale", SCALES, ids=Scale.describe)
 async def test_a_score_beyond_the_ends_of_the_scale_is_missing(scale):
     for beyond in (scale.low - 1, scale.high + 1):
-        assert (await scored(FakeJudge(lambda _, given_=beyond: rating(given_)), scale=scale)).score is None
+        assert (await scored(FakeJudge(lambda _, given_=beyond: rating(given_)), scale=scale)).score is None  # type: ignore[misc]
 
 
 # Weighted, with log-probabilities

@@ -341,7 +341,7 @@ def test_a_missing_answer_weighs_as_the_mean_of_the_others():
     holed = GOOD.copy()
     holed[::3] = np.nan
     filled = np.where(np.isnan(holed), np.nanmean(holed), holed)
-    settings = {"weights": "regression"}
+    settings: dict[str, Any] = {"weights": "regression"}
     np.testing.assert_allclose(
         weights_of(np.column_stack([holed, UNRELATED[0]]), **settings),
         weights_of(np.column_stack([filled, UNRELATED[0]]), **settings),

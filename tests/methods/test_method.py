@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.judge import ANSWERS
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput, chosen_settings, left_out, silent
-from rubriclab.methods.names import BASELINE_NAMES, METHOD_NAMES, PartName
+from rubriclab.methods.names import BASELINE_NAMES, BUILT_IN, METHOD_NAMES
 from rubriclab.prompts.render import FOLDER
 
 # Measures are part of rubrics and nothing to learn by alone: they have no settings and ask nothing.
@@ -43,7 +42,7 @@ PRESETS = {"published": {"bonus": "stale"}}
 
 
 def test_every_method_is_found_by_its_own_name():
-    assert {name: method.name for name, method in METHODS.items()} == {name: name for name in get_args(PartName)}
+    assert {name: method.name for name, method in METHODS.items()} == {name: name for name in BUILT_IN}
     assert sorted(NAMES) == sorted(METHOD_NAMES)
 
 

@@ -78,7 +78,7 @@ def test_words_that_could_not_be_stored_make_a_reply_unusable(form: type[BaseMod
     assert "characters were expected" in complaint
 
 
-@pytest.mark.parametrize("form", sorted({form for form, *_ in CASES}, key=lambda form: form.__name__))
+@pytest.mark.parametrize("form", sorted({form for form, *_ in CASES}, key=lambda form: form.__name__))  # type: ignore[attr-defined]
 def test_providers_are_sent_no_lengths_of_texts_in_a_schema(form: type[BaseModel]) -> None:
     assert "maxLength" not in json.dumps(form.model_json_schema())
 

@@ -40,7 +40,7 @@ def nobody() -> FakeJudge:
 
 
 async def learned(texts=TEXTS) -> Learned:
-    return await SURFACE.learn(
+    return await SURFACE.learn(  # type: ignore[call-arg]
         TrainingInput(tuple(texts), assignment()), SurfaceSettings(), judge=nobody(), generator=nobody(), seed=1
     )
 

@@ -121,7 +121,7 @@ def of_checklists() -> list[Prompt]:
 def of_units() -> list[Prompt]:
     judge = Watched()
     for name, aspect, chosen in UNITS:
-        learned = asyncio.run(learned_by(judge, name, aspect, **chosen))
+        learned = asyncio.run(learned_by(judge, name, aspect, **chosen))  # type: ignore[arg-type]
         asyncio.run(improve_text(learned, PIECEWISE[0], judge, "it@1"))
     return judge.prompts
 
@@ -262,7 +262,10 @@ ATTACKS = [
 @pytest.mark.parametrize("place", ["output", "source", "context"])
 def test_judged_text_stays_whole_inside_its_fence(attack, place):
     attacked = replace(TEXT, **{place: attack})
-    prompts = [rate_prompt(attacked, THREE[:1], assignment()), rate_together_prompt(attacked, THREE, assignment())]
+    prompts: list[Prompt[Any]] = [
+        rate_prompt(attacked, THREE[:1], assignment()),
+        rate_together_prompt(attacked, THREE, assignment()),
+    ]
     for prompt in (*prompts, *scored(attacked)):
         messages, harmless = (
             render(replace(prompt, fields={**prompt.fields, place: t})) for t in (attack, "Harmless.")
@@ -439,14 +442,14 @@ def test_no_prompt_takes_the_scale_to_be_1_to_5(scale):
         propose_prompt(3, ProposalContext(texts), given),
     ]
     for prompt in prompts:
-        assert scale.describe() in user(prompt)
-        assert "to 5" not in user(prompt)
+        assert scale.describe() in user(prompt)  # type: ignore[arg-type]
+        assert "to 5" not in user(prompt)  # type: ignore[arg-type]
     for prompt in scored(TEXT, given):
         told = "".join(message["content"] for message in render(prompt))
         assert f"{MODULE.show(scale.low)} (lowest) to {MODULE.show(scale.high)} (highest)" in told
         assert "to 5" not in told
     anchors = ", ".join(MODULE.show(anchor) for anchor in scale.anchors())
-    assert f"scores {anchors}" in user(prompts[2])
+    assert f"scores {anchors}" in user(prompts[2])  # type: ignore[arg-type]
 
 
 def test_criteria_are_shown_with_every_level_and_by_id_only_where_several_are_asked_about():

@@ -266,7 +266,7 @@ async def test_scores_by_people_stay_with_the_text_that_they_are_of():
 
 async def test_a_stream_keeps_the_order_and_says_why_a_row_is_none():
     fault = RowError("texts.jsonl", 2, "output", "nothing", "a non-empty text")
-    rows = [FAULTY, fault, replace(TEXT, id="t2")]
+    rows: list[Example | RowError] = [FAULTY, fault, replace(TEXT, id="t2")]
     found = [each async for each in improve_stream(sentence_rubric(), rows, scripted(), REF, 2)]
     assert [(each.id, each.outcome) for each in found] == [
         ("t1", "improved"),

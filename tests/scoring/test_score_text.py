@@ -104,7 +104,7 @@ async def test_the_judge_is_asked_on_the_rubric_s_own_scale_aspect_and_task():
 
 
 def test_a_score_cannot_be_changed():
-    assert Score.__dataclass_params__.frozen
+    assert Score.__dataclass_params__.frozen  # type: ignore[attr-defined]
     assert [field.name for field in fields(CriterionScore)] == [
         "id",
         "score",

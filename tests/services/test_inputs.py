@@ -90,7 +90,7 @@ def test_a_list_of_strings_are_texts() -> None:
     assert [example.output for example in examples(["one text", "another"])] == ["one text", "another"]
 
 
-@pytest.mark.parametrize("data", [5, None, b"bytes", object()], ids=repr)
+@pytest.mark.parametrize("data", [5, None, b"bytes", object()], ids=["number", "none", "bytes", "object"])
 def test_what_has_no_rows_is_refused_with_what_is_expected(data: Any) -> None:
     with pytest.raises(DataError, match="has no rows; expected a path, rows as mappings"):
         examples(data)

@@ -211,7 +211,10 @@ def test_of_a_version_of_one_method_only_what_the_user_set_overrides_the_joint_d
 
 def test_a_rubric_is_relearned_with_the_settings_of_its_user(tmp_path: Path) -> None:
     lab = Lab(tmp_path / "store.db", "embedded", progress=None)
-    settings = {"hypoeval": {"bank_size": 12, "ask": "separately"}, "joint": {"repeats": 2}}
+    settings: dict[str, dict[str, Any]] = {
+        "hypoeval": {"bank_size": 12, "ask": "separately"},
+        "joint": {"repeats": 2},
+    }
     rubric = lab.learn(
         LABELLED, task="summarization", aspect="coherence", methods=["hypoeval", "direct"], settings=settings
     )

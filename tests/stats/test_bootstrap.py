@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from scipy.stats import norm, t
 from rubriclab.stats import Interval, cluster_bootstrap, estimate, percentile_interval, resample_counts
 from rubriclab.stats.bootstrap import clustered_mean, expanded_confidence
 
-OPTIONS = {"resamples": 1000, "confidence": 0.95, "seed": 3, "batch": 400}
+OPTIONS: dict[str, Any] = {"resamples": 1000, "confidence": 0.95, "seed": 3, "batch": 400}
 
 
 def mean_of(values):

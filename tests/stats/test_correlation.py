@@ -199,8 +199,8 @@ def test_bad_rows_and_weights_are_refused(correlate, x, weights, said):
 
 def test_constant_rows_are_told_by_exact_equality():
     rows = [[0.1, 0.1, 0.1], [0.3, 0.1 + 0.2, 0.3], [1, 1, 2]]
-    assert is_constant(rows).tolist() == [True, False, False]
-    assert is_constant(rows, [1, 0, 1]).tolist() == [True, True, False]
+    assert is_constant(rows).tolist() == [True, False, False]  # type: ignore[arg-type]
+    assert is_constant(rows, [1, 0, 1]).tolist() == [True, True, False]  # type: ignore[arg-type]
     assert is_constant([5.0]).tolist() == [True]
 
 

@@ -139,7 +139,7 @@ def test_a_role_that_may_only_select_reads_on_postgresql(schema: str) -> None:
     with open_store(schema) as store:
         store.save("news", numbered(1), provenance(), EFFORT)
         store.answers.put("sha256:a", {"text": "4"})
-    name = address(schema).query["options"].partition("=")[2]  # type: ignore[union-attr]
+    name = address(schema).query["options"].partition("=")[2]
     engine = create_engine(address(schema))
     with engine.begin() as connection:
         connection.execute(text(f"CREATE ROLE reader_{name} LOGIN"))

@@ -120,10 +120,10 @@ def test_a_fault_is_named_with_file_and_field(change: Callable[[dict[str, Any]],
         ("[]", "expected a JSON object, found list"),
         (
             '{"format": "rubriclab-pack/1", "format": "rubriclab-pack/1"}',
-            "the key 'format' is given twice in one object",
+            "the key 'format' is repeated in one object",
         ),
         ('{"format": NaN}', "NaN is not JSON"),
-        ("[" * 100_000, "lie more than 64 levels inside each other"),
+        ("[" * 100_000, "nested more than 64 levels deep"),
         (f'{{"format": {"9" * 5000}}}', "it is not JSON"),
     ],
 )

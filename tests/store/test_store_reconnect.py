@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from postgresql import PostgreSQL
 from sqlalchemy import create_engine, text
-from store_samples import EFFORT, numbered, provenance
+from store_samples import EFFORT, criterion, numbered, provenance, rubric
 
+from rubriclab.data import Assignment, Example, task_words
 from rubriclab.errors import StoreError
+from rubriclab.judges import Cached, FakeJudge
+from rubriclab.methods.hypoeval.rate import rate_prompt
+from rubriclab.prompts import Prompt
 from rubriclab.store import open_store, reconnect
 from rubriclab.store.engine import address
 
 REPLY = {"text": "4"}
+
+
+def prompt(text: str) -> Prompt[Any]:
+    """Return a prompt about `text`."""
+    judged = rubric()
+    assignment = Assignment(task_words(judged.task), judged.aspect, judged.scale)
+    return rate_prompt(Example(id=text, output=text, group="g"), [criterion()], assignment)
 
 
 def drop_all(url: str) -> None:
@@ -85,3 +98,20 @@ def away(server: PostgreSQL) -> Iterator[None]:
         yield
     finally:
         starting.join()
+
+
+async def test_other_work_goes_on_while_the_server_is_away(postgresql: PostgreSQL, schema: str) -> None:
+    judge = FakeJudge(lambda _prompt: {"reasoning": "fine", "score": 4})
+    with open_store(schema) as store:
+        cached = Cached(judge, store.answers)
+        await cached.reply(prompt("first"))
+        with away(postgresql):
+            reply = asyncio.ensure_future(cached.reply(prompt("second")))
+            turns = 0
+            while not reply.done():
+                await asyncio.sleep(0.01)
+                turns += 1
+        assert not reply.result().cached
+        # The server is away for 0.3 seconds at least.
+        assert turns >= 10
+        assert (await cached.reply(prompt("second"))).cached

@@ -6,12 +6,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rubriclab.provenance import Action
 from rubriclab.transfer.advice import advise
+
+Scores = dict[Action, np.ndarray]
 
 GROUPS = [f"g{n % 15}" for n in range(60)]
 
 
-def squared(scores: dict[str, np.ndarray], labels: np.ndarray) -> dict[str, np.ndarray]:
+def squared(scores: Scores, labels: np.ndarray) -> Scores:
     return {name: np.square(each - labels) for name, each in scores.items()}
 
 
@@ -20,6 +23,11 @@ def noisy(labels: np.ndarray, noise: float, seed: int) -> np.ndarray:
 
 
 LABELS = np.random.default_rng(1).uniform(1, 5, 60)
+THREE: Scores = {
+    "reuse": noisy(LABELS, 1, 2),
+    "recalibrate": noisy(LABELS, 0.8, 3),
+    "reweight": noisy(LABELS, 0.7, 4),
+}
 
 
 def test_what_is_as_good_as_it_is_is_reused() -> None:
@@ -45,7 +53,7 @@ def test_what_comes_nearest_is_advised_and_it_is_said_whether_that_may_be_chance
     poor, good = noisy(LABELS, 1.5, 2), noisy(LABELS, 0.3, 3)
     advice = advise(squared({"reuse": poor, "recalibrate": poor, "relearn": good}, LABELS), LABELS, GROUPS)
     assert (advice.action, advice.significant, advice.indistinguishable) == ("relearn", True, ())
-    alike = {"reuse": noisy(LABELS, 1, 2), "recalibrate": noisy(LABELS, 1, 3), "relearn": noisy(LABELS, 1, 4)}
+    alike: Scores = {"reuse": noisy(LABELS, 1, 2), "recalibrate": noisy(LABELS, 1, 3), "relearn": noisy(LABELS, 1, 4)}
     advice = advise(squared(alike, LABELS), LABELS, GROUPS)
     assert not advice.significant
     assert set(advice.indistinguishable) == set(alike) - {advice.action}
@@ -77,7 +85,11 @@ def test_texts_that_some_action_has_not_scored_do_not_count() -> None:
 
 @given(st.permutations(range(60)))
 def test_the_order_of_the_texts_does_not_matter(order: list[int]) -> None:
-    scores = {"reuse": noisy(LABELS, 1, 2), "recalibrate": noisy(LABELS, 0.8, 3), "reweight": noisy(LABELS, 0.7, 4)}
+    scores: Scores = {
+        "reuse": noisy(LABELS, 1, 2),
+        "recalibrate": noisy(LABELS, 0.8, 3),
+        "reweight": noisy(LABELS, 0.7, 4),
+    }
     advice = advise(squared(scores, LABELS), LABELS, GROUPS)
     turned = {name: values[order] for name, values in scores.items()}
     again = advise(squared(turned, LABELS[order]), LABELS[order], [GROUPS[place] for place in order])
@@ -86,7 +98,11 @@ def test_the_order_of_the_texts_does_not_matter(order: list[int]) -> None:
 
 @given(st.floats(0.1, 10), st.floats(-5, 5))
 def test_the_unit_of_the_scale_does_not_matter(width: float, start: float) -> None:
-    scores = {"reuse": noisy(LABELS, 1, 2), "recalibrate": noisy(LABELS, 0.8, 3), "reweight": noisy(LABELS, 0.7, 4)}
+    scores: Scores = {
+        "reuse": noisy(LABELS, 1, 2),
+        "recalibrate": noisy(LABELS, 0.8, 3),
+        "reweight": noisy(LABELS, 0.7, 4),
+    }
     advice = advise(squared(scores, LABELS), LABELS, GROUPS)
     labels = start + width * LABELS
     moved = advise(squared({name: start + width * each for name, each in scores.items()}, labels), labels, GROUPS)
@@ -95,6 +111,6 @@ def test_the_unit_of_the_scale_does_not_matter(width: float, start: float) -> No
 
 def test_where_nothing_can_be_told_the_usual_is_advised() -> None:
     few = [f"g{n % 4}" for n in range(60)]
-    squares = {"reuse": np.zeros(60), "recalibrate": np.ones(60), "reweight": np.ones(60)}
+    squares: Scores = {"reuse": np.zeros(60), "recalibrate": np.ones(60), "reweight": np.ones(60)}
     assert advise(squares, LABELS, few, default="recalibrate").action == "recalibrate"
     assert advise(squares, LABELS, GROUPS, default="recalibrate").action == "reuse"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import ConfigDict
@@ -11,7 +12,6 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.holistic import OverallSettings, ScoreFormat, learn_single, part_at_most, scorer, texts_at_most
 from rubriclab.methods.method import Learned, Method, Progress, TrainingInput
-from rubriclab.methods.names import BaselineName
 from rubriclab.rubric import Criterion, Demonstration, Evidence
 
 
@@ -21,7 +21,9 @@ class BaselineSettings(OverallSettings):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def by_definition(name: BaselineName, form: ScoreFormat) -> Method:
+def by_definition(
+    name: str, form: ScoreFormat, shares_call: Callable[[Mapping[str, Any]], bool] = lambda _: False
+) -> Method:
     """Return the baseline that goes by the aspect's definition alone."""
 
     async def learn(
@@ -53,6 +55,8 @@ def by_definition(name: BaselineName, form: ScoreFormat) -> Method:
         score=scorer(form),
         learning_at_most=learning_at_most,
         scoring_at_most=part_at_most(form),
+        single_criterion=True,
+        shares_call=shares_call,
         needs_labels=False,
     )
 

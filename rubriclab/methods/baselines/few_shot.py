@@ -105,4 +105,5 @@ FEW_SHOT = Method(
     score=scorer(FORM),
     learning_at_most=learning_at_most,
     scoring_at_most=part_at_most(FORM),
+    single_criterion=True,
 )

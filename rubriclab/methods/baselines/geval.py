@@ -24,6 +24,7 @@ from rubriclab.methods.holistic import (
     asked,
     learn_single,
     part_at_most,
+    reasoned_once,
     scorer,
     texts_at_most,
 )
@@ -134,5 +135,8 @@ GEVAL = Method(
     score=scorer(FORM),
     learning_at_most=learning_at_most,
     scoring_at_most=part_at_most(FORM),
+    single_criterion=True,
+    states="steps",
+    shares_call=reasoned_once,
     needs_labels=False,
 )

@@ -1,10 +1,20 @@
 """CheckEval: an aspect taken apart into yes/no questions; a text's score is the share of answers that speak for it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from rubriclab.methods.checkeval.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.checkeval.learn import learn
 from rubriclab.methods.checkeval.score import score
-from rubriclab.methods.checkeval.settings import PRESETS, CheckEvalSettings
+from rubriclab.methods.checkeval.settings import PRESETS, CheckEvalScoringSettings, CheckEvalSettings
 from rubriclab.methods.method import Method
+
+
+def shares_call(settings: Mapping[str, Any]) -> bool:
+    """Return whether questions with these settings can share a call: about whole texts, each answer with a reason."""
+    answering = CheckEvalScoringSettings.model_validate(settings)
+    return answering.part_words == 0 and answering.answers == "with reasons"
+
 
 CHECKEVAL = Method(
     name="checkeval",
@@ -22,6 +32,10 @@ CHECKEVAL = Method(
     score=score,
     learning_at_most=learning_at_most,
     scoring_at_most=scoring_at_most,
+    criterion_kind="question",
+    shares_call=shares_call,
+    # The paper finds no noticeable difference between asking questions in groups and one by one.
+    joint_settings={"ask": "together"},
     needs_labels=False,
     checklists="checklists",
     needs_checklist=lambda settings: settings.seeds == "checklist",

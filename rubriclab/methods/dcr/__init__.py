@@ -3,11 +3,25 @@
 Its evaluator (DCE) and its converter of reasons into marks (AMC); its improver is `rubriclab.revision`.
 """
 
+from collections.abc import Iterator
+
+from rubriclab.errors import ChecklistError
+from rubriclab.methods.dcr.checks import compared
 from rubriclab.methods.dcr.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.dcr.learn import learn
 from rubriclab.methods.dcr.score import score
 from rubriclab.methods.dcr.settings import PRESETS, DCRSettings
 from rubriclab.methods.method import Method
+from rubriclab.rubric import Part
+
+
+def part_faults(part: Part) -> Iterator[str]:
+    """Yield what is wrong with the comparison that a part from elsewhere names."""
+    try:
+        compared(part.units)
+    except ChecklistError as error:
+        yield f"units: {error.message}"
+
 
 DCR = Method(
     name="dcr",
@@ -18,6 +32,8 @@ DCR = Method(
     score=score,
     learning_at_most=learning_at_most,
     scoring_at_most=scoring_at_most,
+    single_criterion=True,
+    part_faults=part_faults,
     needs_labels=False,
     checklists="comparisons",
     needs_checklist=lambda _: True,

@@ -3,7 +3,7 @@
 from rubriclab.methods.hypoeval.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.score import score
-from rubriclab.methods.hypoeval.settings import PRESETS, HypoEvalSettings
+from rubriclab.methods.hypoeval.settings import PRESETS, HypoEvalScoringSettings, HypoEvalSettings
 from rubriclab.methods.method import Method
 
 HYPOEVAL = Method(
@@ -21,6 +21,13 @@ HYPOEVAL = Method(
     score=score,
     learning_at_most=learning_at_most,
     scoring_at_most=scoring_at_most,
+    criterion_kind="hypothesis",
+    shares_call=lambda settings: HypoEvalScoringSettings.model_validate(settings).ask != "concatenated",
+    # One call about all hypotheses of a text agreed with people as well as one call about each, in the recorded
+    # judgments of a strong model, at a fraction of the price. Hypotheses are not dropped while they are rated: a
+    # candidate needs its ratings of all texts. New hypotheses are refined once on the texts they came from, and once
+    # with the literature.
+    joint_settings={"ask": "together", "drop_hopeless": False, "bank_size": 30, "refine_rounds": 2},
 )
 
 __all__ = ["HYPOEVAL", "HypoEvalSettings"]

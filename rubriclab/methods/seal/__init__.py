@@ -15,6 +15,7 @@ SEAL = Method(
     score=score,
     learning_at_most=learning_at_most,
     scoring_at_most=scoring_at_most,
+    criterion_kind="question",
     needs_labels=False,
     checklists="units",
 )

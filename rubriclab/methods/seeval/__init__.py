@@ -1,5 +1,6 @@
 """SEEval: the judge explains the task to itself, once for an aspect, and scores with that explanation in mind."""
 
+from rubriclab.methods.holistic import reasoned_once
 from rubriclab.methods.method import Method
 from rubriclab.methods.seeval.estimate import learning_at_most
 from rubriclab.methods.seeval.learn import learn
@@ -15,6 +16,12 @@ SEEVAL = Method(
     score=score,
     learning_at_most=learning_at_most,
     scoring_at_most=scoring_at_most,
+    single_criterion=True,
+    states="explanation",
+    shares_call=lambda settings: reasoned_once(settings) and settings.get("elicitation") != "open",
+    # A rewritten explanation has seen the errors on all labels, so no label is left to measure it. Explanations of one
+    # model score much alike; the labels would flatter the one that they choose.
+    joint_settings={"refine": False, "explanations": 1},
     needs_labels=False,
 )
 

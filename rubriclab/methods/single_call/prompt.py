@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
+from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.answer import TOKENS_PER_ANSWER
 from rubriclab.methods.checkeval.questions import payload
-from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings
-from rubriclab.methods.holistic import OverallSettings
-from rubriclab.methods.hypoeval.settings import HypoEvalScoringSettings
-from rubriclab.methods.names import PartName
 from rubriclab.methods.questions import by_trait
 from rubriclab.methods.single_call.replies import Judgments, judgments_form
 from rubriclab.prompts import Prompt
@@ -26,20 +23,13 @@ TOKENS_PER_RATING = 128
 TOKENS_PER_SCORE = 256
 TOKENS_AROUND = 256
 
-# What a score of the whole goes by, and its criterion states.
-GOES_BY: Mapping[PartName, Literal["definition", "explanation", "steps"]] = {
-    "direct": "definition",
-    "seeval": "explanation",
-    "geval": "steps",
-}
-
 
 def can_join(part: Part) -> bool:
     """Return whether the criteria of `part` can be asked beside those of others."""
     return joins(part.method, part.settings)
 
 
-def joins(method: PartName, settings: Mapping[str, Any]) -> bool:
+def joins(method: str, settings: Mapping[str, Any]) -> bool:
     """Return whether criteria of a method, with these settings, can be asked beside those of others.
 
     Hypotheses can unless they get one score together; questions, of texts that are judged whole; scores of the whole
@@ -48,16 +38,7 @@ def joins(method: PartName, settings: Mapping[str, Any]) -> bool:
     steps, as turns of a conversation; `few_shot`, which shows other texts; `analyze_rate`, which is a long analysis
     before one score; methods that take texts apart (`seal`, `dcr`); and measures, which need no judge.
     """
-    match method:
-        case "hypoeval":
-            return HypoEvalScoringSettings.model_validate(settings).ask != "concatenated"
-        case "checkeval":
-            answering = CheckEvalScoringSettings.model_validate(settings)
-            return answering.part_words == 0 and answering.answers == "with reasons"
-        case _:
-            overall = OverallSettings.model_validate(settings)
-            reasoned = overall.scoring == "once" and overall.form == "with a reason"
-            return method in GOES_BY and reasoned and settings.get("elicitation") != "open"
+    return METHODS[method].shares_call(settings)
 
 
 def judge_prompt(example: Example, parts: Sequence[Part], assignment: Assignment) -> Prompt[Judgments]:
@@ -93,6 +74,6 @@ def _sub_dimensions(part: Part) -> list[dict[str, Any]]:
     ]
 
 
-def _overall(method: PartName, criterion: Criterion) -> dict[str, Any]:
-    by = GOES_BY[method]
+def _overall(method: str, criterion: Criterion) -> dict[str, Any]:
+    by = METHODS[method].states
     return {"id": criterion.id, "by": by, "text": "" if by == "definition" else criterion.statement}

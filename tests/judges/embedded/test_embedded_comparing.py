@@ -60,7 +60,7 @@ async def test_its_reasons_are_marked_as_it_meant_them() -> None:
 
 
 async def test_a_text_as_a_whole_is_consistent_if_all_of_its_sentences_are() -> None:
-    whole = {"level": "paragraph", "verdict": "with the reason"}
+    whole: dict[str, Any] = {"level": "paragraph", "verdict": "with the reason"}
     assert [entry.consistent for entry in await compared(f"{RIGHT} {RIGHT}", **whole)] == ["yes"]
     assert [entry.consistent for entry in await compared(f"{RIGHT} {WRONG}", **whole)] == ["no"]
 

@@ -125,7 +125,7 @@ async def test_more_than_asked_for_is_cut():
     [({"diversified": 0}, {"elaborate"}), ({"elaborated_most": 0}, {"diversify"})],
 )
 async def test_either_way_can_be_left_out(chosen: dict[str, int], kinds: set[str]):
-    pool, generator = await run(**chosen)
+    pool, generator = await run(**chosen)  # type: ignore[arg-type]
     assert {p.name.removeprefix("checkeval/") for p in generator.prompts} == kinds
     assert len({about(q).origin for q in pool.questions}) == 2
 

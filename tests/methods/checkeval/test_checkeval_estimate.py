@@ -53,7 +53,7 @@ def in_doubt() -> FakeJudge:
         told = script(prompt)
         for at, each in enumerate(told.get("questions", [])):
             doubtful = f"{wording('shared')} {at} {wording(str(each))[:20]}"
-            told["questions"][at] = {**each, "text": doubtful}
+            told["questions"][at] = {**each, "text": doubtful}  # type: ignore[index]
         return told
 
     return FakeJudge(reworded)

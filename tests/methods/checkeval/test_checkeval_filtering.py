@@ -263,4 +263,4 @@ def test_a_shorter_list_covers_the_sub_dimensions_alike(most: int):
 
 async def test_the_scripts_of_these_tests_find_no_fault_by_themselves():
     prompt = of_kind((await run())[1], "filter")[0]
-    assert {each["about"] for each in Scripted()(prompt)["verdicts"]} == {ASPECT}
+    assert {each["about"] for each in Scripted()(prompt)["verdicts"]} == {ASPECT}  # type: ignore[index]

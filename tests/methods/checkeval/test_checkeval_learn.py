@@ -349,7 +349,7 @@ async def test_the_paper_s_preset_learns():
     settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper", "seeds_per_sub_dimension": 0, **SMALL})
     training_input = TrainingInput(TEXTS, assignment(), checklist=TWO)
     generator = scripted()
-    learned = await learn(training_input, settings, judge=scripted(), generator=generator)
+    learned = await learn(training_input, settings, judge=scripted(), generator=generator)  # type: ignore[arg-type]
     assert len(of_kind(generator, "group")) == 1
     assert len(learned.part.criteria) == 13
 

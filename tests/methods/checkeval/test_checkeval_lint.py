@@ -149,7 +149,7 @@ def test_sound_questions_of_one_checklist_are_no_duplicates_of_each_other() -> N
     ],
 )
 def test_which_answer_is_wrong_follows_from_what_is_asked(text: str, yes: int, no: int) -> None:
-    found = {better: kinds(lint(checklist((text, better)))) for better in ("yes", "no")}  # type: ignore[arg-type]
+    found = {better: kinds(lint(checklist((text, better)))) for better in ("yes", "no")}
     assert (found["yes"].count("wrong-polarity"), found["no"].count("wrong-polarity")) == (yes, no)
 
 

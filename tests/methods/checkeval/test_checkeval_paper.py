@@ -153,7 +153,7 @@ async def test_only_the_default_rejects_a_question_for_what_it_leans_on_or_what_
     generator = scripted(filter=fair if preset is None else plain_verdicts, elaborate=unsound)
     settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": preset} if preset else {})
     training_input = TrainingInput((), assignment(), checklist=load_checklist("summarization", "coherence"))
-    learned = await learn(training_input, settings, judge=scripted(), generator=generator)
+    learned = await learn(training_input, settings, judge=scripted(), generator=generator)  # type: ignore[arg-type]
     asked = [each.statement for each in learned.part.criteria]
     assert (LEANING in asked, EARNED_BY_NONSENSE["text"] in asked) == (preset == "paper", preset == "paper")
     assert any(prompt.repair for prompt in generator.prompts) == (preset is None)

@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from checkeval_scripts import assignment, checklist, question, scripted, text
@@ -138,7 +139,7 @@ def test_system_turns_name_the_markers_where_texts_are_shown(real):
 @pytest.mark.parametrize("place", ["output", "source", "context"])
 def test_judged_text_stays_whole_inside_its_fence(attack, place):
     harmless = text("Harmless.", source="Harmless.", context="Harmless.")
-    given = {
+    given: dict[str, Any] = {
         "questions": [question("a1")],
         "dimensions": {},
         "assignment": assignment(),

@@ -32,7 +32,7 @@ def test_the_paper_s_preset_filters_by_the_model_alone_and_keeps_no_question_abo
 
 def test_a_setting_given_beside_the_preset_wins():
     settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper", "most_questions": "20"})
-    assert (settings.most_questions, settings.filter) == (20, "model")
+    assert (settings.most_questions, settings.filter) == (20, "model")  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_the_filter_says_who_takes_questions_out(chosen: Any, model: bool, label
 
 def test_only_what_makes_no_sense_without_labels_needs_them():
     assert CheckEvalSettings().needs_labels is None
-    assert chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper"}).needs_labels is None
+    assert chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper"}).needs_labels is None  # type: ignore[attr-defined]
     assert CheckEvalSettings(filter="labels").needs_labels == "filter = 'labels'"
     assert CheckEvalSettings(weights="regression").needs_labels == "weights = 'regression'"
     assert CheckEvalSettings(selected=5).needs_labels == "selected = 5"
@@ -103,7 +103,7 @@ def test_only_what_makes_no_sense_without_labels_needs_them():
 
 def test_settings_cannot_change_after_they_were_hashed():
     with pytest.raises(ValidationError, match="frozen"):
-        CheckEvalSettings().diversified = 4
+        CheckEvalSettings().diversified = 4  # type: ignore[misc]
 
 
 def test_scoring_reads_its_settings_from_those_of_any_version():

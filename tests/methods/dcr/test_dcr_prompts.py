@@ -38,7 +38,7 @@ def prompts(output=OUTPUT, source=SOURCE, given=None, material="source", **chose
     settings, own = DCRScoringSettings(**CONVERTED | chosen), given or assignment()
     compare = comparisons(text(output, source, reference=source), material, own, settings)
     shown = checks(part(material).criteria[0])
-    return [prompt for each in compare for prompt in evaluate_prompts(each, shown, own, settings)]
+    return [prompt for each in compare for prompt in evaluate_prompts(each, shown, own, settings)]  # type: ignore[arg-type]
 
 
 def real() -> list[Prompt]:

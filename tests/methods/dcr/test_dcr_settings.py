@@ -9,8 +9,8 @@ from rubriclab.methods.method import chosen_settings
 
 def test_the_published_settings_are_the_paper_s_and_the_defaults_differ_in_the_second_call_alone():
     published = chosen_settings(DCR.settings, DCR.presets, {"preset": "paper"})
-    assert (published.level, published.verdict, published.direction) == ("sentence", "converted", "candidate")
-    assert (published.alpha, published.beta, published.ask) == (0, 0, "together")
+    assert (published.level, published.verdict, published.direction) == ("sentence", "converted", "candidate")  # type: ignore[attr-defined]
+    assert (published.alpha, published.beta, published.ask) == (0, 0, "together")  # type: ignore[attr-defined]
     assert published == DCRSettings(verdict="converted", most_per_call=200)
 
 

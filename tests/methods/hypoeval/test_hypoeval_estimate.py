@@ -51,8 +51,8 @@ def in_doubt(script: Scripted):
 
     def reworded(prompt):
         told = script(prompt)
-        for hypothesis in told["hypotheses"]:
-            hypothesis["statement"] = f"{words('shared', 14)} {words(hypothesis['trait'], 6)}"
+        for hypothesis in told["hypotheses"]:  # type: ignore[index]
+            hypothesis["statement"] = f"{words('shared', 14)} {words(hypothesis['trait'], 6)}"  # type: ignore[index]
         return told
 
     return FakeJudge(reworded)

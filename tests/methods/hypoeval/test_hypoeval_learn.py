@@ -57,7 +57,7 @@ async def test_the_published_behaviour_takes_more_calls_than_the_default():
     for preset in ({}, {"preset": "published"}):
         judge, generator = scripted(), scripted()
         settings = chosen_settings(HypoEvalSettings, PRESETS, preset)
-        await learn(training_input(texts), settings, judge=judge, generator=generator, seed=42)
+        await learn(training_input(texts), settings, judge=judge, generator=generator, seed=42)  # type: ignore[arg-type]
         calls[preset.get("preset")] = len(judge.prompts) + len(generator.prompts)
     assert calls[None] < 0.75 * calls["published"]
 

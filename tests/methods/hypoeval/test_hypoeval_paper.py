@@ -60,7 +60,7 @@ def test_a_reward_is_that_of_the_paper_s_equations():
     for error in (0, 1, 2, 0, 1):
         arm = arm.seen(utility(5 - error, 5, ONE_TO_FIVE), 5)
     first = reward(arm, 5, 0.5, "fresh")
-    assert (first.utility, first.bonus) == (pytest.approx(0.925), pytest.approx(0.283676, abs=1e-6))
+    assert (first.utility, first.bonus) == (pytest.approx(0.925), pytest.approx(0.283676, abs=1e-6))  # type: ignore[comparison-overlap]
     assert reward(arm, 30, 0.5, "fresh").bonus == pytest.approx(0.412383, abs=1e-6)
     # Only hypotheses that are visited get a new reward: the others keep the bonus of their last visit.
     assert reward(arm, 30, 0.5, "when_visited").bonus == pytest.approx(0.283676, abs=1e-6)

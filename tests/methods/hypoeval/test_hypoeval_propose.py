@@ -157,7 +157,10 @@ async def test_refinement_never_adds_hypotheses_and_may_take_one_out():
     before = (criterion("a"), criterion("b"))
     for names in ("xyz", "x"):
         after = await refine(
-            before, ProposalContext(TEXTS), assignment(), scripted(refine=lambda _, n=names: proposal(*n))
+            before,
+            ProposalContext(TEXTS),
+            assignment(),
+            scripted(refine=lambda _, n=names: proposal(*n)),  # type: ignore[misc]
         )
         assert [c.trait for c in after] == [*names][:2]
 

@@ -217,7 +217,7 @@ async def test_scores_are_those_that_scoring_gives(chosen: dict[str, Any]):
 
 
 async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
-    chosen = {"against": 0.5, "weights": "labels", "shown": 0}
+    chosen: dict[str, Any] = {"against": 0.5, "weights": "labels", "shown": 0}
     learned, _, _ = await run(says=tracking("a1", "b1"), **chosen)
     group = TEXTS[0].group
     inside = np.array([name in {text.id for text in TEXTS if text.group == group} for name in learned.examples])

@@ -149,7 +149,7 @@ def test_judged_text_stays_inside_its_fences(kind: str, place: str):
     def asked(words: str) -> list[str]:
         example = text(3, source="Src is so.", reference="Ref is so.")
         judge = scripted(always, facts=as_they_stand)
-        example = replace(example, **{place: f"{sentences(3)} It is {words}."})
+        example = replace(example, **{place: f"{sentences(3)} It is {words}."})  # type: ignore[arg-type]
         asyncio.run(judge_text(example, exam(pack(kind, beside=("source", "reference"))), judge))
         return [user(prompt) for prompt in judge.prompts]
 

@@ -97,7 +97,7 @@ async def test_the_repair_is_told_what_is_missing_or_too_much():
         (listed(*json.loads(SOUND)["verdicts"], entry("u4", "yes")), "not asked for: a1 about u4"),
         (listed(entry("u1", "yes"), *json.loads(SOUND)["verdicts"]), "twice: a1 about u1"),
     ):
-        judge = FakeJudge(lambda _, given=given: given)
+        judge = FakeJudge(lambda _, given=given: given)  # type: ignore[misc]
         found = await judge_text(text(3), exam(ONE), judge)
         assert told in judge.prompts[1].repair.complaint
         missing = [verdict for verdict in found.verdicts.values() if verdict.value is None]
@@ -115,7 +115,7 @@ async def weighed(weights: Any, **settings: Any) -> tuple[Any, ...]:
 
     def script(prompt):
         said = judge._script(prompt)
-        return {**said, "weights": weights} if prompt.fields["weigh"] else said
+        return {**said, "weights": weights} if prompt.fields["weigh"] else said  # type: ignore[dict-item]
 
     asked = exam(WEIGHED, **settings)
     return scored(await judge_text(text(2), asked, FakeJudge(script)), asked.questions, asked.assignment.scale)
@@ -174,7 +174,7 @@ async def test_weights_that_cannot_be_used_leave_the_text_unscored_and_keep_the_
 async def test_sound_weights_count_where_the_verdicts_beside_them_are_lost():
     def script(prompt):
         said = scripted(lambda question, *_: question == "a1", weights={"a1": 3})._script(prompt)
-        return {**said, "verdicts": []} if prompt.fields["weigh"] else said
+        return {**said, "verdicts": []} if prompt.fields["weigh"] else said  # type: ignore[dict-item]
 
     asked = exam(pack("sentence", sizes=(3,), weights="judge"), most_per_call=3)
     found = await judge_text(text(3), asked, FakeJudge(script))

@@ -229,7 +229,7 @@ def cutting(what: str, cut: Callable[[Any], Any], **chosen: Any) -> FakeJudge:
         reply = script(prompt)
         if prompt.name != "seal/facts" or prompt.fields["what"] != what:
             return reply
-        return {"sentences": cut(reply["sentences"])}
+        return {"sentences": cut(reply["sentences"])}  # type: ignore[index]
 
     return FakeJudge(said)
 

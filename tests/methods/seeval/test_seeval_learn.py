@@ -28,7 +28,7 @@ FIRST = "Explanation number 0."
 
 def wrong(label: float) -> float:
     """Return a score that has nothing to do with the label's place on the scale of 1 to 5."""
-    return {1: 3, 2: 1, 3: 5, 4: 2, 5: 4}[label]
+    return {1: 3, 2: 1, 3: 5, 4: 2, 5: 4}[label]  # type: ignore[index]
 
 
 def judge(before=wrong, after=lambda label: label, **answers):

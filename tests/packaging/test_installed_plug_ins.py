@@ -1,0 +1,176 @@
+"""A judge and a method of an installed package work like those that are built in."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import orjson
+import pytest
+from commands import CHECKOUT, HELDOUT, LABELLED
+
+MODULE = '''
+"""A judge that answers with the length of the text, and a method that asks for one number."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
+
+import rubriclab as rl
+from rubriclab.judges.ask import ask
+from rubriclab.judges.judge import Reply
+from rubriclab.methods.estimate import CallEstimate, estimate_prompt
+from rubriclab.methods.method import CriterionRating, Learned, Method
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Criterion, Evidence, Part
+
+
+class Settings(BaseModel):
+    step: float = 0.5
+
+
+class Rating(BaseModel):
+    reason: str
+    score: float
+
+
+class WordCounter:
+    """Answers `toy/rate` with a score that grows with the words, and every other prompt with nothing of use."""
+
+    def __init__(self, spec: str) -> None:
+        self.name = f"toyjudge:{spec}"
+        self.identity = {"judge": self.name}
+
+    async def reply(self, prompt: Any) -> Reply:
+        words = len(str(prompt.fields.get("output", "")).split())
+        reply = {"reason": f"{words} words", "reasoning": f"{words} words", "score": min(5.0, 1 + words / 20)}
+        wanted = prompt.reply.model_fields
+        return Reply(text=json.dumps({name: reply[name] for name in wanted if name in reply}), model=self.name)
+
+
+def make_judge(spec: str, options: rl.JudgeOptions) -> WordCounter:
+    return WordCounter(spec)
+
+
+def prompt_for(example, assignment):
+    fields = {**assignment.fields(), **assignment.text_fields(example)}
+    return Prompt("toy/rate", fields, Rating, max_tokens=200)
+
+
+async def score(example, part, assignment, judge):
+    answer = await ask(judge, prompt_for(example, assignment))
+    value = answer.value.score if answer.value else None
+    return value, (CriterionRating("toy", value, answer.value.reason if answer.value else "no answer"),)
+
+
+async def learn(training_input, settings, *, judge, generator, seed, on_progress):
+    assignment = training_input.assignment
+    evidence = Evidence(origin="definition")
+    trait = assignment.aspect.name
+    criterion = Criterion(id="toy", kind="score", trait=trait, statement="How long it is.", evidence=evidence)
+    part = Part(method="toy", settings=settings.model_dump(), criteria=(criterion,))
+    ratings = [(await score(text, part, assignment, judge))[1] for text in training_input.examples]
+    scores = np.array([np.nan if row[0].score is None else row[0].score for row in ratings])
+    ids = tuple(text.id for text in training_input.examples)
+    return Learned(part, ids, ("toy",), tuple(ratings), scores, scores, optimistic=False)
+
+
+METHOD = Method(
+    name="toy",
+    settings=Settings,
+    presets={},
+    prompts=("toy/rate",),
+    learn=learn,
+    score=score,
+    learning_at_most=lambda training_input, settings: (CallEstimate(), CallEstimate()),
+    scoring_at_most=lambda example, part, assignment: estimate_prompt(prompt_for(example, assignment)),
+    single_criterion=True,
+    templates=Path(__file__).parent / "templates",
+)
+'''
+TEMPLATE = """\
+=== system
+You rate texts.
+=== user
+How {{ aspect }} is this text?
+
+{{ output | fenced("text") }}
+"""
+SCALE = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
+TOY = ("--method", "toy", "--judge", "toyjudge:x", "--name", "toy")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of installed packages that holds the plug-in alone."""
+    site = tmp_path_factory.mktemp("site")
+    package, info = site / "rubriclab_toy", site / "rubriclab_toy-1.0.dist-info"
+    (package / "templates").mkdir(parents=True)
+    info.mkdir()
+    (package / "__init__.py").write_text(MODULE, "utf-8")
+    (package / "templates" / "rate.md").write_text(TEMPLATE, "utf-8")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rubriclab-toy\nVersion: 1.0\n", "utf-8")
+    points = """\
+        [rubriclab.judges]
+        toyjudge = rubriclab_toy:make_judge
+        [rubriclab.methods]
+        toy = rubriclab_toy:METHOD
+        broken = rubriclab_toy:NOTHING
+        hypoeval = rubriclab_toy:METHOD
+        """
+    (info / "entry_points.txt").write_text(dedent(points), "utf-8")
+    return site
+
+
+def run(site: Path | None, folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Return how `rubriclab ARGUMENTS` ended in a fresh interpreter that has the plug-in, or not."""
+    environment = {"HOME": str(folder), "PATH": "", "LANG": "C.UTF-8", **({"PYTHONPATH": str(site)} if site else {})}
+    script = shutil.which("rubriclab", path=str(Path(sys.executable).parent)) or str(CHECKOUT)
+    command = [sys.executable, script, *map(str, arguments), "--store", "store.db"]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_judge_and_a_method_of_a_package_learn_and_score(site: Path, tmp_path: Path) -> None:
+    learned = run(
+        site, tmp_path, "learn", LABELLED, *SCALE, "--method", "toy", "--judge", "toyjudge:x", "--name", "toy"
+    )
+    assert learned.returncode == 0, learned.stderr
+    scored = run(site, tmp_path, "score", HELDOUT, "--rubric", "toy")
+    assert scored.returncode == 0, scored.stderr
+    rows = [orjson.loads(line) for line in scored.stdout.splitlines()]
+    assert rows
+    assert all(1 <= row["score"] <= 5 for row in rows)
+    assert rows[0]["criteria"][0]["reason"].endswith(" words")
+
+
+def test_it_takes_settings_and_joins_other_methods(site: Path, tmp_path: Path) -> None:
+    together = ("--method", "toy", "--method", "direct", "--judge", "toyjudge:x", "--set", "toy.step=0.25")
+    learned = run(site, tmp_path, "learn", LABELLED, *SCALE, *together, "--name", "both", "--json")
+    assert learned.returncode == 0, learned.stderr
+    shown = run(site, tmp_path, "show", "both", "--json")
+    assert orjson.loads(shown.stdout)["provenance"]["settings"]["toy"] == {"step": 0.25}
+
+
+def test_without_the_package_a_rubric_says_which_method_is_missing(site: Path, tmp_path: Path) -> None:
+    run(site, tmp_path, "learn", LABELLED, *SCALE, *TOY)
+    scored = run(None, tmp_path, "score", HELDOUT, "--rubric", "toy", "--judge", "embedded")
+    assert scored.returncode == 2
+    assert "error: The method 'toy' is not installed." in scored.stderr
+    assert "Traceback" not in scored.stderr
+
+
+def test_a_method_that_cannot_be_loaded_is_named_with_its_package(site: Path, tmp_path: Path) -> None:
+    done = run(site, tmp_path, "learn", LABELLED, *SCALE, "--method", "broken", "--judge", "embedded")
+    assert done.returncode == 2
+    assert "The method 'broken' of rubriclab-toy cannot be loaded: AttributeError" in done.stderr
+
+
+def test_a_package_cannot_replace_a_method_that_is_built_in(site: Path, tmp_path: Path) -> None:
+    done = run(site, tmp_path, "learn", LABELLED, *SCALE, "--method", "hypoeval", "--judge", "embedded", "--dry-run")
+    assert done.returncode == 0, done.stderr
