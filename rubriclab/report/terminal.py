@@ -57,7 +57,7 @@ def rendered(view: View) -> RenderableType:
 def _blocks(blocks: Iterable[Block], *, unfolded: bool) -> Iterator[RenderableType]:
     before: Block | None = None
     for block in blocks:
-        if isinstance(before, model.Table) and isinstance(block, model.Paragraph | model.Pairs):
+        if isinstance(before, model.Table | model.Section) and isinstance(block, model.Paragraph | model.Pairs):
             yield ""
         yield from _block(block, unfolded=unfolded)
         before = block

@@ -47,8 +47,9 @@ from rubriclab.store import Version
 from rubriclab.transfer.new_version import as_trained
 from rubriclab.transfer.rating_matrix import with_dropped_criteria
 from rubriclab.transfer.results import Transfer
-from rubriclab.transfer.run import FittedTransfer, RelearnFunction, SourceRubric, TargetTexts
+from rubriclab.transfer.run import FittedTransfer, RelearnFunction
 from rubriclab.transfer.run import transfer as run_transfer
+from rubriclab.transfer.source_target import SourceRubric, TargetTexts
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

@@ -15,7 +15,7 @@ from rubriclab.report.wording import count
 from rubriclab.services.inputs import Data, describe, usable_texts
 from rubriclab.services.workspace import Notify
 from rubriclab.store import Version
-from rubriclab.transfer.run import TargetTexts
+from rubriclab.transfer.source_target import TargetTexts
 
 if TYPE_CHECKING:
     from rubriclab.data import Aspect

@@ -19,7 +19,8 @@ from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.actions import AdaptedRubric, LabelledTarget, aggregate_scores, hardness_of, rescaled
 from rubriclab.transfer.rating_matrix import RatedTexts
-from rubriclab.transfer.run import FittedTransfer, SourceRubric
+from rubriclab.transfer.run import FittedTransfer
+from rubriclab.transfer.source_target import SourceRubric
 
 
 def as_trained(

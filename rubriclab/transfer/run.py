@@ -9,16 +9,12 @@ all texts              -> their distance from the texts that the rubric was lear
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from rubriclab.data.aspect import Aspect
 from rubriclab.data.example import Example
-from rubriclab.data.scale import Scale
-from rubriclab.digest import digest
 from rubriclab.errors import BudgetReached, DataError, JudgeError, JudgeRefused, ProviderDown, ReplayMiss, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import SURFACE, measure_values
@@ -26,12 +22,10 @@ from rubriclab.learning.gate import GateLevel, gate_level
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained
 from rubriclab.methods.method import Progress, silent
-from rubriclab.provenance import Action, Provenance
+from rubriclab.provenance import Action
 from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.interval import Interval, rounded
 from rubriclab.text_features import WORD_COUNT
-from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.actions import (
     ACTIONS,
     AdaptedRubric,
@@ -46,71 +40,13 @@ from rubriclab.transfer.actions import (
 from rubriclab.transfer.advice import advise, paired_difference
 from rubriclab.transfer.distribution_shift import DistributionShift, distribution_shift
 from rubriclab.transfer.rating_matrix import RatedTexts, rate, rate_parts, with_dropped_criteria
-from rubriclab.transfer.results import ActionEvaluation, AgreementMetrics, SourceAgreement, Transfer, agreement_metrics
+from rubriclab.transfer.results import ActionEvaluation, AgreementMetrics, Transfer, agreement_metrics
+from rubriclab.transfer.source_target import SourceRubric, TargetTexts, drop, source_agreement
 
 WORDS = "word count"
 BEST_FEATURE = "best text feature on the source"
 
 RelearnFunction = Callable[[Sequence[Example]], Awaitable[Trained]]
-
-
-@dataclass(frozen=True)
-class SourceRubric:
-    """A version, with the record of its training if there is one."""
-
-    ref: str
-    rubric: Rubric
-    provenance: Provenance
-    record: TrainingRecord | None = None
-
-
-@dataclass(frozen=True)
-class TargetTexts:
-    """Texts that a rubric is transferred to.
-
-    Attributes:
-        name: as the user wrote it.
-        examples: all usable texts, `labelled` among them.
-        labelled: those with a score for `aspect`, on `scale`.
-        labels: the number of labels to fit to, the others being held out; `None` for all.
-    """
-
-    name: str
-    examples: tuple[Example, ...]
-    labelled: tuple[Example, ...]
-    aspect: Aspect
-    scale: Scale
-    labels: int | None = None
-
-    def split(self, seed: int) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-        """Return the labelled texts to fit to, and those of other groups to evaluate on.
-
-        Half of the groups, or as many as needed, give the former: one text of each in turn, so that they are of many
-        groups. The draw depends on ids and the seed alone. If `labels` is `None`, or the number of texts, all are used.
-
-        Raises:
-            DataError: if there are fewer texts.
-        """
-        if self.labels is None or self.labels == len(self.labelled):
-            return self.labelled, ()
-        if self.labels > len(self.labelled):
-            raise DataError(
-                f"Expected at most {len(self.labelled)} labels, as many as there are, got {self.labels}.",
-                "Give a smaller number of labels.",
-            )
-        by_group: dict[str, list[Example]] = {}
-        for example in sorted(self.labelled, key=lambda example: digest([seed, example.id])):
-            by_group.setdefault(example.group, []).append(example)
-        groups = sorted(by_group, key=lambda group: digest([seed, group]))
-        count = max(1, len(groups) // 2)
-        while sum(len(by_group[group]) for group in groups[:count]) < self.labels:
-            count += 1
-        turns = sorted((turn, rank) for rank in range(count) for turn in range(len(by_group[groups[rank]])))
-        fitted = {by_group[groups[rank]][turn].id for turn, rank in turns[: self.labels]}
-        return (
-            tuple(example for example in self.labelled if example.id in fitted),
-            tuple(example for example in self.labelled if example.group not in groups[:count]),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,32 +284,3 @@ class _Actions:
 
 def _feature(name: str, sign: int, examples: Sequence[Example]) -> FloatArray:
     return sign * measure_values(examples, [name])[:, 0] if name in SURFACE else np.full(len(examples), np.nan)
-
-
-def source_agreement(provenance: Provenance, level: GateLevel) -> SourceAgreement | None:
-    """Return the agreement on the source, at that level if it is known, else over all texts."""
-    validation, training = provenance.validation, provenance.agreement
-    if validation and validation.level in (level, "dataset"):
-        rubric = validation.evaluators[0]
-        return SourceAgreement(level=validation.level, n=rubric.n, spearman=rubric.spearman, pearson=rubric.pearson)
-    if training and training.reselected.value is not None:
-        return SourceAgreement(level="dataset", n=training.n, spearman=training.reselected)
-    if training and not training.optimistic:
-        return SourceAgreement(level="dataset", n=training.n, spearman=training.spearman, pearson=training.pearson)
-    return None
-
-
-def drop(before: Interval, after: Interval) -> Interval:
-    """Return the difference of two independent estimates with an interval from theirs.
-
-    The method of variance estimates recovery (Zou 2007, "Toward using confidence intervals to compare correlations",
-    Psychological Methods 12).
-    """
-    if before.value is None or after.value is None:
-        return Interval(None)
-    value = before.value - after.value
-    if before.low is None or before.high is None or after.low is None or after.high is None:
-        return Interval(rounded(value))
-    below = math.hypot(before.value - before.low, after.high - after.value)
-    above = math.hypot(before.high - before.value, after.value - after.low)
-    return Interval(rounded(value), rounded(value - below), rounded(value + above))

@@ -31,6 +31,7 @@ from rubriclab.report.model import View
 from rubriclab.report.revision import improvement_view, rewriting_view
 from rubriclab.report.scores import scores_view
 from rubriclab.report.training import training_view
+from rubriclab.report.transfer import transfer_matrix_view, transfer_view
 from rubriclab.report.version import rubric_view, version_view
 from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit, TextFault
 from rubriclab.scoring import Score
@@ -38,6 +39,7 @@ from rubriclab.services.score import ScoredRow, Scores
 from rubriclab.stats import Interval
 from rubriclab.store.diff import compare
 from rubriclab.store.verify import Problem
+from rubriclab.transfer.results import ActionEvaluation, AgreementMetrics, Transfer
 
 UNDEFINED = Interval(None)
 BINNED: tuple[Figure, ...] = (
@@ -136,6 +138,35 @@ def improvement(name: str = "t1", words: str = "It is wrong.") -> Improvement:
     )
 
 
+def transfer(words: str = "blog.jsonl") -> Transfer:
+    """Return a rubric on other texts, with one action that was tried and one that was not; both say `words`."""
+    statistic = Interval(0.4, 0.1, 0.6)
+    metrics = AgreementMetrics(
+        level="group", n=20, groups=6, unscored=1, spearman=statistic, pearson=statistic, error=statistic, rmse=0.8
+    )
+    scale = Scale(low=1, high=5, whole=True)
+    return Transfer(
+        rubric="news@1",
+        judge=words,
+        calibrated_for="embedded",
+        target=words,
+        aspect=words,
+        source_aspect="coherence",
+        scale=scale,
+        source_scale=scale,
+        texts=21,
+        unscored=1,
+        unscored_reason=words,
+        labels=20,
+        agreement=metrics,
+        baselines={words: metrics},
+        actions=(
+            ActionEvaluation(action="reuse", cross_validated=metrics),
+            ActionEvaluation(action="relearn", skipped=words),
+        ),
+    )
+
+
 def listed(rubric: str, scores: Sequence[Score]) -> Scores:
     """Return scores of rows that hold nothing else."""
     return Scores(tuple(ScoredRow(score, None, None) for score in scores), rubric, Effort())
@@ -156,6 +187,8 @@ def usual_views() -> dict[str, View]:
         "rubric": rubric_view(news.rubric),
         "results": evaluation_view([news], results_of([news], scored, texts), scored, texts, brief=True),
         "scores": scores_view(listed(news.ref, scored[news.ref])),
+        "transfer": transfer_view(transfer()),
+        "transfers": transfer_matrix_view([transfer()]),
         "difference": difference_view(compare(version(), checklist(2))),
         "matrix": matrix_view(joint_record()),
         "interrater": interrater_view("news@2", interrater()),
@@ -186,6 +219,8 @@ def hostile_views(words: str) -> dict[str, View]:
         "matrix": matrix_view(record),
         "results": evaluation_view(versions, results, scored, evaluated, brief=True),
         "scores": scores_view(listed(words, scored[versions[0].ref])),
+        "transfer": transfer_view(transfer(words)),
+        "transfers": transfer_matrix_view([transfer(words)]),
         "names": names_view([evil, kinds]),
         "log": log_view([evil, kinds]),
         "added": difference_view(compare(version(), evil)),

@@ -131,8 +131,8 @@ def test_only_failing_sentences_may_change_unless_the_text_is_free():
         (given_back((2, "So \u2066it is.")), "without control characters, got '\\u2066'"),
         (given_back((2, "\x1b[31mSo it is.")), "without control characters, got '\\x1b'"),
         (given_back((2, "So it is.\x1f")), "without control characters, got '\\x1f'"),
-        ({"sentences": [{"sentence": 2, "reasoning": ""}]}, "Field required"),
-        ({"sentences": [{"sentence": 2, "reasoning": "", "text": None}]}, "valid string"),
+        ({"sentences": [{"sentence": 2, "reasoning": ""}]}, "sentences[0].text: missing"),
+        ({"sentences": [{"sentence": 2, "reasoning": "", "text": None}]}, "expected a text, got null"),
         ("Sentence 2 should be: X.", "no complete JSON object"),
     ],
 )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rubriclab.data import Aspect, Example, Scale
 from rubriclab.errors import DataError
-from rubriclab.transfer.run import TargetTexts
+from rubriclab.transfer.source_target import TargetTexts
 
 
 def texts(groups: int, size: int) -> list[Example]:

@@ -29,7 +29,8 @@ from rubriclab.methods.estimate import CallEstimate
 from rubriclab.stats.interval import Interval
 from rubriclab.transfer.advice import CONFIDENCE
 from rubriclab.transfer.results import ActionEvaluation, Transfer
-from rubriclab.transfer.run import SourceRubric, TargetTexts, transfer
+from rubriclab.transfer.run import transfer
+from rubriclab.transfer.source_target import SourceRubric, TargetTexts
 
 ADVISED = "advised"
 # What is as good as the best: a twentieth of the labels' variance.
