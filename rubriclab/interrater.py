@@ -34,7 +34,7 @@ import numpy as np
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.rubric import Criterion, Rubric
-from rubriclab.stats.bootstrap import Statistic, estimate
+from rubriclab.stats.bootstrap import Statistic, batch_size, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray, spearman_rows
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.levels import Unit
@@ -74,7 +74,6 @@ GRADED: tuple[Figure, ...] = ("fleiss_kappa", "linear_kappa", "quadratic_kappa")
 BORDER_DIGITS = 9
 RESAMPLES = 1000
 CONFIDENCE = 0.95
-BATCH_ELEMENTS = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +221,7 @@ class _Drawing:
         return {name: COMPUTED[name](table, **drawn) for name in names}
 
     def estimate(self, statistic: Statistic) -> Interval:
-        batch = max(1, BATCH_ELEMENTS // max(1, len(self.cluster)))
+        batch = batch_size(len(self.cluster))
         clusters = int(self.cluster.max(initial=-1)) + 1
         return estimate(
             statistic, clusters, resamples=self.resamples, confidence=CONFIDENCE, seed=self.seed, batch=batch

@@ -34,8 +34,8 @@ from rubriclab.judges import Judge, JudgeOptions, Ledger, connect
 from rubriclab.learning import best_measure, joint, train
 from rubriclab.learning.candidates import Plan, find_candidates
 from rubriclab.learning.fitting import fit
+from rubriclab.learning.rating_matrix import centers_and_spreads, standardised
 from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.standardise import centers_and_spreads, standardised
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Method, TrainingInput

@@ -35,17 +35,16 @@ from rubriclab.learning.candidates import Plan, find_candidates
 from rubriclab.learning.cross_validation import held_out_hardness
 from rubriclab.learning.fitting import Fit, HeldOut, fit, held_out
 from rubriclab.learning.jackknife import agreement_errors, fisher_interval
-from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.rating_matrix import RatingMatrix, standardised
 from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.standardise import standardised
 from rubriclab.learning.weighting import design, posterior
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput, chosen_settings
 from rubriclab.stats import Interval, agreement
+from rubriclab.stats.bootstrap import expanded_confidence
 from rubriclab.stats.conformal import error_bound, expected_error
 from rubriclab.stats.correlation import FloatArray, IntArray
-from rubriclab.stats.interval_expansion import expanded_confidence
 from rubriclab.stats.levels import Level
 
 SETS = Path(__file__).parents[1] / "agreement" / "sets.toml"

@@ -10,9 +10,9 @@ from typing import Any
 from experiments.runner.designs import design_named
 from experiments.runner.figures import COEFFICIENTS
 from experiments.runner.results import Gap, Outcome, Results, Row, Spent
+from experiments.runner.significance import benjamini_hochberg, wilcoxon_paired, wilcoxon_ranksum
 from experiments.runner.study import Study
 from rubriclab.stats.interval import Interval, rounded
-from rubriclab.stats.significance import benjamini_hochberg, wilcoxon_paired, wilcoxon_ranksum
 
 # A test of significance over fewer pairs cannot come to 0.05.
 FEWEST_PAIRS = 6

@@ -22,7 +22,7 @@ import numpy as np
 import rubriclab.text_features
 from experiments.agreement.agreement import Case, cases, load
 from rubriclab.learning.baselines import SURFACE, measure_values
-from rubriclab.learning.standardise import centers_and_spreads, standardised
+from rubriclab.learning.rating_matrix import centers_and_spreads, standardised
 from rubriclab.learning.weighting import FURTHEST
 from rubriclab.stats import Level, agreement
 from rubriclab.text_features.prior import prior_directions, usual_directions

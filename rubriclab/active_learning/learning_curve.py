@@ -17,10 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rubriclab.learning.fitting import fit
-from rubriclab.learning.folds import in_order, left_out
-from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.rating_matrix import SAME, RatingMatrix, in_order, left_out
 from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.standardise import SAME
 from rubriclab.stats.bootstrap import percentile_interval, resample_counts
 from rubriclab.stats.correlation import FloatArray, IntArray, pearson_rows
 from rubriclab.stats.folds import units

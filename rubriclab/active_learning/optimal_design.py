@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubriclab.learning.standardise import centers_and_spreads, standardised
+from rubriclab.learning.rating_matrix import centers_and_spreads, standardised
 from rubriclab.stats.correlation import FloatArray, IntArray
 
 # Prior shares of the labels' variance due to the criteria, to groups, and to neither.

@@ -23,10 +23,10 @@ from rubriclab.drift.results import (
     ScoreSummary,
 )
 from rubriclab.stats.agreement import agreement
+from rubriclab.stats.bootstrap import clustered_mean
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import DIGITS
-from rubriclab.stats.mean import clustered_mean
 
 # A visible difference, as a share of the scale's width: 0.4 points from 1 to 5.
 VISIBLE = 0.1

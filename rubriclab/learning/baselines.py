@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rubriclab.data.example import Example
-from rubriclab.learning.rating_matrix import BoolArray
-from rubriclab.learning.standardise import centers_and_spreads, standardised
+from rubriclab.learning.rating_matrix import BoolArray, centers_and_spreads, standardised
 from rubriclab.provenance import Baseline
 from rubriclab.stats.correlation import FloatArray, IntArray, pearson
 from rubriclab.stats.interval import DIGITS

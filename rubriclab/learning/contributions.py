@@ -7,14 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from rubriclab.learning.fitting import fit
-from rubriclab.learning.folds import in_order
 from rubriclab.learning.gate import held_out_pearson, paired_difference
-from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.rating_matrix import RatingMatrix, in_order
 from rubriclab.learning.selection_path import SelectionPath, Step
 from rubriclab.learning.settings import JointSettings
 from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.correlation_inference import jackknife_error
 from rubriclab.stats.interval import DIGITS, rounded
-from rubriclab.stats.jackknife import jackknife_error
 from rubriclab.validation import FrontierPoint, MethodContribution
 
 # How often labels are shuffled to see what noise gives.

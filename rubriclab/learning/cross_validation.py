@@ -22,12 +22,11 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import SURFACE, measure_values
 from rubriclab.learning.candidates import Candidates, Plan, find_candidates
 from rubriclab.learning.fitting import HeldOut, Weighting, fit, held_out, in_labels, mean_of
-from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.rating_matrix import RatingMatrix, standardised
 from rubriclab.learning.selection_path import SelectionPath, climb
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.shortcuts import shortcut_columns
 from rubriclab.learning.single_call import asked_in_one_call
-from rubriclab.learning.standardise import standardised
 from rubriclab.methods.method import Progress
 from rubriclab.rubric import Part
 from rubriclab.scoring.score import ratings_of

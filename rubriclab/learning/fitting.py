@@ -17,10 +17,8 @@ from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import Kind, as_judged, calibrate, chosen_kind, straight
 from rubriclab.learning.feature_selection import DroppedColumn, distinct, unvaried
-from rubriclab.learning.folds import in_order
-from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix
+from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, in_order, standardised
 from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.standardise import standardised
 from rubriclab.learning.weighting import DesignMatrix, Moments, Posterior, design, posterior, tracking
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import grouped_folds, units

@@ -22,14 +22,12 @@ from typing import Literal
 import numpy as np
 
 from rubriclab.learning.baselines import CONSTANT, held_out_floors
-from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix
-from rubriclab.learning.standardise import centers_and_spreads, standardised
+from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, centers_and_spreads, standardised
 from rubriclab.methods.names import JOINT
-from rubriclab.stats.bootstrap import BATCH_ELEMENTS, Statistic, estimate
+from rubriclab.stats.bootstrap import Statistic, batch_size, estimate, expanded_confidence
 from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
+from rubriclab.stats.correlation_inference import correlations_without
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.interval_expansion import expanded_confidence
-from rubriclab.stats.jackknife import correlations_without
 from rubriclab.stats.levels import (
     Coefficient,
     ScoredTexts,
@@ -247,7 +245,7 @@ class _Arena:
             resamples=RESAMPLES,
             confidence=expanded_confidence(CONFIDENCE, texts.clusters),
             seed=self.seed,
-            batch=max(1, BATCH_ELEMENTS // max(1, len(texts.human))),
+            batch=batch_size(len(texts.human)),
         )
         return found.rounded()
 

@@ -18,10 +18,10 @@ from rubriclab.learning.fitting import HeldOut
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.weighting import design, posterior
 from rubriclab.stats.agreement import agreement
-from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.correlation import FloatArray, IntArray, fisher_z
+from rubriclab.stats.correlation_inference import jackknife_error
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.jackknife import NEARLY_PERFECT, jackknife_error
 from rubriclab.stats.levels import Level
 
 # Where there are more groups, so many bundles of them are left out one by one: the delete-a-group jackknife.
@@ -57,8 +57,8 @@ def fisher_interval(value: float | None, error: float, confidence: float) -> Int
 
     if value is None or math.isinf(error):
         return Interval(value, None, None)
-    middle, reach = math.atanh(max(-NEARLY_PERFECT, min(value, NEARLY_PERFECT))), float(ndtri((1 + confidence) / 2))
-    return Interval(value, math.tanh(middle - reach * error), math.tanh(middle + reach * error))
+    z, margin = float(fisher_z(value)), float(ndtri((1 + confidence) / 2)) * error
+    return Interval(value, math.tanh(z - margin), math.tanh(z + margin))
 
 
 def _raw_without(table: RatingMatrix, found: HeldOut, bundle: IntArray) -> FloatArray:
@@ -87,5 +87,4 @@ def _error(values: list[float | None]) -> float:
     defined = np.array([value for value in values if value is not None], dtype=float)
     if len(defined) < 2:
         return math.inf
-    scaled = np.arctanh(np.clip(defined, -NEARLY_PERFECT, NEARLY_PERFECT))
-    return float(jackknife_error(scaled[:, np.newaxis])[0])
+    return float(jackknife_error(fisher_z(defined)[:, np.newaxis])[0])

@@ -10,11 +10,10 @@ import numpy as np
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example, named_annotations
 from rubriclab.learning.gate import gate_level
-from rubriclab.stats.alternative_annotator import EPSILON, alternative_annotator
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.interval import rounded
 from rubriclab.stats.intraclass import ceiling, intraclass
-from rubriclab.stats.raters import rater_statistics
+from rubriclab.stats.raters import EPSILON, alternative_annotator, rater_statistics
 from rubriclab.stats.reliability import krippendorff_alpha
 from rubriclab.validation import Rater, Raters
 

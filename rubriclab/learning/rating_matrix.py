@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,9 +10,13 @@ import numpy.typing as npt
 
 from rubriclab.data.scale import Scale
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import Candidate
 
 BoolArray = npt.NDArray[np.bool_]
+
+# A column whose values differ by less than this, relative to their size, differs by rounding alone.
+SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,3 +149,56 @@ def _seen(candidates: Sequence[Candidate], texts: Sequence[tuple[str, str]]) -> 
     groups = np.array([group for _, group in texts], dtype=object)
     columns = [np.isin(groups, [of[name] for name in candidate.made_from]) for candidate in candidates]
     return np.array(columns, dtype=bool).reshape(len(candidates), len(texts)).T
+
+
+def left_out(table: RatingMatrix, folds: int, seed: int) -> Iterator[tuple[BoolArray, RatingMatrix]]:
+    """Yield for each fold which texts it holds, and the table of all others.
+
+    Candidates that one of the fold's texts had a part in making have no score there: they could know its label. A fold
+    of all texts there are is left out.
+    """
+    fold = grouped_folds(table.groups, folds, seed)
+    for number in range(int(fold.max(initial=-1)) + 1):
+        inside: BoolArray = fold == number
+        if not inside.all():
+            told = np.flatnonzero(table.seen[inside].any(axis=0)).tolist()
+            yield inside, without_columns(table, told).rows(~inside)
+
+
+def without_columns(table: RatingMatrix, columns: Sequence[int]) -> RatingMatrix:
+    """Return the table as if these columns had no score; places stay as they are."""
+    values = table.values.copy()
+    values[:, list(columns)] = np.nan
+    return replace(table, values=values)
+
+
+def in_order(table: RatingMatrix) -> IntArray:
+    """Return the texts' places in an order that hangs on what they hold, not on how they came.
+
+    Sums then come out the same to the last bit. Labels come last: a text's own label moves it among texts with the
+    same scores at most.
+    """
+    group = np.unique(np.array(table.groups, dtype=str), return_inverse=True)[1]
+    keys = [table.labels, *table.seen.T, *table.values.T, group]
+    order: IntArray = np.lexsort(keys)
+    return order
+
+
+def centers_and_spreads(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation of each column's defined values, shapes (m,) each.
+
+    A column that does not vary has the spread 0; one without any value the center 0 too.
+    """
+    there = ~np.isnan(values)
+    counts = np.maximum(there.sum(axis=0), 1)
+    centers: FloatArray = np.where(there, values, 0.0).sum(axis=0) / counts
+    off = np.where(there, values - centers, 0.0)
+    spreads: FloatArray = np.sqrt((off**2).sum(axis=0) / counts)
+    size = np.abs(np.where(there, values, 0.0)).max(axis=0, initial=0.0)
+    return centers, np.where(spreads > SAME * size, spreads, 0.0)
+
+
+def standardised(values: FloatArray, centers: FloatArray, spreads: FloatArray) -> FloatArray:
+    """Return (values - centers) / spreads, 0 where a value is missing or its column does not vary."""
+    z: FloatArray = (values - centers) / np.where(spreads > 0, spreads, np.inf)
+    return np.where(np.isnan(z), 0.0, z)

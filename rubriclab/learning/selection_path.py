@@ -29,13 +29,12 @@ from rubriclab.learning.fitting import (
     told_by,
     usable,
 )
-from rubriclab.learning.folds import in_order
 from rubriclab.learning.gate import held_out_pearson
-from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix
+from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, in_order
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.weighting import DesignMatrix, Moments, design, posterior, tracking
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.jackknife import jackknife_error
+from rubriclab.stats.correlation_inference import jackknife_error
 
 # What costs no call, and what all that can be asked in one call shares.
 FREE, ONE_CALL = "", "one call"

@@ -13,14 +13,12 @@ import numpy as np
 
 from rubriclab.learning.baselines import SURFACE
 from rubriclab.learning.gate import RESAMPLES, gate_level
-from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix
-from rubriclab.learning.standardise import centers_and_spreads, standardised
-from rubriclab.stats.correlation import FloatArray, pearson
-from rubriclab.stats.dependent_correlations import DependentCorrelation, dependent_correlation
+from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, centers_and_spreads, standardised
+from rubriclab.stats.correlation import FloatArray, partial_correlation, pearson
+from rubriclab.stats.correlation_inference import DependentCorrelation, dependent_correlation
 from rubriclab.stats.folds import unit_sums, units
 from rubriclab.stats.interval import DIGITS, rounded
 from rubriclab.stats.levels import MEAN_DIGITS
-from rubriclab.stats.partial import partial_correlation
 from rubriclab.validation import Shortcut
 
 RATERS = "raters"
@@ -42,7 +40,7 @@ def shortcuts(
     that are undefined or the same for all texts are left out, and one missing in a single text counts there as average.
 
     Marked is what follows one of these further than the raters do, in either direction, by more than chance: a test of
-    dependent correlations for each (`rubriclab.stats.dependent_correlations`); at most `FALSE_MARKS` of them are false
+    dependent correlations for each (`rubriclab.stats.correlation_inference`); at most `FALSE_MARKS` of them are false
     on average (Benjamini & Hochberg 1995, "Controlling the false discovery rate", JRSS B 57).
 
     Args:

@@ -12,11 +12,10 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.candidates import NOT_JUDGED, Candidates, cell_of
-from rubriclab.methods.label_correlation import correlations
 from rubriclab.methods.questions import about
 from rubriclab.methods.single_call import can_join, judge_all
 from rubriclab.option_names import option
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import FloatArray, label_correlations
 from rubriclab.stats.interval import rounded
 from rubriclab.training_record import Candidate, Cell
 
@@ -68,7 +67,7 @@ def _with_evidence(candidate: Candidate, cells: Sequence[Cell], labels: FloatArr
     counts[worse] = judged - counts[better]
     update = {
         "answers": {answer: counts[answer] for answer in ("yes", "no", "n/a")},
-        "pearson": rounded(float(correlations(scores, labels)[0])),
+        "pearson": rounded(float(label_correlations(scores, labels)[0])),
         "judged": judged,
         "missing": len(cells) - counts["n/a"] - judged,
     }

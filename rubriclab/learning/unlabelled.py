@@ -16,7 +16,7 @@ from rubriclab.data.example import Example
 from rubriclab.errors import DataError
 from rubriclab.learning.baselines import SURFACE, measure_values
 from rubriclab.learning.fitting import significant
-from rubriclab.learning.standardise import centers_and_spreads, standardised
+from rubriclab.learning.rating_matrix import centers_and_spreads, standardised
 from rubriclab.methods.baselines.baseline import BaselineSettings, whole_aspect
 from rubriclab.methods.surface import SurfaceSettings, measured_criterion
 from rubriclab.option_names import option

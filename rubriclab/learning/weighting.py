@@ -18,8 +18,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix
-from rubriclab.learning.standardise import SAME, centers_and_spreads, standardised
+from rubriclab.learning.rating_matrix import SAME, BoolArray, RatingMatrix, centers_and_spreads, standardised
 from rubriclab.stats.correlation import FloatArray
 
 # In units of the labels' standard deviation. Chosen on 220 learning sets of 20 aspects with the offline judge and three

@@ -17,11 +17,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
-from rubriclab.methods.label_correlation import correlations
 from rubriclab.methods.questions import by_trait, is_handwritten, is_seed
 from rubriclab.methods.replies import Number, Whole
 from rubriclab.rubric import Criterion
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import FloatArray, label_correlations
 from rubriclab.stats.interval import DIGITS
 
 BoolArray = npt.NDArray[np.bool_]
@@ -106,7 +105,7 @@ def choose(questions: Sequence[Criterion], sheet: Sheet, settings: ChoosingSetti
 
     At least one question stays: where the labels speak against every one, the best of each sub-dimension.
     """
-    r: list[float] = correlations(sheet.good, sheet.labels).tolist()
+    r: list[float] = label_correlations(sheet.good, sheet.labels).tolist()
     order = sorted(range(len(questions)), key=lambda column: not is_seed(questions[column]))
     left, notes = _left(order, questions, sheet, r, settings) if settings.asks_labels else ({}, ())
     if settings.selected and len(sheet.labels):

@@ -12,7 +12,7 @@ from rubriclab.report.texts import JudgedText, criterion_scores, human_scores
 from rubriclab.report.wording import count, excerpt
 from rubriclab.rubric import Criterion, Rubric
 from rubriclab.stats import ConstantRule, Interval, Level, estimate, spearman_rows
-from rubriclab.stats.bootstrap import BATCH_ELEMENTS
+from rubriclab.stats.bootstrap import batch_size
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 
@@ -83,5 +83,5 @@ def _spearman(scores: FloatArray, texts: Sequence[JudgedText], level: Level, con
         resamples=RESAMPLES,
         confidence=CONFIDENCE,
         seed=0,
-        batch=max(1, BATCH_ELEMENTS // max(1, len(used.human))),
+        batch=batch_size(len(used.human)),
     )

@@ -20,9 +20,9 @@ from rubriclab.revision.word_diff import sentences_changed
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import Score
 from rubriclab.sentences import split_sentences
+from rubriclab.stats.bootstrap import clustered_mean
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.mean import clustered_mean
 
 OUTCOMES: tuple[RevisionOutcome, ...] = get_args(RevisionOutcome)
 

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import BATCH_ELEMENTS, Statistic, estimate
+from rubriclab.stats.bootstrap import Statistic, batch_size, estimate
 from rubriclab.stats.correlation import PAIR_LIMIT, kendall_rows, pearson_rows, spearman_rows
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.levels import (
@@ -176,7 +176,7 @@ def _estimate(statistic: Statistic, used: ScoredTexts, resamples: int, confidenc
         resamples=resamples,
         confidence=confidence,
         seed=seed,
-        batch=max(1, BATCH_ELEMENTS // max(1, n)),
+        batch=batch_size(n),
     )
 
 

@@ -1,4 +1,4 @@
-"""Pearson, Spearman and Kendall correlation, of two vectors or of many weighted rows at once.
+"""Pearson, Spearman and Kendall correlation, of two vectors or of many weighted rows; partial correlation.
 
 A weight says how often an element counts. A bootstrap resample is then a row of whole-number weights and a
 missing element a weight of zero, so the same few lines give the coefficient of the data and of a thousand
@@ -7,6 +7,8 @@ written out in full.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,15 @@ IntArray = npt.NDArray[np.int64]
 PAIR_LIMIT = 2000
 """Elements up to which Kendall's tau is taken from the matrix of all pairs (32 MB at this size); beyond it,
 each row goes through scipy's O(n log n) count."""
+
+MIN_RATINGS = 5
+"""Ratings of a criterion below which its correlation with the labels is undefined: Fisher's interval needs four."""
+
+NEARLY_PERFECT = 1 - 1e-9
+"""Size from which a correlation counts as perfect, as Fisher's transform of 1 is infinite."""
+
+MIN_RESIDUAL = 1e-9
+"""Residuals below this share of a variable's own spread are rounding errors: the controls explain all of it."""
 
 
 def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -95,6 +106,57 @@ def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
     return taus.clip(-1.0, 1.0)
 
 
+def partial_correlation(x: npt.ArrayLike, y: npt.ArrayLike, controls: npt.ArrayLike) -> float:
+    """Pearson's correlation of the residuals of x and y after linear regression on the controls; nan where undefined.
+
+    Cohen, Cohen, West & Aiken 2003, "Applied Multiple Regression/Correlation Analysis", section 3.3. It is undefined
+    where either has no residuals, and with fewer than three elements more than controls.
+
+    Args:
+        x, y: shape (n,).
+        controls: shape (n, k); columns that do not vary or repeat others change nothing.
+
+    Raises:
+        ValueError: shapes differ, or a value is nan or infinite (leave missing values out first).
+    """
+    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    constant = np.asarray(controls, dtype=np.float64)
+    if constant.ndim != 2 or first.shape != second.shape or first.shape != constant.shape[:1]:
+        raise ValueError(
+            f"expected vectors and a table of controls with as many rows, got {first.shape}, {second.shape} and "
+            f"{constant.shape}"
+        )
+    if not (np.isfinite(first).all() and np.isfinite(second).all() and np.isfinite(constant).all()):
+        raise ValueError("expected finite numbers, got nan or infinity; leave missing values out first")
+    if len(first) < constant.shape[1] + 3:
+        return float("nan")
+    residuals = [_residuals(vector, constant) for vector in (first, second)]
+    return float("nan") if any(not vector.any() for vector in residuals) else pearson(*residuals)
+
+
+def label_correlations(ratings: FloatArray, labels: FloatArray) -> FloatArray:
+    """Return each criterion's Pearson correlation with the labels over the texts that it rated, shape (criteria,).
+
+    Args:
+        ratings: shape (texts, criteria), NaN where missing.
+        labels: human scores, shape (texts,).
+
+    NaN where there are fewer than five ratings, or where ratings or labels do not vary.
+    """
+    correlations = []
+    for column in ratings.T:
+        rated = ~np.isnan(column)
+        enough = rated.sum() >= MIN_RATINGS
+        correlations.append(pearson(column[rated], labels[rated]) if enough else math.nan)
+    return np.array(correlations, dtype=float)
+
+
+def fisher_z(r: npt.ArrayLike) -> FloatArray:
+    """Return Fisher's transform of correlations; finite, as perfect ones count as nearly perfect."""
+    z: FloatArray = np.arctanh(np.clip(r, -NEARLY_PERFECT, NEARLY_PERFECT))
+    return z
+
+
 def is_constant(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> npt.NDArray[np.bool_]:
     """Whether each row holds one value only, shape (rows,); a row of fewer than two elements does.
 
@@ -104,6 +166,16 @@ def is_constant(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> 
     rows, _, weights = _rows(values, values, weights)
     constant: npt.NDArray[np.bool_] = _untied_pairs(_tie_weights(_levels(rows), weights)) == 0
     return constant
+
+
+def _residuals(vector: FloatArray, controls: FloatArray) -> FloatArray:
+    """Return the residuals of a vector's regression on the controls; exact zeros if they are only rounding errors."""
+    centered = vector - vector.mean()
+    spreads = controls.std(axis=0)
+    z = (controls - controls.mean(axis=0)) / np.where(spreads > 0, spreads, np.inf)
+    residuals: FloatArray = centered - z @ np.linalg.lstsq(z, centered, rcond=None)[0]
+    explained = np.linalg.norm(residuals) <= MIN_RESIDUAL * np.linalg.norm(centered)
+    return np.zeros_like(residuals) if explained else residuals
 
 
 def _vector(values: npt.ArrayLike) -> FloatArray:

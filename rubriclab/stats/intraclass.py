@@ -20,12 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import estimate
+from rubriclab.stats.bootstrap import batch_size, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import unit_sums
 from rubriclab.stats.interval import Interval
-
-BATCH_ELEMENTS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +79,7 @@ def intraclass(
         noise = (found.rater + found.rest) / averaged
         return _ratio(found.text, found.text + noise)
 
-    batch = max(1, BATCH_ELEMENTS // (table.size * len(table)))
+    batch = batch_size(table.size * len(table))
     return estimate(
         statistic, int(cluster.max()) + 1, resamples=resamples, confidence=confidence, seed=seed, batch=batch
     )

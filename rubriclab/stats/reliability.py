@@ -21,7 +21,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import BATCH_ELEMENTS, Statistic, estimate
+from rubriclab.stats.bootstrap import Statistic, batch_size, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.interval import Interval
 
@@ -303,7 +303,7 @@ def _unit_range(values: FloatArray) -> FloatArray:
 def _estimate(
     statistic: Statistic, cluster: IntArray, size: int, *, resamples: int, confidence: float, seed: int
 ) -> Interval:
-    batch = max(1, BATCH_ELEMENTS // max(1, size))
+    batch = batch_size(size)
     clusters = int(cluster.max(initial=-1)) + 1
     return estimate(statistic, clusters, resamples=resamples, confidence=confidence, seed=seed, batch=batch)
 

@@ -32,10 +32,9 @@ from rubriclab.data.scale import Scale
 from rubriclab.learning.calibration import as_judged, calibrate, chosen_kind, conformal
 from rubriclab.learning.cross_validation import held_out_hardness
 from rubriclab.learning.fitting import Fit, fit, held_out, significant
-from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, candidate_table
+from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, candidate_table, centers_and_spreads
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained
-from rubriclab.learning.standardise import centers_and_spreads
 from rubriclab.provenance import Action
 from rubriclab.rubric import DroppedCriterion, Part, Rubric
 from rubriclab.stats.correlation import FloatArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rubriclab.learning.standardise import centers_and_spreads, standardised
+from rubriclab.learning.rating_matrix import centers_and_spreads, standardised
 from rubriclab.stats.bootstrap import estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import grouped_folds

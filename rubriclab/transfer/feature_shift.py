@@ -10,7 +10,7 @@ import numpy as np
 
 from rubriclab.aggregation import Term
 from rubriclab.base_models import FrozenModel
-from rubriclab.learning.standardise import centers_and_spreads
+from rubriclab.learning.rating_matrix import centers_and_spreads
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.interval import DIGITS
 from rubriclab.transfer.sample import Sample

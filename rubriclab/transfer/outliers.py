@@ -14,11 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from rubriclab.base_models import FrozenModel
-from rubriclab.learning.rating_matrix import BoolArray
-from rubriclab.learning.standardise import centers_and_spreads
+from rubriclab.learning.rating_matrix import BoolArray, centers_and_spreads
+from rubriclab.stats.bootstrap import clustered_mean
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.mean import clustered_mean
 from rubriclab.transfer.sample import Sample
 
 # The false positive rate on source texts. At 5 % the farthest of 30 source texts would decide alone, and one odd text

@@ -6,8 +6,8 @@ import statistics
 
 import pytest
 
+from experiments.runner.significance import benjamini_hochberg, wilcoxon_paired, wilcoxon_ranksum
 from experiments.runner.study import load_study
-from rubriclab.stats.significance import benjamini_hochberg, wilcoxon_paired, wilcoxon_ranksum
 
 GEVAL, CHECKEVAL = "geval as published", "checkeval as published"
 # What each pair in a row below is of; table 2 tests these four, in this order.

@@ -14,7 +14,7 @@ from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.weighting import design, posterior
 from rubriclab.stats import Interval, pearson
-from rubriclab.stats.jackknife import jackknife_error
+from rubriclab.stats.correlation_inference import jackknife_error
 
 GIVEN = JointSettings(calibration="linear", folds=10)
 

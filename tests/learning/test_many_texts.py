@@ -19,7 +19,7 @@ from rubriclab.methods.hypoeval.bandit import Arm
 from rubriclab.methods.method import MOST_LEFT_OUT, left_out
 from rubriclab.services.running import finish
 from rubriclab.stats import agreement, pearson_rows
-from rubriclab.stats.dependent_correlations import dependent_correlation
+from rubriclab.stats.correlation_inference import dependent_correlation
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 from rubriclab.training_record import Cell, RecordedText, TrainingRecord
 from rubriclab.transfer.outliers import find_outliers

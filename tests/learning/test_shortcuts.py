@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rubriclab.learning.shortcuts import shortcut_columns, shortcuts
 from rubriclab.stats import pearson
-from rubriclab.stats.partial import partial_correlation
+from rubriclab.stats.correlation import partial_correlation
 
 NAMES = ("direct", "h1", "h2", "long")
 

@@ -295,7 +295,7 @@ def test_intervals_are_those_of_resamples_written_out_in_full(clustered):
 def test_batches_change_nothing(monkeypatch):
     table = simulated(seed=2)
     whole = all_figures(table, resamples=70)
-    monkeypatch.setattr("rubriclab.stats.reliability.BATCH_ELEMENTS", 7 * table.size)
+    monkeypatch.setattr("rubriclab.stats.bootstrap.BATCH_ELEMENTS", 7 * table.size)
     for name, found in all_figures(table, resamples=70).items():
         assert dataclasses.astuple(found) == pytest.approx(dataclasses.astuple(whole[name]))
 

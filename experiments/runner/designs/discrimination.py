@@ -17,10 +17,10 @@ from experiments.runner.designs.attempts import evaluator_of, telling
 from experiments.runner.designs.design import Design, options_of
 from experiments.runner.figures import floor_evaluators, human_scores
 from experiments.runner.results import Outcome, Row
+from experiments.runner.roc import auroc
 from rubriclab.base_models import FrozenModel
 from rubriclab.errors import RubriclabError
 from rubriclab.evaluation import Evaluator
-from rubriclab.stats.discrimination import auroc
 
 
 class DiscriminationOptions(FrozenModel):

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import FloatArray, Statistic, estimate
+from rubriclab.stats.bootstrap import FloatArray, Statistic, batch_size, estimate
 from rubriclab.stats.interval import Interval
 
 RESAMPLES, CONFIDENCE = 1000, 0.95
-BATCH_ELEMENTS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,5 +53,5 @@ def _clusters(groups: Sequence[str]) -> npt.NDArray[np.int64]:
 
 def _estimated(statistic: Statistic, cluster: npt.NDArray[np.int64]) -> Interval:
     clusters = int(cluster.max(initial=-1)) + 1
-    batch = max(1, BATCH_ELEMENTS // max(clusters, 1))
+    batch = batch_size(clusters)
     return estimate(statistic, clusters, resamples=RESAMPLES, confidence=CONFIDENCE, seed=0, batch=batch).rounded()

@@ -25,11 +25,10 @@ from rubriclab.methods.checkeval.score import rated, text_score
 from rubriclab.methods.checkeval.seeds import starting_questions
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.item_selection import BoolArray, Chosen, Sheet, choose
-from rubriclab.methods.label_correlation import correlations
 from rubriclab.methods.method import CriterionRating, Learned, Progress, TrainingInput, left_out, scores_of, silent
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion, DroppedCriterion, Part
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import FloatArray, label_correlations
 from rubriclab.stats.interval import rounded
 
 AUGMENTED, FILTERED = 0.2, 0.4
@@ -192,7 +191,7 @@ def _with_evidence(
     judged = int((~np.isnan(good)).sum())
     update = {
         "answers": {answer: counts[answer] for answer in ("yes", "no", "n/a")},
-        "pearson": rounded(float(correlations(good, labels)[0])),
+        "pearson": rounded(float(label_correlations(good, labels)[0])),
         "judged": judged,
         "missing": int(applies.sum()) - judged,
     }

@@ -33,11 +33,10 @@ from rubriclab.methods.hypoeval.selection import hopeless, predictions, reselect
 from rubriclab.methods.hypoeval.selection_union import final_bank
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.hypoeval.soundness import faults
-from rubriclab.methods.label_correlation import correlations
 from rubriclab.methods.method import Learned, Progress, TrainingInput, silent
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion, Part, by_id
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import FloatArray, label_correlations
 from rubriclab.stats.interval import rounded
 
 # The bank is rated up to these shares of the texts, in turn; after each round but the last, hopeless hypotheses leave.
@@ -352,5 +351,5 @@ class _Study:
             held = self.ratings.of(criterion)
             rated = [name for name in sorted(held, key=lambda name: place[name]) if held[name].score is not None]
             scores = np.array([[held[name].score] for name in rated], dtype=float).reshape(len(rated), 1)
-            r = correlations(scores, np.array([self.labels[name] for name in rated], dtype=float))
+            r = label_correlations(scores, np.array([self.labels[name] for name in rated], dtype=float))
             self.bank.annotate(criterion, rounded(float(r[0])), len(rated), len(held) - len(rated))

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
-from rubriclab.methods.label_correlation import correlations
 from rubriclab.methods.method import left_out
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import FloatArray, label_correlations
 from rubriclab.stats.interval import DIGITS
 
 
@@ -21,7 +20,7 @@ def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -
     `positive_only`, columns that run against the labels are kept only if no column runs with them. Ties go to the
     earlier column; columns without a correlation come last.
     """
-    r = np.nan_to_num(correlations(matrix, labels), nan=-2.0)
+    r = np.nan_to_num(label_correlations(matrix, labels), nan=-2.0)
     rated = (~np.isnan(matrix)).mean(axis=0) if len(matrix) else np.zeros(matrix.shape[1])
     eligible = [column for column in range(matrix.shape[1]) if rated[column] >= 0.5]
     if settings.positive_only and any(r[column] > 0 for column in eligible):
@@ -36,7 +35,7 @@ def hopeless(matrix: FloatArray, labels: FloatArray, rounds_left: int, settings:
     several best arms: one and a half times as many as are selected enter the last round, and twice as many each round
     before it. Columns without a correlation yet leave first.
     """
-    r = correlations(matrix, labels)
+    r = label_correlations(matrix, labels)
     ranked = sorted(range(len(r)), key=lambda column: (-np.nan_to_num(r[column], nan=-2.0), column))
     return sorted(ranked[math.ceil(0.75 * 2**rounds_left * settings.selected) :])
 

@@ -22,7 +22,6 @@ from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.item_selection import BoolArray, Chosen, Sheet, chance_below, choose
-from rubriclab.methods.label_correlation import correlations
 from rubriclab.methods.method import Learned, Progress, TrainingInput, left_out, scores_of, silent
 from rubriclab.methods.questions import about
 from rubriclab.methods.seal.inquiry import Examination
@@ -32,7 +31,7 @@ from rubriclab.methods.seal.settings import SealSettings, units_of
 from rubriclab.methods.seal.verify import JudgedUnit, judge_text
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part, Question
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import FloatArray, label_correlations
 from rubriclab.stats.interval import rounded
 
 PROPOSED = 0.2
@@ -202,7 +201,7 @@ def _not_tracking(questions: Sequence[Criterion], sheet: Sheet, settings: SealSe
     """Return the columns of proposed questions whose correlation with the labels could well be chance, one-sided."""
     found = {}
     given = (~np.isnan(sheet.good)).sum(axis=0).tolist()
-    for column, (r, n) in enumerate(zip(correlations(sheet.good, sheet.labels).tolist(), given, strict=True)):
+    for column, (r, n) in enumerate(zip(label_correlations(sheet.good, sheet.labels).tolist(), given, strict=True)):
         proposed = about(questions[column]).origin == "proposed"
         # Where there is no correlation (NaN), other rules decide.
         if proposed and n >= settings.fewest_answers and (p := chance_below(-r, n)) > settings.tracking:
@@ -233,7 +232,7 @@ def _with_evidence(
     has = ~np.isnan(column)
     update: Mapping[str, Any] = {
         "answers": _answers(question, judged),
-        "pearson": rounded(float(correlations(column[:, None], labels)[0])),
+        "pearson": rounded(float(label_correlations(column[:, None], labels)[0])),
         "judged": int(has.sum()),
         "missing": int((~has).sum()),
     }

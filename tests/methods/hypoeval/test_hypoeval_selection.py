@@ -11,7 +11,7 @@ from scipy.stats import pearsonr
 
 from rubriclab.methods.hypoeval.selection import hopeless, predictions, select
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
-from rubriclab.methods.label_correlation import correlations
+from rubriclab.stats.correlation import label_correlations
 
 NAN = np.nan
 FIVE = HypoEvalSettings()
@@ -37,7 +37,7 @@ def by_scipy(column: np.ndarray, labels: np.ndarray) -> float:
 @given(matrix=matrices(), labels=LABELS)
 def test_correlations_are_scipy_s_over_the_texts_that_were_rated(matrix, labels):
     expected = [by_scipy(column, labels) for column in matrix.T]
-    np.testing.assert_allclose(correlations(matrix, labels), expected, atol=1e-9)
+    np.testing.assert_allclose(label_correlations(matrix, labels), expected, atol=1e-9)
 
 
 @settings(deadline=None, max_examples=60)
@@ -56,9 +56,9 @@ def test_fewer_than_five_ratings_say_nothing():
     labels = np.arange(10.0)
     column = np.full((10, 1), NAN)
     column[:4, 0] = labels[:4]
-    assert np.isnan(correlations(column, labels)[0])
+    assert np.isnan(label_correlations(column, labels)[0])
     column[4, 0] = labels[4]
-    assert correlations(column, labels)[0] == pytest.approx(1)
+    assert label_correlations(column, labels)[0] == pytest.approx(1)
 
 
 def test_a_criterion_rated_on_less_than_half_of_the_texts_is_not_eligible():
@@ -110,7 +110,7 @@ def test_successive_rejects_keep_one_selection_s_worth_for_every_round_to_come(s
     for rounds_left in (2, 1):
         out = hopeless(matrix, labels, rounds_left, chosen)
         assert columns - len(out) == min(columns, math.ceil(selected * {2: 3, 1: 1.5}[rounds_left]))
-        r = correlations(matrix, labels)
+        r = label_correlations(matrix, labels)
         assert out == sorted(out)
         assert all(r[c] <= min(r[k] for k in range(columns) if k not in out) for c in out)
 
@@ -130,7 +130,7 @@ def test_no_more_leave_than_must_and_never_the_best(matrix, labels):
     assert hopeless(matrix, labels, 2, TWO) == []
     out = hopeless(matrix, labels, 1, TWO)
     assert len(out) == 3
-    r = correlations(matrix, labels)
+    r = label_correlations(matrix, labels)
     assert np.isnan(r).all() or np.nanargmax(r) not in out
 
 

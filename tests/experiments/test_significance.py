@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from rubriclab.stats.significance import benjamini_hochberg, wilcoxon_paired, wilcoxon_ranksum
+from experiments.runner.significance import benjamini_hochberg, wilcoxon_paired, wilcoxon_ranksum
 
 figures = st.lists(st.integers(-5, 5), min_size=1, max_size=7)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubriclab.stats.discrimination import auroc
+from experiments.runner.roc import auroc
 
 
 def counted(scores: list[float], positive: list[bool]) -> float:
