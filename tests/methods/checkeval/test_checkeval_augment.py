@@ -9,8 +9,9 @@ from checkeval_scripts import Scripted, assignment, checklist, of_kind, pool_ids
 from rubriclab.digest import digest
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.augment import SAMPLES, QuestionPool, augmented
+from rubriclab.methods.checkeval.augment import QuestionPool, augmented
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.prompting import SAMPLES
 from rubriclab.methods.questions import about
 
 TWO = checklist((1, 2))
@@ -178,7 +179,7 @@ async def test_a_provider_that_is_down_is_not_asked_for_samples():
 
 
 async def test_nothing_but_failures_is_an_error_that_says_what_to_do():
-    with pytest.raises(JudgeError, match=r"No question could be made from the seeds: .*--generator"):
+    with pytest.raises(JudgeError, match=r"No question could be made from the seeds: .*another generator"):
         await run(generator=FakeJudge(lambda _: "no"))
 
 
