@@ -25,7 +25,7 @@ from experiments.datasets.records import (
     text,
 )
 from rubriclab.data.example import Example
-from rubriclab.data.fields import Fields, Wrong
+from rubriclab.data.fields import FieldError, Fields
 
 ASPECTS = ("relevance", "coherence", "empathy", "surprise", "engagement", "complexity")
 PROMPTS = 96
@@ -47,11 +47,11 @@ def examples(records: Records) -> Iterator[Example]:
     for row in records:
         number, prompt = _number(row), text(row, "Prompt")
         if prompts.setdefault(number % PROMPTS, prompt) != prompt:
-            raise Wrong("Prompt", "another prompt than an earlier story of the same number modulo 96", "the same")
+            raise FieldError("Prompt", "another prompt than an earlier story of the same number modulo 96", "the same")
         output, system = text(row, "Story"), name_of(row, "Model")
         story = stories.setdefault(number, _Story(prompt, output, optional_text(row, "Human"), system))
         if (story.output, story.system) != (output, system):
-            raise Wrong("Story ID", f"{number} for two stories", "one story for each number")
+            raise FieldError("Story ID", f"{number} for two stories", "one story for each number")
         story.workers.append(row.name("Worker ID"))
         for aspect in ASPECTS:
             story.given[aspect].append(rating(row, aspect.capitalize()))

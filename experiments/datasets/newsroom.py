@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from experiments.datasets.records import Annotations, Records, means, name_of, rating, text
 from rubriclab.data.example import Example
-from rubriclab.data.fields import Wrong
+from rubriclab.data.fields import FieldError
 
 ASPECTS = ("coherence", "fluency", "informativeness", "relevance")
 _PARAGRAPHS = re.compile(r"(?:\s*</?p>\s*)+")
@@ -36,7 +36,7 @@ def examples(records: Records) -> Iterator[Example]:
         output, source = _plain(text(row, "SystemSummary")), _plain(text(row, "ArticleText"))
         summary = summaries.setdefault(key, _Summary(output, source))
         if (summary.output, summary.source) != (output, source):
-            raise Wrong("SystemSummary", f"two texts of {key[1]!r} for article {key[0]!r}", "one")
+            raise FieldError("SystemSummary", f"two texts of {key[1]!r} for article {key[0]!r}", "one")
         for aspect in ASPECTS:
             summary.given[aspect].append(rating(row, f"{aspect.capitalize()}Rating"))
     for (article, system), summary in summaries.items():

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from experiments.datasets.records import Records, name_of, text
 from rubriclab.data.example import Example
-from rubriclab.data.fields import Fields, Wrong, describe
+from rubriclab.data.fields import FieldError, Fields, describe
 
 ASPECT = "equivalence"
 FIRST_PAIRS = 5000
@@ -42,7 +42,7 @@ def paws_examples(records: Records) -> Iterator[Example]:
 def _pair(own_id: str, row: Fields, first: str, second: str, label: str) -> Example:
     said = text(row, label)
     if said not in LABELS:
-        raise Wrong(label, describe(said), "0 or 1")
+        raise FieldError(label, describe(said), "0 or 1")
     return Example(
         id=own_id,
         output=_read(text(row, second), second),
@@ -59,4 +59,4 @@ def _read(said: str, field: str) -> str:
     try:
         return str(ast.literal_eval(said).decode("utf-8"))
     except (ValueError, SyntaxError, UnicodeDecodeError):
-        raise Wrong(field, describe(said), "a text, or bytes as Python writes them") from None
+        raise FieldError(field, describe(said), "a text, or bytes as Python writes them") from None

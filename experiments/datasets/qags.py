@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from experiments.datasets.records import Records, name_of, nested, text
 from rubriclab.data.example import Example
-from rubriclab.data.fields import Fields, Wrong, describe
+from rubriclab.data.fields import FieldError, Fields, describe
 
 ANSWERS = {"yes": 1.0, "no": 0.0}
 
@@ -47,7 +47,7 @@ def _answers(sentence: Fields) -> dict[str, float]:
         worker, answer = name_of(response, "worker_id"), text(response, "response").lower()
         if answer not in ANSWERS or worker in given:
             came = f"a second answer of worker {worker!r}" if answer in ANSWERS else describe(answer)
-            raise Wrong("response", came, "yes or no, once from each worker")
+            raise FieldError("response", came, "yes or no, once from each worker")
         given[worker] = ANSWERS[answer]
     return given
 

@@ -1,7 +1,7 @@
 """The rows of a file as somebody published it, one at a time, and what is taken out of them.
 
 Published files are whole and well formed; whatever is not as expected means that it is another file or another version
-of it. So the first surprise ends the reading, as `Wrong`, and `Records.line` says where it was.
+of it. So the first surprise ends the reading, as `FieldError`, and `Records.line` says where it was.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import orjson
 
-from rubriclab.data.fields import Fields, Wrong, describe
+from rubriclab.data.fields import FieldError, Fields, describe
 from rubriclab.data.formats import Numbered, csv_rows, json_lines, lines_of
 from rubriclab.data.mapping import ABSENT, NATIVE
 from rubriclab.data.row import RowError
@@ -32,9 +32,9 @@ class Records(Iterator[Fields]):
     def __next__(self) -> Fields:
         self.line, row = next(self._rows)
         if isinstance(row, RowError):
-            raise Wrong(row.field or "", row.came, row.expected)
+            raise FieldError(row.field or "", row.got, row.expected)
         if not isinstance(row, Mapping):
-            raise Wrong("", describe(row), "an object")
+            raise FieldError("", describe(row), "an object")
         return Fields(row, NATIVE, self._typed)
 
 
@@ -75,11 +75,11 @@ def _members(path: Path) -> Numbered:
     try:
         whole = orjson.loads(b"".join(lines_of(path)))
     except (OSError, EOFError, zlib.error, orjson.JSONDecodeError) as error:
-        raise Wrong("", f"a file that cannot be read ({error})", "one JSON document") from None
+        raise FieldError("", f"a file that cannot be read ({error})", "one JSON document") from None
     if isinstance(whole, Mapping):
         whole = [{**value, "key": key} if isinstance(value, Mapping) else value for key, value in whole.items()]
     if not isinstance(whole, list):
-        raise Wrong("", describe(whole), "a list or an object")
+        raise FieldError("", describe(whole), "a list or an object")
     yield from enumerate(whole, start=1)
 
 
@@ -125,7 +125,7 @@ def nested(fields: Fields, name: str) -> tuple[Fields, ...]:
 def lacking(fields: Fields, name: str, expected: str) -> NoReturn:
     """Raise what is wrong with a field."""
     cell = fields.value(name)
-    raise Wrong(name, "nothing" if cell is ABSENT else describe(cell), f"{expected}{fields.columns()}")
+    raise FieldError(name, "nothing" if cell is ABSENT else describe(cell), f"{expected}{fields.columns()}")
 
 
 def named(raters: Sequence[str | None], annotations: Annotations) -> dict[str, tuple[str, ...]]:

@@ -18,7 +18,7 @@ from experiments.datasets.records import (
     tsv_records,
 )
 from rubriclab.data.example import Example
-from rubriclab.data.fields import Wrong
+from rubriclab.data.fields import FieldError
 from rubriclab.data.row import RowError
 from rubriclab.errors import DataError, SettingsError
 
@@ -153,8 +153,8 @@ def read_published(name: str, path: str | Path) -> tuple[Example, ...]:
     records = published.opens(path)
     try:
         examples = tuple(published.reader(records))
-    except Wrong as wrong:
-        fault = RowError(str(path), max(records.line, 1), wrong.field or None, wrong.came, wrong.expected)
+    except FieldError as wrong:
+        fault = RowError(str(path), max(records.line, 1), wrong.field or None, wrong.got, wrong.expected)
         raise DataError(f"{fault}.", hint, faults=[str(fault)]) from None
     except DataError as error:
         raise DataError(str(error), hint) from None

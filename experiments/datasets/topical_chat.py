@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from experiments.datasets.records import Records, means, name_of, named, nested, optional_text, ratings, text
 from rubriclab.data.example import Example
-from rubriclab.data.fields import Fields, Wrong, describe
+from rubriclab.data.fields import FieldError, Fields, describe
 
 ORIGINAL = "Original Ground Truth"
 QUESTIONS = {
@@ -52,5 +52,5 @@ def examples(records: Records) -> Iterator[Example]:
 def _annotators(dialogue: Fields) -> list[str | None]:
     names = dialogue.row.get("annotators", [])
     if not isinstance(names, list):
-        raise Wrong("annotators", describe(names), "a list of names")
+        raise FieldError("annotators", describe(names), "a list of names")
     return [dialogue.as_name("annotators", name) for name in names]

@@ -1,4 +1,4 @@
-"""What is judged: an aspect with its definition, and the words in which a task speaks of its texts."""
+"""Aspects with their definitions, and the words that a task uses for its texts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), A
 
 
 class Aspect(BaseModel):
-    """One quality of a text, such as coherence, and what is meant by it."""
+    """A quality of a text, such as coherence, and its definition."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -33,13 +33,13 @@ class Aspect(BaseModel):
 
 
 class TaskWords(BaseModel):
-    """What the fields of an example are called in a task: a summary of a source text, a story for a prompt.
+    """Names of an example's fields in a task: a summary of a source text, a story for a prompt.
 
     Attributes:
         about_output: what a judge has to know about every output, such as who says a response; may be empty. In this
-            text and in the next two, `{source}`, `{context}` and `{output}` stand for the words above.
-        about_context: what the context is for.
-        without_context: how an output is judged that has no context.
+            text and the next two, `{source}`, `{context}` and `{output}` are replaced by the words above.
+        about_context: the purpose of the context.
+        without_context: how to judge an output without context.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -53,7 +53,7 @@ class TaskWords(BaseModel):
     without_context: str = ""
 
     def called(self, what: Literal["output"] | Material) -> str:
-        """Return what the task calls one of an example's texts."""
+        """Return the task's name for one of an example's texts."""
         return f"reference {self.output}" if what == "reference" else str(getattr(self, what))
 
 
@@ -69,7 +69,7 @@ class _Words(BaseModel):
 
 
 class _Task(BaseModel):
-    """A task as the shipped file describes it."""
+    """A task in the shipped file."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -81,16 +81,16 @@ _NEUTRAL = _Words(source="source", context="context", output="text")
 
 
 def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
-    """Return the aspect with the user's `definition`, or else with the one that ships for this task.
+    """Return the aspect with the given `definition`, or else the shipped one of the task.
 
     Raises:
-        UserError: if nothing ships under this name and no definition is given, or a given text is blank.
+        UserError: if there is neither a shipped definition nor a given one, or a given text is blank.
     """
     if definition is not None:
         if is_blank(name) or is_blank(definition):
             raise UserError(
                 f"An aspect needs a name and a definition; got {name!r} and {definition!r}.",
-                "Say in a sentence or two what is judged.",
+                "Define the aspect in a sentence or two.",
             )
         return Aspect(name=name, definition=definition)
     shipped = _tasks()[task].aspects if task in _tasks() else {}
@@ -103,13 +103,13 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
 
 
 def shipped_aspects(task: str) -> tuple[Aspect, ...]:
-    """Return the aspects that ship for a task, in their order; none for a task that is not shipped."""
+    """Return the shipped aspects of a task, in order; none for an unknown task."""
     aspects = _tasks()[task].aspects if task in _tasks() else {}
     return tuple(Aspect(name=name, definition=words) for name, words in aspects.items())
 
 
 def task_words(task: str) -> TaskWords:
-    """Return the words for a task's fields; neutral ones for a task that is not shipped."""
+    """Return the words for a task's fields; neutral ones for an unknown task."""
     words = _tasks()[task].words if task in _tasks() else _NEUTRAL
     return TaskWords(task=task, **words.model_dump())
 

@@ -1,4 +1,4 @@
-"""What is being judged: the kind of text, the aspect and the scale, in the words that prompts use."""
+"""What is judged: the task, the aspect and the scale, in the words of prompts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rubriclab.data.scale import Scale
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A task's words, the aspect judged, and the scale it is judged on."""
+    """The words of a task, the aspect and the scale."""
 
     words: TaskWords
     aspect: Aspect
     scale: Scale
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields that every prompt about this assignment carries."""
+        """Return the fields of every prompt about this assignment."""
         return {
             "words": self.words.model_dump(),
             "aspect": self.aspect.model_dump(),
@@ -35,5 +35,5 @@ class Assignment:
 
     @staticmethod
     def text_fields(example: Example) -> dict[str, Any]:
-        """Return the fields that show one text, without what humans said of it."""
+        """Return the fields of a text in prompts, without its labels."""
         return {"source": example.source, "context": example.context, "output": example.output}

@@ -1,14 +1,13 @@
-"""What people said of texts beside each other, in rows that hold no text of their own.
+"""Comparisons of texts by raters, in rows without a text of their own.
 
-Such a row names texts by their `id`, wherever in the file they stand:
+Such a row refers to texts by their `id`, before or after them in the file:
 
-- `{"preferred": "a1-s3", "over": "a1-s1", "aspect": "coherence", "rater": "anna"}`, with `"tie": true` where neither is
+- `{"preferred": "a1-s3", "over": "a1-s1", "aspect": "coherence", "rater": "anna"}`, with `"tie": true` if neither is
   better;
-- `{"ranking": ["a1-s3", ["a1-s1", "a1-s2"], "a1-s4"], "aspect": "coherence"}`, best first, ties in lists of their own;
-  in a table of text (CSV) `a1-s3 > a1-s1 = a1-s2 > a1-s4`.
+- `{"ranking": ["a1-s3", ["a1-s1", "a1-s2"], "a1-s4"], "aspect": "coherence"}`, best first, with ties in nested lists;
+  in CSV `a1-s3 > a1-s1 = a1-s2 > a1-s4`.
 
-`aspect` may be left out where the file is about one aspect, `rater` always. A row that has an `output` is a text,
-whatever else it has.
+`aspect` is optional if the file is about one aspect, `rater` always. A row with an `output` is a text.
 """
 
 from __future__ import annotations
@@ -19,24 +18,24 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from rubriclab.data.fields import Fields, Wrong, describe
+from rubriclab.data.fields import FieldError, Fields, describe
 from rubriclab.data.mapping import NATIVE, FieldMap
 from rubriclab.data.row import RowError
 
-STATED = ("preferred", "over", "ranking")
-_RANKED = "a list of at least two ids, best first, with ties in lists of their own"
+COMPARING = ("preferred", "over", "ranking")
+_RANKED = "a list of at least two ids, best first, with ties in nested lists"
 _YES_OR_NO: Mapping[Any, bool] = {"true": True, "1": True, "false": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """That one text is better than another, or, in a tie, as good.
+    """A preference between two texts, or a tie.
 
     Attributes:
-        better, worse: ids of the texts; of a tie in either order.
+        better, worse: ids of the texts; in either order for a tie.
         tie: whether neither is better.
-        aspect: in what; None where the row did not say.
-        rater: who says so; None where that is not known.
+        aspect: the aspect compared; `None` if the row names none.
+        rater: the rater's name; `None` if unknown.
     """
 
     better: str
@@ -49,24 +48,24 @@ class Comparison:
 def comparisons_of(
     row: Any, where: str, line: int, mapping: FieldMap = NATIVE, *, typed: bool = True
 ) -> tuple[Comparison, ...] | RowError | None:
-    """Return what a row says of texts beside each other, or its first fault; None if it is a row of another kind.
+    """Return the comparisons in a row, or its first fault; `None` if the row is of another kind.
 
-    A ranking is taken apart into all of its pairs: taking neighbours alone would not lead to the strengths that the
-    ranking comes from (Azari Soufiani, Chen, Parkes & Xia 2013, "Generalized method-of-moments for rank aggregation").
+    A ranking becomes all of its pairs: neighbouring pairs alone would not lead to the strengths that the ranking comes
+    from (Azari Soufiani, Chen, Parkes & Xia 2013, "Generalized method-of-moments for rank aggregation").
     """
     if not isinstance(row, Mapping):
         return None
-    fields = _Stated(row, mapping, typed)
-    if fields.is_given("output") or not any(map(fields.is_given, STATED)):
+    fields = _ComparisonFields(row, mapping, typed)
+    if fields.is_given("output") or not any(map(fields.is_given, COMPARING)):
         return None
     try:
         return fields.comparisons()
-    except Wrong as wrong:
-        return RowError(where, line, wrong.field, wrong.came, wrong.expected)
+    except FieldError as wrong:
+        return RowError(where, line, wrong.field, wrong.got, wrong.expected)
 
 
-class _Stated(Fields):
-    """The fields of a row about texts that stand elsewhere."""
+class _ComparisonFields(Fields):
+    """The fields of a row with comparisons."""
 
     def comparisons(self) -> tuple[Comparison, ...]:
         pairs = tuple(self._ranked() if self.is_given("ranking") else self._preferred())
@@ -79,19 +78,19 @@ class _Stated(Fields):
     def _preferred(self) -> Iterator[tuple[str, str, bool]]:
         better, worse = (self._id(name, self._value(name)) for name in ("preferred", "over"))
         if better == worse:
-            raise Wrong("over", f"{worse!r}, the text itself", "the id of another text")
+            raise FieldError("over", f"{worse!r}, the text itself", "the id of another text")
         yield better, worse, self._tie()
 
     def _ranked(self) -> Iterator[tuple[str, str, bool]]:
         if extra := next(filter(self.is_given, ("preferred", "over")), None):
-            raise Wrong(extra, "a preference beside a ranking", "a row for each")
+            raise FieldError(extra, "a preference beside a ranking", "a row for each")
         places = self._places(self.value("ranking"))
         ids = [(place, name) for place, names in enumerate(places) for name in names]
         twice = [name for name, count in Counter(name for _, name in ids).items() if count > 1]
         if twice:
-            raise Wrong("ranking", f"{twice[0]!r} twice", "each text once")
+            raise FieldError("ranking", f"{twice[0]!r} twice", "each text once")
         if len(ids) < 2:
-            raise Wrong("ranking", f"{len(ids)} texts" if len(ids) != 1 else "1 text", _RANKED)
+            raise FieldError("ranking", f"{len(ids)} texts" if len(ids) != 1 else "1 text", _RANKED)
         for (place, better), (other, worse) in combinations(ids, 2):
             yield better, worse, place == other
 
@@ -99,13 +98,13 @@ class _Stated(Fields):
         if isinstance(ranking, str) and not self.typed:
             ranking = [[part.strip() for part in place.split("=")] for place in ranking.split(">")]
         if not isinstance(ranking, list | tuple):
-            raise Wrong("ranking", describe(ranking), _RANKED)
+            raise FieldError("ranking", describe(ranking), _RANKED)
         return [[self._id("ranking", name) for name in self._tied(place)] for place in ranking]
 
     def _tied(self, place: Any) -> Sequence[Any]:
         if isinstance(place, list | tuple):
             if not place:
-                raise Wrong("ranking", "an empty list in it", _RANKED)
+                raise FieldError("ranking", "an empty list in it", _RANKED)
             return place
         return [place]
 
@@ -115,7 +114,7 @@ class _Stated(Fields):
     def _id(self, field: str, value: Any) -> str:
         name = self.as_name(field, value)
         if name is None:
-            raise Wrong(field, "nothing" if value is None else describe(value), "the id of a text")
+            raise FieldError(field, "nothing" if value is None else describe(value), "the id of a text")
         return name
 
     def _tie(self) -> bool:
@@ -125,5 +124,5 @@ class _Stated(Fields):
         if isinstance(value, str) and not self.typed:
             value = _YES_OR_NO.get(value.strip().lower(), value)
         if not isinstance(value, bool):
-            raise Wrong("tie", describe(value), "true or false")
+            raise FieldError("tie", describe(value), "true or false")
         return value

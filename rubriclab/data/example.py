@@ -1,4 +1,4 @@
-"""The one row that everything reads: a text to judge, what it answers, and what humans said of it."""
+"""Examples: texts to judge with their sources and labels."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from rubriclab.errors import DataError, SettingsError
 class Example:
     """A text to judge.
 
-    `group` names the input that rival outputs share (one article, several summaries); correlations within a group
-    compare rivals only. `scores` holds one number per aspect, the mean where several people rated; `annotations` each
-    person's number where it is known.
+    Attributes:
+        group: the input that several outputs share (one article, several summaries).
+        scores: one number per aspect; the mean of several raters.
+        annotations: each rater's number, by aspect.
+        raters: the raters' names in the order of `annotations`, by aspect, if known.
     """
 
     id: str
@@ -33,20 +35,17 @@ class Example:
 
 
 def labelled(examples: Iterable[Example], aspect: str) -> tuple[Example, ...]:
-    """Return the examples that people rated for `aspect`, in order, each with a score.
-
-    Where a text has single annotations alone, its score is their mean.
-    """
+    """Return the examples with a label for `aspect`, in order. Without a score, the label is the annotations' mean."""
     return tuple(_averaged(example, aspect) for example in examples if is_labelled(example, aspect))
 
 
 def is_labelled(example: Example, aspect: str) -> bool:
-    """Return whether people rated the text for `aspect`."""
+    """Return whether the text has a label for `aspect`."""
     return aspect in example.scores or bool(example.annotations.get(aspect))
 
 
 def named_annotations(example: Example, aspect: str) -> dict[str, float]:
-    """Return each rater's score of the text by name; none where the raters' names are not known."""
+    """Return the raters' scores of the text by name; none if the names are unknown."""
     names = example.raters.get(aspect, ())
     return dict(zip(names, example.annotations[aspect], strict=True)) if names else {}
 
@@ -81,17 +80,17 @@ def split_by_group(
 def _averaged(example: Example, aspect: str) -> Example:
     if aspect in example.scores:
         return example
-    given = example.annotations[aspect]
-    return replace(example, scores={**example.scores, aspect: math.fsum(given) / len(given)})
+    annotations = example.annotations[aspect]
+    return replace(example, scores={**example.scores, aspect: math.fsum(annotations) / len(annotations)})
 
 
 def text_digest(example: Example) -> str:
-    """Return the digest of a text with its source and context, whatever it is called and however it was scored."""
+    """Return the digest of a text with its source and context, independent of id and labels."""
     return digest([example.output, example.source, example.context])
 
 
 def data_digest(examples: Iterable[Example], aspect: str) -> str:
-    """Return the digest of what learning sees of `examples`, whatever their order: texts and the scores of `aspect`."""
+    """Return the digest of the training data in `examples`, independent of order: texts and scores of `aspect`."""
     rows: list[list[Any]] = [
         [
             e.id,
@@ -104,5 +103,5 @@ def data_digest(examples: Iterable[Example], aspect: str) -> str:
         ]
         for e in examples
     ]
-    # Ids decide the order; rows that share one are told apart by the rest.
+    # Sorted by id, and rows with equal ids by their content.
     return digest(sorted(rows, key=lambda row: (row[0], canonical(row))))

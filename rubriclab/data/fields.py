@@ -1,4 +1,4 @@
-"""The fields of one row of somebody's data, each checked as it is taken out."""
+"""The fields of a row, validated as they are read."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, NoReturn
 from rubriclab.characters import is_blank
 from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, look_up
 
-# Names that are numbers are taken as text where the number is exact: JSON readers turn whole numbers of more than 64
-# bits into decimals, and decimals beyond 2**53 have lost their last digits.
+# Numbers are accepted as names if they are exact: JSON readers turn integers of more than 64 bits into floats, and
+# floats beyond 2**53 have lost digits.
 EXACT_WHOLE = 2**64
 EXACT_DECIMAL = 2**53
 PREVIEW = 40
-# Characters of an id, a group or a system, which versions keep: `rubriclab.bounds` allows no more.
+# Characters of an id, a group or a system; `rubriclab.bounds` allows no more in a version.
 LONGEST_NAME = 1_000
 COLUMNS_NAMED = 12
 
@@ -52,7 +52,7 @@ _AROUND = " \t\r\n[](){}<>\"'`*.-–—"
 
 
 def describe(value: Any) -> str:
-    """Return a value of a row in a few words, as a message names it."""
+    """Return a short description of a value for a message."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float | Decimal):
@@ -78,16 +78,16 @@ def _describe_text(text: str) -> str:
     return f"the text {text!r}" if len(text) <= PREVIEW else f"a text that begins {text[:PREVIEW]!r}"
 
 
-class Wrong(Exception):
-    """A field that does not hold what it should."""
+class FieldError(Exception):
+    """An invalid value of a field."""
 
-    def __init__(self, field: str, came: str, expected: str) -> None:
-        super().__init__(field, came, expected)
-        self.field, self.came, self.expected = field, came, expected
+    def __init__(self, field: str, got: str, expected: str) -> None:
+        super().__init__(field, got, expected)
+        self.field, self.got, self.expected = field, got, expected
 
 
 class Fields:
-    """What stands in one row, under the names that a mapping gives to its columns."""
+    """The values of a row, by the field names that a mapping gives to its columns."""
 
     def __init__(self, row: Mapping[Any, Any], mapping: FieldMap, typed: bool) -> None:
         self.row, self.mapping, self.typed = row, mapping, typed
@@ -95,11 +95,11 @@ class Fields:
     def known_id(self) -> str | None:
         try:
             return self.name("id")
-        except Wrong:
+        except FieldError:
             return None
 
     def is_given(self, name: str) -> bool:
-        """Return whether the row holds anything in a field, mapped or not."""
+        """Return whether the row has a value for a field, mapped or not."""
         column = self.mapping.columns.get(name)
         value = self.row.get(name, ABSENT) if column is None else look_up(self.row, column)
         return not (value is ABSENT or value is None or (isinstance(value, str) and is_blank(value)))
@@ -111,7 +111,7 @@ class Fields:
         value = look_up(self.row, column)
         if value is ABSENT:
             wanted = f"a column {column!r}, since the mapping says {name}={column}{self.columns()}"
-            raise Wrong(name, "nothing", wanted)
+            raise FieldError(name, "nothing", wanted)
         return value
 
     def output(self) -> str:
@@ -119,16 +119,16 @@ class Fields:
         if text is ABSENT:
             self.no_output()
         if not isinstance(text, str) or is_blank(text):
-            raise Wrong("output", describe(text), _A_TEXT)
+            raise FieldError("output", describe(text), _A_TEXT)
         return in_unicode("output", text)
 
     def no_output(self) -> NoReturn:
         other = next((str(c) for c, v in self.row.items() if c not in FIELDS and _is_wordy(v)), None)
         way = f"; to read it from another column, map output={other!r}" if other else ""
-        raise Wrong("output", "nothing", f"{_A_TEXT}{self.columns()}{way}")
+        raise FieldError("output", "nothing", f"{_A_TEXT}{self.columns()}{way}")
 
     def text(self, name: str) -> str | None:
-        """Return a source, context or reference; `None` where there is none, or a data set's word for that."""
+        """Return a source, context or reference, or `None` if it is missing or a data set's word for that."""
         return without_placeholder(self.as_text(name, self.value(name)))
 
     def as_text(self, name: str, text: Any) -> str | None:
@@ -136,7 +136,7 @@ class Fields:
             return None
         if not isinstance(text, str):
             joined = " (join the parts of a list into one)" if isinstance(text, list | tuple) else ""
-            raise Wrong(name, describe(text), f"a text{joined} or null")
+            raise FieldError(name, describe(text), f"a text{joined} or null")
         return None if is_blank(text) else in_unicode(name, text)
 
     def name(self, name: str) -> str | None:
@@ -146,11 +146,11 @@ class Fields:
         if isinstance(value, int | float) and not isinstance(value, bool):
             exact = EXACT_WHOLE if isinstance(value, int) else EXACT_DECIMAL
             if not (abs(value) < exact and value == int(value)):
-                raise Wrong(name, describe(value), "a text, or a whole number that needs no rounding")
+                raise FieldError(name, describe(value), "a text, or a whole number that needs no rounding")
             return str(int(value))
         text = self.as_text(name, value)
         if text and len(text) > LONGEST_NAME:
-            raise Wrong(name, f"a text of {len(text):,} characters", f"at most {LONGEST_NAME:,} characters")
+            raise FieldError(name, f"a text of {len(text):,} characters", f"at most {LONGEST_NAME:,} characters")
         return text
 
     def table(self, name: str) -> list[tuple[str, Any]]:
@@ -161,7 +161,7 @@ class Fields:
         cells |= {aspect: self.value(start + aspect) for aspect in self.mapping.aspects(name)}
         given = [(aspect, cell) for aspect, cell in cells.items() if not self.blank(cell)]
         if any(is_blank(aspect) for aspect, _ in given):
-            raise Wrong(name, "an aspect without a name", "names such as 'coherence'")
+            raise FieldError(name, "an aspect without a name", "names such as 'coherence'")
         return [(in_unicode(name, aspect), cell) for aspect, cell in given]
 
     def _whole_table(self, name: str, whole: Any) -> Mapping[str, Any]:
@@ -170,32 +170,34 @@ class Fields:
         if isinstance(whole, Mapping):
             return {str(aspect): cell for aspect, cell in whole.items()}
         wanted = f"an object with a value for each aspect, or a column for each, such as {name}.coherence"
-        raise Wrong(name, describe(whole), wanted)
+        raise FieldError(name, describe(whole), wanted)
 
     def number(self, name: str, cell: Any, wanted: str = "a finite number") -> float:
         if isinstance(cell, str):
             if self.typed:
-                raise Wrong(name, describe(cell), f"{wanted}, without quotes")
+                raise FieldError(name, describe(cell), f"{wanted}, without quotes")
             if not _DECIMAL.fullmatch(cell.strip()):
-                raise Wrong(name, describe(cell), f"{wanted}, such as 4 or 3.5")
+                raise FieldError(name, describe(cell), f"{wanted}, such as 4 or 3.5")
             cell = float(cell)
         if isinstance(cell, bool) or not isinstance(cell, Real | Decimal):
-            raise Wrong(name, describe(cell), wanted)
+            raise FieldError(name, describe(cell), wanted)
         number = _as_float(cell)
         if not math.isfinite(number):
-            raise Wrong(name, describe(cell), wanted)
+            raise FieldError(name, describe(cell), wanted)
         return number
 
     def numbers(self, name: str, cell: Any) -> tuple[float, ...]:
         if isinstance(cell, str) and not self.typed:
             cell = [part for part in _BETWEEN_NUMBERS.split(cell.strip("[]() \t")) if part]
         if not isinstance(cell, list | tuple):
-            raise Wrong(name, describe(cell), "a list of finite numbers, one for each rater, or an object by rater")
+            raise FieldError(
+                name, describe(cell), "a list of finite numbers, one for each rater, or an object by rater"
+            )
         wanted = "a finite number from each rater in the list (leave out who gave none)"
         return tuple(self.number(name, part, wanted) for part in cell)
 
     def is_list(self, cell: Any) -> bool:
-        """Return whether a cell holds several numbers; in a table of text, anything but one word may."""
+        """Return whether a cell may hold several numbers; in a table of text, that is anything but one word."""
         if isinstance(cell, str) and not self.typed:
             return bool(_BETWEEN_NUMBERS.search(cell.strip()) or cell.strip()[:1] in "[(")
         return isinstance(cell, list | tuple)
@@ -225,12 +227,12 @@ def _is_wordy(value: Any) -> bool:
 
 
 def in_unicode(name: str, text: str) -> str:
-    """Return `text`, if it can be written as UTF-8; what a reader could not decode arrives as lone surrogates."""
+    """Return `text` if it is valid Unicode; undecodable bytes arrive as lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
         around = text[max(0, error.start - 10) : error.end + 10]
-        raise Wrong(name, f"bytes that are not UTF-8, in {around!r}", "text in UTF-8") from None
+        raise FieldError(name, f"bytes that are not UTF-8, in {around!r}", "text in UTF-8") from None
     return text
 
 

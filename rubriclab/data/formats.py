@@ -1,9 +1,8 @@
-"""Rows out of JSON Lines, CSV and Parquet, one at a time: each with its line, in order, and none left out.
+"""Rows of JSON Lines and CSV, one at a time and in order, each with its line.
 
-Every function yields `(line, row)`, where a row is whatever stood there (a mapping, if all is well) or a `RowError`
-that says why it cannot be read. Reading goes on behind a faulty row.
-Where the bytes themselves end early (a damaged gzip
-file, a disk error), the last row is a fault.
+Every function yields `(line, row)`, where a row is the parsed value (a mapping, if it is valid) or a `RowError`.
+Reading continues after a faulty row. If the data ends early (a damaged gzip file, a disk error), the last row is a
+fault.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ _NOT_LINES = {
     b"PAR1": ("a Parquet file", "name it .parquet."),
     b"PK\x03\x04": ("a zip archive or a spreadsheet", "save it as CSV or JSON Lines."),
 }
-# An unclosed quote makes a CSV cell of all that follows: a cell longer than this is taken for one.
+# Characters; a longer CSV cell is taken for an unclosed quote.
 LONGEST_CELL = 2**24
-# Bytes of one row: a line, a CSV record of several lines, or the cells of a Parquet row.
+# Bytes of a row: a line, a CSV record of several lines, or the cells of a Parquet row.
 LONGEST_ROW = 64_000_000
-# What a line takes in memory besides its characters: a CSV record may be made of millions of empty lines.
+# Bytes of memory per line besides its characters: a CSV record may consist of millions of empty lines.
 LINE_OVERHEAD = 200
 
 
 def lines_of(path: Path, longest: int = LONGEST_ROW) -> Iterator[bytes]:
-    """Yield the lines of a file, unpacked where its name ends in `.gz`; no more than one line is in memory.
+    """Yield the lines of a file, decompressed if its name ends in `.gz`; only one line is in memory.
 
     Raises:
         DataError: for a line of more than `longest` bytes.
@@ -54,10 +53,10 @@ def lines_of(path: Path, longest: int = LONGEST_ROW) -> Iterator[bytes]:
 
 
 def bounded_lines(where: str, lines: Lines, longest: int) -> Iterator[Any]:
-    """Yield the lines of a stream or an iterable; of a stream no more than `longest` bytes are read for a line.
+    """Yield the lines of a stream or an iterable; at most `longest` bytes of a line are read from a stream.
 
     Raises:
-        DataError: for a line that is longer.
+        DataError: for a longer line.
     """
     readline = getattr(lines, "readline", None)
     read = iter(lambda: readline(longest + 1) or None, None) if callable(readline) else iter(lines)
@@ -75,7 +74,7 @@ def _too_long(where: str, place: str, longest: int) -> DataError:
 
 
 def json_lines(where: str, lines: Lines, longest: int = LONGEST_ROW) -> Numbered:
-    """Yield the rows of JSON Lines; blank lines are none.
+    """Yield the rows of JSON Lines; blank lines are skipped.
 
     Raises:
         DataError: for more than `longest` bytes of blank lines in a row.
@@ -92,7 +91,7 @@ def json_lines(where: str, lines: Lines, longest: int = LONGEST_ROW) -> Numbered
 
 
 class _Gap:
-    """The blank lines since the last row: a small packed file may hold any number of them."""
+    """The blank lines since the last row, of which a small compressed file may have any number."""
 
     def __init__(self, where: str, longest: int) -> None:
         self.where, self.longest = where, longest
@@ -108,7 +107,7 @@ class _Gap:
 
 
 def csv_rows(where: str, lines: Lines, longest: int = LONGEST_ROW) -> Numbered:
-    """Yield the rows of a CSV file with a header as mappings from column to text; blank lines are none.
+    """Yield the rows of a CSV file with a header, as texts by column; blank lines are skipped.
 
     Raises:
         DataError: if the header cannot be used, or a record over several lines takes more than `longest` bytes.
@@ -129,7 +128,7 @@ def csv_rows(where: str, lines: Lines, longest: int = LONGEST_ROW) -> Numbered:
 
 
 def _numbered(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowError]]:
-    """Yield lines counted from 1, without byte order mark; a fault where no more can be read."""
+    """Yield lines counted from 1, without byte order mark, and a fault if the rest is unreadable."""
     number = 0
     try:
         for number, text in enumerate(lines, start=1):
@@ -173,7 +172,7 @@ def _json_row(where: str, number: int, line: bytes) -> Any:
 
 
 def _named_once(where: str, number: int, line: bytes, row: Any) -> Any:
-    """Return the row, or a fault if one of its objects has a name twice, where one of two scores would be lost."""
+    """Return the row, or a fault if an object in it repeats a name, since one of the values would be lost."""
     repeated: list[str] = []
 
     def names(pairs: list[tuple[str, Any]]) -> None:
@@ -188,12 +187,12 @@ def _named_once(where: str, number: int, line: bytes, row: Any) -> Any:
 
 
 def _lenient(line: bytes) -> Any:
-    """Return a row with NaN or Infinity in it, which Python writes and JSON does not know: its field can be named."""
+    """Return a row with NaN or Infinity, which Python writes although JSON has neither, so that its field is named."""
     if b"NaN" not in line and b"Infinity" not in line:
         return None
     try:
         row = json.loads(line)
-        # The standard library also lets lone surrogates and numbers beyond 64 bits through; orjson refuses them.
+        # Unlike the standard library, orjson refuses lone surrogates and numbers beyond 64 bits.
         orjson.dumps(row)
     except (ValueError, TypeError, RecursionError):
         return None
@@ -215,9 +214,9 @@ def _header(where: str, cells: list[str] | RowError) -> list[str]:
 def _csv_records(
     where: str, lines: Iterator[tuple[int, bytes | RowError]], longest: int
 ) -> Iterator[tuple[int, list[str] | RowError]]:
-    """Yield the cells of each record that is not blank, with the line where it begins.
+    """Yield the cells of each non-blank record, with its first line.
 
-    A broken record costs its first line only: the lines that an open quote has swallowed are read again.
+    After a broken record only its first line is lost: further lines that an open quote has swallowed are read again.
     """
     source = _RecordLines(where, lines, longest)
     gap = _Gap(where, longest)
@@ -241,9 +240,9 @@ def _csv_records(
 
 
 class _RecordLines(Iterator[str]):
-    """The lines that a CSV reader takes for one record, which can be given back but for the first.
+    """The lines that a CSV reader consumes for one record, which can be put back except for the first.
 
-    Bytes that are not UTF-8 become lone surrogates, so that the row's reader can name the field they are in.
+    Bytes that are not UTF-8 become lone surrogates, so that the field with them can be named.
     """
 
     def __init__(self, where: str, lines: Iterator[tuple[int, bytes | RowError]], longest: int) -> None:

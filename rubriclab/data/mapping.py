@@ -1,4 +1,4 @@
-"""Where the fields of an example stand in rows that call them otherwise: `output=summary,scores.coherence=coh`."""
+"""Mapping of fields to columns with other names: `output=summary,scores.coherence=coh`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KNOWN = f"{', '.join(FIELDS)}, or scores.ASPECT, annotations.ASPECT and annotati
 
 
 class Absent:
-    """What a look-up returns where a row has no such column; a column that holds null is not absent."""
+    """The value of a column that a row lacks; a column with null is not absent."""
 
 
 ABSENT: Final = Absent()
@@ -26,10 +26,10 @@ ABSENT: Final = Absent()
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
-    """Native fields and the columns that hold them; a field that is not named stands under its own name.
+    """Columns by field; a field without an entry has a column of its own name.
 
     `columns` maps fields (`output`, `scores.coherence`, ...) to columns. A column may be a dotted path into nested rows
-    (`article.text`); a column whose own name has the dot comes first.
+    (`article.text`); a column whose own name has the dot takes precedence.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class FieldMap:
         for name in self.columns:
             table, dot, aspect = name.partition(".")
             if name not in FIELDS and not (dot and table in TABLES and aspect.strip()):
-                raise SettingsError(f"There is no field {name!r} to map;", f"the fields are {KNOWN}.")
+                raise SettingsError(f"There is no field {name!r} to map; the fields are {KNOWN}.")
 
     def aspects(self, table: str) -> dict[str, str]:
         """Return the columns mapped to single aspects of `scores` or `annotations`, or to an aspect's raters."""
@@ -50,7 +50,7 @@ NATIVE = FieldMap()
 
 
 def parse_mapping(text: str) -> FieldMap:
-    """Return the mapping written as `FIELD=COLUMN,FIELD=COLUMN`.
+    """Return the mapping in a text `FIELD=COLUMN,FIELD=COLUMN`.
 
     Raises:
         SettingsError: if `text` is not of that form, or names a field that does not exist or one field twice.
@@ -70,9 +70,9 @@ def parse_mapping(text: str) -> FieldMap:
 
 
 def look_up(row: Mapping[str, Any], column: str) -> Any:
-    """Return what `row` holds under a column name or dotted path; `ABSENT` if it has no such column.
+    """Return the value of a column or dotted path; `ABSENT` if the row has no such column.
 
-    A path through null leads to null: a nested object may be missing in some rows.
+    A path through null gives null, since a nested object may be missing in some rows.
     """
     if column in row:
         return row[column]

@@ -1,8 +1,7 @@
-"""Examples out of files, streams, data frames and data sets: lazily, in order, one answer for each row.
+"""Examples from files, streams, data frames and data sets, read lazily and in order.
 
-A row that is no example becomes a `RowError` in its place and reading goes on, so nothing is lost without a word. Rows
-that compare texts are kept beside the examples, in `Rows.comparisons`: whoever wants texts sees texts alone. What
-cannot be read at all (no such file, no rows, not the format that its name says) is a `DataError`.
+A faulty row becomes a `RowError` in its place, and reading continues. Rows that compare texts are collected in
+`Rows.comparisons`. A source that cannot be read at all (no such file, no rows, another format) raises a `DataError`.
 """
 
 from __future__ import annotations
@@ -32,46 +31,48 @@ from rubriclab.errors import DataError
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 CSV = ".csv"
 PARQUET = ".parquet"
-_NAMES = "name it .jsonl, .csv (either may end in .gz) or .parquet; - reads JSON Lines from standard input."
+_NAMES = "Name it .jsonl, .csv (both also with .gz) or .parquet; - reads JSON Lines from standard input."
 
 
-Found = Example | RowError | tuple[Comparison, ...]
+ParsedRow = Example | RowError | tuple[Comparison, ...]
 
 
 class Rows(Iterator[Example | RowError]):
-    """Examples and faults, one for each row that does not compare texts, as they are read.
+    """Examples and faults, one for each row that does not compare texts.
 
-    `where` is the file, or what stands in its place; `line` is where the row given last begins, 0 before the first;
-    `came` is that row as it came, before it became an example. `comparisons` are what the rows read so far say of texts
-    beside each other, each with its line.
+    Attributes:
+        where: the file, or a name for another source.
+        line: first line of the latest row, counted from 1; 0 before the first row.
+        row: the latest row as it was read.
+        comparisons: the comparisons in all rows so far, with their lines.
     """
 
-    def __init__(self, where: str, found: Iterator[tuple[int, Any, Found]]) -> None:
+    def __init__(self, where: str, parsed: Iterator[tuple[int, Any, ParsedRow]]) -> None:
         self.where = where
         self.line = 0
-        self.came: Any = None
+        self.row: Any = None
         self.comparisons: list[tuple[int, Comparison]] = []
-        self._found = found
+        self._parsed = parsed
 
     def __next__(self) -> Example | RowError:
         while True:
-            self.line, self.came, row = next(self._found)
-            if not isinstance(row, tuple):
-                return row
-            self.comparisons += [(self.line, comparison) for comparison in row]
+            self.line, self.row, parsed = next(self._parsed)
+            if not isinstance(parsed, tuple):
+                return parsed
+            self.comparisons += [(self.line, comparison) for comparison in parsed]
 
 
 def read(source: str | Path | Lines, mapping: FieldMap = NATIVE, *, longest: int = LONGEST_ROW) -> Rows:
     """Return the examples and faults of a file, of `-` (standard input), or of a stream or iterable of lines.
 
-    The file's name says its format; standard input and streams are JSON Lines. Rows are read as they are asked for.
+    The format follows from the file's name; standard input and streams are JSON Lines. Rows are read lazily.
 
     Args:
-        longest: the most bytes that a row may take; no more than a few times that is in memory.
+        longest: limit of bytes per row; memory use is a few times that.
 
     Raises:
-        DataError: if the file is missing, unreadable or of an unknown format; while reading, if it has no rows, is not
-            of the format that its name says, is a table (CSV, Parquet) without the column for a field, or has a row of
+        DataError: if the file is missing, unreadable or of an unknown format; while reading, if it has no rows, has
+            another format than its name says, is a table (CSV, Parquet) without the column of a field, or has a row of
             more than `longest` bytes.
     """
     if not isinstance(source, str | Path):
@@ -94,15 +95,14 @@ def read(source: str | Path | Lines, mapping: FieldMap = NATIVE, *, longest: int
 def from_rows(rows: Iterable[Any], where: str = "rows", mapping: FieldMap = NATIVE) -> Rows:
     """Return the examples and faults of a data frame, a Hugging Face data set, or any iterable of mappings or examples.
 
-    Rows are counted from 1. In a pandas frame every missing value (NaN, NA) means that nothing is given; elsewhere NaN
-    is a faulty score.
+    Rows are counted from 1. In a pandas frame NaN and NA are missing values; elsewhere NaN is a faulty score.
 
     Raises:
         DataError: if `rows` is a mapping, as a data set with its splits is; while reading, if there are no rows.
     """
     if isinstance(rows, Mapping):
         keys = ", ".join(repr(key) for key in rows)
-        raise DataError(f"Rows were expected, but {where} is a mapping with {keys};", "give one of its values.")
+        raise DataError(f"Expected rows, but {where} is a mapping with {keys}.", "Give one of its values.")
     return Rows(where, _examples(where, enumerate(_mappings(rows), start=1), mapping))
 
 
@@ -112,23 +112,23 @@ def _lines_read(where: str, lines: Lines, mapping: FieldMap, longest: int) -> Ro
 
 def _examples(
     where: str, rows: Numbered, mapping: FieldMap, *, table: bool = False, typed: bool = True
-) -> Iterator[tuple[int, Any, Found]]:
-    some = False
+) -> Iterator[tuple[int, Any, ParsedRow]]:
+    any_row = False
     for line, row in rows:
-        # All rows of a table have the same columns: one answer for the table instead of a fault for each row.
+        # All rows of a table have the same columns: one error for the table instead of one for each row.
         if table and isinstance(row, Mapping):
             if lack := missing_column(row, mapping):
                 raise DataError(f"{where}: {lack}.")
             table = False
-        some = True
-        yield line, row, row if isinstance(row, RowError | Example) else _found(row, where, line, mapping, typed)
-    if not some:
-        raise DataError(f"{where} has no rows;", "each row holds one text, with at least a field 'output'.")
+        any_row = True
+        yield line, row, row if isinstance(row, RowError | Example) else _parsed(row, where, line, mapping, typed)
+    if not any_row:
+        raise DataError(f"{where} has no rows.", "Each row needs at least the field 'output', the text to judge.")
 
 
-def _found(row: Any, where: str, line: int, mapping: FieldMap, typed: bool) -> Found:
-    stated = comparisons_of(row, where, line, mapping, typed=typed)
-    return example_of(row, where, line, mapping, typed=typed) if stated is None else stated
+def _parsed(row: Any, where: str, line: int, mapping: FieldMap, typed: bool) -> ParsedRow:
+    comparisons = comparisons_of(row, where, line, mapping, typed=typed)
+    return example_of(row, where, line, mapping, typed=typed) if comparisons is None else comparisons
 
 
 def _kind(path: Path) -> str:
@@ -137,7 +137,7 @@ def _kind(path: Path) -> str:
         return PARQUET
     kinds = [kind for kind in (*JSON_LINES, CSV) if name.removesuffix(".gz").endswith(kind)]
     if not kinds:
-        raise DataError(f"{path}: its name does not say a format that is known;", _NAMES)
+        raise DataError(f"{path}: unknown format.", _NAMES)
     return kinds[0]
 
 
@@ -170,7 +170,7 @@ def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """Return arrays and their scalars (NumPy, PyTorch) as Python's own lists and numbers."""
+    """Return arrays and scalars (NumPy, PyTorch) as Python lists and numbers."""
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The legal values of a score. Never assumed: given by the user, or taken from the labels and said."""
+"""Scales of scores, given by the user or inferred from the labels."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from rubriclab.errors import SettingsError
 
-# A scale with more whole steps than this is described by five anchors: nobody writes eleven levels of one trait.
+# A scale with more integer steps is described by five anchors, since eleven levels of a trait are too many to write.
 MOST_LEVELS = 7
 ANCHORS = 5
-# Of the ends, and of the width: beyond, differences of scores overflow or vanish.
+# Bounds of the ends and of the width, beyond which differences of scores overflow or vanish.
 LARGEST_END = 1e9
 LEAST_WIDTH = 1e-6
 
 
 class Scale(BaseModel):
-    """Scores from `low` to `high`, whole numbers only where `whole` is true."""
+    """Scores from `low` to `high`; whole numbers only if `whole`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -46,7 +46,7 @@ class Scale(BaseModel):
         return self.high - self.low
 
     def holds(self, score: float) -> bool:
-        """Return whether a judge may answer `score`."""
+        """Return whether a judge may give `score`."""
         return self.contains(score) and (not self.whole or float(score).is_integer())
 
     def contains(self, label: float) -> bool:
@@ -54,17 +54,17 @@ class Scale(BaseModel):
         return math.isfinite(label) and self.low <= label <= self.high
 
     def moved_to(self, other: Scale, score: float) -> float:
-        """Return what a score of this scale is on another one: as far between its ends as between these."""
+        """Return a score of this scale on another one, mapped linearly from end to end."""
         return other.low + (score - self.low) * other.width / self.width
 
     def same_ends(self, other: Scale) -> bool:
-        """Return whether scores of both lie between the same ends, whether or not they are whole."""
+        """Return whether both have the same ends, whether or not scores are whole."""
         return (self.low, self.high) == (other.low, other.high)
 
     def anchors(self) -> tuple[float, ...]:
-        """Return the scores that a criterion describes in words, lowest first, as exact as `show` writes them.
+        """Return the scores that a criterion describes in words, in ascending order, rounded as by `show`.
 
-        A judge repeats them as they are shown: 0.3, not 0.30000000000000004.
+        A judge repeats them as shown: 0.3, not 0.30000000000000004.
         """
         steps = self.width
         if self.low.is_integer() and steps.is_integer() and 2 <= steps < MOST_LEVELS:
@@ -79,20 +79,20 @@ class Scale(BaseModel):
         return not self.whole or len(self.anchors()) <= self.width
 
     def describe(self) -> str:
-        """Return the scale in words for a judge."""
+        """Return a description of the scale for a judge."""
         numbers = "whole numbers only" if self.whole else "decimals allowed"
         return f"{show(self.low)} (lowest) to {show(self.high)} (highest), {numbers}"
 
 
 def show(score: float) -> str:
-    """Return a score as a person writes it: `4`, not `4.0`; at most three decimals."""
+    """Return a score with up to three decimals: `4`, not `4.0`."""
     return f"{score:z.3f}".rstrip("0").rstrip(".")
 
 
 def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
-    """Return the scale written as `LOW:HIGH`, `LOW:HIGH:whole` or `LOW:HIGH:any`.
+    """Return the scale in a text `LOW:HIGH`, `LOW:HIGH:whole` or `LOW:HIGH:any`.
 
-    Without a third part, `labels` decide: whole numbers only, if all of them and the ends are whole.
+    Without a third part, scores are whole numbers if the ends and all `labels` are.
 
     Raises:
         SettingsError: if `text` is not of that form.
@@ -113,7 +113,7 @@ def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
 
 
 def scale_of(labels: Iterable[float], annotations: Iterable[float] = ()) -> Scale:
-    """Return the narrowest scale with whole ends that holds all `labels` and single `annotations`.
+    """Return the narrowest scale with whole ends that contains all `labels` and `annotations`.
 
     Raises:
         ValueError: if there is no label.

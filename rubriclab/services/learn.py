@@ -158,6 +158,11 @@ def learn_at_most(workspace: Workspace, data: Data, options: LearnOptions) -> Dr
 
 def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:
     """Return the training that the options ask for, having read the labelled texts."""
+    if "surface" in options.methods:
+        raise SettingsError(
+            f"{option('methods')}: surface features are no way to evaluate by themselves.",
+            f"Add them to other methods: {option('surface', 'include')}.",
+        )
     if name := options.single_method:
         return _single(name, data, options, workspace)
     return _joint(data, options, workspace)

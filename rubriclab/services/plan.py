@@ -207,7 +207,7 @@ def _candidates(rows: Rows, version: Version, left_out: _LeftOut) -> Iterator[Ca
             left_out.labelled += 1
         else:
             left_out.usable += 1
-            yield Candidate(key, row, rows.came)
+            yield Candidate(key, row, rows.row)
 
 
 def _notices(left_out: _LeftOut, pool: int, version: Version) -> Iterator[str]:

@@ -313,7 +313,7 @@ def _check_intervals(rubric: Rubric, name: str, options: ScoreOptions) -> None:
 def _remembered(rows: Rows, ahead: deque[Any]) -> Iterator[Example | RowError]:
     """Yield the rows, keeping each as it came until its score is here."""
     for row in rows:
-        ahead.append(rows.came)
+        ahead.append(rows.row)
         yield row
 
 

@@ -83,7 +83,7 @@ def method_named(name: str) -> Method:
     try:
         return METHODS[name]
     except UnknownMethod:
-        known = f"Known are: {', '.join(METHODS)}."
+        known = f"Known are: {', '.join(name for name in METHODS if name != 'surface')}."
         raise SettingsError(f"{option('methods')}: there is no method {name!r}.", known) from None
 
 

@@ -135,7 +135,7 @@ def test_labels_that_nothing_tracks_are_warned_of(rubriclab: Commands) -> None:
             "Only 9 of 36 rows have a score for 'coherence'; learning needs",
         ),
         (rescored(lambda _: None), "None of the 36 rows has a score for 'coherence'; they have no scores at all."),
-        ([], "rows.jsonl has no rows; each row holds one text, with at least a field 'output'."),
+        ([], "rows.jsonl has no rows. Each row needs at least the field 'output'"),
     ],
     ids=["no text", "blank", "not JSON", "twice", "NaN", "constant", "few", "none", "empty"],
 )
@@ -185,8 +185,8 @@ def test_a_malformed_option_is_refused(rubriclab: Commands, more: tuple[str, ...
     ("file", "complaint"),
     [
         ("none.jsonl", "none.jsonl cannot be read: there is no such file. Give a file of rows, or - for standard"),
-        ("none.xlsx", "none.xlsx: its name does not say a format that is known; name it .jsonl, .csv"),
-        (".", "its name does not say a format"),
+        ("none.xlsx", "none.xlsx: unknown format. Name it .jsonl, .csv"),
+        (".", "unknown format"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused(rubriclab: Commands, file: str, complaint: str) -> None:

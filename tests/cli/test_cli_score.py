@@ -117,7 +117,7 @@ def test_dry_run_needs_no_place_for_the_scores(learned: Commands) -> None:
     ("arguments", "complaint"),
     [
         (("none.jsonl", "--rubric", "news"), "none.jsonl cannot be read: there is no such file."),
-        (("-", "--rubric", "news"), "stdin has no rows; each row holds one text, with at least a field 'output'."),
+        (("-", "--rubric", "news"), "stdin has no rows. Each row needs at least the field 'output'"),
         (
             (HELDOUT, "--rubric", "newz"),
             "The store holds no rubric 'newz'; it has news, relevance. Did you mean 'news'?",

@@ -57,7 +57,11 @@ def test_what_does_not_fit_the_method_is_refused_in_one_line(
 def test_a_method_that_nobody_knows_is_refused_with_those_that_are_known(rubriclab: Commands) -> None:
     done = rubriclab(*LEARN, "--method", "unheard")
     assert (done.code, done.out) == (2, "")
-    assert "'unheard' is not one of 'hypoeval', 'checkeval', 'seeval', 'seal', 'dcr', 'direct'" in done.err
+    assert (
+        "--method: there is no method 'unheard'. Known are: hypoeval, checkeval, seeval, seal, dcr, direct, "
+        in done.err
+    )
+    assert "surface features are no way to evaluate" in rubriclab(*LEARN, "--method", "surface").error
 
 
 def test_a_checklist_that_the_method_has_no_use_for_is_not_left_out_in_silence(rubriclab: Commands) -> None:

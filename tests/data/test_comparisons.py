@@ -96,7 +96,7 @@ def test_a_row_with_a_text_or_without_any_id_is_of_another_kind(row):
 )
 def test_what_is_no_comparison_is_a_fault(row, field, came):
     fault = refused(row)
-    assert (fault.field, fault.came, fault.line) == (field, came, 3)
+    assert (fault.field, fault.got, fault.line) == (field, came, 3)
 
 
 def test_readers_keep_comparisons_beside_the_texts_with_their_lines():

@@ -54,7 +54,7 @@ def test_comparisons_alone_order_the_texts_of_each_group_around_the_middle_of_0_
         assert sum(found[name] for name in own) / 4 == pytest.approx(0.5, abs=1e-6)
     assert training.notes == (
         "16 labels are fitted to 24 comparisons, by a Bradley-Terry model",
-        "4 groups with comparisons alone: only the order within a group is known there, and each group is centred at "
+        "4 groups with comparisons alone: only the order within a group is known there, and each group is centered at "
         "the middle of the scale",
         "scale 0 to 1, as comparisons have none; give the scale for another",
     )
@@ -127,7 +127,7 @@ def test_comparisons_in_other_aspects_are_left_out_and_counted():
 
 def test_comparisons_of_scored_texts_alone_are_said_to_be_left_out():
     notes = learned(texts(WORTH), preferences()).notes
-    assert "24 comparisons left out: every text in them has a score for 'coherence'" in notes
+    assert "24 comparisons ignored: every text in them has a score for 'coherence'" in notes
 
 
 def test_texts_that_cannot_be_compared_are_faults_with_their_lines():

@@ -67,14 +67,14 @@ def test_the_last_line_needs_no_line_end():
 def test_a_line_that_is_no_json_object_is_a_fault_and_reading_goes_on(line, came, expected):
     fault = fault_of(line)
     assert fault.field is None
-    assert fault.came.startswith(came)
+    assert fault.got.startswith(came)
     assert fault.expected.startswith(expected)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
 def test_the_field_of_a_number_that_json_does_not_know_is_named(number):
     fault = fault_of(b'{"id": 5, "output": "A", "scores": {"coherence": %s}}' % number.encode())
-    assert (fault.field, fault.came, fault.id) == ("scores.coherence", number, "5")
+    assert (fault.field, fault.got, fault.id) == ("scores.coherence", number, "5")
 
 
 def test_a_number_that_json_does_not_know_harms_nobody_in_a_column_that_is_not_read():
@@ -84,7 +84,7 @@ def test_a_number_that_json_does_not_know_harms_nobody_in_a_column_that_is_not_r
 def test_a_last_line_that_breaks_off_is_said_to():
     _, fault = answers(GOOD, GOOD[:-10], end=b"")
     assert (fault.line, fault.field) == (2, None)
-    assert fault.came.endswith("the last line breaks off)")
+    assert fault.got.endswith("the last line breaks off)")
 
 
 def test_lines_of_text_are_read_as_lines_of_bytes_are(tmp_path):
@@ -93,7 +93,7 @@ def test_lines_of_text_are_read_as_lines_of_bytes_are(tmp_path):
     with path.open(encoding="utf-8", errors="surrogateescape") as stream:
         good, fault = read(stream)
     assert good.id == "good"
-    assert fault.came.startswith("bytes that are not UTF-8")
+    assert fault.got.startswith("bytes that are not UTF-8")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_gzip_file_that_ends_early_gives_the_rows_before_and_then_a_fault(tmp_
     assert [row.id for row in rows] == [row["id"] for row in many[: len(rows)]]
     assert isinstance(fault, RowError)
     assert (fault.line, fault.field) == (len(rows) + 1, None)
-    assert "breaks off or is damaged" in fault.came
+    assert "breaks off or is damaged" in fault.got
 
 
 def test_a_gzip_file_with_a_wrong_checksum_says_so_after_its_rows(tmp_path, many):
@@ -163,7 +163,7 @@ def test_a_gzip_file_with_a_wrong_checksum_says_so_after_its_rows(tmp_path, many
     content[-8] ^= 1
     *rows, fault = read(packed(tmp_path, bytes(content)))
     assert len(rows) == len(many)
-    assert "CRC" in fault.came
+    assert "CRC" in fault.got
 
 
 @pytest.mark.parametrize("content", [b"not gzip", b"\x1f\x8b\x08", gzip.compress(GOOD, mtime=0)[:12]])
@@ -222,7 +222,7 @@ def test_blank_csv_rows_are_none(tmp_path):
 def test_an_open_quote_costs_its_own_line_only(tmp_path):
     rows = csv_answers(tmp_path, 'id,output\n1,A\n2,"never closed\n3,B\n4,C\n')
     assert [getattr(row, "line", None) or row.id for row in rows] == ["1", 3, "3", "4"]
-    assert "broken CSV row" in rows[1].came
+    assert "broken CSV row" in rows[1].got
 
 
 def test_a_quote_in_the_wrong_place_costs_its_own_line_only(tmp_path):
@@ -251,7 +251,7 @@ def test_a_csv_cell_that_is_not_utf_8_is_a_fault_of_its_field(tmp_path):
     good, fault, unread = csv_answers(tmp_path, b"id,output,note\n1,A,x\n2,caf\xe9,x\n3,B,caf\xe9\n")
     assert (good.id, fault.id, unread.id) == ("1", "2", "3")
     assert (fault.line, fault.field) == (3, "output")
-    assert "not UTF-8" in fault.came
+    assert "not UTF-8" in fault.got
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_any_csv_is_read_to_its_end(parts):
     assert found[0] == (2, {"id": "1", "output": "A"})
     at = [number for number, _ in found]
     assert at == sorted(set(at))
-    broken = [number for number, row in found if isinstance(row, RowError) and "broken" in row.came]
+    broken = [number for number, row in found if isinstance(row, RowError) and "broken" in row.got]
     assert all(lines[number - 1].strip() for number in broken)
 
 
@@ -319,7 +319,7 @@ def test_a_parquet_row_that_has_no_value_in_python_costs_only_itself(tmp_path):
     first, fault, third = read(tmp_path / "t.parquet")
     assert (first.output, third.output) == ("A", "B")
     assert fault.line == 2
-    assert "utf-8" in fault.came
+    assert "utf-8" in fault.got
 
 
 def test_parquet_without_a_needed_column_is_refused_once(tmp_path):
@@ -348,7 +348,7 @@ def test_parquet_that_is_damaged_further_on_gives_the_rows_before(tmp_path):
     *rows, fault = read(path)
     assert [row.output for row in rows] == [f"Text {i}." for i in range(2048)]
     assert fault.line == 2049
-    assert "damaged" in fault.came
+    assert "damaged" in fault.got
 
 
 def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
@@ -365,7 +365,7 @@ def test_a_disk_that_fails_midway_is_a_fault_in_the_place_of_the_next_row():
 
     _, (line, fault) = json_lines("t.jsonl", lines())
     assert (line, fault.line) == (2, 2)
-    assert "the disk is gone" in fault.came
+    assert "the disk is gone" in fault.got
 
 
 @pytest.mark.parametrize(("name", "blank"), [("a.jsonl.gz", b" \n"), ("a.csv.gz", b"\n"), ("b.csv.gz", b" , \n")])

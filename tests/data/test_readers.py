@@ -208,7 +208,7 @@ def test_a_frame_with_its_own_row_iterator_is_asked_for_named_rows():
 
 def test_nan_is_a_faulty_score_outside_of_frames():
     (fault,) = from_rows([{"output": "A", "scores": {"x": float("nan")}}])
-    assert (fault.field, fault.came) == ("scores.x", "NaN")
+    assert (fault.field, fault.got) == ("scores.x", "NaN")
 
 
 def test_a_data_set_with_splits_is_refused_with_their_names():

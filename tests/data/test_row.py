@@ -73,12 +73,12 @@ def test_a_fault_is_one_line_with_place_field_what_came_and_what_was_expected():
 )
 def test_an_output_that_is_no_text_is_named(output, came):
     fault = refused({"output": output})
-    assert (fault.field, fault.came, fault.expected) == ("output", came, "a non-empty text")
+    assert (fault.field, fault.got, fault.expected) == ("output", came, "a non-empty text")
 
 
 def test_a_missing_output_names_the_columns_and_how_to_map_one():
     fault = refused({"id": "a", "length": 3, "scores.fluency": "4", "summary": "A summary."})
-    assert fault.came == "nothing"
+    assert fault.got == "nothing"
     assert "the columns are 'id', 'length', 'scores.fluency', 'summary'" in fault.expected
     assert "map output='summary'" in fault.expected
 
@@ -131,7 +131,7 @@ def test_names_that_are_neither_text_nor_exact_numbers_are_refused(name):
 )
 def test_a_score_that_is_no_finite_number_is_named(score, came):
     fault = refused({"output": "A", "scores": {"fluency": 3, "coherence": score}})
-    assert (fault.field, fault.came) == ("scores.coherence", came)
+    assert (fault.field, fault.got) == ("scores.coherence", came)
     assert fault.expected.startswith("a finite number")
 
 
@@ -148,7 +148,7 @@ def test_a_table_that_is_no_object_is_refused_with_both_ways_to_write_it(table):
 
 
 def test_an_aspect_needs_a_name():
-    assert refused({"output": "A", "scores": {" ": 4}}).came == "an aspect without a name"
+    assert refused({"output": "A", "scores": {" ": 4}}).got == "an aspect without a name"
 
 
 @pytest.mark.parametrize("ratings", [4, "4 5", [4, None], [4, "5"], [4, math.nan], [True]])
@@ -186,7 +186,7 @@ def test_untyped_annotations_are_numbers_with_something_between(cell):
 def test_text_that_cannot_be_written_as_utf_8_is_refused(field):
     fault = refused({"output": "A", field: "caf\udce9"})
     assert fault.field == field
-    assert fault.came == r"bytes that are not UTF-8, in 'caf\udce9'"
+    assert fault.got == r"bytes that are not UTF-8, in 'caf\udce9'"
 
 
 @pytest.mark.parametrize("row", [None, 3, "text", [], [{"output": "A"}], math.nan])
@@ -286,7 +286,7 @@ def test_raters_may_have_columns_of_their_own():
 def test_named_annotations_that_cannot_be_are_faults(fields, where, came):
     fault = refused({"output": "A", **fields})
     assert fault.field == where
-    assert fault.came.startswith(came)
+    assert fault.got.startswith(came)
 
 
 @pytest.mark.parametrize(

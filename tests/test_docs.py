@@ -1,0 +1,117 @@
+"""The documentation: every command and Python example in it runs, and every link leads somewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from commands import CHECKOUT, Commands
+
+from rubriclab.cli.config import Config, defaults_from
+from rubriclab.cli.main import cli, every_command
+
+README = CHECKOUT / "README.md"
+PAGES = [README, CHECKOUT / "CONTRIBUTING.md", CHECKOUT / "SECURITY.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]
+PAGES = [page for page in PAGES if page.exists()]
+ALL_TEXT = "\n".join(page.read_text("utf-8") for page in PAGES)
+SAMPLE = "experiments/sample"
+LEARN = ("learn", f"{SAMPLE}/labelled.jsonl", "--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
+
+
+EXAMPLE = re.compile(r"^```(bash|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+WITH_EXAMPLES = [page for page in PAGES if EXAMPLE.search(page.read_text("utf-8"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """Return the code blocks of one language on a page, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(CHECKOUT))
+
+
+@pytest.fixture(scope="session")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the pages assume: the sample, a store and two versions of `news-coherence`."""
+    folder = tmp_path_factory.mktemp("docs")
+    for name in ("experiments", "stores"):
+        (folder / name).symlink_to(CHECKOUT / name)
+    rubriclab = Commands(folder, RUBRICLAB_STORE="rubrics.db", RUBRICLAB_JUDGE="embedded")
+    for more in ((), ("--surface", "include")):
+        done = rubriclab(*LEARN, "--name", "news-coherence", *more)
+        assert done.code == 0, done.err
+    return folder
+
+
+@pytest.fixture
+def folder(learned: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(learned, tmp_path / "page", symlinks=True, ignore=shutil.ignore_patterns(".*")))
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "bash") or blocks(page, "python")], ids=name_of
+)
+def test_every_example_of_a_page_works_in_the_order_given(page: Path, folder: Path) -> None:
+    environment = {"RUBRICLAB_STORE": "rubrics.db", "RUBRICLAB_JUDGE": "embedded"}
+    rubriclab = Commands(folder, **environment)
+    for language, code in re.findall(
+        r"^```(bash|python)\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    ):
+        if language == "python":
+            done = subprocess.run(
+                [sys.executable, "-c", code],
+                cwd=folder,
+                env={**os.environ, **environment},
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=120,
+            )
+            assert done.returncode == 0, f"{code}\n{done.stderr}"
+            continue
+        for line in code.splitlines():
+            command, _, fallback = line.partition(" || ")
+            name, *arguments = shlex.split(command)
+            assert name == "rubriclab", line
+            result = rubriclab(*arguments)
+            assert result.code in ((0, 1, 3) if fallback else (0,)), f"{line}\n{result.err}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
+    targets = re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text("utf-8"))
+    missing = [target for target in targets if not (page.parent / target).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize("command", sorted(every_command()))
+def test_every_command_is_documented(command: str) -> None:
+    assert re.search(rf"rubriclab {command}\b", ALL_TEXT), f"`rubriclab {command}` is missing"
+
+
+def test_every_option_that_the_documentation_names_exists() -> None:
+    options = {name for command in (cli, *every_command().values()) for param in command.params for name in param.opts}
+    lines = [line for line in re.findall(r"rubriclab [^`\n]*", ALL_TEXT) if "pip install" not in line]
+    named = set(re.findall(r"--[a-z][a-z-]+", "\n".join(lines)))
+    assert named <= options | {"--help"}
+
+
+def test_the_configuration_shown_is_accepted(tmp_path: Path) -> None:
+    (shown,) = blocks(CHECKOUT / "docs" / "models.md", "toml")
+    file = tmp_path / "rubriclab.toml"
+    file.write_text(shown, "utf-8")
+    params = {name: command.params for name, command in every_command().items()}
+    defaults = defaults_from(Config(file, True, file.read_bytes()), params)
+    assert defaults["learn"]["judge"]() == tomllib.loads(shown)["judge"]
+
+
+def test_the_readme_is_a_page_and_not_a_manual() -> None:
+    assert len(README.read_text("utf-8").splitlines()) <= 160
