@@ -191,8 +191,8 @@ def raw_value(aggregation: Aggregation, scores: Mapping[str, float | None]) -> f
 
 def standardised(aggregation: Aggregation, scores: Mapping[str, float | None]) -> dict[str, float]:
     """Return each score that is there as its distance from the criterion's center, in units of its spread."""
-    found = ((term, scores.get(term.criterion)) for term in aggregation.terms)
-    return {term.criterion: (score - term.center) / term.spread for term, score in found if score is not None}
+    scored = ((term, scores.get(term.criterion)) for term in aggregation.terms)
+    return {term.criterion: (score - term.center) / term.spread for term, score in scored if score is not None}
 
 
 def disagreement(weights: FloatArray, z: FloatArray) -> FloatArray:

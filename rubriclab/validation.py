@@ -29,14 +29,14 @@ class EvaluatorAgreement(FrozenModel):
     Attributes:
         name: `joint`, a method (`hypoeval`), `direct`, `equal weights`, `constant`, `word count`,
             `best surface measure`, `all surface measures`.
-        kind: the rubric itself, what it is made of or compared with at a price, or a floor, which costs nothing.
+        kind: the rubric itself, an evaluator that asks a judge, or a baseline, which costs nothing.
         n: texts that it scored.
         spearman, pearson: at the level of the report.
         calls: calls per text.
     """
 
     name: str
-    kind: Literal["rubric", "judged", "floor"]
+    kind: Literal["rubric", "judged", "baseline"]
     n: Count
     spearman: Interval
     pearson: Interval
