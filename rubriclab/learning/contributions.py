@@ -1,4 +1,4 @@
-"""What candidate rubrics and methods are worth beside the rubric that was made, on held-out labels."""
+"""Held-out agreement of candidate rubrics and of single methods beside the rubric that was chosen."""
 
 from __future__ import annotations
 

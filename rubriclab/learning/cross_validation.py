@@ -1,9 +1,9 @@
-"""Each labelled text as it is scored by those who never saw its group's labels: what the gate and intervals go by.
+"""Held-out scores of the labelled texts, each without the labels of its group, for the gate and for intervals.
 
-Two ways. `reweighed` takes the criteria as they are, and chooses, weighs and calibrates them anew for each fold; one
-that was made from labels of the fold has no part there, so that it is on the safe side, the more so the fewer groups
-there are. `relearned` has the methods themselves learn anew for each fold: what it says is of the whole training, and
-it costs about as many trainings as there are folds, less what is asked in the same words again.
+There are two ways. `reweighed` keeps the criteria, and selects, weighs and calibrates them anew for each fold; criteria
+made from labels of the fold are left out there, so its figures are conservative, the more so the fewer groups there
+are. `relearned` runs the methods anew for each fold: its figures are of the whole training, and it costs about as many
+trainings as there are folds, less the calls that are cached.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which columns a rubric can use, and in words why a candidate is not in it."""
+"""Selection of the columns that a rubric can use, and the reasons why candidates are left out."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DroppedColumn:
 
 
 def unvaried(matrix: DesignMatrix, columns: Sequence[int]) -> dict[int, DroppedColumn]:
-    """Return those columns that tell no two texts apart."""
+    """Return those columns that have the same value for every text, with the reason."""
     values = matrix.table.values
     return {
         place: DroppedColumn("unscored" if np.isnan(values[:, place]).all() else "constant")

@@ -1,10 +1,10 @@
-"""The gate: whether a rubric agrees with people better than what costs nothing, on labels that had no part in it.
+"""The gate: whether a rubric agrees with people better than baselines that cost nothing, on held-out labels.
 
-Everybody is held to the same labelled texts, each text scored without the labels of its own group. Correlations are
-taken among rivals where there are enough of them, else over the whole set; a group or set whose labels are constant
-counts for nothing, and an evaluator that tells no texts apart counts as 0 where the labels differ. Intervals come from
-a bootstrap over groups, of differences from a paired one, both expanded for few groups; with very few no difference
-can be told at all.
+All evaluators are compared on the same labelled texts, each text scored without the labels of its own group.
+Correlations are within groups where enough groups can be compared, else over all texts. A group with constant labels
+is left out, and an evaluator with constant scores has correlation 0 where the labels differ. Intervals come from a
+bootstrap over groups, of differences from a paired one, both expanded for few groups; with very few groups no
+difference has an interval.
 
 A scorer fitted to the other folds must be given without their mean label: left in, it is high where the labels left
 out are low, and pulls the correlation over all texts down (Parker, Gunter & Bedo 2007, "Stratification bias in low

@@ -1,4 +1,4 @@
-"""What criteria are called where several methods have theirs in one rubric."""
+"""Unique ids of criteria where one rubric has criteria of several methods."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """How uncertain a held-out agreement is, learning included.
 
-A held-out score hangs on two things that chance has drawn: the text, and the texts that its rubric was learned from.
-Resampling finished scores sees the first alone, and with thirty labels the second is as large: intervals come out too
-narrow (Bates, Hastie & Tibshirani 2024, "Cross-validation: what does it estimate and how well does it do it?", JASA
-119). So here groups are left out, and the rubrics of all folds are fitted again without them: the jackknife of the
-whole procedure.
+A held-out score depends on two random draws: the text, and the texts that its rubric was learned from. Resampling
+finished scores covers the first only, and with thirty labels the second is as large: intervals are too narrow (Bates,
+Hastie & Tibshirani 2024, "Cross-validation: what does it estimate and how well does it do it?", JASA 119). So here
+groups are left out, and the rubrics of all folds are fitted again without them: the jackknife of the whole procedure.
 """
 
 from __future__ import annotations

@@ -69,15 +69,15 @@ async def train(
     model_versions: Callable[[], Sequence[str]] = tuple,
     on_progress: Progress = silent,
 ) -> Trained:
-    """Return one rubric of what the methods of `plans` find on the same labelled texts, with what it is worth.
+    """Return one rubric of the criteria that the methods of `plans` find, with its validation.
 
-    Nothing but `model_versions` hangs on when or in how many runs the answers came: the same plans, settings, seed and
+    Only `model_versions` depends on when and in how many runs the replies came: the same plans, settings, seed and
     replies give the same rubric, provenance and record.
 
     Raises:
         DataError: if there are no labelled texts.
         SettingsError: if a setting leaves nothing to choose from.
-        JudgeError: if a method could learn nothing, or no criterion tells any two labelled texts apart.
+        JudgeError: if a method could learn nothing, or no criterion distinguishes any two labelled texts.
     """
     _check(plans, settings)
     assignment = plans[0].training_input.assignment
@@ -218,7 +218,7 @@ class _Study:
         fit = self.ladder.fit
         if not fit.columns:
             raise JudgeError(
-                "No criterion tells any two of the labelled texts apart, so there is nothing to weigh.",
+                "No criterion distinguishes any two of the labelled texts, so there is nothing to weigh.",
                 f"Try another {option('judge')}, or other methods.",
             )
         return fit

@@ -1,4 +1,4 @@
-"""The raters themselves: how far they agree, and so how far anybody can agree with them."""
+"""Interrater agreement of the human raters, and the ceiling that it sets for any judge."""
 
 from __future__ import annotations
 

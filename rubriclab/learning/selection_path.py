@@ -103,10 +103,10 @@ def rungs(table: RatingMatrix) -> tuple[PathRubric, ...]:
     """Return the candidate rubrics of a table; surface measures, which cost nothing, have a part in every one but the
     first of each pair."""
     free = tuple(place for place, bundle in enumerate(table.bundles) if bundle == FREE)
-    own = [place for place, bundle in enumerate(table.bundles) if bundle not in (FREE, ONE_CALL)]
-    found = [*_by_method(table, own), *_in_one_call(table)]
+    judged = [place for place, bundle in enumerate(table.bundles) if bundle not in (FREE, ONE_CALL)]
+    designs = [*_by_method(table, judged), *_in_one_call(table)]
     for_nothing = [PathRubric("surface measures", CandidatePool(free), "by method", ("surface",))] if free else []
-    return (*for_nothing, *found, *(_with_measures(rung, free) for rung in found if free))
+    return (*for_nothing, *designs, *(_with_measures(rung, free) for rung in designs if free))
 
 
 def _with_measures(rung: PathRubric, free: tuple[int, ...]) -> PathRubric:
@@ -238,10 +238,10 @@ class _Work:
                     inner[two][:, inside] = raws[:, inside[both]]
         raw, score, fits = np.full(len(fold), np.nan), np.full(len(fold), np.nan), []
         for one, inside in enumerate(parts):
-            found = self._fold_fit(inside, self.whole - sums[one], inner[one])
+            fit = self._fold_fit(inside, self.whole - sums[one], inner[one])
             values = self.table.values[inside]
-            raw[inside], score[inside] = in_labels(found.raw(values), found), found.scores(values, self.table.scale)
-            fits.append(found)
+            raw[inside], score[inside] = in_labels(fit.raw(values), fit), fit.scores(values, self.table.scale)
+            fits.append(fit)
         return outer, raw, score, tuple(fits)
 
     def _fold_fit(self, inside: BoolArray, moments: Moments, inner: FloatArray) -> Fit:

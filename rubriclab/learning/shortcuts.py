@@ -1,8 +1,8 @@
-"""Shortcuts: what of a text anybody could count, and who follows it more than the raters do.
+"""Shortcuts: criteria that correlate more with surface features of a text than the raters' scores do.
 
-Raters may well reward length. A criterion that follows it further than they do is about something else than it says,
-and is the first to be gamed. What is counted: how long a text is, how much of it is copied from its source, and how
-much layout it carries. Correlations are taken as the gate takes them: among rivals where there are enough of these.
+Raters may reward length. A criterion that follows length more than they do measures something other than its wording
+says, and is easily gamed. The features are length, the share copied from the source, and the amount of formatting.
+Correlations are at the gate's level: within groups where enough groups can be compared, else over all texts.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def shortcuts(
 def shortcut_columns(table: RatingMatrix, surface: FloatArray, *, seed: int = 0) -> frozenset[int]:
     """Return the columns of the candidates that would be marked; arguments as for `shortcuts`.
 
-    What is marked hangs on the labels only through what the raters follow, not on how well a candidate agrees.
+    Marks depend on the labels only through what the raters follow, not on how well a candidate agrees.
     """
     scores = _compared(np.column_stack([table.labels, table.values]), table)
     correlations = _followings(scores, _counted(table, surface), table.groups, seed)

@@ -21,10 +21,10 @@ def test_surface_is_the_whole_catalogue() -> None:
 
 
 def test_the_floors_are_these() -> None:
-    floors = held_out_baselines(SURFACE_VALUES, LABELS, FOLD)
-    assert list(floors) == ["constant", "word count", "best surface measure", "all surface measures"]
-    assert not floors["constant"].any()
-    np.testing.assert_array_equal(floors["word count"], SURFACE_VALUES[:, SURFACE.index(WORD_COUNT)])
+    baselines = held_out_baselines(SURFACE_VALUES, LABELS, FOLD)
+    assert list(baselines) == ["constant", "word count", "best surface measure", "all surface measures"]
+    assert not baselines["constant"].any()
+    np.testing.assert_array_equal(baselines["word count"], SURFACE_VALUES[:, SURFACE.index(WORD_COUNT)])
 
 
 def test_the_best_measure_is_read_in_its_direction() -> None:
@@ -55,14 +55,14 @@ def test_a_fold_s_labels_have_no_part_in_its_scores() -> None:
 def test_a_measure_that_some_text_lacks_is_not_the_best_but_one_of_all() -> None:
     lacking = SURFACE_VALUES.copy()
     lacking[3, SURFACE.index("markup")] = np.nan
-    floors = held_out_baselines(lacking, LABELS, FOLD)
-    assert abs(np.corrcoef(floors["best surface measure"], LABELS)[0, 1]) < 0.9
-    assert all(np.isfinite(values).all() for values in floors.values())
+    baselines = held_out_baselines(lacking, LABELS, FOLD)
+    assert abs(np.corrcoef(baselines["best surface measure"], LABELS)[0, 1]) < 0.9
+    assert all(np.isfinite(values).all() for values in baselines.values())
 
 
 @pytest.mark.parametrize("fold", [np.zeros(N, dtype=int), FOLD])
 def test_where_nothing_can_be_fitted_baselines_are_constant(fold: np.ndarray) -> None:
     labels = LABELS if not fold.any() else np.ones(N)
-    floors = held_out_baselines(SURFACE_VALUES, labels, fold)
-    assert not floors["best surface measure"].any()
-    assert not floors["all surface measures"].any()
+    baselines = held_out_baselines(SURFACE_VALUES, labels, fold)
+    assert not baselines["best surface measure"].any()
+    assert not baselines["all surface measures"].any()
