@@ -45,7 +45,7 @@ SHOWN = {
     "seeval": HINT,
     "direct": "How well the summary works as one piece",
     "geval": f"2. Consider {HINT}.",
-    "seal": "Asked of each single fact that the text states, beside its source; the judge sets the weights of the questions",
+    "seal": "Asked of each single fact that the text states, beside its source; the judge sets the weights",
     "dcr": "Asked of each sentence, beside its source.",
 }
 
