@@ -1,5 +1,4 @@
-"""How the scores by single criteria come to one score with an interval: plain numbers, learned once, applied to any
-text.
+"""Aggregation of the scores by single criteria to one score with an interval, by plain numbers that learning fixed.
 
 A criterion's score x, whatever its range, counts as (x - center) / spread, by the center and spread that it had on the
 training texts: 0 for one that is missing or cannot be asked of a text, as if the text were average there. The weighted
@@ -91,14 +90,14 @@ class Calibration(FrozenModel):
 
 
 class Conformal(FrozenModel):
-    """What intervals are made of.
+    """The held-out errors that conformal intervals are computed from.
 
     Attributes:
         errors: how far each training text's label lay from its score when its group was left out, in units of the
             text's own expected error; ascending.
         unrest: how much the expected error grows with the disagreement of the criteria about a text; 0 gives every
             text an interval of the same width.
-        confidence: the share of new texts whose label the interval is to hold.
+        confidence: the share of new texts whose label is to lie within the interval.
     """
 
     errors: tuple[Bounded, ...]
@@ -191,8 +190,8 @@ def raw_value(aggregation: Aggregation, scores: Mapping[str, float | None]) -> f
 
 def standardised(aggregation: Aggregation, scores: Mapping[str, float | None]) -> dict[str, float]:
     """Return each score that is there as its distance from the criterion's center, in units of its spread."""
-    found = ((term, scores.get(term.criterion)) for term in aggregation.terms)
-    return {term.criterion: (score - term.center) / term.spread for term, score in found if score is not None}
+    scored = ((term, scores.get(term.criterion)) for term in aggregation.terms)
+    return {term.criterion: (score - term.center) / term.spread for term, score in scored if score is not None}
 
 
 def disagreement(weights: FloatArray, z: FloatArray) -> FloatArray:

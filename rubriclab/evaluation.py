@@ -1,4 +1,4 @@
-"""How well evaluators agree with human scores, each beside the floors that cost nothing."""
+"""How well evaluators agree with human scores, each beside the baselines that cost nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rubriclab.text_features import CATALOGUE, WORD_COUNT
 
 LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
 KNOWN = frozenset(entry.name for entry in CATALOGUE)
-WORD_COUNT_FLOOR = "floor: word count"
+WORD_COUNT_BASELINE = "baseline: word count"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +65,23 @@ class Result:
         }
 
 
-def floors(examples: Sequence[Example], chosen: Mapping[str, Baseline]) -> list[Evaluator]:
+def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseline]) -> list[Evaluator]:
     """Return the evaluators that never understand a text.
 
-    These are the word count, and for each rubric the surface measure that tracked its training labels best, read in
-    the direction found there. `chosen` maps what a rubric is called to its measure; equal choices are listed once, and
-    measures that this version of the package does not have are left out.
+    These are the word count, and for each rubric the surface measure that correlated most with its training labels, in
+    the direction of that correlation. `chosen` maps a rubric's reference to its measure; equal choices are listed once,
+    and measures that this version of the package does not have are left out.
     """
-    found = [Evaluator(WORD_COUNT_FLOOR, measure_values(examples, [WORD_COUNT])[:, 0])]
+    evaluators = [Evaluator(WORD_COUNT_BASELINE, measure_values(examples, [WORD_COUNT])[:, 0])]
     by_measure: dict[tuple[str, int], list[str]] = {}
-    for rubric, floor in chosen.items():
-        if floor.measure not in KNOWN:
+    for rubric, baseline in chosen.items():
+        if baseline.measure not in KNOWN:
             continue
-        by_measure.setdefault((floor.measure, floor.sign), []).append(rubric)
+        by_measure.setdefault((baseline.measure, baseline.sign), []).append(rubric)
     for (name, sign), rubrics in by_measure.items():
-        label = f"floor: {'' if sign > 0 else '-'}{name} (best measure for {', '.join(rubrics)})"
-        found.append(Evaluator(label, sign * measure_values(examples, [name])[:, 0]))
-    return found
+        label = f"baseline: {'' if sign > 0 else '-'}{name} (best measure for {', '.join(rubrics)})"
+        evaluators.append(Evaluator(label, sign * measure_values(examples, [name])[:, 0]))
+    return evaluators
 
 
 def evaluate(

@@ -246,7 +246,7 @@ def _answers(rubric: Rubric, scored: Mapping[str, Sequence[Score]]) -> list[_Ans
     # What the judges rated: where a method asks for all criteria as one, that is no criterion of the rubric.
     ids = dict.fromkeys(rating for rows in rated for row in rows for rating in row)
     order = {name: place for place, name in enumerate(known)}
-    found = []
+    answers = []
     for name in sorted(ids, key=lambda name: order.get(name, len(order))):
         ratings = [[row.get(name) for row in rows] for rows in rated]
         given = [[np.nan if r is None or r.score is None else r.score for r in rows] for rows in ratings]
@@ -254,8 +254,8 @@ def _answers(rubric: Rubric, scored: Mapping[str, Sequence[Score]]) -> list[_Ans
         inapplicable = sum(r is not None and not r.applies for rows in ratings for r in rows)
         criterion = known.get(name)
         trait = criterion.trait if criterion else "all criteria as one"
-        found.append(_Answers(name, trait, _kind(criterion, values), 1, values, inapplicable))
-    return found
+        answers.append(_Answers(name, trait, _kind(criterion, values), 1, values, inapplicable))
+    return answers
 
 
 def _kind(criterion: Criterion | None, values: FloatArray) -> Kind:

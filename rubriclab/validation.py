@@ -1,4 +1,4 @@
-"""What is known of how far a rubric can be trusted: figures on labels that had no part in what they measure."""
+"""The results of validating a rubric, all on held-out labels."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MATTERS = 0.05
 # Nobody labels more than this to settle who is better.
 MOST_LABELS = 10_000
 
-# With fewer groups to draw again a difference has no interval. Simulated without any difference, where 2.5 % would be
-# right: among 2 groups a pair was told apart upwards in 25 % of the sets, and the gate said "better" in 8 %, among 3 in
-# 14 %, among 4 in 6 %.
+# With fewer groups a difference has no interval. In simulations without any difference, where 2.5 % would be right, a
+# pair of evaluators differed upwards in 25 % of the sets of 2 groups, and the gate said "better" in 8 %; of 3 groups in
+# 14 %, of 4 in 6 %.
 FEWEST_GROUPS = 5
 
 
@@ -29,14 +29,14 @@ class EvaluatorAgreement(FrozenModel):
     Attributes:
         name: `joint`, a method (`hypoeval`), `direct`, `equal weights`, `constant`, `word count`,
             `best surface measure`, `all surface measures`.
-        kind: the rubric itself, what it is made of or compared with at a price, or a floor, which costs nothing.
+        kind: the rubric itself, an evaluator that asks a judge, or a baseline, which costs nothing.
         n: texts that it scored.
         spearman, pearson: at the level of the report.
         calls: calls per text.
     """
 
     name: str
-    kind: Literal["rubric", "judged", "floor"]
+    kind: Literal["rubric", "judged", "baseline"]
     n: Count
     spearman: Interval
     pearson: Interval
@@ -102,7 +102,7 @@ class MethodContribution(FrozenModel):
 
 
 class Shortcut(FrozenModel):
-    """How much of an evaluator's agreement is left when what anybody could count is held constant.
+    """How much of an evaluator's agreement remains when surface features are held constant.
 
     Attributes:
         name: a criterion's id, `rubric`, or `raters` for what the labels themselves follow.
@@ -138,7 +138,7 @@ class Rater(FrozenModel):
 
 
 class Raters(FrozenModel):
-    """How far the raters agree among themselves, and what that allows.
+    """Interrater agreement, and the ceiling that it sets for a judge.
 
     Attributes:
         icc: intraclass correlation of single scores (two-way random, absolute agreement).
@@ -162,7 +162,7 @@ class Raters(FrozenModel):
 
 
 class Validation(FrozenModel):
-    """What the gate found.
+    """The gate's verdicts, with the figures that they rest on.
 
     Attributes:
         level: at which correlations are taken: among rivals, or over the whole set.
@@ -196,5 +196,5 @@ class Validation(FrozenModel):
 
     @property
     def outcome(self) -> Outcome:
-        """What the gate says."""
+        """The deciding verdict's outcome."""
         return self.verdicts[0].outcome or "inconclusive"

@@ -29,7 +29,7 @@ from experiments.agreement.tables import means, table
 from rubriclab.checklist import seed_questions
 from rubriclab.data import Assignment, Example, find_aspect, parse_scale, read, task_words
 from rubriclab.errors import ChecklistError
-from rubriclab.evaluation import Evaluator, Result, evaluate, floors
+from rubriclab.evaluation import Evaluator, Result, baseline_evaluators, evaluate
 from rubriclab.judges import Judge, JudgeOptions, Ledger, connect
 from rubriclab.learning import best_measure, joint, train
 from rubriclab.learning.candidates import Plan, find_candidates
@@ -132,7 +132,7 @@ def run(case: Case) -> list[dict[str, Any]]:
             # A method that is asked for by itself as well stands for itself: a joint training leaves steps of it out.
             if name not in case.variants
         ]
-    everyone = [*evaluators, *floors(test, {"best": floor} if floor else {})]
+    everyone = [*evaluators, *baseline_evaluators(test, {"best": floor} if floor else {})]
     # Where every text answers an input of its own, there are no rivals to compare it with.
     level: Level = "group" if len({example.group for example in test}) < len(test) else "dataset"
     results = evaluate(test, everyone, case.aspect, levels=[level], seed=SEED)
@@ -269,7 +269,9 @@ def row_of(case: Case, result: Result) -> dict[str, Any]:
         "set": case.name,
         "aspect": case.aspect,
         "split": case.split,
-        "evaluator": "floor: best measure" if "best measure" in result.evaluator else result.evaluator,
+        "evaluator": "floor: best measure"
+        if "best measure" in result.evaluator
+        else result.evaluator.replace("baseline: ", "floor: "),
         "measure": result.evaluator.split(" ")[1] if "best measure" in result.evaluator else None,
         "spearman": found.spearman.value,
         "low": found.spearman.low,

@@ -22,7 +22,7 @@ import numpy as np
 
 from experiments.gate.gate import GIVEN, asked, dealt, load
 from rubriclab.data import parse_scale
-from rubriclab.learning.baselines import SURFACE, held_out_floors, measure_values
+from rubriclab.learning.baselines import SURFACE, held_out_baselines, measure_values
 from rubriclab.learning.fitting import fit
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.stats import pearson
@@ -87,7 +87,7 @@ def told(said: Any) -> dict[str, Any]:
 
 def floor(judged: RatingMatrix, surface: FloatArray, chosen: np.ndarray, name: str) -> float:
     """Return what a floor that was fitted to the texts chosen reaches on all others."""
-    scores = held_out_floors(surface, judged.labels, np.where(chosen, 1, 0))[name][~chosen]
+    scores = held_out_baselines(surface, judged.labels, np.where(chosen, 1, 0))[name][~chosen]
     return pearson(scores, judged.labels[~chosen]) if np.ptp(scores) > 0 else 0.0
 
 

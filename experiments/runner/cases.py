@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from experiments.runner.compact import CompactModel
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study
-from rubriclab.base_models import ExtensibleModel
 from rubriclab.data import Assignment, Example
 from rubriclab.errors import DataError
 
@@ -18,7 +18,7 @@ from rubriclab.errors import DataError
 SHARE, LARGEST_SHARE = 1 / 2, 2 / 3
 
 
-class Case(ExtensibleModel):
+class Case(CompactModel):
     """One run of all arms.
 
     Attributes:

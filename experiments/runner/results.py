@@ -11,8 +11,9 @@ from typing import ClassVar, Literal
 from pydantic import Field, ValidationError
 
 from experiments.runner.cases import Case
+from experiments.runner.compact import CompactModel
 from rubriclab import __version__
-from rubriclab.base_models import ExtensibleModel, FrozenModel
+from rubriclab.base_models import FrozenModel
 from rubriclab.documents import Unreadable, read_file
 from rubriclab.errors import DataError
 from rubriclab.pydantic_errors import first_fault
@@ -53,7 +54,7 @@ class Basis(FrozenModel):
     constant: ConstantRule
 
 
-class Row(ExtensibleModel):
+class Row(CompactModel):
     """What one evaluator came to in one case.
 
     Attributes:
@@ -81,7 +82,7 @@ class Row(ExtensibleModel):
     missing: str | None = None
 
 
-class Gap(ExtensibleModel):
+class Gap(CompactModel):
     """How much better one evaluator did than another on the same texts, with a paired bootstrap interval.
 
     Attributes:

@@ -14,7 +14,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from experiments import STUDIES
-from rubriclab.base_models import ExtensibleModel, FrozenModel
+from experiments.runner.compact import CompactModel
+from rubriclab.base_models import FrozenModel
 from rubriclab.data.aspect import Words
 from rubriclab.digest import digest
 from rubriclab.documents import Unreadable, read_toml
@@ -52,7 +53,7 @@ SMALL_SETTINGS: Settings = {
 }
 
 
-class Arm(ExtensibleModel):
+class Arm(CompactModel):
     """One way to evaluate that takes part in a study.
 
     Attributes:
@@ -105,7 +106,7 @@ def _listed(given: Any) -> Any:
     return (given,) if isinstance(given, str) else given
 
 
-class Published(ExtensibleModel):
+class Published(CompactModel):
     """Figures that a paper gives.
 
     Attributes:

@@ -91,10 +91,10 @@ def compared(held: Mapping[str, Any]) -> dict[str, Any]:
     own = both_ways(held)
     found = climb(own, SETTINGS)
     twice = np.hstack([held["test"], held["test"]])
-    raw = found.found.raw(twice)
+    raw = found.fit.raw(twice)
     everything = fit(own, SETTINGS, CandidatePool(tuple(range(len(held["kinds"]))))).raw(twice)
     step = found.steps[found.kept]
-    figures = {"after_calls": step.calls, "after_criteria": len(found.found.columns), "rubric": step.rung.name}
+    figures = {"after_calls": step.calls, "after_criteria": len(found.fit.columns), "rubric": step.rung.name}
     direct = np.flatnonzero(held["methods"] == "direct")[0]
     figures["direct"] = round(agreed(held["test"][:, direct], held), 4)
     figures["everything"] = round(agreed(everything, held), 4)
@@ -143,7 +143,7 @@ def cross_validated(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             {
                 "after": _r(found.held_out.raw, own.labels),
                 "after_calls": step.calls,
-                "after_criteria": len(found.found.columns),
+                "after_criteria": len(found.fit.columns),
                 "rubric": step.rung.name,
                 "direct": _r(direct, own.labels),
             },

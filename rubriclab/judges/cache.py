@@ -139,7 +139,7 @@ class Cached(JudgeWrapper):
         try:
             reply = await self._read(digest)
         except DamagedAnswer as error:
-            _log.warning("%s: %s It is requested again.", self.name, error.message)
+            _log.info("%s: %s It is requested again.", self.name, error.message)
             self._damaged.add(digest)
             return await self._look_up(replace(prompt, sample=prompt.sample + 1))
         if reply is None:

@@ -1,4 +1,4 @@
-"""The floor: how far surface measures get that never understand a text."""
+"""Baselines: how well surface measures, which understand no text, agree with the labels."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def best_measure(examples: Sequence[Example], aspect: str) -> Baseline | None:
     names = [entry.name for entry in CATALOGUE]
     values = measure_values(examples, names)
     labels = np.array([example.scores[aspect] for example in examples], dtype=float)
-    found: list[tuple[float, str]] = []
+    correlations: list[tuple[float, str]] = []
     for name, column in zip(names, values.T, strict=True):
         r = math.nan if np.isnan(column).any() else pearson(column, labels)
         if not math.isnan(r):
-            found.append((r, name))
-    if not found:
+            correlations.append((r, name))
+    if not correlations:
         return None
-    r, name = max(found, key=lambda pair: (round(abs(pair[0]), DIGITS), pair[1]))
+    r, name = max(correlations, key=lambda pair: (round(abs(pair[0]), DIGITS), pair[1]))
     return Baseline(measure=name, sign=1 if r >= 0 else -1, pearson=round(r, DIGITS))
 
 
-def held_out_floors(surface: FloatArray, labels: FloatArray, fold: IntArray) -> dict[str, FloatArray]:
+def held_out_baselines(surface: FloatArray, labels: FloatArray, fold: IntArray) -> dict[str, FloatArray]:
     """Return what evaluators that cost nothing say of each text, fitted to the labels of the other folds alone.
 
     - `constant`: the same of every text. What its value is makes no difference to a correlation, and the means of the
@@ -70,19 +70,19 @@ def held_out_floors(surface: FloatArray, labels: FloatArray, fold: IntArray) -> 
     for left_out in np.unique(fold):
         inside = fold == left_out
         if not inside.all():
-            best[inside], everything[inside] = _fitted_floors(surface, labels, ~inside)[:, inside]
+            best[inside], everything[inside] = _fitted_baselines(surface, labels, ~inside)[:, inside]
     words = surface[:, SURFACE.index(WORD_COUNT)]
     return {CONSTANT: np.zeros(len(labels)), WORDS: words, BEST: best, ALL: everything}
 
 
-def _fitted_floors(surface: FloatArray, labels: FloatArray, others: BoolArray) -> FloatArray:
+def _fitted_baselines(surface: FloatArray, labels: FloatArray, others: BoolArray) -> FloatArray:
     """Return the best measure and all measures, fitted to `others`: shape (2, texts); 0 where nothing tracks them."""
     z = standardised(surface, *centers_and_spreads(surface[others]))
     aims = labels[others] - labels[others].mean()
     covariances = z[others].T @ aims / len(aims)
-    whole: BoolArray = ~np.any(np.isnan(surface), axis=0)
-    place = int(np.argmax(np.abs(covariances) * whole))
+    complete: BoolArray = ~np.any(np.isnan(surface), axis=0)
+    place = int(np.argmax(np.abs(covariances) * complete))
     component = z @ covariances
     size = float(component[others] @ component[others])
     slope = float(component[others] @ aims) / size if size > 0 else 0.0
-    return np.stack([z[:, place] * covariances[place] * whole[place], component * slope])
+    return np.stack([z[:, place] * covariances[place] * complete[place], component * slope])

@@ -62,13 +62,13 @@ def isotonic(raw: FloatArray, labels: FloatArray) -> Calibration:
 
     # Knots nearer than the last digit kept would fall together when they are written down.
     x, place, count = np.unique(raw.round(DIGITS), return_inverse=True, return_counts=True)
-    found = isotonic_regression(np.bincount(place, labels) / count, weights=count)
+    regression = isotonic_regression(np.bincount(place, labels) / count, weights=count)
     # Between the ends of a level stretch nothing bends.
-    ends = np.unique(np.concatenate([found.blocks[:-1], found.blocks[1:] - 1]))
+    ends = np.unique(np.concatenate([regression.blocks[:-1], regression.blocks[1:] - 1]))
     return Calibration(
         kind="isotonic",
         x=tuple(x[ends].tolist()),
-        y=tuple(round(float(y), DIGITS) for y in found.x[ends]),
+        y=tuple(round(float(y), DIGITS) for y in regression.x[ends]),
     )
 
 
@@ -166,12 +166,12 @@ def conformal(scores: FloatArray, labels: FloatArray, hardness: FloatArray, conf
 
 
 def bounds(
-    scores: FloatArray, hardness: FloatArray, found: Conformal | None, scale: Scale
+    scores: FloatArray, hardness: FloatArray, conformal: Conformal | None, scale: Scale
 ) -> tuple[FloatArray, FloatArray]:
     """Return the ends of each score's interval, shape (texts,) each; NaN where there is no score or no interval."""
-    if found is None:
+    if conformal is None:
         return np.full(len(scores), np.nan), np.full(len(scores), np.nan)
-    half = error_bound(found.errors, found.confidence) * expected_error(hardness, found.unrest)
+    half = error_bound(conformal.errors, conformal.confidence) * expected_error(hardness, conformal.unrest)
     return np.clip(scores - half, scale.low, scale.high), np.clip(scores + half, scale.low, scale.high)
 
 
@@ -180,8 +180,8 @@ def _errors(fit: Fitter, raw: FloatArray, labels: FloatArray, folds: IntArray, s
     squares = np.empty(len(raw))
     for fold in np.unique(folds):
         inside = folds == fold
-        found = fit(raw[~inside], labels[~inside])
-        squares[inside] = np.square(np.clip(found.apply(raw[inside]), scale.low, scale.high) - labels[inside])
+        calibration = fit(raw[~inside], labels[~inside])
+        squares[inside] = np.square(np.clip(calibration.apply(raw[inside]), scale.low, scale.high) - labels[inside])
     return squares
 
 

@@ -1,4 +1,4 @@
-"""What several methods found on the same labelled texts: their criteria side by side, each text rated by each of them.
+"""The criteria that several methods found on the same labelled texts, with every text rated by each of them.
 
 Every method learns as it does alone, one after the other. What it would drop in the end takes part here too: choosing
 is left to whoever sees all criteria at once, and can do it anew without the labels of a text.
@@ -118,13 +118,13 @@ class Candidates:
         """Return by bundle the most calls that a text takes, on average over the labelled texts, if all its candidates
         are asked about; what costs nothing is not among them."""
         bundles = self.bundles(ask)
-        found = {}
+        by_bundle = {}
         for bundle in dict.fromkeys(filter(None, bundles)):
-            asked = {name for name, other in zip(self.ids, bundles, strict=True) if other == bundle}
-            parts = self.parts_with(asked)
+            names = {name for name, other in zip(self.ids, bundles, strict=True) if other == bundle}
+            parts = self.parts_with(names)
             most = (_most(example, parts, assignment, bundle) for example in self.examples)
-            found[bundle] = sum(each.calls for each in most) / len(self.examples)
-        return found
+            by_bundle[bundle] = sum(each.calls for each in most) / len(self.examples)
+        return by_bundle
 
     def calls_every_way(self, assignment: Assignment) -> dict[str, float]:
         """Return `calls` of the candidates asked by method, and of those that can be asked about in one call."""
@@ -137,14 +137,14 @@ class Candidates:
         Args:
             reasons: why those that are not kept are not, by id; for others the method's own reason stands.
         """
-        found = []
+        parts = []
         for part in self.parts:
             criteria = (each.criterion for each in self.candidates if each.method == part.method)
             chosen = tuple(criterion for criterion in criteria if criterion.id in kept)
             if chosen:
                 dropped = _dropped(part, kept, reasons or {})
-                found.append(part.model_copy(update={"criteria": chosen, "dropped": dropped}))
-        return tuple(found)
+                parts.append(part.model_copy(update={"criteria": chosen, "dropped": dropped}))
+        return tuple(parts)
 
 
 async def find_candidates(
@@ -173,7 +173,7 @@ async def find_candidates(
     """
     _check(plans)
     examples, plans = plans[0].training_input.examples, _asked(plans, ask)
-    found = []
+    results = []
     for plan, (start, size) in zip(plans, _shares(plans), strict=True):
 
         def tell(doing: str, share: float, plan: Plan = plan, start: float = start, size: float = size) -> None:
@@ -182,8 +182,8 @@ async def find_candidates(
         learned = await plan.method.learn(
             plan.training_input, plan.settings, judge=judge, generator=generator, seed=seed, on_progress=tell
         )
-        found.append(learned)
-    return _side_by_side(examples, found)
+        results.append(learned)
+    return _side_by_side(examples, results)
 
 
 def joining(plans: Sequence[Plan]) -> list[str]:
@@ -236,13 +236,13 @@ def _shares(plans: Sequence[Plan]) -> list[tuple[float, float]]:
     return [(sum(sizes[:place]), size) for place, size in enumerate(sizes)]
 
 
-def _side_by_side(examples: Sequence[Example], found: Sequence[Learned]) -> Candidates:
+def _side_by_side(examples: Sequence[Example], results: Sequence[Learned]) -> Candidates:
     texts = tuple(sorted(examples, key=lambda example: example.id))
-    names = unique_names([learned.part for learned in found])
-    parts = [renamed(learned.part, given) for learned, given in zip(found, names, strict=True)]
+    names = unique_names([learned.part for learned in results])
+    parts = [renamed(learned.part, given) for learned, given in zip(results, names, strict=True)]
     candidates: list[Candidate] = []
     columns: list[list[Cell]] = []
-    for learned, part, given in zip(found, parts, names, strict=True):
+    for learned, part, given in zip(results, parts, names, strict=True):
         for place, criterion in _offered(learned, part, given):
             made_from = tuple(sorted(criterion.evidence.examples))
             candidates.append(Candidate(method=part.method, criterion=criterion, kept=False, made_from=made_from))
@@ -252,7 +252,7 @@ def _side_by_side(examples: Sequence[Example], found: Sequence[Learned]) -> Cand
         candidates=tuple(candidates),
         cells=tuple(zip(*columns, strict=True)),
         parts=tuple(parts),
-        notes=tuple(f"{each.part.method}: {note}" for each in found for note in each.notes),
+        notes=tuple(f"{each.part.method}: {note}" for each in results for note in each.notes),
     )
 
 
@@ -299,8 +299,8 @@ def _most(example: Example, parts: Sequence[Part], assignment: Assignment, bundl
 
 def _dropped(part: Part, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
     """Return what a part is without: what the method kept first, then what it did not."""
-    own = {each.criterion.id: each.reason for each in part.dropped}
+    why = {each.criterion.id: each.reason for each in part.dropped}
     left = (criterion for criterion in every_criterion(part) if criterion.id not in kept)
     return tuple(
-        DroppedCriterion(criterion=each, reason=reasons.get(each.id) or own.get(each.id, "not chosen")) for each in left
+        DroppedCriterion(criterion=each, reason=reasons.get(each.id) or why.get(each.id, "not chosen")) for each in left
     )

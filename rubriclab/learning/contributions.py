@@ -1,4 +1,4 @@
-"""What candidate rubrics and methods are worth beside the rubric that was made, on held-out labels."""
+"""Held-out agreement of candidate rubrics and of single methods beside the rubric that was chosen."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ def frontier(ladder: SelectionPath, table: RatingMatrix, *, seed: int = 0) -> tu
 
 def added(ladder: SelectionPath, table: RatingMatrix, *, seed: int = 0) -> tuple[MethodContribution, ...]:
     """Return what each method adds to all others asked together; empty where there is only one."""
-    whole = [step for step in ladder.steps if step.rung.ask == "by method" and step.rung.pool.most is None]
-    every = max(whole, key=lambda step: len(step.rung.methods), default=None)
+    all_criteria = [step for step in ladder.steps if step.rung.ask == "by method" and step.rung.pool.most is None]
+    every = max(all_criteria, key=lambda step: len(step.rung.methods), default=None)
     if every is None or np.ptp(table.labels) == 0:
         return ()
-    found = []
+    contributions = []
     for method in every.rung.methods:
         others = tuple(name for name in every.rung.methods if name != method)
-        without = next((step for step in whole if step.rung.methods == others), None)
+        without = next((step for step in all_criteria if step.rung.methods == others), None)
         if without:
             difference = paired_difference(_there(every), _there(without), table.labels, table.groups, seed=seed)
-            found.append(MethodContribution(method=method, difference=difference))
-    return tuple(found)
+            contributions.append(MethodContribution(method=method, difference=difference))
+    return tuple(contributions)
 
 
 def noise(ladder: SelectionPath, table: RatingMatrix, settings: JointSettings, *, seed: int = 0) -> float | None:
@@ -59,14 +59,14 @@ def noise(ladder: SelectionPath, table: RatingMatrix, settings: JointSettings, *
 
     The criteria that the kept rubric might ask are chosen and weighed anew each time.
     """
-    straight = settings.model_copy(update={"calibration": "linear"})
+    linear = settings.model_copy(update={"calibration": "linear"})
     pool, ordered = ladder.steps[ladder.kept].rung.pool, table.rows(in_order(table))
-    draw, found = np.random.default_rng(seed), []
+    draw, correlations = np.random.default_rng(seed), []
     for _ in range(SHUFFLES):
         shuffled = replace(ordered, labels=draw.permutation(ordered.labels))
-        raw = np.nan_to_num(fit(shuffled, straight, pool, seed=seed).raw(ordered.values))
-        found.append(pearson(raw, shuffled.labels))
-    mean = float(np.mean(found))
+        raw = np.nan_to_num(fit(shuffled, linear, pool, seed=seed).raw(ordered.values))
+        correlations.append(pearson(raw, shuffled.labels))
+    mean = float(np.mean(correlations))
     return None if np.isnan(mean) else round(mean, DIGITS)
 
 

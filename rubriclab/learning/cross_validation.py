@@ -1,9 +1,9 @@
-"""Each labelled text as it is scored by those who never saw its group's labels: what the gate and intervals go by.
+"""Held-out scores of the labelled texts, each without the labels of its group, for the gate and for intervals.
 
-Two ways. `reweighed` takes the criteria as they are, and chooses, weighs and calibrates them anew for each fold; one
-that was made from labels of the fold has no part there, so that it is on the safe side, the more so the fewer groups
-there are. `relearned` has the methods themselves learn anew for each fold: what it says is of the whole training, and
-it costs about as many trainings as there are folds, less what is asked in the same words again.
+There are two ways. `reweighed` keeps the criteria, and selects, weighs and calibrates them anew for each fold; criteria
+made from labels of the fold are left out there, so its figures are conservative, the more so the fewer groups there
+are. `relearned` runs the methods anew for each fold: its figures are of the whole training, and it costs about as many
+trainings as there are folds, less the calls that are cached.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ def reweighed(
         ladder: of `table`, whose columns may enter the rubric.
         every: all candidates, whether they may or not.
     """
-    found = ladder.held_out
-    hard = held_out_hardness(found, table)
+    nested = ladder.held_out
+    hard = held_out_hardness(nested, table)
     alone = {name: held_out(part, _straight(settings), seed=seed).raw for name, part in tables_by_method(every).items()}
-    return CrossValidatedScores(found.folds[0], found.raw, found.scores, hard, alone)
+    return CrossValidatedScores(nested.folds[0], nested.raw, nested.scores, hard, alone)
 
 
 async def relearned(
@@ -92,22 +92,22 @@ async def relearned(
         def tell(doing: str, share: float, number: int = number) -> None:
             on_progress(f"without part {number + 1} of {count}: {doing}", (number + share) / count)
 
-        found = await find_candidates(
+        candidates = await find_candidates(
             plans_left, judge=judge, generator=generator, seed=seed, ask=settings.ask, on_progress=tell
         )
         if settings.ask != "by method":
-            found = await asked_in_one_call(found, assignment, judge)
+            candidates = await asked_in_one_call(candidates, assignment, judge)
         rows = [text for text, left in zip(texts, inside, strict=True) if left]
-        rate = partial(_values, found=found, rows=rows, assignment=assignment, judge=judge)
-        every = found.table(assignment, "by method")
-        allowed = allowed_columns(every, measure_values(found.examples, SURFACE), settings, seed)
-        table = offered(found, assignment, settings, allowed)
-        ladder = climb(table, settings, found.calls_every_way(assignment), seed=seed)
-        weighing, values = ladder.found, await rate(found.parts_with(found.ids), ask="by method")
-        kept = {found.ids[table.places[column]] for column in weighing.columns}
+        rate = partial(_values, found=candidates, rows=rows, assignment=assignment, judge=judge)
+        every = candidates.table(assignment, "by method")
+        allowed = allowed_columns(every, measure_values(candidates.examples, SURFACE), settings, seed)
+        table = offered(candidates, assignment, settings, allowed)
+        ladder = climb(table, settings, candidates.calls_every_way(assignment), seed=seed)
+        weighing, values = ladder.fit, await rate(candidates.parts_with(candidates.ids), ask="by method")
+        kept = {candidates.ids[table.places[column]] for column in weighing.columns}
         asked = ladder.steps[ladder.kept].rung.ask
-        own = values if asked == "by method" else await rate(found.parts_with(kept), ask=asked)
-        may = own[:, list(table.places)]
+        final = values if asked == "by method" else await rate(candidates.parts_with(kept), ask=asked)
+        may = final[:, list(table.places)]
         raw[inside] = in_labels(weighing.raw(may), weighing)
         scores[inside], hard[inside] = weighing.scores(may, table.scale), hardness(weighing, may)
         for name, part in tables_by_method(every).items():

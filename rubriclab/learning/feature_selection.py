@@ -1,4 +1,4 @@
-"""Which columns a rubric can use, and in words why a candidate is not in it."""
+"""Selection of the columns that a rubric can use, and the reasons why candidates are left out."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ class DroppedColumn:
         }[self.why]
 
 
-def unvaried(made: DesignMatrix, columns: Sequence[int]) -> dict[int, DroppedColumn]:
-    """Return those columns that tell no two texts apart."""
-    values = made.table.values
+def unvaried(matrix: DesignMatrix, columns: Sequence[int]) -> dict[int, DroppedColumn]:
+    """Return those columns that have the same value for every text, with the reason."""
+    values = matrix.table.values
     return {
         place: DroppedColumn("unscored" if np.isnan(values[:, place]).all() else "constant")
         for place in columns
-        if made.spreads[place] == 0
+        if matrix.spreads[place] == 0
     }
 
 
 def distinct(
-    made: DesignMatrix, columns: Sequence[int], toward: FloatArray, most: int | None = None
+    matrix: DesignMatrix, columns: Sequence[int], toward: FloatArray, most: int | None = None
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
     """Return the columns that say something of their own, best first, at most `most` of them; and those that do not.
 
@@ -61,14 +61,14 @@ def distinct(
     repeated: dict[int, DroppedColumn] = {}
     places = np.array(columns, dtype=int)
     ordered: list[int] = places[np.lexsort([places, -toward[places]])].tolist()
-    if not made.twins[np.ix_(ordered, ordered)].any():
+    if not matrix.twins[np.ix_(ordered, ordered)].any():
         return ordered[:most], repeated
     for place in ordered:
         if most is not None and len(kept) >= most:
             break
-        first = next((other for other in kept if made.twins[place, other]), None)
+        first = next((other for other in kept if matrix.twins[place, other]), None)
         if first is None:
             kept.append(place)
         else:
-            repeated[place] = DroppedColumn("repeated", like=first, alike=float(made.alike[place, first]))
+            repeated[place] = DroppedColumn("repeated", like=first, alike=float(matrix.alike[place, first]))
     return kept, repeated

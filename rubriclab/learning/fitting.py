@@ -129,25 +129,27 @@ def fit(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None
     Raises:
         SettingsError: if `calibration` is `none` with signed candidates.
     """
-    made = design(table.rows(in_order(table)), float(settings.repeated))
+    matrix = design(table.rows(in_order(table)), float(settings.repeated))
     pool = pool or everything(table)
-    told = None
+    held_out_raw = None
     if settings.calibration == "chosen":
-        told = held_out(table, settings.model_copy(update={"calibration": "linear", "repeats": 1}), pool, seed=seed).raw
-        told = told[in_order(table)]
+        held_out_raw = held_out(
+            table, settings.model_copy(update={"calibration": "linear", "repeats": 1}), pool, seed=seed
+        ).raw
+        held_out_raw = held_out_raw[in_order(table)]
     every = np.ones(len(table.labels), dtype=bool)
-    return fit_part(made, every, made.moments(every), pool, settings, told=told, seed=seed)
+    return fit_part(matrix, every, matrix.moments(every), pool, settings, held_out_raw=held_out_raw, seed=seed)
 
 
 def fit_part(
-    made: DesignMatrix,
+    matrix: DesignMatrix,
     rows: BoolArray,
     moments: Moments,
     pool: CandidatePool,
     settings: JointSettings,
     *,
     barred: Sequence[int] = (),
-    told: FloatArray | None = None,
+    held_out_raw: FloatArray | None = None,
     seed: int = 0,
 ) -> Fit:
     """Return the rubric's numbers from some texts of a design.
@@ -159,15 +161,15 @@ def fit_part(
             without them it is straight.
     """
     left = [place for place in pool.every if place not in set(barred)]
-    columns, dropped = usable(made, tracking(made.table, moments), _within(pool, left))
-    found = posterior(made.table, moments, columns)
-    weighing = _weighing(made, found, pool, settings)
+    columns, dropped = usable(matrix, tracking(matrix.table, moments), _within(pool, left))
+    weights = posterior(matrix.table, moments, columns)
+    weighing = _weighing(matrix, weights, pool, settings)
     kept = set(weighing.columns)
     why = {
         place: dropped.get(place, DroppedColumn("weightless" if place in columns else "not asked")) for place in left
     }
-    others = {place: DroppedColumn("not asked") for place in range(len(made.table.methods))}
-    calibration = _calibration(made, rows, weighing, found, settings, told, seed)
+    others = {place: DroppedColumn("not asked") for place in range(len(matrix.table.methods))}
+    calibration = _calibration(matrix, rows, weighing, weights, settings, held_out_raw, seed)
     return Fit(
         **{name: getattr(weighing, name) for name in ("columns", "weights", "centers", "spreads", "low", "high")},
         dropped={place: reason for place, reason in {**others, **why}.items() if place not in kept},
@@ -181,17 +183,17 @@ def _within(pool: CandidatePool, left: Sequence[int]) -> CandidatePool:
     return replace(pool, columns=columns, always=always)
 
 
-def usable(made: DesignMatrix, toward: FloatArray, pool: CandidatePool) -> tuple[list[int], dict[int, DroppedColumn]]:
+def usable(matrix: DesignMatrix, toward: FloatArray, pool: CandidatePool) -> tuple[list[int], dict[int, DroppedColumn]]:
     """Return the columns of a pool to weigh, ascending, and why not those that tell nothing or repeat another one.
 
     Args:
         toward: of every column of the table, as `tracking` gives it.
     """
-    dropped = unvaried(made, pool.every)
-    always, repeated = distinct(made, [place for place in pool.always if place not in dropped], toward)
-    always = _one_whole_each(made.table, always)
+    dropped = unvaried(matrix, pool.every)
+    always, repeated = distinct(matrix, [place for place in pool.always if place not in dropped], toward)
+    always = _one_whole_each(matrix.table, always)
     others = [place for place in pool.columns if place not in dropped and place not in pool.always]
-    best, twice = distinct(made, others, toward, pool.most)
+    best, twice = distinct(matrix, others, toward, pool.most)
     return sorted({*always, *best}), {**dropped, **repeated, **twice}
 
 
@@ -201,24 +203,26 @@ def _one_whole_each(table: RatingMatrix, ranked: Sequence[int]) -> list[int]:
     return [place for place in ranked if not table.whole[place] or first[table.methods[place]] == place]
 
 
-def _weighing(made: DesignMatrix, found: Posterior, pool: CandidatePool, settings: JointSettings) -> Weighting:
+def _weighing(
+    matrix: DesignMatrix, posterior_weights: Posterior, pool: CandidatePool, settings: JointSettings
+) -> Weighting:
     """Return the weights as shares, with their intervals; what weighs nothing leaves, unless it is a reason."""
     from scipy.special import ndtri
 
-    total = float(np.abs(found.mean).sum()) or 1.0
+    total = float(np.abs(posterior_weights.mean).sum()) or 1.0
     shares, reach = (
-        (found.mean / total).round(DIGITS),
-        float(ndtri((1 + settings.confidence) / 2)) * found.errors / total,
+        (posterior_weights.mean / total).round(DIGITS),
+        float(ndtri((1 + settings.confidence) / 2)) * posterior_weights.errors / total,
     )
-    columns = np.array(found.columns, dtype=int)
-    lowest = np.where(made.table.signed[columns], -1.0, 0.0)
+    columns = np.array(posterior_weights.columns, dtype=int)
+    lowest = np.where(matrix.table.signed[columns], -1.0, 0.0)
     asked = np.isin(columns, pool.columns) & pool.reasons
     kept = (np.abs(shares) > 0) | asked
     return Weighting(
         columns=tuple(columns[kept].tolist()),
         weights=shares[kept],
-        centers=significant(made.centers[columns[kept]]),
-        spreads=significant(made.spreads[columns[kept]]),
+        centers=significant(matrix.centers[columns[kept]]),
+        spreads=significant(matrix.spreads[columns[kept]]),
         low=np.maximum(shares - reach, lowest)[kept],
         high=np.minimum(np.maximum(shares + reach, lowest), 1.0)[kept],
         dropped={},
@@ -226,21 +230,21 @@ def _weighing(made: DesignMatrix, found: Posterior, pool: CandidatePool, setting
 
 
 def _calibration(  # noqa: PLR0917
-    made: DesignMatrix,
+    matrix: DesignMatrix,
     rows: BoolArray,
     weighing: Weighting,
-    found: Posterior,
+    weights: Posterior,
     settings: JointSettings,
-    told: FloatArray | None,
+    held_out_raw: FloatArray | None,
     seed: int,
 ) -> Calibration:
     """Return the map onto the scale; with nothing to map it gives every text the labels' mean."""
-    table = made.table
+    table = matrix.table
     raw = weighing.raw(table.values)
     there = rows & ~np.isnan(raw)
     if not there.any():
-        return straight(0.0, 0.0, found.average if found.columns or rows.any() else table.scale.low)
-    line = straight(found.spread * float(np.abs(found.mean).sum()), float(raw[there].mean()), found.average)
+        return straight(0.0, 0.0, weights.average if weights.columns or rows.any() else table.scale.low)
+    line = straight(weights.spread * float(np.abs(weights.mean).sum()), float(raw[there].mean()), weights.average)
     kept = list(weighing.columns)
     judged = None
     if not table.signed[kept].any():
@@ -251,17 +255,17 @@ def _calibration(  # noqa: PLR0917
             "choose another calibration, or leave the measures out.",
         )
     kind: Kind = "linear" if settings.calibration == "chosen" else settings.calibration
-    if settings.calibration == "chosen" and told is not None:
-        kind = _kind(table.rows(there), told[there] / _steepness(line), settings, seed, judged)
+    if settings.calibration == "chosen" and held_out_raw is not None:
+        kind = _kind(table.rows(there), held_out_raw[there] / _steepness(line), settings, seed, judged)
     return line if kind == "linear" else calibrate(kind, raw[there], table.labels[there], judged)
 
 
 def _kind(
-    table: RatingMatrix, told: FloatArray, settings: JointSettings, seed: int, judged: Calibration | None
+    table: RatingMatrix, held_out_raw: FloatArray, settings: JointSettings, seed: int, judged: Calibration | None
 ) -> Kind:
     """Return the kind of map that suits raw values of texts that had no part in their weights."""
     fold, unit = grouped_folds(table.groups, settings.folds, seed), units(table.groups)
-    return chosen_kind(np.nan_to_num(told), table.labels, unit, fold, judged=judged, scale=table.scale)
+    return chosen_kind(np.nan_to_num(held_out_raw), table.labels, unit, fold, judged=judged, scale=table.scale)
 
 
 def held_out(
@@ -272,29 +276,29 @@ def held_out(
     Arguments and errors as for `fit`; the folds are those of `divisions`.
     """
     order = in_order(table)
-    made, pool = design(table.rows(order), float(settings.repeated)), pool or everything(table)
+    matrix, pool = design(table.rows(order), float(settings.repeated)), pool or everything(table)
     back = np.argsort(order)
-    folds = divisions(made.table.groups, settings, seed)
-    whole = made.moments(np.ones(len(order), dtype=bool))
+    folds = divisions(matrix.table.groups, settings, seed)
+    total = matrix.moments(np.ones(len(order), dtype=bool))
     scores, raws, fits = [], [], []
     for fold in folds:
-        score, raw, found = np.full(len(fold), np.nan), np.full(len(fold), np.nan), []
+        score, raw, fold_fits = np.full(len(fold), np.nan), np.full(len(fold), np.nan), []
         for inside in insides(fold):
             each = fit_part(
-                made,
+                matrix,
                 ~inside,
-                whole - made.moments(inside),
+                total - matrix.moments(inside),
                 pool,
                 settings,
-                barred=told_by(made.table, inside),
+                barred=told_by(matrix.table, inside),
                 seed=seed,
             )
-            values = made.table.values[inside]
+            values = matrix.table.values[inside]
             score[inside], raw[inside] = each.scores(values, table.scale), in_labels(each.raw(values), each)
-            found.append(each)
+            fold_fits.append(each)
         scores.append(score)
         raws.append(raw)
-        fits.append(tuple(found))
+        fits.append(tuple(fold_fits))
     return HeldOut(mean_of(scores)[back], mean_of(raws)[back], folds[:, back], tuple(fits))
 
 
@@ -316,16 +320,16 @@ def insides(fold: IntArray) -> list[BoolArray]:
 
 def told_by(table: RatingMatrix, inside: BoolArray) -> list[int]:
     """Return the columns that labels of these texts had a part in making: they could know these labels."""
-    told: list[int] = np.flatnonzero(table.seen[inside].any(axis=0)).tolist()
-    return told
+    columns: list[int] = np.flatnonzero(table.seen[inside].any(axis=0)).tolist()
+    return columns
 
 
-def in_labels(raw: FloatArray, found: Fit) -> FloatArray:
+def in_labels(raw: FloatArray, fitted: Fit) -> FloatArray:
     """Return raw values in points of the labels, without their mean: in this unit folds can be compared.
 
     The mean label of the other folds is left out, as it is high where the fold's own labels are low.
     """
-    scaled: FloatArray = raw * (_steepness(found.calibration) if found.calibration.kind == "linear" else 1.0)
+    scaled: FloatArray = raw * (_steepness(fitted.calibration) if fitted.calibration.kind == "linear" else 1.0)
     return scaled
 
 

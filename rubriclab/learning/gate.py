@@ -1,10 +1,10 @@
-"""The gate: whether a rubric agrees with people better than what costs nothing, on labels that had no part in it.
+"""The gate: whether a rubric agrees with people better than baselines that cost nothing, on held-out labels.
 
-Everybody is held to the same labelled texts, each text scored without the labels of its own group. Correlations are
-taken among rivals where there are enough of them, else over the whole set; a group or set whose labels are constant
-counts for nothing, and an evaluator that tells no texts apart counts as 0 where the labels differ. Intervals come from
-a bootstrap over groups, of differences from a paired one, both expanded for few groups; with very few no difference
-can be told at all.
+All evaluators are compared on the same labelled texts, each text scored without the labels of its own group.
+Correlations are within groups where enough groups can be compared, else over all texts. A group with constant labels
+is left out, and an evaluator with constant scores has correlation 0 where the labels differ. Intervals come from a
+bootstrap over groups, of differences from a paired one, both expanded for few groups; with very few groups no
+difference has an interval.
 
 A scorer fitted to the other folds must be given without their mean label: left in, it is high where the labels left
 out are low, and pulls the correlation over all texts down (Parker, Gunter & Bedo 2007, "Stratification bias in low
@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from rubriclab.learning.baselines import CONSTANT, held_out_floors
+from rubriclab.learning.baselines import CONSTANT, held_out_baselines
 from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, centers_and_spreads, standardised
 from rubriclab.methods.names import JOINT
 from rubriclab.stats.bootstrap import Statistic, batch_size, estimate, expanded_confidence
@@ -74,7 +74,7 @@ class Scored:
     """
 
     name: str
-    kind: Literal["rubric", "judged", "floor"]
+    kind: Literal["rubric", "judged", "baseline"]
     scores: FloatArray
     calls: float = 0.0
 
@@ -113,13 +113,15 @@ def validation(
     """
     level = gate_level(table.labels, table.groups)
     rubric = Scored(JOINT, "rubric", held_out, calls[JOINT])
-    floors = [Scored(name, "floor", scores) for name, scores in held_out_floors(surface, table.labels, fold).items()]
+    baselines = [
+        Scored(name, "baseline", scores) for name, scores in held_out_baselines(surface, table.labels, fold).items()
+    ]
     judged = [
         *_compared_with(table, fold, calls),
         *(Scored(name, "judged", alone[name], calls[name]) for name in alone if name != DIRECT),
     ]
     arena = _Arena(table.labels, table.groups, level, seed)
-    evaluators = {each.name: arena.evaluator_agreement(each) for each in (rubric, *floors, *judged)}
+    evaluators = {each.name: arena.evaluator_agreement(each) for each in (rubric, *baselines, *judged)}
     others = sorted((name for name in evaluators if name != JOINT), key=lambda name: -_known(evaluators[name]))
     return Validation(
         level=level,
@@ -128,7 +130,7 @@ def validation(
         folds=len(np.unique(fold)),
         training=arena.evaluator_agreement(Scored(JOINT, "rubric", fitted, calls[JOINT])),
         evaluators=tuple(evaluators[name] for name in (JOINT, *others)),
-        verdicts=(arena.gate(rubric, floors, evaluators), *(arena.compared(rubric, each) for each in judged)),
+        verdicts=(arena.gate(rubric, baselines, evaluators), *(arena.compared(rubric, each) for each in judged)),
         frontier=tuple(frontier),
         added=tuple(added),
         shortcuts=tuple(shortcuts),
@@ -140,10 +142,10 @@ def validation(
 
 def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
     """Return `group` if at least `RIVAL_GROUPS` groups have `RIVALS` texts or more and labels that differ."""
-    found: dict[str, list[float]] = {}
+    labels_of: dict[str, list[float]] = {}
     for group, label in zip(groups, labels.tolist(), strict=True):
-        found.setdefault(group, []).append(label)
-    telling = sum(len(own) >= RIVALS and min(own) < max(own) for own in found.values())
+        labels_of.setdefault(group, []).append(label)
+    telling = sum(len(values) >= RIVALS and min(values) < max(values) for values in labels_of.values())
     return "group" if telling >= RIVAL_GROUPS else "dataset"
 
 
@@ -152,13 +154,13 @@ def _compared_with(table: RatingMatrix, fold: IntArray, calls: Mapping[str, floa
 
     Measures have no better end, so they have no place among equals.
     """
-    asked: list[int] = np.flatnonzero(~table.signed).tolist()
-    direct = [place for place in asked if table.methods[place] == DIRECT]
-    found = [(DIRECT, table.values[:, place], [place]) for place in direct[:1]]
-    if asked:
-        found.append((EQUAL, _equal_weights(table.columns(asked), fold), asked))
-    bundles = {name: len({table.bundles[place] for place in places} - {""}) for name, _, places in found}
-    return [Scored(name, "judged", scores, calls.get(name, bundles[name])) for name, scores, _ in found]
+    judged: list[int] = np.flatnonzero(~table.signed).tolist()
+    direct = [place for place in judged if table.methods[place] == DIRECT]
+    evaluators = [(DIRECT, table.values[:, place], [place]) for place in direct[:1]]
+    if judged:
+        evaluators.append((EQUAL, _equal_weights(table.columns(judged), fold), judged))
+    bundles = {name: len({table.bundles[place] for place in places} - {""}) for name, _, places in evaluators}
+    return [Scored(name, "judged", scores, calls.get(name, bundles[name])) for name, scores, _ in evaluators]
 
 
 def _equal_weights(table: RatingMatrix, fold: IntArray) -> FloatArray:
@@ -206,15 +208,15 @@ class _Arena:
         )
 
     def gate(
-        self, rubric: Scored, floors: Sequence[Scored], evaluators: Mapping[str, EvaluatorAgreement]
+        self, rubric: Scored, baselines: Sequence[Scored], evaluators: Mapping[str, EvaluatorAgreement]
     ) -> GateVerdict:
-        """Return the verdict against the best floor, or against none at all where that is the harder to be better than.
+        """Return the verdict against the best baseline, or against the constant where that is harder to exceed.
 
-        What agrees no better than a constant is no better than the others because these do worse.
+        An evaluator no better than a constant gains nothing from baselines that are worse still.
         """
-        best = max(floors, key=lambda floor: (_known(evaluators[floor.name]), floor.name != CONSTANT))
-        constant = next(floor for floor in floors if floor.name == CONSTANT)
-        verdicts = [self.verdict(rubric, floor) for floor in dict.fromkeys((best, constant))]
+        best = max(baselines, key=lambda baseline: (_known(evaluators[baseline.name]), baseline.name != CONSTANT))
+        constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
+        verdicts = [self.verdict(rubric, baseline) for baseline in dict.fromkeys((best, constant))]
         return min(verdicts, key=lambda verdict: _WORST_FIRST.index(verdict.outcome or "inconclusive"))
 
     def verdict(self, rubric: Scored, other: Scored) -> GateVerdict:
@@ -238,16 +240,16 @@ class _Arena:
     def _interval(self, scores: Sequence[FloatArray], coefficient: Coefficient) -> Interval:
         """Return the first one's agreement, less the second's where there are two, on the texts that both scored."""
         texts = self._texts(scores)
-        own = [_statistic(texts, row, coefficient, self.level) for row in range(len(scores))]
-        found = estimate(
-            lambda counts: own[0](counts) - (own[1](counts) if len(own) > 1 else 0.0),
+        statistics = [_statistic(texts, row, coefficient, self.level) for row in range(len(scores))]
+        interval = estimate(
+            lambda counts: statistics[0](counts) - (statistics[1](counts) if len(statistics) > 1 else 0.0),
             texts.clusters,
             resamples=RESAMPLES,
             confidence=expanded_confidence(CONFIDENCE, texts.clusters),
             seed=self.seed,
             batch=batch_size(len(texts.human)),
         )
-        return found.rounded()
+        return interval.rounded()
 
     def _few_groups(self, scores: Sequence[FloatArray]) -> int | None:
         """Return how many groups there are to draw, if these are too few to tell a difference.

@@ -1,4 +1,4 @@
-"""What criteria are called where several methods have theirs in one rubric."""
+"""Unique ids of criteria where one rubric has criteria of several methods."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ def unique_names(parts: Sequence[Part]) -> list[dict[str, str]]:
 
     A measure keeps its own in any case: by that it is found in the catalogue.
     """
-    taken = {each.id for part in parts for each in every_criterion(part) if each.kind == "measure"}
-    found = []
+    used = {item.id for part in parts for item in every_criterion(part) if item.kind == "measure"}
+    names_of_parts = []
     for part in parts:
         names = {}
         for criterion in every_criterion(part):
-            names[criterion.id] = name = _free_name(part, criterion, taken)
-            taken.add(name)
-        found.append(names)
-    return found
+            names[criterion.id] = name = _free_name(part, criterion, used)
+            used.add(name)
+        names_of_parts.append(names)
+    return names_of_parts
 
 
-def _free_name(part: Part, criterion: Criterion, taken: Collection[str]) -> str:
+def _free_name(part: Part, criterion: Criterion, used: Collection[str]) -> str:
     if criterion.kind == "measure":
         return criterion.id
     name = part.method if criterion.kind == "score" and criterion is part.criteria[0] else criterion.id
-    if name in taken:
+    if name in used:
         name = f"{part.method}.{criterion.id}"
-    while name in taken:
+    while name in used:
         name += "'"
     return name
 

@@ -1,10 +1,9 @@
 """How uncertain a held-out agreement is, learning included.
 
-A held-out score hangs on two things that chance has drawn: the text, and the texts that its rubric was learned from.
-Resampling finished scores sees the first alone, and with thirty labels the second is as large: intervals come out too
-narrow (Bates, Hastie & Tibshirani 2024, "Cross-validation: what does it estimate and how well does it do it?", JASA
-119). So here groups are left out, and the rubrics of all folds are fitted again without them: the jackknife of the
-whole procedure.
+A held-out score depends on two random draws: the text, and the texts that its rubric was learned from. Resampling
+finished scores covers the first only, and with thirty labels the second is as large: intervals are too narrow (Bates,
+Hastie & Tibshirani 2024, "Cross-validation: what does it estimate and how well does it do it?", JASA 119). So here
+groups are left out, and the rubrics of all folds are fitted again without them: the jackknife of the whole procedure.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from rubriclab.stats.levels import Level
 MOST_BUNDLES = 50
 
 
-def agreement_errors(table: RatingMatrix, found: HeldOut, *, level: Level, seed: int = 0) -> Mapping[str, float]:
+def agreement_errors(table: RatingMatrix, nested: HeldOut, *, level: Level, seed: int = 0) -> Mapping[str, float]:
     """Return the standard errors of the held-out `spearman` and `pearson` agreement, on Fisher's scale.
 
     The rubric that each fold has chosen is weighed anew without each group. An error is infinite where fewer than two
@@ -42,7 +41,7 @@ def agreement_errors(table: RatingMatrix, found: HeldOut, *, level: Level, seed:
     bundle = grouped_folds(table.groups, MOST_BUNDLES, seed)
     told = [
         agreement(raw, table.labels, table.groups, level=level, resamples=0)
-        for raw in _raw_without(table, found, bundle)
+        for raw in _raw_without(table, nested, bundle)
     ]
     return {name: _error([getattr(each, name).value for each in told]) for name in ("spearman", "pearson")}
 
@@ -61,24 +60,24 @@ def fisher_interval(value: float | None, error: float, confidence: float) -> Int
     return Interval(value, math.tanh(z - margin), math.tanh(z + margin))
 
 
-def _raw_without(table: RatingMatrix, found: HeldOut, bundle: IntArray) -> FloatArray:
+def _raw_without(table: RatingMatrix, folds: HeldOut, bundle: IntArray) -> FloatArray:
     """Return held-out raw values without each bundle, shape (bundles, texts), NaN for the bundle's own texts.
 
     Of repeated divisions into folds the first one is taken: what the others average away is no error of learning.
     """
-    made = design(table)
-    every = made.moments(np.ones(len(bundle), dtype=bool))
-    parts = [made.moments(bundle == left) for left in range(int(bundle.max(initial=-1)) + 1)]
+    matrix = design(table)
+    every = matrix.moments(np.ones(len(bundle), dtype=bool))
+    parts = [matrix.moments(bundle == left) for left in range(int(bundle.max(initial=-1)) + 1)]
     raw = np.full((len(parts), len(bundle)), np.nan)
-    for number, each in enumerate(found.fits[0]):
-        inside = found.folds[0] == number
-        rest = every - made.moments(inside)
+    for number, fold_fit in enumerate(folds.fits[0]):
+        inside = folds.folds[0] == number
+        rest = every - matrix.moments(inside)
         for left in range(len(parts)):
             others = ~inside & (bundle != left)
-            if others.any() and each.columns:
-                own = rest - parts[left] if not (inside & (bundle == left)).any() else made.moments(others)
-                weights = posterior(table, own, each.columns)
-                raw[left, inside] = made.z[inside][:, list(each.columns)] @ weights.mean * (weights.spread or 1.0)
+            if others.any() and fold_fit.columns:
+                own = rest - parts[left] if not (inside & (bundle == left)).any() else matrix.moments(others)
+                weights = posterior(table, own, fold_fit.columns)
+                raw[left, inside] = matrix.z[inside][:, list(fold_fit.columns)] @ weights.mean * (weights.spread or 1.0)
     raw[bundle, np.arange(len(bundle))] = np.nan
     return raw
 

@@ -69,19 +69,19 @@ async def train(
     model_versions: Callable[[], Sequence[str]] = tuple,
     on_progress: Progress = silent,
 ) -> Trained:
-    """Return one rubric of what the methods of `plans` find on the same labelled texts, with what it is worth.
+    """Return one rubric of the criteria that the methods of `plans` find, with its validation.
 
-    Nothing but `model_versions` hangs on when or in how many runs the answers came: the same plans, settings, seed and
+    Only `model_versions` depends on when and in how many runs the replies came: the same plans, settings, seed and
     replies give the same rubric, provenance and record.
 
     Raises:
         DataError: if there are no labelled texts.
         SettingsError: if a setting leaves nothing to choose from.
-        JudgeError: if a method could learn nothing, or no criterion tells any two labelled texts apart.
+        JudgeError: if a method could learn nothing, or no criterion distinguishes any two labelled texts.
     """
     _check(plans, settings)
     assignment = plans[0].training_input.assignment
-    found = await find_candidates(
+    candidates = await find_candidates(
         plans,
         judge=judge,
         generator=generator,
@@ -89,26 +89,26 @@ async def train(
         ask=settings.ask,
         on_progress=lambda doing, share: on_progress(doing, FOUND * share),
     )
-    found, note = await _rated_together(found, assignment, settings, judge, on_progress)
-    study = _Study(found, assignment, settings, seed)
+    candidates, note = await _rated_together(candidates, assignment, settings, judge, on_progress)
+    study = _Study(candidates, assignment, settings, seed)
     study.notes.extend(note)
     if settings.relearned > 1:
         study.unseen = await relearned(
             plans, settings, judge=judge, generator=generator, seed=seed, on_progress=on_progress
         )
-    on_progress(f"{len(found.candidates)} criteria to choose from", FOUND)
+    on_progress(f"{len(candidates.candidates)} criteria to choose from", FOUND)
     rubric = study.rubric()
-    on_progress(f"{len(rubric.criteria)} of {len(found.candidates)} criteria kept", 1.0)
+    on_progress(f"{len(rubric.criteria)} of {len(candidates.candidates)} criteria kept", 1.0)
     provenance = Provenance(
-        **origins(found.examples, assignment.aspect.name, judge, generator, model_versions()),
+        **origins(candidates.examples, assignment.aspect.name, judge, generator, model_versions()),
         settings=_settings(plans, settings),
         prompts=prompts_digest(sorted({name for plan in plans for name in plan.method.prompts} | {TEMPLATE})),
         seed=seed,
         agreement=study.agreement,
-        baseline=best_measure(found.examples, assignment.aspect.name),
+        baseline=best_measure(candidates.examples, assignment.aspect.name),
         validation=study.validation,
     )
-    return Trained(rubric, provenance, (*found.notes, *study.notes), study.record(rubric))
+    return Trained(rubric, provenance, (*candidates.notes, *study.notes), study.record(rubric))
 
 
 def at_most(plans: Sequence[Plan], settings: JointSettings) -> tuple[CallEstimate, CallEstimate]:
@@ -126,19 +126,19 @@ def at_most(plans: Sequence[Plan], settings: JointSettings) -> tuple[CallEstimat
 
 
 async def _rated_together(
-    found: Candidates, assignment: Assignment, settings: JointSettings, judge: Judge, on_progress: Progress
+    candidates: Candidates, assignment: Assignment, settings: JointSettings, judge: Judge, on_progress: Progress
 ) -> tuple[Candidates, tuple[str, ...]]:
     """Return the candidates with their ratings in one call, where the settings may have use for these."""
-    joined = {found.candidates[place].method for place in found.joined}
+    joined = {candidates.candidates[place].method for place in candidates.joined}
     if settings.ask == "by method" or (settings.ask == "chosen" and len(joined) < 2):
-        return found, ()
-    on_progress(f"{len(found.examples)} texts to rate by all criteria in one call", FOUND)
+        return candidates, ()
+    on_progress(f"{len(candidates.examples)} texts to rate by all criteria in one call", FOUND)
     try:
-        return await asked_in_one_call(found, assignment, judge), ()
+        return await asked_in_one_call(candidates, assignment, judge), ()
     except JudgeError as error:
         if settings.ask == "in one call":
             raise
-        return found, (f"rubrics that ask everything in one call were not tried: {error}",)
+        return candidates, (f"rubrics that ask everything in one call were not tried: {error}",)
 
 
 def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
@@ -162,31 +162,31 @@ def _one_round(plans: Sequence[Plan], judge: CallEstimate) -> CallEstimate:
 
 
 def _settings(plans: Sequence[Plan], settings: JointSettings) -> Mapping[str, Mapping[str, Any]]:
-    own: dict[str, Mapping[str, Any]] = {plan.method.name: plan.settings.model_dump(mode="json") for plan in plans}
-    return {**own, "joint": settings.model_dump(mode="json")}
+    methods: dict[str, Mapping[str, Any]] = {plan.method.name: plan.settings.model_dump(mode="json") for plan in plans}
+    return {**methods, "joint": settings.model_dump(mode="json")}
 
 
 @dataclass
 class _Study:
     """The candidates before the labels."""
 
-    found: Candidates
+    candidates: Candidates
     assignment: Assignment
     settings: JointSettings
     seed: int
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []
-        self.every = self.found.table(self.assignment, "by method")
-        self.surface = measure_values(self.found.examples, SURFACE)
-        self.calls = self.found.calls_every_way(self.assignment)
+        self.every = self.candidates.table(self.assignment, "by method")
+        self.surface = measure_values(self.candidates.examples, SURFACE)
+        self.calls = self.candidates.calls_every_way(self.assignment)
 
     @cached_property
     def columns(self) -> list[int]:
         """The candidates that may enter the rubric."""
         allowed = allowed_columns(self.every, self.surface, self.settings, self.seed)
         if self.settings.no_shortcuts:
-            left = [name for place, name in enumerate(self.found.ids) if place not in allowed]
+            left = [name for place, name in enumerate(self.candidates.ids) if place not in allowed]
             self.notes.append(
                 f"left out, as they follow a shortcut more than the raters do: {', '.join(left) or 'none'}"
             )
@@ -195,12 +195,12 @@ class _Study:
     @cached_property
     def table(self) -> RatingMatrix:
         """What may enter the rubric, as numbers."""
-        return offered(self.found, self.assignment, self.settings, self.columns)
+        return offered(self.candidates, self.assignment, self.settings, self.columns)
 
     @cached_property
     def ids(self) -> list[str]:
         """The names of the table's columns."""
-        return [self.found.ids[place] for place in self.table.places]
+        return [self.candidates.ids[place] for place in self.table.places]
 
     @cached_property
     def ladder(self) -> SelectionPath:
@@ -215,13 +215,13 @@ class _Study:
     @cached_property
     def fit(self) -> Fit:
         """The rubric's numbers."""
-        found = self.ladder.found
-        if not found.columns:
+        fit = self.ladder.fit
+        if not fit.columns:
             raise JudgeError(
-                "No criterion tells any two of the labelled texts apart, so there is nothing to weigh.",
+                "No criterion distinguishes any two of the labelled texts, so there is nothing to weigh.",
                 f"Try another {option('judge')}, or other methods.",
             )
-        return found
+        return fit
 
     @cached_property
     def unseen(self) -> CrossValidatedScores:
@@ -242,13 +242,13 @@ class _Study:
         """Return the parts that are left, and how they come to one score."""
         terms = _terms(self.fit, self.ids, chosen_shares(self.ladder, self.table))
         aggregation = Aggregation(ask=self.ask, terms=terms, calibration=self.fit.calibration, conformal=self.conformal)
-        parts = self.found.parts_with([term.criterion for term in terms], self._reasons())
+        parts = self.candidates.parts_with([term.criterion for term in terms], self._reasons())
         task, aspect, scale = self.assignment.words.task, self.assignment.aspect, self.assignment.scale
         return Rubric(task=task, aspect=aspect, scale=scale, parts=parts, aggregation=aggregation)
 
     def _reasons(self) -> dict[str, str]:
         """Return why each candidate that is not in the rubric is not."""
-        left = dict.fromkeys(self.found.ids, "follows a shortcut more than the raters do")
+        left = dict.fromkeys(self.candidates.ids, "follows a shortcut more than the raters do")
         kept = {self.ids[place] for place in self.fit.columns}
         known: dict[str, DroppedColumn] = {}
         for place, reason in self.fit.dropped.items():
@@ -261,9 +261,9 @@ class _Study:
     @cached_property
     def validation(self) -> Validation:
         """What the gate says."""
-        alone = {part.method: [each.id for each in part.criteria] for part in self.found.parts}
+        alone = {part.method: [each.id for each in part.criteria] for part in self.candidates.parts}
         kept = [self.ids[place] for place in self.fit.columns]
-        found = validation(
+        result = validation(
             self.every,
             self.surface,
             self.unseen.raw,
@@ -276,42 +276,46 @@ class _Study:
             },
             frontier=frontier(self.ladder, self.table, seed=self.seed),
             added=added(self.ladder, self.table, seed=self.seed),
-            shortcuts=shortcuts(self.every, self.found.ids, self.surface, self.unseen.raw, seed=self.seed),
-            raters=raters(self.found.examples, self.assignment, self.unseen.scores, seed=self.seed),
+            shortcuts=shortcuts(self.every, self.candidates.ids, self.surface, self.unseen.raw, seed=self.seed),
+            raters=raters(self.candidates.examples, self.assignment, self.unseen.scores, seed=self.seed),
             forgone=self._forgone(),
             noise=noise(self.ladder, self.table, self.settings, seed=self.seed),
             seed=self.seed,
         )
-        own, *others = found.evaluators
-        return found.model_copy(update={"evaluators": (self._refitted(own, found.level), *others)})
+        joint, *others = result.evaluators
+        return result.model_copy(update={"evaluators": (self._refitted(joint, result.level), *others)})
 
     def _refitted(self, own: EvaluatorAgreement, level: Level) -> EvaluatorAgreement:
         """Return the rubric's standing with intervals that know of the learning too, not only of the texts drawn."""
         errors = agreement_errors(self.table, self.ladder.held_out, level=level, seed=self.seed)
-        found = {
+        intervals = {
             name: fisher_interval(figure.value, errors[name], CONFIDENCE)
             for name, figure in (("spearman", own.spearman), ("pearson", own.pearson))
         }
-        return own.model_copy(update={name: each.rounded() for name, each in found.items()})
+        return own.model_copy(update={name: each.rounded() for name, each in intervals.items()})
 
     @property
     def agreement(self) -> TrainingAgreement:
         """How well the rubric agrees with the labels that it was fitted to, and without each group's own."""
         labels, groups = self.table.labels, self.table.groups
-        found = training_agreement(self.fitted, self.unseen.raw, labels, groups)
+        result = training_agreement(self.fitted, self.unseen.raw, labels, groups)
         # The same figure as the gate's has the same interval.
         same = {"reselected": self.validation.evaluators[0].spearman} if self.validation.level == "dataset" else {}
-        return found.model_copy(update=same)
+        return result.model_copy(update=same)
 
     def _calls(self, kept: Sequence[str], ask: Ask) -> float:
-        own = {bundle for name, bundle in zip(self.found.ids, self.found.bundles(ask), strict=True) if name in kept}
-        return sum(self.calls.get(bundle, 1.0) for bundle in own if bundle)
+        bundles = {
+            bundle
+            for name, bundle in zip(self.candidates.ids, self.candidates.bundles(ask), strict=True)
+            if name in kept
+        }
+        return sum(self.calls.get(bundle, 1.0) for bundle in bundles if bundle)
 
     def _forgone(self) -> float | None:
         """Return what leaving out shortcuts cost in correlation."""
-        if len(self.columns) == len(self.found.ids):
+        if len(self.columns) == len(self.candidates.ids):
             return None
-        every = offered(self.found, self.assignment, self.settings, range(len(self.found.ids)))
+        every = offered(self.candidates, self.assignment, self.settings, range(len(self.candidates.ids)))
         everything = climb(every, self.settings, self.calls, seed=self.seed).held_out.raw
         labels = self.table.labels
         return round(_correlation(everything, labels) - _correlation(self.ladder.held_out.raw, labels), DIGITS)
@@ -320,14 +324,16 @@ class _Study:
         """Return what was seen and found, text by text."""
         aspect = self.assignment.aspect.name
         low, high = bounds(self.unseen.scores, self.unseen.hardness, self.conformal, self.assignment.scale)
-        texts = recorded_texts(self.found.examples, aspect, self.unseen.scores, low, high)
+        texts = recorded_texts(self.candidates.examples, aspect, self.unseen.scores, low, high)
         kept = {criterion.id for criterion in rubric.criteria}
-        return TrainingRecord(texts=texts, candidates=self.found.marked(kept), cells=self.found.rated(self.ask))
+        return TrainingRecord(
+            texts=texts, candidates=self.candidates.marked(kept), cells=self.candidates.rated(self.ask)
+        )
 
 
-def _terms(found: Fit, ids: Sequence[str], selected: FloatArray) -> tuple[Term, ...]:
-    columns = (found.weights, found.centers, found.spreads, found.low, found.high, selected)
-    rows = zip(found.columns, *(column.tolist() for column in columns), strict=True)
+def _terms(fitted: Fit, ids: Sequence[str], selected: FloatArray) -> tuple[Term, ...]:
+    columns = (fitted.weights, fitted.centers, fitted.spreads, fitted.low, fitted.high, selected)
+    rows = zip(fitted.columns, *(column.tolist() for column in columns), strict=True)
     return tuple(
         Term(
             criterion=ids[place],

@@ -1,4 +1,4 @@
-"""The raters themselves: how far they agree, and so how far anybody can agree with them."""
+"""Interrater agreement of the human raters, and the ceiling that it sets for any judge."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ def raters(examples: Sequence[Example], assignment: Assignment, scores: FloatArr
         seed: of the bootstrap.
     """
     aspect = assignment.aspect.name
-    found = ratings(examples, aspect)
-    if found is None:
+    rated = ratings(examples, aspect)
+    if rated is None:
         return None
     groups = np.unique([example.group for example in examples], return_inverse=True)[1]
     labels = np.array([example.scores[aspect] for example in examples], dtype=float)
     among = groups if gate_level(labels, [example.group for example in examples]) == "group" else None
-    known = bool(found.names)
-    separated = known and len(found.names) <= MOST_SEPARATED
+    known = bool(rated.names)
+    separated = known and len(rated.names) <= MOST_SEPARATED
     single, mean = (
-        intraclass(found.table, groups, raters_known=separated, of_mean=of_mean, seed=seed, resamples=resamples)
+        intraclass(rated.table, groups, raters_known=separated, of_mean=of_mean, seed=seed, resamples=resamples)
         for of_mean, resamples in ((False, 1000), (True, 0))
     )
-    replaced = alternative_annotator(found.table, scores) if known else None
+    replaced = alternative_annotator(rated.table, scores) if known else None
     return Raters(
-        raters=_raters(found, groups, seed),
+        raters=_raters(rated, groups, seed),
         icc=single.rounded(),
         icc_mean=rounded(mean.value),
-        alpha=krippendorff_alpha(found.table, "interval", groups, seed=seed).rounded(),
-        ceiling=rounded(ceiling(found.table, among, raters_known=known)),
+        alpha=krippendorff_alpha(rated.table, "interval", groups, seed=seed).rounded(),
+        ceiling=rounded(ceiling(rated.table, among, raters_known=known)),
         winning=rounded(replaced.winning) if replaced else None,
         advantage=rounded(replaced.advantage) if replaced else None,
         epsilon=EPSILON if replaced else None,
@@ -94,16 +94,16 @@ def _numbered(scores: Sequence[float]) -> dict[str, float]:
     return {str(place): score for place, score in enumerate(scores, start=1)}
 
 
-def _raters(found: RaterScores, groups: IntArray, seed: int) -> tuple[Rater, ...]:
-    if not found.names:
+def _raters(rated: RaterScores, groups: IntArray, seed: int) -> tuple[Rater, ...]:
+    if not rated.names:
         return ()
     return tuple(
         Rater(
             name=name,
-            n=each.n,
-            severity=each.severity.rounded(),
-            noise=rounded(each.noise),
-            agreement=rounded(each.agreement),
+            n=statistics.n,
+            severity=statistics.severity.rounded(),
+            noise=rounded(statistics.noise),
+            agreement=rounded(statistics.agreement),
         )
-        for name, each in zip(found.names, rater_statistics(found.table, groups, seed=seed), strict=True)
+        for name, statistics in zip(rated.names, rater_statistics(rated.table, groups, seed=seed), strict=True)
     )

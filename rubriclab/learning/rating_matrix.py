@@ -1,4 +1,4 @@
-"""Labelled texts by candidate criteria, as numbers: what choosing, weighing and calibrating see."""
+"""The rating matrix: labelled texts by candidate criteria, its folds, and its columns on a common scale."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def without_columns(table: RatingMatrix, columns: Sequence[int]) -> RatingMatrix
 
 
 def in_order(table: RatingMatrix) -> IntArray:
-    """Return the texts' places in an order that hangs on what they hold, not on how they came.
+    """Return the texts' places in canonical order, independent of the order of the input.
 
     Sums then come out the same to the last bit. Labels come last: a text's own label moves it among texts with the
     same scores at most.

@@ -87,7 +87,7 @@ class SelectionPath:
         steps: cheapest first.
         kept: the place of the one kept. best: of the one with the highest held-out agreement among those that may be
             kept. enough: of the smallest within one standard error of it.
-        found: the rubric kept.
+        fit: the rubric kept.
         held_out: nested, of whatever is kept in each fold; `fits` are those.
     """
 
@@ -95,7 +95,7 @@ class SelectionPath:
     kept: int
     best: int
     enough: int
-    found: Fit
+    fit: Fit
     held_out: HeldOut
 
 
@@ -103,10 +103,10 @@ def rungs(table: RatingMatrix) -> tuple[PathRubric, ...]:
     """Return the candidate rubrics of a table; surface measures, which cost nothing, have a part in every one but the
     first of each pair."""
     free = tuple(place for place, bundle in enumerate(table.bundles) if bundle == FREE)
-    own = [place for place, bundle in enumerate(table.bundles) if bundle not in (FREE, ONE_CALL)]
-    found = [*_by_method(table, own), *_in_one_call(table)]
+    judged = [place for place, bundle in enumerate(table.bundles) if bundle not in (FREE, ONE_CALL)]
+    designs = [*_by_method(table, judged), *_in_one_call(table)]
     for_nothing = [PathRubric("surface measures", CandidatePool(free), "by method", ("surface",))] if free else []
-    return (*for_nothing, *found, *(_with_measures(rung, free) for rung in found if free))
+    return (*for_nothing, *designs, *(_with_measures(rung, free) for rung in designs if free))
 
 
 def _with_measures(rung: PathRubric, free: tuple[int, ...]) -> PathRubric:
@@ -167,15 +167,15 @@ def climb(
 class _Work:
     """One table's candidates, each fitted without every fold and every two folds."""
 
-    made: DesignMatrix
+    matrix: DesignMatrix
     settings: JointSettings
     calls: Mapping[str, float]
     seed: int
 
     def __post_init__(self) -> None:
-        self.table = self.made.table
+        self.table = self.matrix.table
         self.every: BoolArray = np.ones(len(self.table.labels), dtype=bool)
-        self.whole = self.made.moments(self.every)
+        self.whole = self.matrix.moments(self.every)
         self.rungs = rungs(self.table)
         if not any(self._within(self._price(rung, self.whole, ())[0]) for rung in self.rungs):
             raise SettingsError(
@@ -195,9 +195,15 @@ class _Work:
             fits.append(found)
         steps = self._steps(mean_of(raws), self.whole, ())
         kept, best, enough = pick(steps, self.table, self.settings)
-        told = None if np.isnan(steps[kept].raw).all() else steps[kept].raw
-        found_by_all = fit_part(
-            self.made, self.every, self.whole, steps[kept].rung.pool, self.settings, told=told, seed=self.seed
+        held_out_raw = None if np.isnan(steps[kept].raw).all() else steps[kept].raw
+        fit = fit_part(
+            self.matrix,
+            self.every,
+            self.whole,
+            steps[kept].rung.pool,
+            self.settings,
+            held_out_raw=held_out_raw,
+            seed=self.seed,
         )
         left = HeldOut(mean_of(scores)[back], mean_of(nested)[back], folds[:, back], tuple(fits))
         placed = [Step(step.rung, step.raw[back], step.calls, step.criteria) for step in steps]
@@ -207,7 +213,7 @@ class _Work:
             kept=order.index(kept),
             best=order.index(best),
             enough=order.index(enough),
-            found=found_by_all,
+            fit=fit,
             held_out=left,
         )
 
@@ -219,7 +225,7 @@ class _Work:
             without each fold, shape (texts,) each; and the rubrics of these.
         """
         parts = insides(fold)
-        sums = [self.made.moments(inside) for inside in parts]
+        sums = [self.matrix.moments(inside) for inside in parts]
         outer = np.full((len(self.rungs), len(fold)), np.nan)
         inner = np.full((len(parts), len(self.rungs), len(fold)), np.nan)
         for one, inside in enumerate(parts):
@@ -232,10 +238,10 @@ class _Work:
                     inner[two][:, inside] = raws[:, inside[both]]
         raw, score, fits = np.full(len(fold), np.nan), np.full(len(fold), np.nan), []
         for one, inside in enumerate(parts):
-            found = self._fold_fit(inside, self.whole - sums[one], inner[one])
+            fit = self._fold_fit(inside, self.whole - sums[one], inner[one])
             values = self.table.values[inside]
-            raw[inside], score[inside] = in_labels(found.raw(values), found), found.scores(values, self.table.scale)
-            fits.append(found)
+            raw[inside], score[inside] = in_labels(fit.raw(values), fit), fit.scores(values, self.table.scale)
+            fits.append(fit)
         return outer, raw, score, tuple(fits)
 
     def _fold_fit(self, inside: BoolArray, moments: Moments, inner: FloatArray) -> Fit:
@@ -245,43 +251,50 @@ class _Work:
         there = [Step(step.rung, step.raw[~inside], step.calls, step.criteria) for step in steps]
         kept = pick(there, self.table.rows(~inside), self.settings)[0]
         raw = steps[kept].raw
-        told = None if np.isnan(raw).all() else raw
+        held_out_raw = None if np.isnan(raw).all() else raw
         return fit_part(
-            self.made, ~inside, moments, steps[kept].rung.pool, self.settings, barred=barred, told=told, seed=self.seed
+            self.matrix,
+            ~inside,
+            moments,
+            steps[kept].rung.pool,
+            self.settings,
+            barred=barred,
+            held_out_raw=held_out_raw,
+            seed=self.seed,
         )
 
     def _steps(self, raws: FloatArray, moments: Moments, barred: Sequence[int]) -> list[Step]:
         """Return the rungs that are within the bound on calls."""
-        found = []
+        steps = []
         for rung, raw in zip(self.rungs, raws, strict=True):
             price, criteria = self._price(rung, moments, barred)
             if criteria and self._within(price):
-                found.append(Step(rung, raw, price, criteria))
+                steps.append(Step(rung, raw, price, criteria))
         # Where a fold's labels made everything that could be asked, there is nothing but what all labels would ask.
-        return found or [Step(rung, raw, 0.0, 1) for rung, raw in zip(self.rungs, raws, strict=True)]
+        return steps or [Step(rung, raw, 0.0, 1) for rung, raw in zip(self.rungs, raws, strict=True)]
 
     def _price(self, rung: PathRubric, moments: Moments, barred: Sequence[int]) -> tuple[float, int]:
         """Return calls per text and the number of criteria of a rung."""
         columns = self._columns(rung, tracking(self.table, moments), barred)
-        asked = dict.fromkeys(self.table.bundles[place] for place in columns)
-        return round(sum(self.calls.get(bundle, 1.0) for bundle in asked if bundle != FREE), 6), len(columns)
+        bundles = dict.fromkeys(self.table.bundles[place] for place in columns)
+        return round(sum(self.calls.get(bundle, 1.0) for bundle in bundles if bundle != FREE), 6), len(columns)
 
     def _columns(self, rung: PathRubric, toward: FloatArray, barred: Sequence[int]) -> list[int]:
         out = set(barred)
         columns, always = (
             tuple(place for place in own if place not in out) for own in (rung.pool.columns, rung.pool.always)
         )
-        return usable(self.made, toward, CandidatePool(columns, always, rung.pool.most))[0]
+        return usable(self.matrix, toward, CandidatePool(columns, always, rung.pool.most))[0]
 
     def _raws(self, moments: Moments, barred: Sequence[int], inside: BoolArray) -> FloatArray:
         """Return raw values of some texts by each rung, shape (rungs, texts); a missing score counts as average."""
-        z = self.made.z[inside]
+        z = self.matrix.z[inside]
         raws, toward = np.full((len(self.rungs), len(z)), np.nan), tracking(self.table, moments)
         for place, rung in enumerate(self.rungs):
             columns = self._columns(rung, toward, barred)
             if columns:
-                found = posterior(self.table, moments, columns)
-                raws[place] = z[:, columns] @ found.mean * (found.spread or 1.0)
+                weights = posterior(self.table, moments, columns)
+                raws[place] = z[:, columns] @ weights.mean * (weights.spread or 1.0)
         return raws
 
     def _within(self, calls: float) -> bool:
@@ -348,12 +361,12 @@ def chosen_shares(ladder: SelectionPath, table: RatingMatrix) -> FloatArray:
 
     Folds whose labels had a part in making the criterion do not count; where there is no other, the share is 1.
     """
-    kept = np.array([table.places[column] for column in ladder.found.columns], dtype=int)
+    kept = np.array([table.places[column] for column in ladder.fit.columns], dtype=int)
     have, may = np.zeros(len(kept)), np.zeros(len(kept))
     for fold, fits in zip(ladder.held_out.folds, ladder.held_out.fits, strict=True):
         for number, found in enumerate(fits):
-            told = table.seen[fold == number].any(axis=0)
-            free = ~told[list(ladder.found.columns)]
+            seen = table.seen[fold == number].any(axis=0)
+            free = ~seen[list(ladder.fit.columns)]
             may += free
             have += free & np.isin(kept, [table.places[column] for column in found.columns])
     shares: FloatArray = np.divide(have, may, out=np.ones(len(kept)), where=may > 0)

@@ -1,8 +1,8 @@
-"""Shortcuts: what of a text anybody could count, and who follows it more than the raters do.
+"""Shortcuts: criteria that correlate more with surface features of a text than the raters' scores do.
 
-Raters may well reward length. A criterion that follows it further than they do is about something else than it says,
-and is the first to be gamed. What is counted: how long a text is, how much of it is copied from its source, and how
-much layout it carries. Correlations are taken as the gate takes them: among rivals where there are enough of these.
+Raters may reward length. A criterion that follows length more than they do measures something other than its wording
+says, and is easily gamed. The features are length, the share copied from the source, and the amount of formatting.
+Correlations are at the gate's level: within groups where enough groups can be compared, else over all texts.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def shortcuts(
     """
     scores = _compared(np.column_stack([table.labels, held_out, table.values]), table)
     counted = _counted(table, surface)
-    found = _followings(scores, counted, table.groups, seed)
-    marked = _marked(list(found.values()), scores.shape[1])
+    correlations = _followings(scores, counted, table.groups, seed)
+    marked = _marked(list(correlations.values()), scores.shape[1])
     held = np.column_stack([np.zeros(len(scores)), *counted.values()])
     controls = standardised(held, *centers_and_spreads(held))
     return tuple(
@@ -61,7 +61,9 @@ def shortcuts(
             name=name,
             agreement=rounded(_agreement(scores[:, place], scores[:, 0], None)),
             left=rounded(_agreement(scores[:, place], scores[:, 0], controls)),
-            follows={what: round(float(each.r[place]), DIGITS) for what, each in found.items() if each.defined[place]},
+            follows={
+                what: round(float(each.r[place]), DIGITS) for what, each in correlations.items() if each.defined[place]
+            },
             marked=bool(marked[place]),
         )
         for place, name in enumerate((RATERS, RUBRIC, *names))
@@ -71,11 +73,11 @@ def shortcuts(
 def shortcut_columns(table: RatingMatrix, surface: FloatArray, *, seed: int = 0) -> frozenset[int]:
     """Return the columns of the candidates that would be marked; arguments as for `shortcuts`.
 
-    What is marked hangs on the labels only through what the raters follow, not on how well a candidate agrees.
+    Marks depend on the labels only through what the raters follow, not on how well a candidate agrees.
     """
     scores = _compared(np.column_stack([table.labels, table.values]), table)
-    found = _followings(scores, _counted(table, surface), table.groups, seed)
-    marked = _marked(list(found.values()), scores.shape[1])
+    correlations = _followings(scores, _counted(table, surface), table.groups, seed)
+    marked = _marked(list(correlations.values()), scores.shape[1])
     return frozenset(np.flatnonzero(marked[1:]).tolist())
 
 
@@ -109,14 +111,14 @@ def _followings(
     }
 
 
-def _marked(found: Sequence[DependentCorrelation], columns: int) -> BoolArray:
+def _marked(correlations: Sequence[DependentCorrelation], columns: int) -> BoolArray:
     """Return which columns follow something further than the first does; the first itself has no part in it."""
     from scipy.stats import false_discovery_control
 
     marked = np.zeros(columns, dtype=bool)
-    if found and columns > 1:
-        further = np.stack([each.further for each in found])[:, 1:]
-        adjusted = false_discovery_control(np.stack([each.p for each in found])[:, 1:], axis=None)
+    if correlations and columns > 1:
+        further = np.stack([each.further for each in correlations])[:, 1:]
+        adjusted = false_discovery_control(np.stack([each.p for each in correlations])[:, 1:], axis=None)
         marked[1:] = np.any(further & (adjusted.reshape(further.shape) <= FALSE_MARKS), axis=0)
     return marked
 

@@ -20,24 +20,24 @@ from rubriclab.stats.interval import rounded
 from rubriclab.training_record import Candidate, Cell
 
 
-async def asked_in_one_call(found: Candidates, assignment: Assignment, judge: Judge) -> Candidates:
+async def asked_in_one_call(candidates: Candidates, assignment: Assignment, judge: Judge) -> Candidates:
     """Return the candidates with the ratings that they get in one call, which is how a rubric that asks so will score.
 
     Raises:
         JudgeError: if no reply could be used.
     """
-    parts = [part for part in found.parts_with(found.ids) if can_join(part)]
-    rated = await asyncio.gather(*(judge_all(example, parts, assignment, judge) for example in found.examples))
+    parts = [part for part in candidates.parts_with(candidates.ids) if can_join(part)]
+    rated = await asyncio.gather(*(judge_all(example, parts, assignment, judge) for example in candidates.examples))
     if all(each.score is None for row in rated for each in row):
         raise JudgeError(
             f"No usable rating in one call: {rated[0][0].reason}", f"Try {option('settings', 'joint.ask=by method')}."
         )
     by_id = [{each.criterion: cell_of(each) for each in row} for row in rated]
     together = tuple(
-        tuple(row.get(name, cell) for name, cell in zip(found.ids, cells, strict=True))
-        for row, cells in zip(by_id, found.cells, strict=True)
+        tuple(row.get(name, cell) for name, cell in zip(candidates.ids, cells, strict=True))
+        for row, cells in zip(by_id, candidates.cells, strict=True)
     )
-    return _with_questions(replace(found, together=together), assignment)
+    return _with_questions(replace(candidates, together=together), assignment)
 
 
 def _with_questions(found: Candidates, assignment: Assignment) -> Candidates:

@@ -118,8 +118,8 @@ def _training_agreement(learned: Learned, ordered: Sequence[Example], aspect: st
     return training_agreement(learned.scores, learned.reselected, labels, groups, optimistic=learned.optimistic)
 
 
-def _intervals(found: Agreement) -> Mapping[str, Interval]:
-    return {name: getattr(found, name).rounded() for name in ("spearman", "pearson", "kendall")}
+def _intervals(result: Agreement) -> Mapping[str, Interval]:
+    return {name: getattr(result, name).rounded() for name in ("spearman", "pearson", "kendall")}
 
 
 def recorded_texts(

@@ -159,41 +159,41 @@ class Posterior:
 
 def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> Posterior:
     """Return what the weights of these columns are after the labels; labels that are all the same change nothing."""
-    own, n = list(columns), max(float(moments.n), 1.0)
-    gram = moments.zz[np.ix_(own, own)] - np.outer(moments.z[own], moments.z[own]) / n
-    along = moments.zy[own] - moments.z[own] * float(moments.y) / n
+    places, n = list(columns), max(float(moments.n), 1.0)
+    gram = moments.zz[np.ix_(places, places)] - np.outer(moments.z[places], moments.z[places]) / n
+    along = moments.zy[places] - moments.z[places] * float(moments.y) / n
     average = float(moments.y) / n
     spread = np.sqrt(max(float(moments.yy) / n - average**2, 0.0))
-    prior, precision = _prior(table, own, gram / n)
-    told = spread > SAME * max(1.0, abs(average))
-    covariance = np.linalg.inv(precision + gram / NOISE**2 * told)
-    shift = (along / spread - gram @ prior) / NOISE**2 if told else np.zeros(len(own))
-    mean, variance = _not_below_zero(prior + covariance @ shift, covariance, ~table.signed[own])
+    prior, precision = _prior(table, places, gram / n)
+    varied = spread > SAME * max(1.0, abs(average))
+    covariance = np.linalg.inv(precision + gram / NOISE**2 * varied)
+    shift = (along / spread - gram @ prior) / NOISE**2 if varied else np.zeros(len(places))
+    mean, variance = _not_below_zero(prior + covariance @ shift, covariance, ~table.signed[places])
     if not np.abs(mean).sum() > SAME:
         mean = prior
-    return Posterior(tuple(own), mean, np.sqrt(variance), float(spread) if told else 0.0, average)
+    return Posterior(tuple(places), mean, np.sqrt(variance), float(spread) if varied else 0.0, average)
 
 
 def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and precision of the weights before any label."""
-    own = list(columns)
-    kinds = (table.whole[own], ~(table.whole | table.signed)[own], table.signed[own])
+    places = list(columns)
+    kinds = (table.whole[places], ~(table.whole | table.signed)[places], table.signed[places])
     units, shares = [], []
     for kind, share in zip(kinds, (WHOLE, JUDGED, MEASURED), strict=True):
-        composite = np.where(kind, table.usual[own], 0.0)
+        composite = np.where(kind, table.usual[places], 0.0)
         if (size := np.abs(composite).sum()) > 0:
             composite = composite / size
             units.append(composite / max(_size(composite, gram), LEAST_SPREAD))
             shares.append(share)
-    single = len(own) / WEIGHT_VARIANCE
+    single = len(places) / WEIGHT_VARIANCE
     if not units:
-        return np.zeros(len(own)), single * np.eye(len(own))
+        return np.zeros(len(places)), single * np.eye(len(places))
     composites, weights = np.stack(units), np.array(shares) / sum(shares)
     mean = weights @ composites
     mean = mean * PRIOR_SPREAD / max(_size(mean, gram), LEAST_SPREAD)
     # The inverse of the identity over `single` plus the outer products of the composites (Woodbury's formula).
     inner = np.eye(len(units)) / COMPOSITE_ERROR**2 + single * composites @ composites.T
-    return mean, single * np.eye(len(own)) - single**2 * composites.T @ np.linalg.solve(inner, composites)
+    return mean, single * np.eye(len(places)) - single**2 * composites.T @ np.linalg.solve(inner, composites)
 
 
 def _size(weights: FloatArray, gram: FloatArray) -> float:
@@ -207,9 +207,9 @@ def _not_below_zero(mean: FloatArray, covariance: FloatArray, judged: BoolArray)
     The wording of a judged criterion says which end is better, and thirty labels do not refute it.
     """
     out = np.zeros(len(mean), dtype=bool)
-    found = mean
-    while (negative := judged & ~out & (found < -SAME)).any():
+    adjusted = mean
+    while (negative := judged & ~out & (adjusted < -SAME)).any():
         out |= negative
         pull = np.linalg.solve(covariance[np.ix_(out, out)], mean[out])
-        found = np.where(out, 0.0, mean - covariance[:, out] @ pull)
-    return found, covariance.diagonal()
+        adjusted = np.where(out, 0.0, mean - covariance[:, out] @ pull)
+    return adjusted, covariance.diagonal()

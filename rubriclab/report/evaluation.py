@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rubriclab.data.example import Example, labelled
 from rubriclab.evaluation import Evaluator, Result
-from rubriclab.evaluation import floors as measured_baselines
+from rubriclab.evaluation import baseline_evaluators as measured_baselines
 from rubriclab.report import charts, describe, plots, wording
 from rubriclab.report import version as versions
 from rubriclab.report.criterion_agreement import CriterionRow, criterion_agreements

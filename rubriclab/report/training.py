@@ -50,8 +50,8 @@ RATERS_NAME, RUBRIC_NAME = "raters", "rubric"
 REASON_ONLY = "shown as a reason; does not change the score"
 EXCERPT, TITLE = 150, 60
 MOST_PATHS = 6
-KINDS = {"rubric": "", "judged": "with a judge:", "floor": "surface baselines:"}
-KIND: Mapping[str, Literal["", "baseline", "total"]] = {"rubric": "total", "judged": "", "floor": "baseline"}
+KINDS = {"rubric": "", "judged": "with a judge:", "baseline": "surface baselines:"}
+KIND: Mapping[str, Literal["", "baseline", "total"]] = {"rubric": "total", "judged": "", "baseline": "baseline"}
 CALIBRATIONS = {"none": "the mean of the judge's scores", "linear": "a straight line", "isotonic": "increasing steps"}
 
 
@@ -198,7 +198,7 @@ def _evaluators(validation: Validation) -> Table:
 
 
 def _evaluator(axis: charts.Axis, evaluator: EvaluatorAgreement, name: str) -> Row:
-    baseline = evaluator.kind == "floor"
+    baseline = evaluator.kind == "baseline"
     drawing = Drawing(charts.whisker(axis, evaluator.pearson, baseline=baseline))
     figures = (Figure(evaluator.spearman), Figure(evaluator.pearson), verdicts.calls(evaluator.calls))
     return Row((quoted(name), drawing, *figures), KIND[evaluator.kind])

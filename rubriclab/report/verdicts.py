@@ -78,7 +78,7 @@ def rubric_agreement(validation: Validation) -> EvaluatorAgreement:
 
 def best_baseline(validation: Validation) -> EvaluatorAgreement | None:
     """Return the surface baseline that agrees best; `None` if no correlation of theirs is defined."""
-    baselines = [each for each in validation.evaluators if each.kind == "floor" and each.pearson.value is not None]
+    baselines = [each for each in validation.evaluators if each.kind == "baseline" and each.pearson.value is not None]
     return max(baselines, key=lambda baseline: baseline.pearson.value or 0.0, default=None)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rubriclab.evaluation import Result
 
-BASELINE = "floor: "
+BASELINE = "baseline: "
 DIGEST_SHOWN = 12
 EXCERPT = 420
 # Characters of one text that are shown: wrapping takes minutes for millions of them, and nobody reads on.

@@ -13,7 +13,7 @@ from pydantic import Field
 from rubriclab.data import Example, labelled
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError
-from rubriclab.evaluation import LEVELS, Evaluator, Result, floors, unseen
+from rubriclab.evaluation import LEVELS, Evaluator, Result, baseline_evaluators, unseen
 from rubriclab.evaluation import evaluate as agreements
 from rubriclab.option_names import option
 from rubriclab.provenance import Effort
@@ -66,7 +66,7 @@ class Evaluation(Displayed):
         examples: all texts that are evaluated.
         texts: those with a score for the rubric's aspect, by rubric.
         scores: of these texts, by rubric.
-        floors: the evaluators that never read a text, by aspect.
+        baselines: the evaluators that never read a text, by aspect.
     """
 
     versions: tuple[Version, ...]
@@ -74,7 +74,7 @@ class Evaluation(Displayed):
     examples: tuple[Example, ...]
     texts: Mapping[str, tuple[Example, ...]]
     scores: Mapping[str, tuple[Score, ...]]
-    floors: Mapping[str, tuple[Evaluator, ...]]
+    baselines: Mapping[str, tuple[Evaluator, ...]]
     effort: Effort
     unanswered: str | None = None
 
@@ -258,7 +258,7 @@ def _results(
         chosen = [version for version in versions if version.rubric.aspect.name == aspect]
         rows = texts[chosen[0].ref]
         measures = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
-        by_aspect[aspect] = tuple(floors(rows, measures))
+        by_aspect[aspect] = tuple(baseline_evaluators(rows, measures))
         evaluators = [_evaluator(version.ref, scores[version.ref]) for version in chosen]
         levels, constant = options.levels or LEVELS, options.constant_groups
         results += agreements(rows, [*evaluators, *by_aspect[aspect]], aspect, levels=levels, constant=constant)

@@ -51,9 +51,9 @@ def bundled(unit: IntArray, most: int, seed: int) -> IntArray:
     drawn = np.random.default_rng(seed).permutation(len(sizes))
     filled = [(0, place) for place in range(min(most, len(sizes)))]
     bundle = np.zeros(len(sizes), dtype=np.int64)
-    for one in drawn[np.argsort(-sizes[drawn], kind="stable")].tolist():
+    for unit_number in drawn[np.argsort(-sizes[drawn], kind="stable")].tolist():
         texts, place = filled[0]
-        bundle[one] = place
-        heapq.heapreplace(filled, (texts + int(sizes[one]), place))
-    found: IntArray = bundle[unit]
-    return found
+        bundle[unit_number] = place
+        heapq.heapreplace(filled, (texts + int(sizes[unit_number]), place))
+    bundle_of_text: IntArray = bundle[unit]
+    return bundle_of_text

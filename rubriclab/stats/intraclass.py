@@ -74,10 +74,10 @@ def intraclass(
 
     def statistic(counts: FloatArray) -> FloatArray:
         weights = counts[:, cluster]
-        found = _variances(table, weights, raters_known)
+        components = _variances(table, weights, raters_known)
         averaged = _harmonic(table, weights) if of_mean else 1.0
-        noise = (found.rater + found.rest) / averaged
-        return _ratio(found.text, found.text + noise)
+        noise = (components.rater + components.rest) / averaged
+        return _ratio(components.text, components.text + noise)
 
     batch = batch_size(table.size * len(table))
     return estimate(
@@ -116,10 +116,10 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
         ValueError: `ratings` is no matrix.
     """
     table, group = _rated(ratings, groups if groups is not None else np.zeros(np.shape(ratings)[1], dtype=np.int64))
-    found = variances(table, raters_known=raters_known)
-    if not math.isfinite(found.rest[0]):
+    components = variances(table, raters_known=raters_known)
+    if not math.isfinite(components.rest[0]):
         return None
-    rater, rest = (max(0.0, float(part[0])) for part in (found.rater, found.rest))
+    rater, rest = (max(0.0, float(part[0])) for part in (components.rater, components.rest))
     present = ~np.isnan(table)
     shares = present / present.sum(axis=0)
     means = np.nanmean(table, axis=0) if table.size else np.empty(0)

@@ -72,8 +72,8 @@ def rater_statistics(
     cluster = np.arange(table.shape[1]) if clusters is None else np.asarray(clusters)
     options = {"resamples": resamples, "seed": seed}
     return tuple(
-        _statistics(own, others, cluster, confidence, **options)
-        for own, others in zip(table, others_mean(table), strict=True)
+        _statistics(row, others, cluster, confidence, **options)
+        for row, others in zip(table, others_mean(table), strict=True)
     )
 
 
@@ -159,10 +159,16 @@ def alternative_annotator(
 
 
 def _statistics(
-    own: FloatArray, others: FloatArray, cluster: npt.NDArray[np.int64], confidence: float, *, resamples: int, seed: int
+    ratings: FloatArray,
+    others: FloatArray,
+    cluster: npt.NDArray[np.int64],
+    confidence: float,
+    *,
+    resamples: int,
+    seed: int,
 ) -> RaterStatistics:
-    shared = ~(np.isnan(own) | np.isnan(others))
-    below = (others - own)[shared]
+    shared = ~(np.isnan(ratings) | np.isnan(others))
+    below = (others - ratings)[shared]
     clusters = int(cluster.max(initial=-1)) + 1
     sums, sizes = (np.bincount(cluster[shared], part, clusters) for part in (below, np.ones(len(below))))
 
@@ -174,7 +180,7 @@ def _statistics(
 
     batch = batch_size(clusters)
     strict = estimate(severity, clusters, resamples=resamples, confidence=confidence, seed=seed, batch=batch)
-    agreement = pearson(own[shared], others[shared])
+    agreement = pearson(ratings[shared], others[shared])
     noise = float(below.std(ddof=1)) if len(below) > 1 else None
     return RaterStatistics(len(below), strict, noise, None if math.isnan(agreement) else agreement)
 
@@ -184,7 +190,7 @@ def _outcomes(table: FloatArray, scores: FloatArray, row: int) -> FloatArray:
     others = np.delete(table, row, axis=0)
     shared = ~(np.isnan(table[row]) | np.isnan(scores) | np.isnan(others).all(axis=0))
     rater, judge = (
-        np.sqrt(np.nanmean(np.square(others[:, shared] - own[shared]), axis=0)) for own in (table[row], scores)
+        np.sqrt(np.nanmean(np.square(others[:, shared] - ratings[shared]), axis=0)) for ratings in (table[row], scores)
     )
     level = np.isclose(rater, judge, rtol=0, atol=1e-9)
     return np.stack([(judge < rater) | level, (rater < judge) | level], axis=1).astype(np.float64)

@@ -1,22 +1,22 @@
-"""Rubrics as versions that never change, in one database with the answers that judges gave.
+"""Rubrics as immutable versions, and cached answers of judges, in one database.
 
-Identity comes first. A digest is `sha256:` and 64 digits over canonical JSON, so it names its algorithm, and equal
+A digest is `sha256:` and 64 digits over canonical JSON, so it names its algorithm, and equal
 content has an equal digest on every machine.
 
-- A *rubric* is its content: it is stored once, under its digest, however many versions hold it.
-- A *version* is a name and a number (`news-coherence@3`) that point to a rubric, to the record of what it was learned
-  from and by (its provenance, with a digest of its own), to what the learning took, and to a parent version. Numbers
+- A *rubric* is stored once, under the digest of its content, however many versions share it.
+- A *version* is a name and a number (`news-coherence@3`) that point to a rubric, to its provenance (with a
+  digest of its own), to the effort of learning, and to a parent version. Numbers
   of a name run from 1 without gaps. A record digest covers all of this and the parent's record digest, as a git commit
   does. Saving a rubric that equals the newest of its name makes no version.
-- An *origin* is part of that record: a version was learned in this store or imported. An imported one never chooses a
-  judge or an address by itself, unless the user has confirmed it (a *confirmation*, which may be revoked).
-- A *tag* is a word that points to one version of a name. Tags move; versions never change, and the database itself
+- An *origin* is part of that record: a version was learned in this store or imported. The judge and addresses of an
+  imported one are used only if the user has confirmed it (a *confirmation*, which may be revoked).
+- A *tag* points to one version of a name. Tags move; versions never change, and the database itself
   refuses to change or delete one (by triggers, on SQLite and PostgreSQL; other databases lack these).
 - An *answer* is a judge's reply under the digest of the request, with a digest over both.
-- A *lease* says which process is asking a question right now, so that no other pays for it too.
+- A *lease* says which process is making a request, so that no other process pays for it too.
 - A *pack* is a version as a file for review and for sharing, with its digests.
 
-`Store.verify` derives every digest again. A store never sees a judge, and nothing outside this package sees SQL.
+`Store.verify` checks every digest. Only this package contains SQL.
 """
 
 from rubriclab.store.answers import AnswerTable

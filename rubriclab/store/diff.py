@@ -1,4 +1,4 @@
-"""What changed between two versions, as plain data for a command to print."""
+"""The difference of two versions, as plain data."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rubriclab.rubric import Criterion, Demonstration, Rubric
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
 
-# Two criteria of one kind whose wording is at least this alike (0 to 100) are one that changed. Ids tell nothing: every
-# learning run hands them out anew.
+# Two criteria of one kind with at least this similarity (0 to 100) are one criterion that changed. Ids are not
+# compared, since every learning run assigns new ones.
 ALIKE = 75.0
-# Characters of each text by which criteria are found to be alike: the time grows with their square.
+# Characters of each text that are compared: the time is quadratic in them.
 COMPARED = 10_000
 
 STATISTICS = ("spearman", "pearson", "kendall", "reselected")
@@ -34,7 +34,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class CriterionChange:
-    """A criterion in both versions, what changed in it, and how alike the wordings are (0 to 100)."""
+    """A criterion in both versions, its changes, and the similarity of the wordings (0 to 100)."""
 
     before: Criterion
     after: Criterion
@@ -44,7 +44,7 @@ class CriterionChange:
 
 @dataclass(frozen=True, slots=True)
 class AgreementChange:
-    """One statistic of the agreement with the training labels; `None` where a version records none."""
+    """One statistic of the agreement with the training labels; `None` if a version has none."""
 
     statistic: str
     before: Interval | None
@@ -58,12 +58,12 @@ class VersionDiff:
     Attributes:
         before, after: as `NAME@NUMBER`.
         same: whether the rubrics have the same digest.
-        fields: what is judged, how it was learned, and from what.
+        fields: changes in task, settings and training data.
         added, removed, changed: criteria.
-        unchanged: how many criteria have the same wording and weight in both.
+        unchanged: number of criteria with the same wording and weight.
         examples_added, examples_removed: ids learned from.
         agreement: the statistics that either version records.
-        optimistic: whether labels had a part in either version that records any.
+        optimistic: whether either version's agreement is with labels that it was learned from.
     """
 
     before: str
@@ -126,8 +126,8 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
     for part in rubric.parts:
         fields |= {f"sub-dimension {name}": meaning for name, meaning in (part.dimensions or {}).items()}
         if part.units:
-            found = part.units
-            fields |= {"units": found.kind, "units beside": ", ".join(found.beside), "units weighed by": found.weights}
+            units = part.units
+            fields |= {"units": units.kind, "units beside": ", ".join(units.beside), "units weighed by": units.weights}
     settings = {part.method: part.settings for part in rubric.parts} | dict(provenance.settings)
     for method, values in settings.items():
         fields |= {f"{method}.{name}": value for name, value in values.items()}
@@ -141,7 +141,7 @@ def _changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) ->
 
 
 def _pairs(old: tuple[Criterion, ...], new: tuple[Criterion, ...]) -> tuple[tuple[int, int, float], ...]:
-    """Return the positions of criteria that belong together, most alike first matched, in the order of `new`."""
+    """Return positions of matching criteria, matched greedily by similarity, in the order of `new`."""
     from rapidfuzz import fuzz
 
     candidates = [
@@ -159,7 +159,7 @@ def _pairs(old: tuple[Criterion, ...], new: tuple[Criterion, ...]) -> tuple[tupl
 
 def _words(criterion: Criterion) -> str:
     words = (criterion.trait, criterion.statement, *(level.description for level in criterion.levels))
-    return " ".join(each[:COMPARED] for each in words)
+    return " ".join(text[:COMPARED] for text in words)
 
 
 def _criterion_change(before: Criterion, after: Criterion, similarity: float) -> CriterionChange:
@@ -174,9 +174,9 @@ def _wording(criterion: Criterion) -> dict[str, JsonValue]:
     }
     wording |= {f"level {show(level.score)}": level.description for level in criterion.levels}
     if criterion.question:
-        made = criterion.question
-        wording |= {"better answer": made.better, "origin": made.origin, "seed": made.seed}
-        wording |= {"supported by facts of": made.support} if made.support else {}
+        question = criterion.question
+        wording |= {"better answer": question.better, "origin": question.origin, "seed": question.seed}
+        wording |= {"supported by facts of": question.support} if question.support else {}
     for shown in criterion.demonstrations:
         wording |= {f"demonstration {shown.example}, {name}": value for name, value in _shown(shown).items()}
     return wording
@@ -194,7 +194,7 @@ def _without(criteria: tuple[Criterion, ...], positions: set[int]) -> tuple[Crit
 def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
     if not (a.agreement or b.agreement):
         return ()
-    # Without optimism there was nothing to select anew, and the figure repeats Spearman's.
+    # Without label-based selection this figure equals Spearman's.
     names = [name for name in STATISTICS if name != "reselected" or _optimistic(a, b)]
     return tuple(
         AgreementChange(name, getattr(a.agreement, name, None), getattr(b.agreement, name, None)) for name in names

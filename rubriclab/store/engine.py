@@ -1,4 +1,4 @@
-"""Where a store lives, and how its database is spoken to."""
+"""Addresses of stores, and engines for their databases."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModu
 
 from rubriclab.errors import StoreError
 
-# Seconds that a writer waits for another process's commit.
+# Seconds that a writer waits for another process to commit.
 TIMEOUT = 30
 
-# Answers hold people's texts: a store that we create is readable by its owner only.
+# Answers contain users' texts, so a new store is readable by its owner only.
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 
@@ -39,14 +39,14 @@ def address(where: str | Path | None) -> URL:
     except (ArgumentError, ValueError):
         raise _not_understood() from None
     if is_sqlite(url) and (url.query or (url.database or "").startswith("file:")):
-        # Its own URIs would decide how the file is opened, past its mode and what may only be read.
+        # SQLite's URIs could override the access mode.
         raise StoreError("The store's address has options for SQLite.", "Write the path of its file alone.")
     is_postgresql = url.drivername in ("postgresql", "postgres")
     return url.set(drivername="postgresql+psycopg") if is_postgresql else url
 
 
 def moved(where: str, folder: Path) -> str:
-    """Return `where` with the relative path of an SQLite file, alone or in a URL, taken from `folder`.
+    """Return `where` with the relative path of an SQLite file, alone or in a URL, resolved against `folder`.
 
     Raises:
         StoreError: if a URL is not of the form that SQLAlchemy reads, or has options for SQLite.
@@ -60,7 +60,7 @@ def moved(where: str, folder: Path) -> str:
 
 
 def shown(url: URL) -> str:
-    """Return `url` as messages show it: a plain path for SQLite, and neither password nor options otherwise."""
+    """Return `url` for messages: a path for SQLite, otherwise without password and options."""
     return url.database or ":memory:" if is_sqlite(url) else str(url.set(query={}))
 
 
@@ -70,7 +70,7 @@ def is_sqlite(url: URL) -> bool:
 
 
 def in_memory(url: URL) -> bool:
-    """Return whether `url` names a database that lives in this process only."""
+    """Return whether `url` names an in-memory database."""
     return is_sqlite(url) and url.database in (None, "", ":memory:")
 
 
@@ -80,9 +80,9 @@ def file_of(url: URL) -> Path | None:
 
 
 def may_write(url: URL) -> bool:
-    """Return whether an SQLite file can be written, or created; other databases tell with the first statement.
+    """Return whether an SQLite file can be written or created; `True` for other databases.
 
-    SQLite needs the folder too: it keeps its write-ahead log beside the file.
+    SQLite needs write access to the folder too, for its write-ahead log.
     """
     file = file_of(url)
     if file is None or not file.exists():
@@ -111,7 +111,7 @@ def make_engine(url: URL, *, read_only: bool = False) -> Engine:
 
 @contextmanager
 def guarded(url: URL) -> Iterator[None]:
-    """Turn the database's failures into a StoreError; conflicts of keys pass, for the caller to resolve."""
+    """Turn database errors into a StoreError, except for key conflicts, which the caller resolves."""
     try:
         yield
     except IntegrityError:
@@ -121,27 +121,27 @@ def guarded(url: URL) -> Iterator[None]:
 
 
 def reason(error: DBAPIError) -> str:
-    """Return the first line of what the database said."""
+    """Return the first line of the database's message."""
     return (str(error.orig).strip() or type(error.orig).__name__).splitlines()[0].removesuffix(".")
 
 
 def writing(engine: Engine) -> Engine:
-    """Return `engine` with transactions that hold SQLite's write lock from the start.
+    """Return `engine` with transactions that take SQLite's write lock at the start.
 
-    One that reads first and asks for the lock later fails at once if another process wrote in between.
+    A transaction that reads first and takes the lock later fails if another process has written in between.
     """
     return engine.execution_options(writes=True)
 
 
 def autocommitting(engine: Engine) -> Connection:
-    """Return a connection of `engine` on which every statement is committed as it is executed."""
+    """Return a connection of `engine` on which every statement commits."""
     if is_sqlite(engine.url):
         return engine.connect().execution_options(autocommit=True)
     return engine.connect().execution_options(isolation_level="AUTOCOMMIT")
 
 
 def _not_understood() -> StoreError:
-    # The address is not repeated, since it may hold a password.
+    # The address is not repeated, since it may contain a password.
     return StoreError("The store's address is not understood.", "Write a path, or a URL: postgresql://user@host/name.")
 
 
@@ -157,7 +157,7 @@ def _sqlite(url: URL, file: Path | None) -> Engine:
             _create(file)
         except OSError as error:
             raise StoreError(f"The folder of {shown(url)} cannot be made: {error.strerror}.") from None
-    # Python's sqlite3 would begin transactions by itself, and only before writes; here SQLAlchemy's events do.
+    # Python's sqlite3 begins transactions only before writes; SQLAlchemy's events begin all of them.
     engine = create_engine(url, connect_args={"timeout": TIMEOUT, "isolation_level": None})
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
@@ -165,18 +165,18 @@ def _sqlite(url: URL, file: Path | None) -> Engine:
 
 
 def _create(file: Path) -> None:
-    """Create the file and the folders above it for their owner only; SQLite gives its log the file's own mode."""
+    """Create the file and its folders for the owner only; SQLite gives its log the file's mode."""
     for folder in reversed([folder for folder in file.parents if not folder.exists()]):
         folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
     if file.exists():
         return
     try:
-        # The real path, since a link to a file that is not there yet counts as existing.
+        # The real path, since a dangling link counts as existing.
         os.close(os.open(os.path.realpath(file), os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE_FILE))
     except FileExistsError:
         return
     except OSError:
-        # SQLite fails on it in a moment and says so; an error here is about folders.
+        # SQLite will report the same error; only folders are reported here.
         if not file.parent.is_dir():
             raise
 
@@ -194,11 +194,10 @@ def _reading(url: URL, file: Path) -> Engine:
 
 
 def _read_only_uri(url: URL, file: Path) -> str:
-    """Return the SQLite URI that reads `file` and leaves nothing beside it.
+    """Return the SQLite URI that reads `file` and leaves no files beside it.
 
-    `mode=ro` leaves a log and its index behind, owned by whoever reads, where it may create them; a connection that
-    could write removes them. Where it may not create them it fails, unless there are some. Without a log the file is
-    complete, and `immutable` needs nothing else.
+    With `mode=ro` SQLite leaves a log and its index behind if it can create them, and fails if it cannot and there are
+    none. A connection that could write removes them. Without a log the file is complete, so that `immutable` works.
     """
     log = Path(f"{file}-wal")
     if may_write(url):

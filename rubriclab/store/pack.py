@@ -1,4 +1,4 @@
-"""A version as a file that a person can review and another store can import. It holds no code and can do nothing."""
+"""A version as a JSON file, for review and for import into another store. It contains no code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMAT: Final = "rubriclab-pack/1"
 
 
 class Pack(FrozenModel):
-    """The content of a pack file; both digests have been derived again when it was read."""
+    """The content of a pack file. Both digests are verified when it is read."""
 
     format: Literal["rubriclab-pack/1"] = FORMAT
     name: str
@@ -56,11 +56,11 @@ def write_pack(version: Version) -> str:
 
 
 def read_pack(text: str, where: str) -> Pack:
-    """Return the pack that `text` holds; `where` is the file that errors name.
+    """Return the pack in `text`; `where` names the file in errors.
 
     Raises:
-        PackError: if it is no pack, of another format, has a field that is missing, unknown, wrong or beyond the
-            limits of `rubriclab.bounds`, does not match its digests, or could not be scored with.
+        PackError: if it is no pack, has another format, has a missing, unknown or invalid field or one beyond the
+            limits of `rubriclab.bounds`, does not match its digests, or is unusable for scoring.
     """
     raw = _parse(text, where)
     if raw.get("format") != FORMAT:
@@ -92,9 +92,9 @@ def read_pack(text: str, where: str) -> Pack:
 def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
     """Return the version of `store` that holds the pack's rubric under `name` (by default the pack's own).
 
-    It gets the next number of that name, with the newest version there as its parent, and keeps the pack's provenance;
-    if the newest holds the same rubric and provenance already, that one is returned. A new version counts as imported:
-    the judge and addresses that it names are used only once `Store.confirm` was called.
+    It gets the next number of that name, the newest version as its parent, and the pack's provenance. If the newest
+    version has the same rubric and provenance, that one is returned. A new version counts as imported: the judge and
+    addresses that it names are used only after `Store.confirm`.
     """
     return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, imported=True)
 
@@ -110,7 +110,7 @@ def _parse(text: str, where: str) -> dict[str, Any]:
 
 
 def _check(where: str, pack: Pack, field: str, content: Literal["rubric", "provenance"], raw: dict[str, Any]) -> None:
-    """Refuse content with another digest, and content that says more than was read and digested of it."""
+    """Refuse content with another digest, or with more than what was read and digested."""
     model = getattr(pack, content)
     if model.digest != getattr(pack, field):
         raise PackError(
@@ -123,13 +123,13 @@ def _check(where: str, pack: Pack, field: str, content: Literal["rubric", "prove
 
 
 def _difference(read: JsonValue, written: JsonValue, path: str) -> str | None:
-    """Return the path of the first place where two JSON values differ, if any."""
+    """Return the path of the first difference between two JSON values, if any."""
     if isinstance(read, dict) and isinstance(written, dict):
         for key in sorted(read.keys() | written.keys()):
             if key not in read or key not in written:
                 return f"{path}.{key}"
-            if found := _difference(read[key], written[key], f"{path}.{key}"):
-                return found
+            if difference := _difference(read[key], written[key], f"{path}.{key}"):
+                return difference
         return None
     if isinstance(read, list) and isinstance(written, list) and len(read) == len(written):
         pairs = enumerate(zip(read, written, strict=True))

@@ -1,4 +1,4 @@
-"""Between rows and validated models: what a version's record covers, and how a row is read back."""
+"""Conversion between rows and validated models, and the digest of a version's record."""
 
 from __future__ import annotations
 
@@ -28,10 +28,7 @@ IMPORTED: Final = "imported"
 
 
 class Contents(NamedTuple):
-    """What a new version says, each part as the canonical JSON that is stored and that digests are taken of.
-
-    `origin` is where it was made: here, or elsewhere.
-    """
+    """The content of a new version as canonical JSON, which is stored and digested, and its origin."""
 
     rubric: str
     provenance: str
@@ -40,19 +37,19 @@ class Contents(NamedTuple):
 
 
 def contents_of(rubric: Rubric, provenance: Provenance, effort: Effort, origin: Origin = LEARNED) -> Contents:
-    """Return the three parts of a version as a store keeps them.
+    """Return the three parts of a version in stored form.
 
     Raises:
-        StoreError: if one could not be read back as the same, as when it was made without validation.
+        StoreError: if one would not read back as the same, for example because it was created without validation.
     """
     return Contents(content_of(rubric), content_of(provenance), content_of(effort), origin)
 
 
 def content_of(model: BaseModel) -> str:
-    """Return the canonical JSON of a model as a store keeps it.
+    """Return the canonical JSON of a model.
 
     Raises:
-        StoreError: if it could not be read back as the same, or is beyond the limits of `rubriclab.bounds`.
+        StoreError: if it would not read back as the same, or exceeds the limits of `rubriclab.bounds`.
     """
     kind = type(model).__name__
     try:
@@ -68,17 +65,17 @@ def content_of(model: BaseModel) -> str:
 
 
 class PackedTraining(NamedTuple):
-    """A training record as a store keeps it: the digest of its canonical JSON, and that JSON compressed by zlib."""
+    """A training record in stored form: its canonical JSON compressed by zlib, and the digest of that JSON."""
 
     digest: str
     packed: bytes
 
 
 def packed_training(record: TrainingRecord) -> PackedTraining:
-    """Return a training record as a store keeps it; its JSON, which may have hundreds of megabytes, is never held.
+    """Return a training record in stored form, without holding its JSON, which may have hundreds of megabytes.
 
     Raises:
-        StoreError: if it could not be read back as the same.
+        StoreError: if it has no JSON form.
     """
     digested, compressor = hashlib.sha256(), zlib.compressobj()
     parts = []
@@ -92,20 +89,20 @@ def packed_training(record: TrainingRecord) -> PackedTraining:
 
 
 def read(kind: type[Model], content: str, what: str) -> Model:
-    """Return the model that `content` holds; `what` names it in errors.
+    """Return the model in `content`; `what` names it in errors.
 
     Raises:
-        StoreError: if it holds no such model.
+        StoreError: if there is no such model.
     """
     try:
-        # Parsed by the validator: a training record as Python objects first would take twice the memory.
+        # Parsed by the validator, which takes half the memory for a training record.
         return kind.model_validate_json(content)
     except ValidationError as error:
         raise StoreError(f"{what} is no {kind.__name__}: {first_fault(error)}.") from None
 
 
 def make_row(name: str, number: int, contents: Contents, parent: VersionRow | None) -> VersionRow:
-    """Return the row of a new version, made now."""
+    """Return the row of a new version, created now."""
     row = VersionRow(
         name=name,
         number=number,
@@ -124,10 +121,7 @@ def make_row(name: str, number: int, contents: Contents, parent: VersionRow | No
 
 
 def record_digest(row: VersionRow, parent: str | None) -> str:
-    """Return the digest of everything that `row` says, chained to `parent`, its parent's record digest.
-
-    So, as with a git commit, nothing in a version's past can be exchanged without a trace.
-    """
+    """Return the digest of all of `row`, chained to `parent`, the parent's record digest, as in a git commit."""
     return digest(
         {
             "name": row.name,
@@ -144,15 +138,15 @@ def record_digest(row: VersionRow, parent: str | None) -> str:
 
 
 def judge_sources(row: VersionRow) -> frozenset[str]:
-    """Return the imported versions that named the judge or the generator of a version made here."""
-    made = read(Provenance, row.provenance, f"The provenance of {row.ref}")
-    return frozenset(source for source in (made.judge_from, made.generator_from) if source)
+    """Return the imported versions that named the judge or generator of a version learned here."""
+    provenance = read(Provenance, row.provenance, f"The provenance of {row.ref}")
+    return frozenset(source for source in (provenance.judge_from, provenance.generator_from) if source)
 
 
 def read_version(
     row: VersionRow, content: str, tags: tuple[str, ...] = (), *, new: bool = False, confirmed: bool = False
 ) -> Version:
-    """Return the version of `row`, whose rubric is `content`.
+    """Return the version of `row`, whose rubric is in `content`.
 
     Raises:
         StoreError: if rubric or provenance do not match their digests.
@@ -181,10 +175,10 @@ def read_version(
 
 
 def read_training(row: TrainingRow) -> TrainingRecord:
-    """Return what the training run of a version saw and found.
+    """Return the training record in `row`.
 
     Raises:
-        StoreError: if it does not match its digest, or cannot be unpacked.
+        StoreError: if it does not match its digest, or cannot be decompressed.
     """
     content = unpacked(row)
     if digest_text(content) != row.digest:
@@ -196,12 +190,12 @@ def unpacked(row: TrainingRow) -> str:
     """Return the JSON of a training record.
 
     Raises:
-        StoreError: if it cannot be unpacked.
+        StoreError: if it cannot be decompressed.
     """
     try:
         return zlib.decompress(row.packed).decode("utf-8", "surrogatepass")
     except (zlib.error, UnicodeDecodeError) as error:
-        raise StoreError(f"The training record of {row.ref} cannot be unpacked: {error}.") from None
+        raise StoreError(f"The training record of {row.ref} cannot be decompressed: {error}.") from None
 
 
 def _moment(row: VersionRow) -> datetime:

@@ -1,6 +1,6 @@
-"""What a rubric from elsewhere must be beyond fitting its model, so that its methods can score with it.
+"""Checks of imported rubrics beyond their models, so that their methods can score with them.
 
-Learning makes nothing else; a pack may have been written by hand.
+Learned rubrics always pass; a pack may have been written by hand.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from rubriclab.store.version import names_a_version
 
 
 def first_soundness_fault(rubric: Rubric, provenance: Provenance) -> str | None:
-    """Return the path of the first fault and what it is; `None` for a rubric that can be scored with."""
+    """Return the path and description of the first fault; `None` for a usable rubric."""
     return next(_faults(rubric, provenance), None)
 
 
 def _faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
     ids = Counter(criterion.id for criterion in rubric.criteria)
-    if twice := [name for name, count in ids.items() if count > 1]:
-        yield f"rubric: two criteria have the id {describe(twice[0])}; expected each id once"
+    if repeated := [name for name, count in ids.items() if count > 1]:
+        yield f"rubric: two criteria have the id {describe(repeated[0])}; expected each id once"
     if rubric.aggregation is None and any(part.method == "surface" for part in rubric.parts):
         yield "rubric: surface measures have no score of their own; expected a combination that weighs them"
     for number, part in enumerate(rubric.parts):
@@ -45,11 +45,11 @@ def _faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
 def _provenance_faults(provenance: Provenance) -> Iterator[str]:
     for name, values in provenance.settings.items():
         yield from _settings_faults(name, values, f"provenance.settings.{name}")
-    came = provenance.transfer
+    transfer = provenance.transfer
     judges = {
         "judge": provenance.judge,
         "generator": provenance.generator,
-        "transfer.judge": came.judge if came else None,
+        "transfer.judge": transfer.judge if transfer else None,
     }
     for field, judge in judges.items():
         if judge is not None and is_blank(judge):

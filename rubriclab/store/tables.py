@@ -28,7 +28,7 @@ METADATA = MetaData(
 
 
 def now() -> str:
-    """Return the present moment in UTC as ISO 8601, as every table keeps time: SQLite has no type for it."""
+    """Return the current time in UTC as ISO 8601, the form of all stored times, since SQLite has no type for them."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
@@ -83,9 +83,9 @@ class VersionRow(StoredTable, table=True):
 
 
 class TrainingRow(StoredTable, table=True):
-    """What the training run of a version saw and found, texts included: unlike a version, it may be deleted.
+    """The training record of a version, texts included. Unlike a version it may be deleted.
 
-    `packed` is its canonical JSON, compressed by zlib to a tenth; `digest` is that of the JSON.
+    `packed` is its canonical JSON compressed by zlib; `digest` is the digest of the JSON.
     """
 
     __tablename__ = "trainings"
@@ -120,7 +120,7 @@ class ConfirmationRow(StoredTable, table=True):
 
 
 class TagRow(StoredTable, table=True):
-    """A word that points to one version of a name, and may be moved to another."""
+    """A movable pointer to a version."""
 
     __tablename__ = "tags"
     __table_args__ = (ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"]),)
@@ -142,7 +142,7 @@ class AnswerRow(StoredTable, table=True):
 
 
 class LeaseRow(StoredTable, table=True):
-    """A question that a process is asking; `expires` is in seconds since 1970 by the database's clock."""
+    """A request that a process is making; `expires` is in seconds since 1970 by the database's clock."""
 
     __tablename__ = "leases"
 

@@ -1,4 +1,4 @@
-"""Every digest of a store, derived again."""
+"""Verification of every digest in a store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rubriclab.store.rows import read, record_digest, unpacked
 from rubriclab.store.tables import AnswerRow, ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow
 from rubriclab.training_record import TrainingRecord
 
-# Rows fetched at a time, so that memory does not grow with the number of answers.
+# Rows fetched at a time, which bounds the memory.
 CHUNK = 1000
 
 Row = TypeVar("Row", bound=SQLModel)
@@ -26,9 +26,9 @@ Row = TypeVar("Row", bound=SQLModel)
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in a store that is not as it was written: where it is, and what does not match.
+    """A place in a store whose content has changed, and what does not match.
 
-    `answer` is the digest of the request if it is a damaged answer, which can be removed and asked for again.
+    `answer` is the digest of the request if it is a damaged answer, which can be removed and requested again.
     """
 
     where: str
@@ -40,7 +40,7 @@ class Problem:
 
 
 def find_problems(session: Session) -> Iterator[Problem]:
-    """Yield what does not match: rubrics, versions, training records, confirmations, tags, answers, each by key."""
+    """Yield problems of rubrics, versions, training records, confirmations, tags and answers, each by key."""
     rubrics = set()
     for row in _rows(session, RubricRow, RubricRow.digest):
         rubrics.add(row.digest)
@@ -62,7 +62,7 @@ def find_problems(session: Session) -> Iterator[Problem]:
 
 
 def remove_answers(session: Session, digests: Iterable[str]) -> None:
-    """Remove the answers to the requests that have these digests."""
+    """Remove the answers to the requests with these digests."""
     for digest in digests:
         session.exec(delete(AnswerRow).where(col(AnswerRow.digest) == digest))
 
@@ -110,8 +110,8 @@ def _gaps(versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
     numbers = defaultdict(set)
     for name, number in versions:
         numbers[name].add(number)
-    for name, found in numbers.items():
-        for number in sorted(set(range(1, max(found))) - found):
+    for name, present in numbers.items():
+        for number in sorted(set(range(1, max(present))) - present):
             yield Problem(f"{name}@{number}", "this version is missing, though there are later ones")
 
 
@@ -133,9 +133,9 @@ def _version_problems(
     )
 
 
-def _mismatch(where: str, what: str, found: str, expected: str) -> Iterator[Problem]:
-    if found != expected:
-        yield Problem(where, f"{what} has the digest {found} instead of {expected}")
+def _mismatch(where: str, what: str, actual: str, expected: str) -> Iterator[Problem]:
+    if actual != expected:
+        yield Problem(where, f"{what} has the digest {actual} instead of {expected}")
 
 
 def _fault(where: str, attempt: Callable[..., object], *arguments: object) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""A version, and how one is referred to."""
+"""Versions, and references to them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Version(Displayed):
     """A rubric in a store under a name and a number.
 
     Attributes:
-        digest: the rubric's.
+        digest: digest of `rubric`.
         provenance_digest: digest of `provenance`.
-        parent: `NAME@NUMBER` that it was made from; `None` for a first version.
+        parent: `NAME@NUMBER` of the parent version; `None` for a first version.
         created: with zone, in UTC.
-        imported: whether it came from a pack, so that what it says of judges and addresses was written elsewhere.
-        confirmed: whether the user has confirmed that it may choose the judge although it was imported.
-        tags: that point to it now, sorted.
-        new: whether the call that returned it also made it.
+        imported: whether it came from a pack, so that its judges and addresses were chosen elsewhere.
+        confirmed: whether the user has confirmed that it may choose the judge.
+        tags: tags that point to it, sorted.
+        new: whether the call that returned it has created it.
     """
 
     name: str
@@ -59,12 +59,12 @@ class Version(Displayed):
 
     @property
     def ref(self) -> str:
-        """`NAME@NUMBER`, which means this version for ever."""
+        """`NAME@NUMBER`, the permanent reference to this version."""
         return f"{self.name}@{self.number}"
 
     @property
     def trusted(self) -> bool:
-        """Whether its recorded judge, generator and their addresses may be used without being named again."""
+        """Whether its recorded judge, generator and addresses may be used without the user naming them."""
         return self.confirmed or not self.imported
 
 
@@ -78,10 +78,10 @@ class Ref:
 
 
 def parse_ref(text: str) -> Ref:
-    """Return what `text` refers to.
+    """Return the reference in `text`.
 
     Raises:
-        StoreError: if it is of no such form.
+        StoreError: if it is none.
     """
     name, at, rest = text.partition("@")
     if not _WORD.fullmatch(name) or (at and not _WORD.fullmatch(rest)):
@@ -92,16 +92,16 @@ def parse_ref(text: str) -> Ref:
 
 
 def names_a_version(text: str) -> bool:
-    """Return whether `text` is of the form `NAME@NUMBER`."""
+    """Return whether `text` has the form `NAME@NUMBER`."""
     name, _, number = text.partition("@")
     return bool(_WORD.fullmatch(name) and _NUMBER.fullmatch(number))
 
 
 def check_name(name: str) -> str:
-    """Return `name`, if a rubric may be called so.
+    """Return `name` if it is a valid name of a rubric.
 
     Raises:
-        StoreError: if it may not.
+        StoreError: if it is not.
     """
     if not _WORD.fullmatch(name):
         raise StoreError(
@@ -112,10 +112,10 @@ def check_name(name: str) -> str:
 
 
 def check_tag(tag: str) -> str:
-    """Return `tag`, if it may be one.
+    """Return `tag` if it is valid.
 
     Raises:
-        StoreError: if it may not: a tag of digits alone would read like a number.
+        StoreError: if it is not; a tag of digits alone would be a number.
     """
     if not _WORD.fullmatch(tag) or tag.isdigit():
         raise StoreError(

@@ -1,4 +1,4 @@
-"""`rubriclab evaluate`: agreement with the human scores, beside the floors, on texts that were not learned from."""
+"""`rubriclab evaluate`: agreement with the human scores, beside the baselines, on texts that were not learned from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from commands import HELDOUT, LABELLED, Commands
 
 KEYS = {"evaluator", "aspect", "level", "n", "groups", "constant_groups", "unscored", "spearman", "pearson", "kendall"}
-WORDS = "floor: word count"
+WORDS = "baseline: word count"
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +30,7 @@ def of(results: list[dict[str, Any]], evaluator: str, level: str) -> dict[str, A
 def test_json_has_a_row_of_the_promised_form_for_each_evaluator_and_level(results: list[dict[str, Any]]) -> None:
     evaluators = list(dict.fromkeys(row["evaluator"] for row in results))
     assert evaluators[:3] == ["news@1", "news@2", WORDS]
-    assert all(name.startswith("floor: ") for name in evaluators[2:])
+    assert all(name.startswith("baseline: ") for name in evaluators[2:])
     assert len(evaluators) >= 4
     assert [(row["evaluator"], row["level"]) for row in results] == list(
         itertools.product(evaluators, ("group", "dataset", "system"))

@@ -55,7 +55,7 @@ def test_one_rubric_given_twice_or_two_of_one_aspect_have_each_baseline_once(own
     rubrics = ("--rubric", "news@1", "--rubric", "news@2", "--rubric", "relevance")
     baselines = ("--baseline", "direct", "--baseline", "direct", "--level", "dataset", "--json")
     names = [row["evaluator"] for row in own("evaluate", few, *rubrics, *baselines).json["results"]]
-    assert [name for name in names if "direct" in name and not name.startswith("floor")] == [
+    assert [name for name in names if "direct" in name and not name.startswith("baseline")] == [
         "summarization-coherence-direct@1",
         "summarization-relevance-direct@1",
     ]
@@ -115,6 +115,6 @@ def test_a_baseline_that_the_store_holds_under_an_older_number_is_used_and_not_s
     assert own(*command).json["results"][1]["evaluator"] == "summarization-coherence-direct@1"
     itself = (*command[:3], "summarization-coherence-direct@1", *command[4:])
     names = [row["evaluator"] for row in own(*itself).json["results"]]
-    assert [name for name in names if "direct@" in name and not name.startswith("floor")] == [
+    assert [name for name in names if "direct@" in name and not name.startswith("baseline")] == [
         "summarization-coherence-direct@1"
     ]

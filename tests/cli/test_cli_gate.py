@@ -43,7 +43,7 @@ def validation(outcome: Any) -> Validation:
         groups=21,
         folds=10,
         training=evaluator_agreement("joint", "rubric", 0.7),
-        evaluators=(evaluator_agreement("joint", "rubric", 0.5), evaluator_agreement("word count", "floor", 0.29)),
+        evaluators=(evaluator_agreement("joint", "rubric", 0.5), evaluator_agreement("word count", "baseline", 0.29)),
         verdicts=(
             GateVerdict(against="word count", outcome=outcome, difference=difference, more_labels=more),
             GateVerdict(against="direct", outcome="better", difference=Interval(0.3, 0.1, 0.5)),

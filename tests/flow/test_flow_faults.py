@@ -70,10 +70,10 @@ def test_faulty_replies_leave_texts_unscored_with_the_reason(provider: RunningSe
     assert [criterion["score"] for criterion in unscored["criteria"]] == [None] * 3
     assert done.err.splitlines()[-1] == "3 texts scored by news@1, 1 unscored; 3 of 12 answers missing"
     evaluated = learned("evaluate", "-", "--rubric", "news", "--level", "dataset", "--json", stdin=b"".join(some))
-    ours, *floors = evaluated.json["results"]
+    ours, *baselines = evaluated.json["results"]
     assert (ours["evaluator"], ours["n"], ours["unscored"]) == ("news@1", 3, 1)
     assert (ours["answers_missing"], ours["answers"]) == (3, 12)
-    assert {(row["n"], row["unscored"]) for row in floors} == {(4, 0)}
+    assert {(row["n"], row["unscored"]) for row in baselines} == {(4, 0)}
 
 
 def test_unusable_replies_are_asked_for_again_only_if_told_so(provider: RunningServer, learned: Commands) -> None:

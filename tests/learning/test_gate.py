@@ -72,9 +72,9 @@ def test_with_floors_below_zero_the_constant_is_the_one_to_beat() -> None:
     surface[:, 0] = -judged.labels * np.random.default_rng(0).uniform(0.2, 1, size=30)
     surface[::2] *= 0
     found = gate(replace(judged, groups=tuple(f"{k}" for k in range(30))), judged.labels, surface)
-    floors = {each.name: each.pearson.value for each in found.evaluators if each.kind == "floor"}
-    assert floors["constant"] == 0
-    best = max(floors, key=lambda name: (floors[name] or 0, name != "constant"))
+    baselines = {each.name: each.pearson.value for each in found.evaluators if each.kind == "baseline"}
+    assert baselines["constant"] == 0
+    best = max(baselines, key=lambda name: (baselines[name] or 0, name != "constant"))
     assert found.verdicts[0].against == best
     assert found.outcome == "better"
 

@@ -7,7 +7,7 @@ import pytest
 from gate_tables import follow, measures
 from sklearn.cross_decomposition import PLSRegression
 
-from rubriclab.learning.baselines import SURFACE, held_out_floors
+from rubriclab.learning.baselines import SURFACE, held_out_baselines
 from rubriclab.text_features import CATALOGUE, WORD_COUNT
 
 N = 24
@@ -21,14 +21,14 @@ def test_surface_is_the_whole_catalogue() -> None:
 
 
 def test_the_floors_are_these() -> None:
-    floors = held_out_floors(SURFACE_VALUES, LABELS, FOLD)
-    assert list(floors) == ["constant", "word count", "best surface measure", "all surface measures"]
-    assert not floors["constant"].any()
-    np.testing.assert_array_equal(floors["word count"], SURFACE_VALUES[:, SURFACE.index(WORD_COUNT)])
+    baselines = held_out_baselines(SURFACE_VALUES, LABELS, FOLD)
+    assert list(baselines) == ["constant", "word count", "best surface measure", "all surface measures"]
+    assert not baselines["constant"].any()
+    np.testing.assert_array_equal(baselines["word count"], SURFACE_VALUES[:, SURFACE.index(WORD_COUNT)])
 
 
 def test_the_best_measure_is_read_in_its_direction() -> None:
-    best = held_out_floors(SURFACE_VALUES, LABELS, FOLD)["best surface measure"]
+    best = held_out_baselines(SURFACE_VALUES, LABELS, FOLD)["best surface measure"]
     for fold in range(4):
         own = fold == FOLD
         markup = SURFACE_VALUES[own, SURFACE.index("markup")]
@@ -36,7 +36,7 @@ def test_the_best_measure_is_read_in_its_direction() -> None:
 
 
 def test_all_measures_are_one_component_of_partial_least_squares() -> None:
-    found = held_out_floors(SURFACE_VALUES, LABELS, FOLD)["all surface measures"]
+    found = held_out_baselines(SURFACE_VALUES, LABELS, FOLD)["all surface measures"]
     for fold in range(4):
         own = fold == FOLD
         oracle = PLSRegression(n_components=1).fit(SURFACE_VALUES[~own], LABELS[~own])
@@ -47,7 +47,7 @@ def test_all_measures_are_one_component_of_partial_least_squares() -> None:
 def test_a_fold_s_labels_have_no_part_in_its_scores() -> None:
     other = LABELS.copy()
     other[FOLD == 2] = np.random.default_rng(9).normal(size=6)
-    before, after = (held_out_floors(SURFACE_VALUES, labels, FOLD) for labels in (LABELS, other))
+    before, after = (held_out_baselines(SURFACE_VALUES, labels, FOLD) for labels in (LABELS, other))
     for name in before:
         np.testing.assert_array_equal(before[name][FOLD == 2], after[name][FOLD == 2])
 
@@ -55,14 +55,14 @@ def test_a_fold_s_labels_have_no_part_in_its_scores() -> None:
 def test_a_measure_that_some_text_lacks_is_not_the_best_but_one_of_all() -> None:
     lacking = SURFACE_VALUES.copy()
     lacking[3, SURFACE.index("markup")] = np.nan
-    floors = held_out_floors(lacking, LABELS, FOLD)
-    assert abs(np.corrcoef(floors["best surface measure"], LABELS)[0, 1]) < 0.9
-    assert all(np.isfinite(values).all() for values in floors.values())
+    baselines = held_out_baselines(lacking, LABELS, FOLD)
+    assert abs(np.corrcoef(baselines["best surface measure"], LABELS)[0, 1]) < 0.9
+    assert all(np.isfinite(values).all() for values in baselines.values())
 
 
 @pytest.mark.parametrize("fold", [np.zeros(N, dtype=int), FOLD])
-def test_where_nothing_can_be_fitted_floors_are_constant(fold: np.ndarray) -> None:
+def test_where_nothing_can_be_fitted_baselines_are_constant(fold: np.ndarray) -> None:
     labels = LABELS if not fold.any() else np.ones(N)
-    floors = held_out_floors(SURFACE_VALUES, labels, fold)
-    assert not floors["best surface measure"].any()
-    assert not floors["all surface measures"].any()
+    baselines = held_out_baselines(SURFACE_VALUES, labels, fold)
+    assert not baselines["best surface measure"].any()
+    assert not baselines["all surface measures"].any()

@@ -1,4 +1,4 @@
-"""The floor: surface measures that never understand a text."""
+"""Baselines: surface measures, which understand no text."""
 
 import math
 

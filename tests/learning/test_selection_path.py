@@ -39,12 +39,12 @@ def test_what_one_call_cannot_tell_is_asked_by_method():
 
 
 def test_a_long_rubric_has_to_be_earned():
-    assert len(climb(made_up(1, texts=60, groups=20, informed=3, idle=27), QUICK).found.columns) <= READABLE
+    assert len(climb(made_up(1, texts=60, groups=20, informed=3, idle=27), QUICK).fit.columns) <= READABLE
     # Thirty weak criteria of which each says something of its own are worth more than eight.
     rng = np.random.default_rng(3)
     parts = rng.normal(size=(240, 30))
     many = replace(made_up(1, texts=240, groups=80, informed=30, idle=0), values=parts, labels=parts.sum(axis=1))
-    assert len(climb(many, QUICK).found.columns) > READABLE
+    assert len(climb(many, QUICK).fit.columns) > READABLE
 
 
 def test_accuracy_may_be_preferred():
@@ -69,14 +69,14 @@ def test_the_order_of_texts_changes_nothing():
     table = both_ways(made_up(4))
     order = np.random.default_rng(0).permutation(30)
     one, other = climb(table, QUICK), climb(table.rows(order), QUICK)
-    assert one.found.columns == other.found.columns
+    assert one.fit.columns == other.fit.columns
     assert other.held_out.raw == pytest.approx(one.held_out.raw[order])
 
 
 def test_calls_per_text_bound_what_is_kept():
     table = made_up(0, texts=60, groups=20)
     found = climb(table, QUICK.model_copy(update={"calls_per_text": 1}), {"direct": 4, "hypoeval": 1})
-    assert {table.methods[place] for place in found.found.columns} == {"hypoeval"}
+    assert {table.methods[place] for place in found.fit.columns} == {"hypoeval"}
     with pytest.raises(SettingsError, match=r"in 0\.5 calls per text; the least is 1"):
         climb(table, QUICK.model_copy(update={"calls_per_text": 0.5}))
 
@@ -121,7 +121,7 @@ def test_how_often_a_criterion_is_chosen_lies_between_never_and_always():
     table = both_ways(made_up(6))
     found = climb(table, QUICK)
     shares = chosen_shares(found, table)
-    assert shares.shape == found.found.weights.shape
+    assert shares.shape == found.fit.weights.shape
     assert ((shares >= 0) & (shares <= 1)).all()
 
 

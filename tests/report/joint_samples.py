@@ -163,11 +163,11 @@ def joint_trust(**fields: Any) -> Validation:
             _standing("direct", "judged", 0.55, 0.57, 1),
             _standing("checkeval", "judged", 0.47, 0.49, 1),
             _standing("seeval", "judged", 0.44, 0.50, 1),
-            _standing("all surface measures", "floor", 0.36, 0.38, 0),
-            _standing("best surface measure", "floor", 0.29, 0.33, 0),
-            _standing("word count", "floor", -0.02, 0.04, 0),
+            _standing("all surface measures", "baseline", 0.36, 0.38, 0),
+            _standing("best surface measure", "baseline", 0.29, 0.33, 0),
+            _standing("word count", "baseline", -0.02, 0.04, 0),
             EvaluatorAgreement(
-                name="constant", kind="floor", n=30, spearman=interval(None), pearson=interval(None), calls=0
+                name="constant", kind="baseline", n=30, spearman=interval(None), pearson=interval(None), calls=0
             ),
         ),
         "verdicts": (

@@ -15,7 +15,7 @@ from rich.console import Console, RenderableType
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
-from rubriclab.evaluation import Evaluator, Result, evaluate, floors
+from rubriclab.evaluation import Evaluator, Result, baseline_evaluators, evaluate
 from rubriclab.provenance import Baseline, Effort, Provenance, TrainingAgreement
 from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Level, Part, RewardPoint, Rubric
 from rubriclab.scoring.score import CriterionScore, Score
@@ -138,7 +138,7 @@ def scores_of(rubric: Version, texts: Sequence[Example], rate: Callable[[int, Ex
 def results_of(
     versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], texts: Sequence[Example], **options: Any
 ) -> list[Result]:
-    """Return what `rubriclab evaluate` computes: the rubrics of one aspect and their floors, at every level."""
+    """Return what `rubriclab evaluate` computes: the rubrics of one aspect and their baselines, at every level."""
     rubrics = [
         Evaluator(
             ref,
@@ -150,7 +150,7 @@ def results_of(
     ]
     known = {one.ref: one.provenance.baseline for one in versions if one.provenance.baseline}
     aspect = versions[0].rubric.aspect.name
-    return evaluate(texts, [*rubrics, *floors(texts, known)], aspect, **options)
+    return evaluate(texts, [*rubrics, *baseline_evaluators(texts, known)], aspect, **options)
 
 
 def printed(view: RenderableType, width: int = 80) -> str:
@@ -234,7 +234,7 @@ def hostile_evaluation(
         for number, text in enumerate(texts)
     ]
     values = np.array([math.nan if score.score is None else score.score for score in scores])
-    evaluators = [Evaluator(rubric.ref, values), Evaluator(f"floor: {words} ({words})", values)]
+    evaluators = [Evaluator(rubric.ref, values), Evaluator(f"baseline: {words} ({words})", values)]
     return [rubric], evaluate(texts, evaluators, aspect), {rubric.ref: scores}, texts
 
 

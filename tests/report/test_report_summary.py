@@ -10,7 +10,7 @@ from kinds_samples import answers_of, checklist, shown, unlabelled
 from report_samples import examples, results_of, scores_of, version
 
 from rubriclab.data.example import Example
-from rubriclab.evaluation import Evaluator, floors
+from rubriclab.evaluation import Evaluator, baseline_evaluators
 from rubriclab.report.criterion_agreement import criterion_agreements
 from rubriclab.report.summary import EvaluationSummary, sentences, summarize
 from rubriclab.report.texts import judged_texts
@@ -56,7 +56,7 @@ def summary_of(
 
 
 def _baselines(versions: Sequence[Version], texts: Sequence[Example]) -> list[Evaluator]:
-    return floors(texts, {one.ref: one.provenance.baseline for one in versions if one.provenance.baseline})
+    return baseline_evaluators(texts, {one.ref: one.provenance.baseline for one in versions if one.provenance.baseline})
 
 
 def words(found: EvaluationSummary | None) -> str:
@@ -88,7 +88,7 @@ def test_a_rubric_that_is_its_baseline_overlaps_it() -> None:
     found = summary_of([like_the_baseline])
     assert found
     assert found.evaluators[0].surface
-    assert found.evaluators[0].surface.other.evaluator == "floor: word count"
+    assert found.evaluators[0].surface.other.evaluator == "baseline: word count"
     assert found.evaluators[0].surface.difference == Interval(0.0, 0.0, 0.0)
     assert found.evaluators[0].surface.verdict == "overlaps"
     assert "these texts do not distinguish them" in words(found)

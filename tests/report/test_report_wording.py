@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kinds_samples import answers_of, checklist
 from report_samples import examples, interval, results_of, scores_of, version
 
-from rubriclab.evaluation import WORD_COUNT_FLOOR, floors
+from rubriclab.evaluation import WORD_COUNT_BASELINE, baseline_evaluators
 from rubriclab.provenance import Baseline, Effort
 from rubriclab.report import wording
 
@@ -49,15 +49,15 @@ def test_a_rising_path_rises() -> None:
 
 
 def test_every_surface_baseline_of_an_evaluation_is_known_as_one() -> None:
-    found = floors(examples(), {"news@1": Baseline(measure="words", sign=-1, pearson=-0.3)})
+    found = baseline_evaluators(examples(), {"news@1": Baseline(measure="words", sign=-1, pearson=-0.3)})
     assert len(found) == 2
-    assert all(wording.is_baseline(floor.name) for floor in found)
+    assert all(wording.is_baseline(baseline.name) for baseline in found)
     assert not wording.is_baseline("news@1")
 
 
 def test_a_surface_baseline_is_named_without_its_remark() -> None:
-    assert wording.evaluator_parts(WORD_COUNT_FLOOR) == ("word count", "")
-    assert wording.evaluator_parts("floor: -words (best measure for a@1, b@2)") == (
+    assert wording.evaluator_parts(WORD_COUNT_BASELINE) == ("word count", "")
+    assert wording.evaluator_parts("baseline: -words (best measure for a@1, b@2)") == (
         "-words",
         "best measure for a@1, b@2",
     )
@@ -82,10 +82,10 @@ def test_a_basis_counts_missing_answers_even_if_every_text_has_a_score() -> None
     checks, texts = checklist(), examples()
     scored = {checks.ref: answers_of(checks, texts)}
     assert all(score.score is not None for score in scored[checks.ref])
-    ours, *floors = results_of([checks], scored, texts, levels=["dataset"])
+    ours, *baselines = results_of([checks], scored, texts, levels=["dataset"])
     # Four questions on 24 texts; four answers say that a question cannot be asked, one is missing.
     assert wording.basis(ours).endswith("none unscored; 1 of 92 answers missing; scores rest on the others")
-    assert all(wording.basis(floor).endswith("none unscored") for floor in floors)
+    assert all(wording.basis(baseline).endswith("none unscored") for baseline in baselines)
     many = dataclasses.replace(ours, answers_missing=864, answers=1872)
     assert "; 864 of 1,872 answers missing; " in wording.basis(many)
 

@@ -97,7 +97,7 @@ def test_what_has_no_rows_is_refused_with_what_is_expected(data: Any) -> None:
 
 
 def test_a_data_set_with_splits_is_refused_with_their_names() -> None:
-    with pytest.raises(DataError, match="is a mapping with 'train', 'test'; give one of its values"):
+    with pytest.raises(DataError, match=r"is a mapping with 'train', 'test'\. Give one of its values"):
         examples({"train": ROWS, "test": ROWS})
 
 

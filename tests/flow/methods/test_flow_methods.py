@@ -45,7 +45,7 @@ SHOWN = {
     "seeval": HINT,
     "direct": "How well the summary works as one piece",
     "geval": f"2. Consider {HINT}.",
-    "seal": "Asked of each single fact that the text states, beside its source; the judge weighs the questions",
+    "seal": "Asked of each single fact that the text states, beside its source; the judge sets the weights",
     "dcr": "Asked of each sentence, beside its source.",
 }
 
@@ -93,12 +93,12 @@ def test_evaluation_asks_nothing_about_texts_that_are_scored(
     run: Run, provider: RunningServer, learned: Commands
 ) -> None:
     done = learned("evaluate", "-", "--rubric", "news", "--level", "dataset", "--json", stdin=some_texts())
-    ours, *floors = done.json["results"]
+    ours, *baselines = done.json["results"]
     assert (ours["evaluator"], ours["n"], ours["unscored"]) == ("news@1", SCORED, 0)
     labels = [json.loads(line)["scores"]["coherence"] for line in some_texts().splitlines()]
     scores = [row["score"] for row in run.scores]
     assert ours["spearman"]["value"] == pytest.approx(spearman(np.array(scores), np.array(labels)))
-    assert floors
+    assert baselines
     assert provider.requests.total() == 0
 
 
