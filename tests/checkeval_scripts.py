@@ -13,7 +13,7 @@ from rubriclab.data import Example
 from rubriclab.digest import digest
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.checkeval.augment import QuestionPool
-from rubriclab.methods.checkeval.questions import make_question
+from rubriclab.methods.questions import make_question
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
 

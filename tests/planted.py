@@ -10,8 +10,8 @@ from typing import Any
 
 from rubriclab.checklist import SubDimension
 from rubriclab.data import Assignment, Scale, find_aspect, task_words
-from rubriclab.methods.checkeval.questions import make_question
 from rubriclab.methods.deduplication import Noun
+from rubriclab.methods.questions import make_question
 from rubriclab.rubric import Criterion, Evidence, Level
 
 FOLDER = Path(__file__).parent / "methods"

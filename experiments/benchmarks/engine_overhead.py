@@ -31,7 +31,7 @@ from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.judges import JudgeOptions, Ledger, Price, ask, close_connections, connect, messages_of
 from rubriclab.judges.providers import load_litellm
-from rubriclab.methods.hypoeval.rate import rate_prompt
+from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence, Level
 from rubriclab.store import Store, open_store

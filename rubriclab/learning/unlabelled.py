@@ -17,7 +17,7 @@ from rubriclab.errors import DataError
 from rubriclab.learning.baselines import SURFACE, measure_values
 from rubriclab.learning.fitting import significant
 from rubriclab.learning.rating_matrix import centers_and_spreads, standardised
-from rubriclab.methods.baselines.baseline import BaselineSettings, whole_aspect
+from rubriclab.methods.baselines.definition import BaselineSettings, whole_aspect
 from rubriclab.methods.surface import SurfaceSettings, measured_criterion
 from rubriclab.option_names import option
 from rubriclab.rubric import Part, Rubric

@@ -14,10 +14,9 @@ from experiments.runner.wording import Reworded, Wording, told_as
 from rubriclab.data import Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.ask import ask
-from rubriclab.methods.baselines.baseline import whole_aspect
-from rubriclab.methods.baselines.direct import DIRECT
+from rubriclab.methods.baselines.definition import DIRECT, whole_aspect
 from rubriclab.methods.holistic import ScoreFormat, overall_prompt
-from rubriclab.methods.hypoeval.rate import rate_prompt
+from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.prompts import Prompt, render
 from rubriclab.rubric import Criterion, Evidence, Level
 

@@ -15,7 +15,7 @@ from commands import HELDOUT, PATIENCE, Commands
 from server import RunningServer
 
 from rubriclab.judges import LanguageModel, close_connections
-from rubriclab.methods.dcr.convert import convert_prompt
+from rubriclab.methods.dcr.evaluate import convert_prompt
 
 # Where the tests run in the background of a shell, Ctrl-C is ignored, and so it would be in what they start.
 PROGRAM = (

@@ -15,7 +15,7 @@ from rubriclab.learning.contributions import _pearson
 from rubriclab.learning.gate import _defined, gate_level, held_out_pearson
 from rubriclab.learning.selection_path import _correlations
 from rubriclab.learning.shortcuts import _compared
-from rubriclab.methods.hypoeval.bandit import Arm
+from rubriclab.methods.hypoeval.bank import Arm
 from rubriclab.methods.method import MOST_LEFT_OUT, left_out
 from rubriclab.services.running import finish
 from rubriclab.stats import agreement, pearson_rows

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from rubriclab.data import Scale
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
 from rubriclab.judges import FakeJudge, Reply, request_digest
-from rubriclab.methods.baselines.analyze_rate import Analysis
-from rubriclab.methods.baselines.baseline import BaselineSettings
+from rubriclab.methods.baselines.definition import Analysis, BaselineSettings
 from rubriclab.methods.holistic import (
     BareScore,
     OverallSettings,

@@ -24,7 +24,7 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.propose import ProposalContext, propose_prompt, refine
-from rubriclab.methods.hypoeval.rate import rate_prompt, rate_together_prompt
+from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
 from rubriclab.methods.method import TrainingInput, chosen_settings, silent
 from rubriclab.methods.seeval.explain import Mistake, refine_prompt
 from rubriclab.methods.single_call.prompt import judge_prompt

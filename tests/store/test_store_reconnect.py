@@ -16,7 +16,7 @@ from store_samples import EFFORT, criterion, numbered, provenance, rubric
 from rubriclab.data import Assignment, Example, task_words
 from rubriclab.errors import StoreError
 from rubriclab.judges import Cached, FakeJudge
-from rubriclab.methods.hypoeval.rate import rate_prompt
+from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.prompts import Prompt
 from rubriclab.store import open_store, reconnect
 from rubriclab.store.engine import address

@@ -1,7 +1,6 @@
 """The judges that every learned rubric is held against: they learn nothing from labels, or next to nothing."""
 
-from rubriclab.methods.baselines.analyze_rate import ANALYZE_RATE
-from rubriclab.methods.baselines.direct import DIRECT
+from rubriclab.methods.baselines.definition import ANALYZE_RATE, DIRECT
 from rubriclab.methods.baselines.few_shot import FEW_SHOT
 from rubriclab.methods.baselines.geval import GEVAL
 

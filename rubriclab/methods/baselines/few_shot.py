@@ -16,7 +16,7 @@ from pydantic import Field
 from rubriclab.data.example import Example
 from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.baselines.baseline import BaselineSettings, whole_aspect
+from rubriclab.methods.baselines.definition import BaselineSettings, whole_aspect
 from rubriclab.methods.estimate import CallEstimate, longest
 from rubriclab.methods.holistic import ScoreFormat, learn_single, part_at_most, scorer, texts_at_most
 from rubriclab.methods.method import Learned, Method, Progress, TrainingInput

@@ -16,7 +16,7 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.baselines.baseline import BaselineSettings, whole_aspect
+from rubriclab.methods.baselines.definition import BaselineSettings, whole_aspect
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.holistic import (
     OverallSettings,

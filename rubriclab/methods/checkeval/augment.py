@@ -17,7 +17,6 @@ from rubriclab.checklist import Checklist, SeedQuestion, SubDimension
 from rubriclab.data.assignment import Assignment
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.checkeval.questions import make_question
 from rubriclab.methods.checkeval.replies import (
     Diversification,
     Elaboration,
@@ -27,6 +26,7 @@ from rubriclab.methods.checkeval.replies import (
 )
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.prompting import first_usable
+from rubriclab.methods.questions import make_question
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion

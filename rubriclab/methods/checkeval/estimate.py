@@ -11,13 +11,12 @@ from rubriclab.data.example import Example
 from rubriclab.methods.checkeval.answer import answer_prompts
 from rubriclab.methods.checkeval.augment import diversify_prompt, elaborate_prompt
 from rubriclab.methods.checkeval.filtering import filter_prompt, other_aspects, preferred
-from rubriclab.methods.checkeval.questions import make_question
 from rubriclab.methods.checkeval.seeds import planned_questions, seeds_prompt
 from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings, CheckEvalSettings
 from rubriclab.methods.deduplication import MOST_SHOWN, blocks, group_prompt
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.method import TrainingInput
-from rubriclab.methods.questions import about
+from rubriclab.methods.questions import about, make_question
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part
 

@@ -17,7 +17,6 @@ from rubriclab.data.aspect import Aspect, shipped_aspects
 from rubriclab.data.assignment import Assignment
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.checkeval.questions import payload
 from rubriclab.methods.checkeval.replies import (
     ELSEWHERE,
     PlainVerdict,
@@ -27,7 +26,7 @@ from rubriclab.methods.checkeval.replies import (
 )
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.deduplication import redundant
-from rubriclab.methods.questions import about, is_handwritten, is_seed
+from rubriclab.methods.questions import about, is_handwritten, is_seed, payload
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, DroppedCriterion
 

@@ -8,8 +8,7 @@ from typing import Any
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.methods.dcr.checks import checks, compared
-from rubriclab.methods.dcr.convert import convert_prompt
-from rubriclab.methods.dcr.evaluate import comparisons, evaluate_prompts
+from rubriclab.methods.dcr.evaluate import comparisons, convert_prompt, evaluate_prompts
 from rubriclab.methods.dcr.learn import planned
 from rubriclab.methods.dcr.settings import DCRScoringSettings, DCRSettings
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt

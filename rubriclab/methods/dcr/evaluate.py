@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,8 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.dcr.replies import (
+    Mark,
+    Marks,
     Reason,
     Reasons,
     SentenceVerdicts,
@@ -24,6 +26,8 @@ from rubriclab.sentences import split_sentences
 # In tokens. A reason about a whole text takes more than one about a sentence, which the first number leaves room for.
 LONGEST = 512
 PER_REASON = 128
+LONGEST_MARKS = 256
+PER_MARK = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +102,16 @@ def _pieces(text: str, whole: bool) -> tuple[str, ...]:
 def _prompt(fields: dict[str, Any]) -> Prompt[Any]:
     form = SentenceVerdicts if fields["verdict"] else Reasons
     return Prompt("dcr/evaluate", fields, form, max_tokens=LONGEST + PER_REASON * len(fields["sentences"]))
+
+
+def convert_prompt(reasons: Mapping[int, str]) -> Prompt[Marks]:
+    """Return the prompt for the marks of `reasons`, which are known by the numbers of their sentences."""
+    fields = {"reasons": [{"id": number, "text": text} for number, text in reasons.items()]}
+    return Prompt("dcr/convert", fields, Marks, max_tokens=LONGEST_MARKS + PER_MARK * len(reasons))
+
+
+async def converted(reasons: Mapping[int, str], judge: Judge) -> dict[int, Mark | str]:
+    """Return each reason's mark, or why there is none; without reasons nothing is asked."""
+    if not reasons:
+        return {}
+    return await ask_each(judge, convert_prompt(reasons), lambda reply: reply.marks)

@@ -10,7 +10,7 @@ from rubriclab.judges.price import estimated_tokens
 from rubriclab.methods.deduplication import MOST_SHOWN, blocks, group_prompt
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.hypoeval.propose import TOKENS_PER_HYPOTHESIS, ProposalContext, propose_prompt
-from rubriclab.methods.hypoeval.rate import rate_prompt, rate_together_prompt
+from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
 from rubriclab.methods.hypoeval.settings import HypoEvalScoringSettings, HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
 from rubriclab.prompts import render

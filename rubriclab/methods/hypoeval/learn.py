@@ -24,13 +24,10 @@ from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
 from rubriclab.methods.deduplication import MOST_SHOWN, redundant
-from rubriclab.methods.hypoeval.bandit import is_wrong, tolerance, utility, wrong_needed
-from rubriclab.methods.hypoeval.bank import Bank
+from rubriclab.methods.hypoeval.bank import Bank, is_wrong, tolerance, utility, wrong_needed
 from rubriclab.methods.hypoeval.propose import Prediction, ProposalContext, propose, refine
-from rubriclab.methods.hypoeval.rate import rate
-from rubriclab.methods.hypoeval.ratings import RatingTable
-from rubriclab.methods.hypoeval.selection import hopeless, predictions, reselected, select
-from rubriclab.methods.hypoeval.selection_union import final_bank
+from rubriclab.methods.hypoeval.score import RatingTable, rate
+from rubriclab.methods.hypoeval.selection import final_bank, hopeless, predictions, reselected, select
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.hypoeval.soundness import faults
 from rubriclab.methods.method import Learned, Progress, TrainingInput, silent

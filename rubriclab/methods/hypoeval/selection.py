@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.method import left_out
+from rubriclab.rubric import Criterion
 from rubriclab.stats.correlation import FloatArray, label_correlations
 from rubriclab.stats.interval import DIGITS
 
@@ -56,3 +59,29 @@ def reselected(matrix: FloatArray, labels: FloatArray, groups: Sequence[str], se
         return predictions(matrix[inside], select(matrix[others], labels[others], settings))
 
     return left_out(groups, predict)
+
+
+Union = Literal["reward", "random", "accuracy"]
+
+
+def final_bank(
+    learned: Sequence[Criterion], literature: Sequence[Criterion], size: int, union: Union, draw: random.Random
+) -> tuple[Criterion, ...]:
+    """Return at most `size` hypotheses of both sides, which are given best first.
+
+    If one side is empty, the other one may fill the bank.
+    """
+    if not (learned and literature):
+        return _some([*learned, *literature], size, union, draw)
+    half = size // 2
+    if union == "random":
+        return (*draw.sample(learned, min(half, len(learned))), *draw.sample(literature, min(half, len(literature))))
+    if union == "accuracy":
+        kept = tuple(learned[:half])
+        return (*kept, *literature[: size - len(kept)])
+    added = tuple(literature[: max(half, size - len(learned))])
+    return (*learned[: size - len(added)], *added)
+
+
+def _some(side: Sequence[Criterion], size: int, union: Union, draw: random.Random) -> tuple[Criterion, ...]:
+    return tuple(draw.sample(side, min(size, len(side))) if union == "random" else side[:size])

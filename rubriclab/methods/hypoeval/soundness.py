@@ -2,11 +2,98 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from rubriclab.methods.hypoeval.thresholds import Described, level_fault, threshold_conflict
+from rubriclab.methods.grammar import word_set
 from rubriclab.methods.self_contained import leaning
+
+_IN_LETTERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBERS = {word: number for number, word in enumerate(_IN_LETTERS)}
+_NUMBER = rf"(?:\d+|{'|'.join(_NUMBERS)})"
+_COUNT = re.compile(
+    rf"(?P<bound>at least|at most|up to|more than|over|fewer than|less than|exactly|only)?\s*"
+    rf"\b(?P<first>{_NUMBER})\b(?:\s*(?:or|to|and|-|–)\s*(?P<last>{_NUMBER})\b)?"
+    rf"(?P<open>\s+or (?:more|fewer|less))?\s+(?P<noun>[a-z]{{3,}})(?P<later> or (?:more|fewer|less))?"
+)
+# Words after a number that name nothing that could be counted.
+_NO_NOUN = word_set(
+    "and are but can clear for from had half halves has have into its more not one only other part parts percent point "
+    "points quarter quarters such than that the their them then there they thing things third thirds this those time "
+    "times two very was way were what when which who with"
+)
+# A longer level says more of what is counted than its noun tells.
+MOST_WORDS = 8
+
+
+class Described(Protocol):
+    """One level of a hypothesis."""
+
+    @property
+    def description(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many of what a level asks for: `low` to `high`, both included."""
+
+    noun: str
+    low: float
+    high: float
+
+
+def level_fault(descriptions: Sequence[str]) -> str | None:
+    """Return what two levels of one hypothesis, given from the lowest to the highest, have against each other."""
+    plain = [" ".join(description.lower().split()).rstrip(".") for description in descriptions]
+    counts = [_counted(description) for description in plain]
+    for one, other in itertools.pairwise(counts):
+        if one and other and one.noun == other.noun and max(one.low, other.low) < min(one.high, other.high):
+            return f"neighbouring levels overlap in the number of {one.noun}s"
+    rising = [count.low for count in counts if count]
+    if all(counts) and len({count.noun for count in counts if count}) == 1:
+        falling = sorted(rising, reverse=True)
+        if rising not in (sorted(rising), falling):
+            return f"the number of {counts[0].noun if counts[0] else 'cases'}s neither rises nor falls with the levels"
+    return None
+
+
+def threshold_conflict(mine: Sequence[Described], theirs: Sequence[Described]) -> str | None:
+    """Return the threshold by which two hypotheses give the same count of the same thing opposite ends of the scale."""
+    ends = [(_counted(levels[0].description), _counted(levels[-1].description)) for levels in (mine, theirs)]
+    (low, high), (other_low, other_high) = ends
+    for one, other in ((low, other_high), (high, other_low)):
+        if one and other and one.noun == other.noun and max(one.low, other.low) <= min(one.high, other.high):
+            return f"a number of {one.noun}s that earns the lowest score of one earns the highest score"
+    return None
+
+
+def _counted(description: str) -> Count | None:
+    """Return the only count that a level speaks of; `None` where it speaks of none or of several."""
+    found = [match for match in _COUNT.finditer(description.lower()) if match["noun"] not in _NO_NOUN]
+    if len(found) != 1 or len(description.split()) > MOST_WORDS:
+        return None
+    (match,) = found
+    first, last = _number(match["first"]), _number(match["last"] or match["first"])
+    low, high = _bounded(match["bound"], match["open"] or match["later"] or "", first, last)
+    return Count(match["noun"].rstrip("s"), low, high)
+
+
+def _bounded(bound: str | None, more: str, first: float, last: float) -> tuple[float, float]:
+    if bound == "at least" or "more" in more:
+        return first, math.inf
+    if bound in ("at most", "up to") or more:
+        return 0.0, last
+    if bound in ("more than", "over"):
+        return first + 1, math.inf
+    return (0.0, last - 1) if bound in ("fewer than", "less than") else (first, last)
+
+
+def _number(word: str) -> float:
+    return float(_NUMBERS[word]) if word in _NUMBERS else float(word)
 
 
 class ScoredLevel(Described, Protocol):

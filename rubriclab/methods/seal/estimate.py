@@ -15,8 +15,7 @@ from rubriclab.methods.seal.inquiry import Examination, Inquiry, numbered, verdi
 from rubriclab.methods.seal.learn import pack_questions
 from rubriclab.methods.seal.propose import propose_prompt, proposed_question, shown
 from rubriclab.methods.seal.settings import UNPACKED, SealScoringSettings, SealSettings, units_of
-from rubriclab.methods.seal.split import split_prompt
-from rubriclab.methods.seal.units import Taken, Unit, cut, split_by_judge, whole
+from rubriclab.methods.seal.units import Taken, Unit, cut, split_by_judge, split_prompt, whole
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Evidence, Part
 from rubriclab.sentences import split_sentences

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rubriclab.data.example import Example
+from rubriclab.data.scale import Scale
 from rubriclab.judges.ask import JudgeAnswer, ask, read
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.questions import about
 from rubriclab.methods.replies import why_missing
-from rubriclab.methods.seal.aggregate import of_scale
 from rubriclab.methods.seal.facts import Facts, facts_of
 from rubriclab.methods.seal.inquiry import Examination, Inquiry, numbered, verdict_prompts
 from rubriclab.methods.seal.replies import (
@@ -32,6 +32,7 @@ from rubriclab.methods.seal.units import Taken, Unit, take_apart, whole
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
 from rubriclab.segmentation import Material
+from rubriclab.stats.interval import DIGITS
 
 # A unit's id and a question's.
 Pair = tuple[str, str]
@@ -142,6 +143,11 @@ def _verdict(entry: UnitEntry, question: Criterion, prompt: Prompt[Any], inquiry
         case NamedSupport():
             return _supported(entry, question, shown_facts(prompt.fields))
     raise TypeError(f"expected a verdict, a rating or support, got {type(entry).__name__}")
+
+
+def of_scale(score: float, scale: Scale) -> float:
+    """Return a score on `scale` as a share in [0, 1]: what a rating counts for in place of yes and no."""
+    return round((score - scale.low) / scale.width, DIGITS)
 
 
 def _supported(entry: NamedSupport, question: Criterion, shown: Mapping[str, str]) -> VerifiedUnit:

@@ -1,10 +1,10 @@
 """SEEval: the judge explains the task to itself, once for an aspect, and scores with that explanation in mind."""
 
-from rubriclab.methods.holistic import reasoned_once
+from rubriclab.methods.holistic import part_at_most, reasoned_once, scorer
 from rubriclab.methods.method import Method
 from rubriclab.methods.seeval.estimate import learning_at_most
+from rubriclab.methods.seeval.explain import FORM
 from rubriclab.methods.seeval.learn import learn
-from rubriclab.methods.seeval.score import score, scoring_at_most
 from rubriclab.methods.seeval.settings import PRESETS, SEEvalSettings
 
 SEEVAL = Method(
@@ -13,9 +13,9 @@ SEEVAL = Method(
     presets=PRESETS,
     prompts=("seeval/explain", "seeval/refine", "seeval/rate", "geval/steps"),
     learn=learn,
-    score=score,
+    score=scorer(FORM),
     learning_at_most=learning_at_most,
-    scoring_at_most=scoring_at_most,
+    scoring_at_most=part_at_most(FORM),
     single_criterion=True,
     states="explanation",
     shares_call=lambda settings: reasoned_once(settings) and settings.get("elicitation") != "open",

@@ -10,8 +10,7 @@ from rubriclab.methods.baselines.geval import steps_prompt
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt, longest
 from rubriclab.methods.holistic import texts_at_most
 from rubriclab.methods.method import TrainingInput
-from rubriclab.methods.seeval.explain import LONGEST, LONGEST_REFINED, Mistake, explain_prompt, refine_prompt
-from rubriclab.methods.seeval.score import FORM
+from rubriclab.methods.seeval.explain import FORM, LONGEST, LONGEST_REFINED, Mistake, explain_prompt, refine_prompt
 from rubriclab.methods.seeval.settings import SEEvalSettings
 from rubriclab.rubric import Criterion, Evidence
 

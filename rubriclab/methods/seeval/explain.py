@@ -16,12 +16,14 @@ from rubriclab.data.example import Example
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.holistic import STRIDE, asked
+from rubriclab.methods.holistic import STRIDE, ScoreFormat, asked
 from rubriclab.methods.prompting import shown_once
 from rubriclab.methods.replies import at_most
 from rubriclab.methods.seeval.settings import SEEvalSettings
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
+
+FORM = ScoreFormat("seeval/rate", lambda criterion: {"explanation": criterion.statement, "steps": criterion.steps})
 
 # In tokens; a rewriting has its reasoning before it.
 LONGEST = 1536

@@ -23,8 +23,7 @@ from rubriclab.methods.baselines.geval import written_steps
 from rubriclab.methods.holistic import require_some, score_all, values, with_evidence
 from rubriclab.methods.item_selection import BoolArray
 from rubriclab.methods.method import CriterionRating, Learned, Progress, TrainingInput, left_out, scores_of, silent
-from rubriclab.methods.seeval.explain import Mistake, elicit, refine
-from rubriclab.methods.seeval.score import FORM
+from rubriclab.methods.seeval.explain import FORM, Mistake, elicit, refine
 from rubriclab.methods.seeval.settings import SEEvalSettings
 from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part
 from rubriclab.stats.correlation import FloatArray, pearson

@@ -12,6 +12,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.answer import Answered
 from rubriclab.methods.checkeval.score import rated as rated_by_answers
+from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call.prompt import can_join, judge_prompt
 from rubriclab.methods.single_call.replies import HolisticScore, Judgments
@@ -78,3 +79,17 @@ def _why_missing(answer: JudgeAnswer[Judgments], prompt: Prompt[Judgments]) -> s
         return answer.missing or ""
     _, complaint = read(answer.reply, prompt)
     return f"no usable entry for it, also after one repair: {complaint}"
+
+
+def at_most(example: Example, parts: Sequence[Part], assignment: Assignment) -> CallEstimate:
+    """Return the most that `judge_all` asks about one text: one call, and what the parts take that cannot join.
+
+    Raises:
+        ValueError: if an id names two of the criteria asked about in one call.
+    """
+    joined = [part for part in parts if can_join(part)]
+    total = estimate_prompt(judge_prompt(example, joined, assignment)) if joined else CallEstimate()
+    for part in parts:
+        if not can_join(part):
+            total += METHODS[part.method].scoring_at_most(example, part, assignment)
+    return total

@@ -10,8 +10,7 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.answer import TOKENS_PER_ANSWER
-from rubriclab.methods.checkeval.questions import payload
-from rubriclab.methods.questions import by_trait
+from rubriclab.methods.questions import by_trait, payload
 from rubriclab.methods.single_call.replies import Judgments, judgments_form
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part, by_id, criterion_payload

@@ -11,8 +11,7 @@ from rubriclab.data import Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.judges.ask import ask
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.comparing import LISTED
-from rubriclab.methods.dcr.convert import convert_prompt
-from rubriclab.methods.dcr.evaluate import comparisons, evaluate_prompts
+from rubriclab.methods.dcr.evaluate import comparisons, convert_prompt, evaluate_prompts
 from rubriclab.methods.dcr.settings import DCRScoringSettings
 from rubriclab.segmentation import Material
 

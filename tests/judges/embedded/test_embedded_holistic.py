@@ -29,8 +29,8 @@ from rubriclab.methods.baselines.geval import GEvalSettings, steps_prompt
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.holistic import OverallSettings, ScoreFormat, overall_prompt
 from rubriclab.methods.seeval import SEEvalSettings
+from rubriclab.methods.seeval.explain import FORM as SEEVAL
 from rubriclab.methods.seeval.explain import Mistake, explain_prompt, refine_prompt
-from rubriclab.methods.seeval.score import FORM as SEEVAL
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Demonstration
 from rubriclab.stats.correlation import pearson

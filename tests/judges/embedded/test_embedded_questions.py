@@ -16,9 +16,9 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.questions import POINTS, asks_for_fault
 from rubriclab.methods.checkeval.answer import answer_prompts
 from rubriclab.methods.checkeval.augment import diversify_prompt, elaborate_prompt
-from rubriclab.methods.checkeval.questions import make_question
 from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings, CheckEvalSettings
 from rubriclab.methods.deduplication import group_prompt
+from rubriclab.methods.questions import make_question
 
 SAMPLE = Path(__file__).resolve().parents[3] / "experiments" / "sample" / "heldout.jsonl"
 JUDGE = EmbeddedJudge()

@@ -15,7 +15,7 @@ from rubriclab.errors import JudgeRefused
 from rubriclab.judges.ask import read as read_reply
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.wording import BY_NAME, fallback_text, level_text
-from rubriclab.methods.hypoeval.rate import rate_prompt, rate_together_prompt
+from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence, Level
 

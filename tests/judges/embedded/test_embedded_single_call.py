@@ -16,8 +16,8 @@ from rubriclab.data import Assignment, Example, Scale, find_aspect, read, task_w
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.questions import own_question
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checkeval.questions import make_question
 from rubriclab.methods.method import TrainingInput, silent
+from rubriclab.methods.questions import make_question
 from rubriclab.methods.seeval.explain import elicit
 from rubriclab.methods.single_call import judge_all
 from rubriclab.prompts import Prompt

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubriclab.methods.checkeval.parts import SLACK, parts
+from rubriclab.methods.checkeval.answer import SLACK, parts
 
 TEXTS = st.text(st.sampled_from("ab. !?\n'\"é「。」"), max_size=400)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
 
-from rubriclab.methods.dcr.aggregate import consistency, known
+from rubriclab.methods.dcr.score import consistency, known
 
 SIGN = st.sampled_from([1, -1])
 MARKS = st.lists(SIGN, min_size=1, max_size=40)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rubriclab.methods.dcr import DCR
-from rubriclab.methods.dcr.aggregate import consistency
+from rubriclab.methods.dcr.score import consistency
 from rubriclab.methods.method import chosen_settings
 
 

@@ -13,8 +13,7 @@ from jinja2 import UndefinedError, meta
 from rubriclab.data import Assignment, find_aspect, task_words
 from rubriclab.methods.dcr import DCR
 from rubriclab.methods.dcr.checks import checks
-from rubriclab.methods.dcr.convert import convert_prompt
-from rubriclab.methods.dcr.evaluate import comparisons, evaluate_prompts
+from rubriclab.methods.dcr.evaluate import comparisons, convert_prompt, evaluate_prompts
 from rubriclab.methods.dcr.replies import Reasons, SentenceVerdicts
 from rubriclab.methods.dcr.settings import DCRScoringSettings
 from rubriclab.prompts import Prompt, render

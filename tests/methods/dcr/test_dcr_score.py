@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rubriclab.data import Scale
 from rubriclab.errors import ChecklistError
 from rubriclab.methods.dcr import DCR
-from rubriclab.methods.dcr.verdicts import REPEATED
+from rubriclab.methods.dcr.score import REPEATED
 from rubriclab.segmentation import Units
 from rubriclab.sentences import split_sentences
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubriclab.data import Scale
-from rubriclab.methods.hypoeval.bandit import Arm, is_wrong, ranked, reward, utility, wrong_needed
+from rubriclab.methods.hypoeval.bank import Arm, is_wrong, ranked, reward, utility, wrong_needed
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=True)
 BOUNDS = st.floats(-1000, 1000, allow_nan=False)

@@ -10,7 +10,7 @@ from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.hypoeval.learn import learn
-from rubriclab.methods.hypoeval.rate import rate
+from rubriclab.methods.hypoeval.score import rate
 from rubriclab.methods.method import TrainingInput
 from rubriclab.prompts import render
 from rubriclab.rubric import Part

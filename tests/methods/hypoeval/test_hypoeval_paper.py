@@ -11,9 +11,9 @@ from hypoeval_scripts import criterion, examples, of_kind, scripted, training_in
 
 from rubriclab.data import Scale
 from rubriclab.methods.hypoeval import HypoEvalSettings
-from rubriclab.methods.hypoeval.bandit import Arm, reward, utility
+from rubriclab.methods.hypoeval.bank import Arm, reward, utility
 from rubriclab.methods.hypoeval.learn import learn
-from rubriclab.methods.hypoeval.selection_union import final_bank
+from rubriclab.methods.hypoeval.selection import final_bank
 from rubriclab.methods.hypoeval.settings import PRESETS
 from rubriclab.methods.method import chosen_settings
 

@@ -5,7 +5,7 @@ from hypoeval_scripts import assignment, criterion, example, of_kind, rating, sc
 
 from rubriclab.data import Scale
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
-from rubriclab.methods.hypoeval.rate import OVERALL, rate
+from rubriclab.methods.hypoeval.score import OVERALL, rate
 from rubriclab.methods.method import CriterionRating
 
 TEXT = example(1, 3, source="A source.")

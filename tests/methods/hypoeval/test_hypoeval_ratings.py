@@ -7,7 +7,7 @@ import pytest
 from hypoeval_scripts import assignment, criterion, examples, of_kind, rating, scripted
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.methods.hypoeval.ratings import NEVER_ASKED, RatingTable
+from rubriclab.methods.hypoeval.score import NEVER_ASKED, RatingTable
 from rubriclab.methods.method import CriterionRating
 
 TEXTS = examples(4)

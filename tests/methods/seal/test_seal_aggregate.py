@@ -10,14 +10,14 @@ from hypothesis import settings as tries
 from hypothesis import strategies as st
 
 from rubriclab.data import Scale
-from rubriclab.methods.seal.aggregate import (
+from rubriclab.methods.seal.score import (
     dimension_score,
     normalised,
-    of_scale,
     on_scale,
     question_share,
     unit_scores,
 )
+from rubriclab.methods.seal.verify import of_scale
 
 WEIGHTS = st.lists(st.floats(0.01, 100), min_size=1, max_size=6)
 VALUE = st.sampled_from([0.0, 1.0, math.nan]) | st.floats(0, 1)

@@ -13,7 +13,7 @@ from experiments.runner.study import load_study
 from rubriclab.checklist import load_checklist
 from rubriclab.methods.method import chosen_settings
 from rubriclab.methods.seal import SEAL
-from rubriclab.methods.seal.aggregate import dimension_score, normalised
+from rubriclab.methods.seal.score import dimension_score, normalised
 from rubriclab.sentences import split_sentences
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")

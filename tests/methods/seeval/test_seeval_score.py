@@ -13,8 +13,7 @@ from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.holistic import overall_prompt
 from rubriclab.methods.seeval import SEEVAL, SEEvalSettings
-from rubriclab.methods.seeval.explain import explain_prompt
-from rubriclab.methods.seeval.score import FORM
+from rubriclab.methods.seeval.explain import FORM, explain_prompt
 from rubriclab.prompts import Repair, render
 from rubriclab.prompts.render import _form
 

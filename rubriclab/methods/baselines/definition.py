@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pydantic import ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.holistic import OverallSettings, ScoreFormat, learn_single, part_at_most, scorer, texts_at_most
+from rubriclab.methods.holistic import (
+    OverallSettings,
+    ScoreFormat,
+    learn_single,
+    part_at_most,
+    reasoned_once,
+    scorer,
+    texts_at_most,
+)
 from rubriclab.methods.method import Learned, Method, Progress, TrainingInput
+from rubriclab.methods.replies import OnScale
 from rubriclab.rubric import Criterion, Demonstration, Evidence
 
 
@@ -76,3 +85,24 @@ def whole_aspect(
         evidence=evidence or Evidence(origin="definition"),
         demonstrations=demonstrations,
     )
+
+
+class Analysis(BaseModel):
+    """An analysis, and the score that follows from it."""
+
+    analysis: str
+    score: OnScale
+
+    @property
+    def reasoning(self) -> str:
+        """The analysis, as what other methods call their reasoning."""
+        return self.analysis
+
+
+# The score hangs on the analysis before it, so a weighted one is the mean over several analyses.
+FORM = ScoreFormat("analyze_rate/rate", lambda _: {}, reasoned=Analysis, alone=Analysis, max_tokens=1024)
+
+ANALYZE_RATE = by_definition("analyze_rate", FORM)
+
+
+DIRECT = by_definition("direct", ScoreFormat("direct/rate", lambda _: {}), shares_call=reasoned_once)
