@@ -178,7 +178,7 @@ async def test_a_provider_that_is_down_is_not_asked_for_samples():
 
 
 async def test_nothing_but_failures_is_an_error_that_says_what_to_do():
-    with pytest.raises(JudgeError, match=r"No question could be made from the seeds: .*--generator"):
+    with pytest.raises(JudgeError, match=r"No question could be made from the seeds: .*another generator"):
         await run(generator=FakeJudge(lambda _: "no"))
 
 
