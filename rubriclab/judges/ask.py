@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -37,8 +37,8 @@ class JudgeAnswer(Generic[R]):
 async def ask(judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None) -> JudgeAnswer[R]:
     """Return the judge's answer to `prompt`, with one repair if the first reply is unusable.
 
-    If the repair is unusable too, `salvage` is a more lenient reply model, which keeps the usable ones of several
-    answers in a reply; the later reply is preferred.
+    If the repair is unusable too, the usable entries of a reply with several are kept; the later reply is preferred.
+    `salvage` is the reply model for that, usually the prompt's own: it finds `SALVAGE` in the validation context.
 
     Raises:
         JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: these concern all prompts and end the command.
@@ -52,7 +52,7 @@ async def ask(judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None
     except (JudgeUnavailable, PromptRejected) as error:
         return JudgeAnswer(None, str(error), replied=False)
     if value is None and salvage:
-        reply, value = _salvaged((reply, first), replace(prompt, reply=salvage))
+        reply, value = _salvaged((reply, first), prompt.salvaging(salvage))
     if value is None:
         return JudgeAnswer(None, f"unusable reply, also after one repair: {complaint}", reply=reply)
     return JudgeAnswer(value, reply=reply)

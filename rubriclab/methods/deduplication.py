@@ -14,12 +14,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ValidationInfo, model_validator
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.replies import Reason, bare_id, sound_entries
+from rubriclab.methods.replies import Reason, bare_id, keep_valid
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
 
@@ -93,20 +93,7 @@ class Group(BaseModel):
 class Groups(BaseModel):
     """All groups of entries that repeat one another."""
 
-    groups: list[Group]
-
-
-class SoundGroups(Groups):
-    """The groups that can be used."""
-
-    @field_validator("groups", mode="before")
-    @classmethod
-    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[Group]:
-        places = range(len(items)) if isinstance(items, list) else range(0)
-        numbered = [{**item, "place": place} for place, item in zip(places, items, strict=False) if _is_object(item)]
-        return sound_entries(
-            numbered, Group, places, lambda item: item["place"], words=("reason",), context=info.context
-        )
+    groups: Annotated[list[Group], keep_valid(("reason",))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +166,7 @@ async def _repetitions(
 ) -> dict[frozenset[str], Redundancy]:
     by_id = {criterion.id: criterion for criterion in criteria}
     prompts = [group_prompt(block, noun, assignment) for block in blocks(criteria, most_shown)]
-    answers = await asyncio.gather(*(ask(judge, prompt, salvage=SoundGroups) for prompt in prompts))
+    answers = await asyncio.gather(*(ask(judge, prompt, salvage=Groups) for prompt in prompts))
     found: dict[frozenset[str], Redundancy] = {}
     for group in (group for answer in answers if answer.value for group in answer.value.groups):
         for one, other in group.pairs():
@@ -244,7 +231,3 @@ def _entry(criterion: Criterion) -> dict[str, Any]:
     levels = [{"score": level.score, "description": level.description} for level in criterion.levels]
     text = f"{criterion.trait}: {criterion.statement}" if hypothesis else criterion.statement
     return {"id": criterion.id, "text": text, "levels": levels}
-
-
-def _is_object(item: Any) -> bool:
-    return isinstance(item, dict)

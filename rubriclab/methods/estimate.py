@@ -1,4 +1,4 @@
-"""The most that a command would ask, told before anything is asked."""
+"""Upper bounds on the calls and tokens of a command, computed before any call."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from rubriclab.data.example import Example
 from rubriclab.judges.price import estimated_tokens
 from rubriclab.prompts import Prompt, render
 
+# Text that counts as about one token: for wordings that are not written yet.
+TOKEN = "word "
+
 
 @dataclass(frozen=True, slots=True)
 class CallEstimate:
-    """An upper bound on what a command asks, if no reply needs a repair.
+    """An upper bound on calls and tokens, if no reply needs a repair.
 
     Attributes:
-        calls: prompts.
-        prompt_tokens: tokens read, estimated from the texts' length and erring upwards.
-        completion_tokens: tokens written, if every reply were as long as it may be.
+        calls: number of prompts.
+        prompt_tokens: tokens read, estimated from the texts' length, rather too high than too low.
+        completion_tokens: tokens written, if every reply has its largest allowed length.
     """
 
     calls: int = 0
@@ -47,5 +50,10 @@ def longest(examples: Iterable[Example], count: int) -> tuple[Example, ...]:
 
 
 def estimate_prompt(prompt: Prompt[Any]) -> CallEstimate:
-    """Return the most that one prompt takes."""
+    """Return the upper bound for one prompt."""
     return CallEstimate(1, estimated_tokens(render(prompt)), prompt.max_tokens)
+
+
+def estimate_prompts(prompts: Iterable[Prompt[Any]]) -> CallEstimate:
+    """Return the upper bound for several prompts."""
+    return sum(map(estimate_prompt, prompts), CallEstimate())

@@ -1,86 +1,145 @@
-"""What the reply forms of several methods share: ids, scores on the prompt's scale, and what is sound of a list."""
+"""What the reply models of several methods share: ids, scores on the prompt's scale, and salvage of usable entries.
+
+A reply with one entry for each thing asked about must be complete. A reply that failed twice is read once more in
+salvage mode (`rubriclab.prompts.prompt.SALVAGE`): usable entries are kept, and the others are missing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from rubriclab.bounds import LONGEST_WORDING
 from rubriclab.data.aspect import Words
 from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.data.scale import Scale
+from rubriclab.judges.ask import JudgeAnswer, read
+from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import SALVAGE
 
-# A model may copy an id in the brackets or markers it is shown in, or decorate it like the beginning of a line.
+# A model may copy an id with its brackets or markers, or format it like the beginning of a line.
 _AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:"
 
-E = TypeVar("E", bound=BaseModel)
 K = TypeVar("K", bound=Hashable)
 
 
 def bare_id(value: Any, ids: Sequence[str]) -> Any:
-    """Return an id without what surrounds it; anything else as it is."""
+    """Return an id without surrounding marks; any other value unchanged."""
     if not isinstance(value, str) or value in ids:
         return value
     bare = value.strip(_AROUND_ID)
     return bare if bare in ids else bare.lower()
 
 
-def sound_entries(
-    items: Any,
-    form: type[E],
-    keys: Iterable[K],
-    key_of: Callable[[Mapping[str, Any]], K | None],
+def is_salvage(info: ValidationInfo) -> bool:
+    """Return whether only the usable entries of a reply are wanted."""
+    return bool(info.context and info.context.get(SALVAGE))
+
+
+def keep_usable(
+    expected: Callable[[Mapping[str, Any]], Iterable[K]],
+    key_of: Callable[[Mapping[str, Any], ValidationInfo], K | None],
     *,
-    words: Collection[str],
-    context: Any = None,
-) -> list[E]:
-    """Return the usable ones of a reply's `items`, in the order of `keys`; none for a key on which two items differ.
+    reasons: Collection[str] = (),
+    position: Callable[[K], int | None] | None = None,
+    may_be_empty: bool = False,
+) -> WrapValidator:
+    """Return the validator of a list of entries that keeps the usable ones in salvage mode, in the order of `expected`.
+
+    An entry is usable if it is valid and no entry about the same thing contradicts it.
 
     Args:
-        key_of: what an item is about.
-        words: the fields that tell why, without which an item is as good and in which two may differ.
-        context: what `form` is validated with.
-
-    Raises:
-        ValueError: if nothing can be used.
+        expected: returns the keys of everything that the prompt's fields ask about.
+        key_of: returns the key of an entry that is not validated yet; `None` if it has none.
+        reasons: the fields with explanations: they may be missing, and two entries may differ in them.
+        position: the number of a key. If the numbers of all entries are shifted, each entry is about something else and
+            none is usable.
+        may_be_empty: whether a list without any usable entry is valid.
     """
-    found: dict[K | None, list[E | None]] = {key: [] for key in keys}
-    for item in items if isinstance(items, list) else ():
-        if isinstance(item, dict) and (key := key_of(item)) in found:
-            found[key].append(_entry(item, form, words, context))
-    usable = [first for said in found.values() if said and (first := _agreed(said, words)) is not None]
-    if not usable:
-        raise ValueError("nothing in it can be used")
-    return usable
+
+    def validate(items: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        if not is_salvage(info):
+            return handler(items)
+        keys = list(expected(info.context or {}))
+        keyed = [(key_of(item, info), item) for item in items if isinstance(item, dict)] if _is_list(items) else []
+        if position and _shifted((position(key) for key, _ in keyed if key is not None), map(position, keys)):
+            raise ValueError("the numbers of all entries are shifted")
+        by_key: dict[K | None, list[BaseModel | None]] = {key: [] for key in keys}
+        for key, item in keyed:
+            if key in by_key:
+                by_key[key].append(_entry(item, handler, reasons))
+        usable = [entry for entries in by_key.values() if entries and (entry := _agreed(entries, reasons)) is not None]
+        if not (usable or may_be_empty):
+            raise ValueError("no entry is usable")
+        return usable
+
+    return WrapValidator(validate)
 
 
-def shifted(got: Iterable[int | None], expected: Iterable[int]) -> bool:
-    """Return whether the numbers are those expected, all higher or all lower: then each speaks of something else."""
-    numbers, wanted = sorted({number for number in got if number is not None}), sorted(set(expected))
-    steps = {number - place for number, place in zip(numbers, wanted, strict=False)}
-    return len(numbers) == len(wanted) and len(steps) == 1 and 0 not in steps
+def keep_valid(reasons: Collection[str]) -> WrapValidator:
+    """Return the validator of a list that keeps every valid entry in salvage mode; `reasons` as for `keep_usable`."""
+
+    def validate(items: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        if not is_salvage(info):
+            return handler(items)
+        objects = [item for item in items if isinstance(item, dict)] if _is_list(items) else []
+        entries = [entry for item in objects if (entry := _entry(item, handler, reasons))]
+        if not entries:
+            raise ValueError("no entry is usable")
+        return entries
+
+    return WrapValidator(validate)
 
 
-def _entry(item: Mapping[str, Any], form: type[E], words: Collection[str], context: Any) -> E | None:
-    told = dict.fromkeys(words, "") | {name: value for name, value in item.items() if value is not None}
+def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], what: str) -> str:
+    """Return why there is no usable `what` in an answer from which something was expected."""
+    if answer.value is None or answer.reply is None:
+        return answer.missing or ""
+    _, complaint = read(answer.reply, prompt)
+    return f"no usable {what}, also after one repair: {complaint}"
+
+
+def _is_list(items: Any) -> bool:
+    return isinstance(items, list)
+
+
+def _shifted(numbers: Iterable[int | None], expected: Iterable[int | None]) -> bool:
+    """Return whether the numbers are those expected, all higher or all lower by the same amount."""
+    got, wanted = (sorted({number for number in side if number is not None}) for side in (numbers, expected))
+    steps = {number - place for number, place in zip(got, wanted, strict=False)}
+    return len(got) == len(wanted) and len(steps) == 1 and 0 not in steps
+
+
+def _entry(item: Mapping[str, Any], handler: ValidatorFunctionWrapHandler, reasons: Collection[str]) -> Any:
+    """Return the valid entry, or `None`."""
+    completed = dict.fromkeys(reasons, "") | {name: value for name, value in item.items() if value is not None}
     try:
-        return form.model_validate(told, context=context)
+        return handler([completed])[0]
     except ValidationError:
         return None
 
 
-def _agreed(said: Sequence[E | None], words: Collection[str]) -> E | None:
-    """Return the first of the entries on one thing, if all say the same."""
-    whats = [None if entry is None else entry.model_dump(exclude=set(words)) for entry in said]
-    return said[0] if all(what is not None and what == whats[0] for what in whats) else None
+def _agreed(entries: Sequence[BaseModel | None], reasons: Collection[str]) -> BaseModel | None:
+    """Return the first of the entries about one thing if all agree, apart from their reasons."""
+    contents = [None if entry is None else entry.model_dump(exclude=set(reasons)) for entry in entries]
+    return entries[0] if all(content is not None and content == contents[0] for content in contents) else None
 
 
 def at_most(most: int) -> AfterValidator:
     """Return a validator that refuses longer texts, which could not be stored.
 
-    Not a constraint of the field: it would enter the JSON schema, and some providers refuse schemas with lengths.
+    This is no constraint of the field, since it would enter the JSON schema, and some providers refuse schemas with
+    lengths.
     """
 
     def check(text: str) -> str:
@@ -105,19 +164,19 @@ def _on_scale(score: float, info: ValidationInfo) -> float:
     return score
 
 
-# Why a criterion was left out is kept with some words around it.
+# The reason for dropping a criterion is stored with some words around it.
 LONGEST_REASON = LONGEST_WORDING - 5 * LONGEST_NAME
 
-# What a rubric keeps of a reply: a name (of a trait or sub-dimension), what is worded at length, and reasons.
+# What a rubric stores of a reply: names of traits or sub-dimensions, longer wordings, and reasons.
 NewName = Annotated[Words, at_most(LONGEST_NAME)]
 Wording = Annotated[Words, at_most(LONGEST_WORDING)]
 Reason = Annotated[str, at_most(LONGEST_REASON)]
 
-# pydantic would take `true` for 1.
+# pydantic would accept `true` as 1.
 Number = Annotated[float, BeforeValidator(_no_truth_value)]
 Whole = Annotated[int, BeforeValidator(_no_truth_value)]
 
-# A number that the prompt's scale allows: inside it, and whole where only whole numbers are legal.
+# A number that the prompt's scale allows.
 OnScale = Annotated[Number, AfterValidator(_on_scale)]
 
 

@@ -1,7 +1,7 @@
-"""A prompt is a value: which template, with which fields, answered in which form.
+"""A prompt is a value: a template's name, its fields and the model of the reply.
 
-A language model's judge renders it, the offline judge reads its name and fields, a cache hashes it, a recording
-replays it, a fake answers it; none of them knows the others.
+A language model's judge renders it, the offline judge reads its name and fields, a cache hashes it, a recording replays
+it and a fake answers it, independently of one another.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from pydantic import BaseModel
 
 R = TypeVar("R", bound=BaseModel)
 
-# Enough to see what went wrong: nobody should pay for reading a reply again that ran on without end.
+# A field of the validation context: set if the reply failed twice, so that only its usable entries count.
+SALVAGE = "salvage"
+
+# Characters of an unusable reply that its repair quotes, so that an endless reply is not paid for again in full.
 LONGEST_QUOTED = 4000
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A reply that could not be used, its middle left out where it is long, and what was wrong with it."""
+    """An unusable reply, abridged if it is long, and what is wrong with it."""
 
     reply: str
     complaint: str
@@ -28,19 +31,19 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Prompt(Generic[R]):
-    """One question to a judge.
+    """One request to a judge.
 
     Attributes:
         name: the template, as `method/template`.
-        fields: what the template is filled with; JSON types only.
-        reply: the form of the answer. Its fields are asked for in their order, so reasoning stands before the verdict.
-            Checks that depend on the question (the scale, the ids asked for) find `fields` in the validation context.
+        fields: the values of the template's variables; JSON types only.
+        reply: the model of the reply. Its fields are requested in order, so reasoning comes before the verdict. Checks
+            that depend on the request (the scale, the requested ids) find `fields` in the validation context.
         temperature: the judge's sampling temperature.
-        max_tokens: the longest reply that makes sense, in tokens; longer ones are cut off and fail.
-        sample: which of several independent answers this asks for.
-        alternatives: how many of the likeliest tokens are reported, with their probabilities, at each place of the
-            reply, where the judge can tell; 0 asks for none. Providers give 20 at most.
-        repair: set when an earlier reply to the same question could not be used.
+        max_tokens: the longest useful reply in tokens; longer ones are cut off and fail.
+        sample: the number of this one among several independent answers.
+        alternatives: how many of the most likely tokens are reported, with their probabilities, at each position of the
+            reply, if the judge supports it; 0 requests none. Providers report at most 20.
+        repair: set when an earlier reply to the same prompt was unusable.
     """
 
     name: str
@@ -53,11 +56,15 @@ class Prompt(Generic[R]):
     repair: Repair | None = None
 
     def repaired(self, reply: str, complaint: str) -> Prompt[R]:
-        """Return the same question, asked once more because of `complaint` about `reply`.
+        """Return the prompt that repeats this one with `complaint` about `reply`.
 
         At most `LONGEST_QUOTED` characters of the reply are quoted: its beginning and its end.
         """
         return replace(self, repair=Repair(_quoted(reply), complaint))
+
+    def salvaging(self, reply: type[R]) -> Prompt[R]:
+        """Return the prompt by which the usable entries of a failed reply are read, in the form of `reply`."""
+        return replace(self, reply=reply, fields={**self.fields, SALVAGE: True})
 
 
 def _quoted(reply: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ValidationInfo, field_validator, model_validator
 
@@ -18,7 +18,7 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.holistic import STRIDE
-from rubriclab.methods.replies import Whole, sound_entries
+from rubriclab.methods.replies import Whole, keep_usable
 from rubriclab.prompts import Prompt
 from rubriclab.revision.comparability import Origins
 from rubriclab.revision.faults import TextFault
@@ -80,6 +80,16 @@ class RewriteDraft:
     origins: Origins = ()
 
 
+def allowed_ids(fields: Mapping[str, Any]) -> list[int]:
+    """Return the numbers of the sentences that a prompt with these fields permits changing."""
+    return [sentence["id"] for sentence in fields["sentences"]] if fields["free"] else list(fields["failing"])
+
+
+def _sentence_of(item: Mapping[str, Any], _info: ValidationInfo) -> int | None:
+    named = str(item.get("sentence"))
+    return int(named) if named.isdecimal() else None
+
+
 class Replacement(BaseModel):
     """The replacement of one sentence; an empty text removes it."""
 
@@ -110,7 +120,7 @@ class Replacement(BaseModel):
 class TextRewrite(BaseModel):
     """The sentences that change, each at most once; the others are kept."""
 
-    sentences: list[Replacement]
+    sentences: Annotated[list[Replacement], keep_usable(allowed_ids, _sentence_of, reasons=("reasoning",))]
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
@@ -118,25 +128,6 @@ class TextRewrite(BaseModel):
         if len(set(named)) < len(named):
             raise ValueError(f"each sentence can be changed once; got {', '.join(map(str, named))}")
         return self
-
-
-class UsableRewrite(TextRewrite):
-    """The usable replacements: of sentences that may change, without two texts for one of them."""
-
-    @field_validator("sentences", mode="before")
-    @classmethod
-    def _usable(cls, items: Any, info: ValidationInfo) -> list[Replacement]:
-        def sentence(item: Mapping[str, Any]) -> int | None:
-            named = str(item.get("sentence"))
-            return int(named) if named.isdecimal() else None
-
-        allowed = allowed_ids(info.context) if info.context else []
-        return sound_entries(items, Replacement, allowed, sentence, words=("reasoning",), context=info.context)
-
-
-def allowed_ids(fields: Mapping[str, Any]) -> list[int]:
-    """Return the numbers of the sentences that a prompt with these fields permits changing."""
-    return [sentence["id"] for sentence in fields["sentences"]] if fields["free"] else list(fields["failing"])
 
 
 async def rewrite(writer: Judge, prompt: Prompt[TextRewrite], output: str) -> RewriteDraft:
@@ -148,7 +139,7 @@ async def rewrite(writer: Judge, prompt: Prompt[TextRewrite], output: str) -> Re
     Raises:
         JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: from the writer; they concern every text.
     """
-    answer = await ask(writer, prompt, salvage=UsableRewrite)
+    answer = await ask(writer, prompt, salvage=TextRewrite)
     if answer.value is None:
         return RewriteDraft(output, unusable=answer.missing)
     sentences = split_sentences(output)

@@ -11,30 +11,25 @@ from pydantic import BaseModel
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
-from rubriclab.judges.ask import ask, read
+from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.parts import parts
 from rubriclab.methods.checkeval.questions import payload
 from rubriclab.methods.checkeval.replies import (
     BareAnswers,
     ChecklistAnswers,
-    SoundBareAnswers,
-    SoundChecklistAnswers,
     asked_ids,
 )
 from rubriclab.methods.checkeval.settings import AnswerForm, Ask, CheckEvalScoringSettings
 from rubriclab.methods.questions import by_trait
+from rubriclab.methods.replies import why_missing
 from rubriclab.methods.yes_no import YesNo
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
 
 TOKENS_PER_ANSWER = 96
 
-# The form of a reply, and the form that keeps what is sound of one that failed twice.
-FORMS: Mapping[AnswerForm, tuple[type[BaseModel], type[BaseModel]]] = {
-    "with reasons": (ChecklistAnswers, SoundChecklistAnswers),
-    "yes or no": (BareAnswers, SoundBareAnswers),
-}
+FORMS: Mapping[AnswerForm, type[BaseModel]] = {"with reasons": ChecklistAnswers, "yes or no": BareAnswers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +83,17 @@ def answer_prompts(
         for group in groups:
             shown = {**fields, "sub_dimensions": _sub_dimensions(group, dimensions, bare)}
             longest = 256 + TOKENS_PER_ANSWER * len(group)
-            prompts.append(Prompt("checkeval/answer", shown, FORMS[settings.answers][0], max_tokens=longest))
+            prompts.append(Prompt("checkeval/answer", shown, FORMS[settings.answers], max_tokens=longest))
     return prompts
 
 
 async def _answered(prompt: Prompt[Any], judge: Judge) -> dict[str, Answered]:
     ids = asked_ids(prompt.fields)
-    answer = await ask(judge, prompt, salvage=next(sound for form, sound in FORMS.values() if form is prompt.reply))
-    if answer.value is None:
-        return dict.fromkeys(ids, Answered(None, answer.missing or ""))
-    by_id = {each.question: Answered(each.answer, each.reason.strip()) for each in answer.value.answers}
-    if len(by_id) < len(ids) and answer.reply is not None:
-        _, complaint = read(answer.reply, prompt)
-        by_id = dict.fromkeys(ids, Answered(None, f"no usable answer, also after one repair: {complaint}")) | by_id
+    answer = await ask(judge, prompt, salvage=prompt.reply)
+    entries = answer.value.answers if answer.value else ()
+    by_id = {entry.question: Answered(entry.answer, entry.reason.strip()) for entry in entries}
+    if len(by_id) < len(ids):
+        by_id = dict.fromkeys(ids, Answered(None, why_missing(prompt, answer, "answer"))) | by_id
     return by_id
 
 

@@ -9,37 +9,30 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal
-
-from pydantic import BaseModel
 
 from rubriclab.checklist import Checklist, SeedQuestion, SubDimension
 from rubriclab.data.assignment import Assignment
 from rubriclab.errors import JudgeError
-from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.questions import make_question
 from rubriclab.methods.checkeval.replies import (
-    AnyDiversification,
     Diversification,
     Elaboration,
     PlainDiversification,
     PlainElaboration,
     PlainQuestion,
-    ShortElaboration,
-    ShortPlainElaboration,
 )
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.prompting import first_usable
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
 
 Author = Literal["written by hand", "prior knowledge"]
 
-# Independent samples of unusable replies tried before a proposal counts as failed.
-SAMPLES = 3
 TOKENS_PER_QUESTION = 100
 
 
@@ -114,8 +107,7 @@ async def _diversified(
     if not settings.diversified:
         return ()
     prompt = diversify_prompt(sub, assignment, settings)
-    salvage = AnyDiversification if settings.self_contained else PlainDiversification
-    answer = await _first_usable(prompt, generator, salvage)
+    answer = await first_usable(prompt, generator, salvage=prompt.reply)
     if answer.value is None:
         return f"other sides of {sub.name!r}: {answer.missing}"
     return [(new.seed, new) for new in answer.value.questions[: settings.diversified]]
@@ -127,19 +119,10 @@ async def _elaborated(
     if not settings.elaborated_most:
         return ()
     prompt = elaborate_prompt(sub, seed, assignment, settings)
-    salvage = ShortElaboration if settings.self_contained else ShortPlainElaboration
-    answer = await _first_usable(prompt, generator, salvage)
+    answer = await first_usable(prompt, generator, salvage=prompt.reply)
     if answer.value is None:
         return f"finer points of {seed.id}: {answer.missing}"
     return [(seed.id, new) for new in answer.value.questions[: settings.elaborated_most]]
-
-
-async def _first_usable(prompt: Prompt[Any], generator: Judge, salvage: type[BaseModel]) -> JudgeAnswer[Any]:
-    for sample in range(SAMPLES):
-        answer = await ask(generator, replace(prompt, sample=sample), salvage=salvage)
-        if answer.value is not None or not answer.replied:
-            break
-    return answer
 
 
 def _identified(

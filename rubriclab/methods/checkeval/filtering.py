@@ -23,8 +23,6 @@ from rubriclab.methods.checkeval.replies import (
     PlainVerdict,
     PlainVerdicts,
     QuestionVerdicts,
-    SoundPlainVerdicts,
-    SoundQuestionVerdicts,
     fault,
 )
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
@@ -176,8 +174,7 @@ async def _judged(
 
 
 async def _verdicts(prompt: Prompt[Any], generator: Judge) -> list[tuple[str, PlainVerdict]]:
-    salvage = SoundQuestionVerdicts if prompt.reply is QuestionVerdicts else SoundPlainVerdicts
-    answer = await ask(generator, prompt, salvage=salvage)
+    answer = await ask(generator, prompt, salvage=prompt.reply)
     return [(verdict.question, verdict) for verdict in answer.value.verdicts] if answer.value else []
 
 

@@ -1,14 +1,13 @@
-"""The forms in which CheckEval's prompts are answered; reasoning stands before every verdict.
+"""The reply models of CheckEval's prompts; reasoning comes before every verdict.
 
-What is asked about is known by id, never by position. Which ids these are is checked against the prompt's fields,
-which the parser passes as validation context. Each list of verdicts or answers has a second form, to which a reply is
-held that failed twice: it keeps what is sound, and what is not is missing.
+Questions are identified by id, never by position. The ids are checked against the prompt's fields, which the parser
+passes as validation context.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -21,21 +20,18 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from rubriclab.methods.replies import NewName, Reason, Wording, bare_id, sound_entries
+from rubriclab.methods.replies import NewName, Reason, Wording, bare_id, is_salvage, keep_usable
 from rubriclab.methods.self_contained import leaning
 from rubriclab.methods.yes_no import YesNo, YesOrNo, read_answer
 
-# What a question is about that belongs to none of the aspects named.
+# The subject of a question that is about none of the aspects named.
 ELSEWHERE = "something else"
 
 _AROUND_WORD = " \t\n*_`\"'“”‘’."
 
-# The fields that tell why, not what.
-_WORDS = ("reason", "reasoning")
-
 
 def asked_ids(fields: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the questions that a prompt's fields show, in their order."""
+    """Return the ids of the questions that a prompt's fields show, in order."""
     groups = fields.get("sub_dimensions", [fields])
     return [question["id"] for group in groups for question in group["questions"]]
 
@@ -55,23 +51,25 @@ def _readable(value: Any) -> YesNo:
     return answer
 
 
-AskedId = Annotated[str, BeforeValidator(_as_asked)]
-
-
-Readable = Annotated[YesNo, BeforeValidator(_readable)]
-
-
-# An answer that is not asked for: left out of the form, and ignored where a reply gives it.
-NotAsked = Annotated[YesNo | None, BeforeValidator(lambda _: None), SkipJsonSchema()]
-
-
 def _seed_shown(value: str, info: ValidationInfo) -> str:
     if info.context and value not in (ids := asked_ids(info.context)):
         raise ValueError(f"one of {', '.join(ids)} was expected; got {value!r:.60}")
     return value
 
 
+def _question_of(item: Mapping[str, Any], info: ValidationInfo) -> str | None:
+    name = _as_asked(item.get("question"), info)
+    return name if isinstance(name, str) else None
+
+
+AskedId = Annotated[str, BeforeValidator(_as_asked)]
 SeedId = Annotated[AskedId, AfterValidator(_seed_shown)]
+Readable = Annotated[YesNo, BeforeValidator(_readable)]
+
+# An answer that is not requested: absent from the schema, and ignored in a reply.
+NotAsked = Annotated[YesNo | None, BeforeValidator(lambda _: None), SkipJsonSchema()]
+
+_USABLE = keep_usable(asked_ids, _question_of, reasons=("reason", "reasoning"))
 
 
 class PlainQuestion(BaseModel):
@@ -97,16 +95,7 @@ class PlainElaboration(BaseModel):
 
     @model_validator(mode="after")
     def _enough(self, info: ValidationInfo) -> Self:
-        _must_hold(self.questions, info.context["fewest"] if info.context else 1)
-        return self
-
-
-class ShortPlainElaboration(PlainElaboration):
-    """Finer questions made from one seed, be it only one."""
-
-    @model_validator(mode="after")
-    def _enough(self, _info: ValidationInfo) -> Self:
-        _must_hold(self.questions, 1)
+        _must_hold(self.questions, 1 if is_salvage(info) or not info.context else info.context["fewest"])
         return self
 
 
@@ -116,15 +105,9 @@ class Elaboration(PlainElaboration):
     questions: Sequence[FinerQuestion]
 
     @model_validator(mode="after")
-    def _sound(self) -> Self:
-        _must_be_sound(self.questions)
+    def _sound(self, info: ValidationInfo) -> Self:
+        _must_be_sound(self.questions, info)
         return self
-
-
-class ShortElaboration(ShortPlainElaboration):
-    """Finer questions made from one seed, be it only one, whatever is wrong with them."""
-
-    questions: Sequence[FinerQuestion]
 
 
 class PlainNewQuestion(PlainQuestion):
@@ -151,24 +134,29 @@ class PlainDiversification(BaseModel):
         return self
 
 
-class AnyDiversification(BaseModel):
-    """Questions about other sides of a sub-dimension, whatever is wrong with them."""
+class Diversification(BaseModel):
+    """Questions about other sides of a sub-dimension, each self-contained."""
 
     reasoning: str
     questions: Sequence[NewQuestion]
 
     @model_validator(mode="after")
-    def _some(self) -> Self:
+    def _sound(self, info: ValidationInfo) -> Self:
         _must_hold(self.questions, 1)
+        _must_be_sound(self.questions, info)
         return self
 
 
-class Diversification(AnyDiversification):
-    """Questions about other sides of a sub-dimension, each self-contained."""
+class OneForEachQuestion(BaseModel):
+    """A reply with a single list that holds one entry for each question."""
 
     @model_validator(mode="after")
-    def _sound(self) -> Self:
-        _must_be_sound(self.questions)
+    def _complete(self, info: ValidationInfo) -> Self:
+        if info.context and not is_salvage(info):
+            entries = getattr(self, next(iter(type(self).model_fields)))
+            expected, got = asked_ids(info.context), [entry.question for entry in entries]
+            if sorted(got) != sorted(expected):
+                raise ValueError(f"one entry each needed for {', '.join(expected)}; got {', '.join(got) or 'none'}")
         return self
 
 
@@ -189,10 +177,10 @@ class PlainVerdict(BaseModel):
         if not info.context:
             return value
         known = [info.context["aspect"]["name"], *(other["name"] for other in info.context["others"]), ELSEWHERE]
-        found = [name for name in known if _plain(name) == _plain(value)]
-        if not found:
+        named = [name for name in known if _plain(name) == _plain(value)]
+        if not named:
             raise ValueError(f"one of {', '.join(known)} was expected; got {value!r:.60}")
-        return str(found[0])
+        return str(named[0])
 
 
 class QuestionVerdict(PlainVerdict):
@@ -202,45 +190,16 @@ class QuestionVerdict(PlainVerdict):
     broken: Readable
 
 
-class PlainVerdicts(BaseModel):
+class PlainVerdicts(OneForEachQuestion):
     """One verdict on each question, no more and no fewer."""
 
-    verdicts: Sequence[PlainVerdict]
-
-    @model_validator(mode="after")
-    def _whole(self, info: ValidationInfo) -> Self:
-        _must_name(self.verdicts, info)
-        return self
-
-
-class SoundPlainVerdicts(PlainVerdicts):
-    """The verdicts that can be used."""
-
-    @field_validator("verdicts", mode="before")
-    @classmethod
-    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[PlainVerdict]:
-        return _sound(items, PlainVerdict, info)
-
-    @model_validator(mode="after")
-    def _whole(self, _info: ValidationInfo) -> Self:
-        return self
+    verdicts: Annotated[Sequence[PlainVerdict], _USABLE]
 
 
 class QuestionVerdicts(PlainVerdicts):
     """One verdict on each question with what it presupposes, no more and no fewer."""
 
-    verdicts: Sequence[QuestionVerdict]
-
-
-class SoundQuestionVerdicts(SoundPlainVerdicts):
-    """The verdicts that can be used, with what the questions presuppose."""
-
-    verdicts: Sequence[QuestionVerdict]
-
-    @field_validator("verdicts", mode="before")
-    @classmethod
-    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[PlainVerdict]:
-        return list(_sound(items, QuestionVerdict, info))
+    verdicts: Annotated[Sequence[QuestionVerdict], _USABLE]
 
 
 class NamedAnswer(BaseModel):
@@ -251,28 +210,10 @@ class NamedAnswer(BaseModel):
     answer: Readable
 
 
-class ChecklistAnswers(BaseModel):
+class ChecklistAnswers(OneForEachQuestion):
     """One answer to each question, no more and no fewer."""
 
-    answers: list[NamedAnswer]
-
-    @model_validator(mode="after")
-    def _whole(self, info: ValidationInfo) -> Self:
-        _must_name(self.answers, info)
-        return self
-
-
-class SoundChecklistAnswers(ChecklistAnswers):
-    """The answers that can be used: readable, to a question that was asked, and not contradicted by another one."""
-
-    @field_validator("answers", mode="before")
-    @classmethod
-    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[NamedAnswer]:
-        return _sound(items, NamedAnswer, info)
-
-    @model_validator(mode="after")
-    def _whole(self, _info: ValidationInfo) -> Self:
-        return self
+    answers: Annotated[list[NamedAnswer], _USABLE]
 
 
 class BareAnswer(BaseModel):
@@ -283,32 +224,14 @@ class BareAnswer(BaseModel):
 
     @property
     def reason(self) -> str:
-        """Nothing: no reason was asked for."""
+        """Empty: no reason was requested."""
         return ""
 
 
-class BareAnswers(BaseModel):
+class BareAnswers(OneForEachQuestion):
     """Yes or no to each question, no more and no fewer."""
 
-    answers: list[BareAnswer]
-
-    @model_validator(mode="after")
-    def _whole(self, info: ValidationInfo) -> Self:
-        _must_name(self.answers, info)
-        return self
-
-
-class SoundBareAnswers(BareAnswers):
-    """The answers that can be used."""
-
-    @field_validator("answers", mode="before")
-    @classmethod
-    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[BareAnswer]:
-        return _sound(items, BareAnswer, info)
-
-    @model_validator(mode="after")
-    def _whole(self, _info: ValidationInfo) -> Self:
-        return self
+    answers: Annotated[list[BareAnswer], _USABLE]
 
 
 class SeedSubDimension(BaseModel):
@@ -333,43 +256,24 @@ class WrittenSeeds(BaseModel):
         return self
 
 
-S = TypeVar("S", PlainVerdict, QuestionVerdict, NamedAnswer, BareAnswer)
-
-
 def fault(text: str, broken: YesNo | None, better: str = "yes") -> str | None:
-    """Return what makes a generated question unusable, whatever it asks; `None` if nothing does."""
-    if found := leaning(text):
-        return f"{found!r} points to something outside the question"
+    """Return what makes a generated question unusable regardless of its content, or `None`."""
+    if reference := leaning(text):
+        return f"{reference!r} points to something outside the question"
     if broken == better:
         return f"a text that is empty or makes no sense would earn its good answer, {broken}"
     return None
 
 
-def _must_be_sound(questions: Sequence[FinerQuestion]) -> None:
-    for question in questions:
-        if found := fault(question.text, question.broken):
+def _must_be_sound(questions: Sequence[FinerQuestion], info: ValidationInfo) -> None:
+    for question in () if is_salvage(info) else questions:
+        if problem := fault(question.text, question.broken):
             raise ValueError(
-                f"{found}. Reword it so that it can be understood alone, and so that such a text does not get its good "
-                f"answer ({question.text!r:.100})"
+                f"{problem}. Reword it so that it can be understood alone, and so that such a text does not get its "
+                f"good answer ({question.text!r:.100})"
             )
 
 
 def _must_hold(questions: Sequence[Any], fewest: int) -> None:
     if len(questions) < fewest:
         raise ValueError(f"expected at least {fewest} of them, got {len(questions)}")
-
-
-def _must_name(items: Sequence[S], info: ValidationInfo) -> None:
-    if info.context:
-        expected, got = asked_ids(info.context), [item.question for item in items]
-        if sorted(got) != sorted(expected):
-            raise ValueError(f"one entry each needed for {', '.join(expected)}; got {', '.join(got) or 'none'}")
-
-
-def _sound(items: Any, form: type[S], info: ValidationInfo) -> list[S]:
-    def question(item: Mapping[str, Any]) -> str | None:
-        name = _as_asked(item.get("question"), info)
-        return name if isinstance(name, str) else None
-
-    keys = asked_ids(info.context or {"questions": []})
-    return sound_entries(items, form, keys, question, words=_WORDS, context=info.context)

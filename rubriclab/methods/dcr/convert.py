@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.dcr.replies import Mark, Marks, SoundMarks, ask_each
+from rubriclab.methods.dcr.replies import Mark, Marks, ask_each
 from rubriclab.prompts import Prompt
 
 # In tokens.
@@ -23,4 +23,4 @@ async def converted(reasons: Mapping[int, str], judge: Judge) -> dict[int, Mark 
     """Return each reason's mark, or why there is none; without reasons nothing is asked."""
     if not reasons:
         return {}
-    return await ask_each(judge, convert_prompt(reasons), SoundMarks, lambda reply: reply.marks)
+    return await ask_each(judge, convert_prompt(reasons), lambda reply: reply.marks)

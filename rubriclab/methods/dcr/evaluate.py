@@ -9,16 +9,14 @@ from typing import Any
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.chunking import chunks
 from rubriclab.methods.dcr.replies import (
     Reason,
     Reasons,
     SentenceVerdicts,
-    SoundReasons,
-    SoundSentenceVerdicts,
     ask_each,
 )
 from rubriclab.methods.dcr.settings import DCRScoringSettings
+from rubriclab.methods.prompting import chunks
 from rubriclab.prompts import Prompt
 from rubriclab.segmentation import Material
 from rubriclab.sentences import split_sentences
@@ -86,8 +84,7 @@ def evaluate_prompts(
 
 async def evaluated(prompt: Prompt[Any], judge: Judge) -> dict[int, Reason | str]:
     """Return each sentence's reason, with a verdict where the prompt asks for one; or why there is none."""
-    salvage = SoundSentenceVerdicts if prompt.fields["verdict"] else SoundReasons
-    return await ask_each(judge, prompt, salvage, lambda reply: reply.sentences)
+    return await ask_each(judge, prompt, lambda reply: reply.sentences)
 
 
 def _holds_words(text: str) -> bool:

@@ -1,8 +1,4 @@
-"""The forms in which DCR's prompts are answered: an entry for each sentence or reason, which is known by its number.
-
-A reply has one entry for each number asked, no more and no fewer. Each list has a second form, to which a reply is held
-that failed twice: it keeps the entries that are sound, and what has none is missing.
-"""
+"""The reply models of DCR's prompts: one entry for each sentence or reason, which is identified by its number."""
 
 from __future__ import annotations
 
@@ -13,33 +9,33 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationInfo
 
 from rubriclab.data.aspect import Words
-from rubriclab.judges.ask import ask, read
+from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.replies import shifted, sound_entries
+from rubriclab.methods.replies import is_salvage, keep_usable, why_missing
 from rubriclab.methods.yes_no import YesOrNo
 from rubriclab.prompts import Prompt
 
 Sign = Literal[1, -1]
 
-# A model may copy a number with the words and brackets it is shown in.
+# A model may copy a number with its label and brackets.
 _AROUND = " \t\n[](){}<>*_`~\"'“”‘’.:#"
 _NUMBER = re.compile(r"(?:(?:sentence|reason|report) ?)?([0-9]{1,6})")
-# Minus signs as they are typeset count as such: else only the bad marks would be missing.
+# Typographic minus signs count too; otherwise only negative marks would be missing.
 _SIGNS: Mapping[str, Sign] = {"1": 1, "+1": 1, **dict.fromkeys(("-1", "\u22121", "\u20131"), -1)}
 
 
 def asked(fields: Mapping[str, Any]) -> list[int]:
-    """Return the numbers of what a prompt's fields ask about, in their order."""
+    """Return the numbers of the sentences or reasons that a prompt's fields show, in order."""
     return [item["id"] for item in fields.get("sentences", fields.get("reasons", ()))]
 
 
 def _number(value: Any) -> int:
     if type(value) is int:
         return value
-    found = _NUMBER.fullmatch(value.strip(_AROUND).lower()) if isinstance(value, str) else None
-    if found is None:
+    match = _NUMBER.fullmatch(value.strip(_AROUND).lower()) if isinstance(value, str) else None
+    if match is None:
         raise ValueError(f"the number of one that was shown was expected; got {value!r:.60}")
-    return int(found[1])
+    return int(match[1])
 
 
 def _worded(reason: str) -> str:
@@ -61,14 +57,13 @@ Numbered = Annotated[int, BeforeValidator(_number)]
 
 
 class SentenceEntry(BaseModel):
-    """What a reply says of one thing. `names` is the field with its number; in `words` two entries may differ."""
+    """An entry of a reply; `names` is the field that holds its number."""
 
     names: ClassVar[str] = "sentence"
-    words: ClassVar[tuple[str, ...]] = ()
 
     @property
     def number(self) -> int:
-        """The number of what it speaks of."""
+        """The number of the sentence or reason that the entry is about."""
         number: int = getattr(self, self.names)
         return number
 
@@ -83,8 +78,6 @@ class Reason(SentenceEntry):
 class SentenceVerdict(Reason):
     """Whether a sentence is consistent, after the reason."""
 
-    words = ("reason",)
-
     consistent: YesOrNo
 
 
@@ -92,7 +85,6 @@ class Mark(SentenceEntry):
     """What a reason comes to."""
 
     names = "reason"
-    words = ("thought",)
 
     reason: Numbered
     thought: str
@@ -104,82 +96,51 @@ R = TypeVar("R", bound=BaseModel)
 
 
 def _one_each(entries: list[E], info: ValidationInfo) -> list[E]:
-    if info.context:
+    if info.context and not is_salvage(info):
         expected, got = asked(info.context), [entry.number for entry in entries]
         if sorted(got) != sorted(expected):
             raise ValueError(f"one entry each needed for {_listed(expected)}; got {_listed(got) or 'none'}")
     return entries
 
 
-def _sound(form: type[E]) -> Callable[[Any, ValidationInfo], list[E]]:
-    """Return what keeps the usable entries, in the order asked; none for a number on which two entries differ."""
+def _usable(names: str, *reasons: str) -> Any:
+    """Return the validator that keeps usable entries, whose numbers are in the field `names`."""
 
-    def keep(items: Any, info: ValidationInfo) -> list[E]:
-        expected = asked(info.context or {})
-        numbers = [_number_of(item, form) for item in items] if isinstance(items, list) else []
-        if shifted(numbers, expected):
-            raise ValueError(f"{_listed(expected)} were shown; got {_listed(numbers)}")
-        return sound_entries(items, form, expected, lambda item: _number_of(item, form), words=form.words)
+    def number_of(item: Mapping[str, Any], _info: ValidationInfo) -> int | None:
+        try:
+            return _number(item.get(names))
+        except ValueError:
+            return None
 
-    return keep
+    return keep_usable(asked, number_of, reasons=reasons, position=lambda number: number)
 
 
 class Reasons(BaseModel):
     """A reason for each sentence."""
 
-    sentences: Annotated[list[Reason], AfterValidator(_one_each)]
-
-
-class SoundReasons(Reasons):
-    """The reasons that can be used."""
-
-    sentences: Annotated[list[Reason], BeforeValidator(_sound(Reason))]
+    sentences: Annotated[list[Reason], AfterValidator(_one_each), _usable("sentence")]
 
 
 class SentenceVerdicts(BaseModel):
     """A reason and a verdict for each sentence."""
 
-    sentences: Annotated[list[SentenceVerdict], AfterValidator(_one_each)]
-
-
-class SoundSentenceVerdicts(SentenceVerdicts):
-    """The verdicts that can be used."""
-
-    sentences: Annotated[list[SentenceVerdict], BeforeValidator(_sound(SentenceVerdict))]
+    sentences: Annotated[list[SentenceVerdict], AfterValidator(_one_each), _usable("sentence", "reason")]
 
 
 class Marks(BaseModel):
     """A mark for each reason."""
 
-    marks: Annotated[list[Mark], AfterValidator(_one_each)]
+    marks: Annotated[list[Mark], AfterValidator(_one_each), _usable("reason", "thought")]
 
 
-class SoundMarks(Marks):
-    """The marks that can be used."""
-
-    marks: Annotated[list[Mark], BeforeValidator(_sound(Mark))]
-
-
-async def ask_each(
-    judge: Judge, prompt: Prompt[R], salvage: type[R], entries: Callable[[R], Sequence[E]]
-) -> dict[int, E | str]:
-    """Return, by the number of each thing asked about, the usable entry, or in words why there is none."""
+async def ask_each(judge: Judge, prompt: Prompt[R], entries: Callable[[R], Sequence[E]]) -> dict[int, E | str]:
+    """Return the usable entry for each number asked about, or in words why there is none."""
+    answer = await ask(judge, prompt, salvage=prompt.reply)
+    usable = {entry.number: entry for entry in entries(answer.value)} if answer.value else {}
     numbers = asked(prompt.fields)
-    answer = await ask(judge, prompt, salvage=salvage)
-    if answer.value is None:
-        return dict.fromkeys(numbers, answer.missing or "")
-    found = {entry.number: entry for entry in entries(answer.value)}
-    complaint = read(answer.reply, prompt)[1] if len(found) < len(numbers) and answer.reply else ""
-    lacking = f"no usable entry, also after one repair: {complaint}"
-    return {number: found.get(number, lacking) for number in numbers}
+    missing = why_missing(prompt, answer, "entry") if len(usable) < len(numbers) else ""
+    return {number: usable.get(number, missing) for number in numbers}
 
 
-def _number_of(item: Any, form: type[E]) -> int | None:
-    try:
-        return _number(item.get(form.names)) if isinstance(item, dict) else None
-    except ValueError:
-        return None
-
-
-def _listed(numbers: Sequence[int | None]) -> str:
+def _listed(numbers: Sequence[int]) -> str:
     return ", ".join(str(number) for number in numbers)

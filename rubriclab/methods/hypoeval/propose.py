@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from rubriclab.data.assignment import Assignment
@@ -12,12 +12,10 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
 from rubriclab.methods.hypoeval.replies import AnyProposal, Hypothesis, HypothesisProposal
-from rubriclab.methods.labelled_texts import by_source, shown_once
+from rubriclab.methods.prompting import by_source, first_usable, shown_once
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence
 
-# Independent samples of unusable replies tried before a proposal counts as failed: everything that follows hangs on it.
-SAMPLES = 3
 TOKENS_PER_HYPOTHESIS = 500
 
 
@@ -69,17 +67,12 @@ async def propose(
     Args:
         self_contained: whether a reply with a faulty hypothesis is sent back once.
     """
-    reason = None
-    for sample in range(SAMPLES):
-        prompt = replace(propose_prompt(count, material, assignment, self_contained=self_contained), sample=sample)
-        answer = await ask(generator, prompt, salvage=AnyProposal)
-        if answer.value:
-            evidence = material.evidence()
-            return tuple(_criterion(h, evidence) for h in answer.value.hypotheses[:count]), None
-        reason = answer.missing
-        if not answer.replied:
-            break
-    return (), reason
+    prompt = propose_prompt(count, material, assignment, self_contained=self_contained)
+    answer = await first_usable(prompt, generator, salvage=AnyProposal)
+    if answer.value is None:
+        return (), answer.missing
+    evidence = material.evidence()
+    return tuple(_criterion(hypothesis, evidence) for hypothesis in answer.value.hypotheses[:count]), None
 
 
 def propose_prompt(

@@ -11,15 +11,15 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, TypeAdapter, ValidationError, ValidationInfo, field_validator
 
 from rubriclab.data.aspect import TaskWords, Words
-from rubriclab.judges.ask import JudgeAnswer, ask, read
+from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.chunking import chunks
-from rubriclab.methods.replies import Whole, shifted, sound_entries
+from rubriclab.methods.prompting import chunks
+from rubriclab.methods.replies import Whole, is_salvage, keep_usable, why_missing
 from rubriclab.prompts import Prompt
 from rubriclab.segmentation import Material
 from rubriclab.sentences import split_sentences
@@ -56,34 +56,36 @@ class Stated(BaseModel):
     facts: list[Words]
 
 
+def _asked(fields: Mapping[str, Any]) -> list[int]:
+    return [sentence["id"] for sentence in fields["sentences"]]
+
+
+def _sentence_of(item: Mapping[str, Any], _info: ValidationInfo) -> int | None:
+    try:
+        return _WHOLE.validate_python(item.get("sentence"))
+    except ValidationError:
+        return None
+
+
+_USABLE = keep_usable(_asked, _sentence_of, position=lambda number: number)
+
+
 class FactList(BaseModel):
     """One entry for each sentence asked about, no more and no fewer, each with at most so many facts."""
 
-    sentences: list[Stated]
+    sentences: Annotated[list[Stated], _USABLE]
 
     @field_validator("sentences")
     @classmethod
     def _covering(cls, entries: list[Stated], info: ValidationInfo) -> list[Stated]:
-        if info.context:
-            _one_each([entry.sentence for entry in entries], _asked(info))
-            _few_enough(entries, info.context["most"])
+        if not info.context:
+            return entries
+        most = info.context["most"]
+        if is_salvage(info):
+            return [entry.model_copy(update={"facts": entry.facts[:most]}) for entry in entries]
+        _one_each([entry.sentence for entry in entries], _asked(info.context))
+        _few_enough(entries, most)
         return entries
-
-
-class SoundFacts(BaseModel):
-    """The entries that can be used, each with as many of its facts as are wanted."""
-
-    sentences: list[Stated]
-
-    @field_validator("sentences", mode="before")
-    @classmethod
-    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[Stated]:
-        expected = _asked(info)
-        if isinstance(items, list) and shifted(map(_number, items), expected):
-            raise ValueError(f"sentences {expected[0]} to {expected[-1]} were shown; all numbers are off by as much")
-        usable = sound_entries(items, Stated, expected, _number, words=())
-        most = info.context["most"] if info.context else None
-        return [each.model_copy(update={"facts": each.facts[:most]}) for each in usable]
 
 
 async def facts_of(
@@ -94,7 +96,7 @@ async def facts_of(
     A text that states nothing has its first sentence as its only fact.
     """
     prompts = fact_prompts(text, what, words, most)
-    answers = await asyncio.gather(*(ask(judge, prompt, salvage=SoundFacts) for prompt in prompts))
+    answers = await asyncio.gather(*(ask(judge, prompt, salvage=FactList) for prompt in prompts))
     found: dict[Fact, None] = {}
     lost: dict[int, str] = {}
     for prompt, answer in zip(prompts, answers, strict=True):
@@ -102,7 +104,7 @@ async def facts_of(
         found |= {Fact(fact, number - 1): None for number, facts in stated.items() for fact in facts}
         asked = [each["id"] for each in prompt.fields["sentences"]]
         if without := [number for number in asked if number not in stated]:
-            lost |= dict.fromkeys((number - 1 for number in without), _why_lost(prompt, answer))
+            lost |= dict.fromkeys((number - 1 for number in without), why_missing(prompt, answer, "facts"))
     if prompts and not found and not lost:
         found = {Fact(split_sentences(text)[0], 0): None}
     return Facts(tuple(sorted(found, key=lambda fact: fact.sentence)), lost)
@@ -126,10 +128,6 @@ def fact_prompts(text: str, what: Literal["output"] | Material, words: TaskWords
     return prompts
 
 
-def _asked(info: ValidationInfo) -> list[int]:
-    return [each["id"] for each in info.context["sentences"]] if info.context else []
-
-
 def _one_each(got: Sequence[int], expected: Sequence[int]) -> None:
     wanted, given = Counter(expected), Counter(got)
     faults = {"missing": wanted - given, "too many": given - wanted}
@@ -147,16 +145,3 @@ def _few_enough(entries: Sequence[Stated], most: int) -> None:
 
 def _listed(numbers: Iterable[int]) -> str:
     return ", ".join(str(number) for number in itertools.islice(numbers, PORTION))
-
-
-def _number(item: Any) -> int | None:
-    try:
-        return _WHOLE.validate_python(item.get("sentence")) if isinstance(item, dict) else None
-    except ValidationError:
-        return None
-
-
-def _why_lost(prompt: Prompt[FactList], answer: JudgeAnswer[Any]) -> str:
-    if answer.value is None or answer.reply is None:
-        return answer.missing or ""
-    return f"no usable facts, also after one repair: {read(answer.reply, prompt)[1]}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
-from rubriclab.methods.chunking import chunks
+from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import about, by_trait
 from rubriclab.methods.seal.replies import FORMS, asked_questions
 from rubriclab.methods.seal.settings import SealScoringSettings, judge_weighs
@@ -154,7 +154,7 @@ def _prompt(
         "weigh": False,
     }
     longest = 256 + TOKENS_PER_VERDICT * len(units) * len(questions)
-    return Prompt(template, fields, FORMS[template].plain, max_tokens=longest)
+    return Prompt(template, fields, FORMS[template][0], max_tokens=longest)
 
 
 def _beside(inquiry: Inquiry, material: Material | None) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def _weighing(prompt: Prompt[Any]) -> Prompt[Any]:
     """Return the prompt as one that asks for weights too."""
     longest = prompt.max_tokens + TOKENS_PER_WEIGHT * len(asked_questions(prompt.fields))
     fields = {**prompt.fields, "weigh": True}
-    return replace(prompt, fields=fields, reply=FORMS[prompt.name].weighed, max_tokens=longest)
+    return replace(prompt, fields=fields, reply=FORMS[prompt.name][1], max_tokens=longest)
 
 
 def _shown(unit: Unit) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -13,17 +12,14 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 from rubriclab.checklist import Checklist
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
-from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.labelled_texts import shown_once
 from rubriclab.methods.method import TrainingInput
+from rubriclab.methods.prompting import first_usable, shown_once
 from rubriclab.methods.replies import NewName, Wording
 from rubriclab.methods.seal.settings import SealSettings, units_of
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence, Question
 
-# Independent samples of unusable replies tried before a proposal counts as failed.
-SAMPLES = 3
 TOKENS_PER_PROPOSAL = 200
 
 
@@ -66,10 +62,7 @@ async def propose(
         return (), {}, None
     texts = shown(training_input, settings.shown)
     prompt = propose_prompt(training_input, texts, settings)
-    for sample in range(SAMPLES):
-        answer = await ask(generator, replace(prompt, sample=sample))
-        if answer.value is not None or not answer.replied:
-            break
+    answer = await first_usable(prompt, generator)
     if answer.value is None:
         return (), {}, f"no sub-dimensions could be proposed: {answer.missing}"
     made = answer.value.sub_dimensions[: settings.proposed]

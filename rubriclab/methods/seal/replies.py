@@ -1,8 +1,7 @@
-"""The forms in which SEAL's prompts are answered; reasons stand before every verdict.
+"""The reply models of SEAL's prompts; reasons come before every verdict.
 
-Units, questions and facts are known by id, never by position. Which ids these are is checked against the prompt's
-fields, which the parser passes as validation context. Each list has a second form, to which a reply is held that failed
-twice: it keeps what is sound, and what is not is missing.
+Units, questions and facts are identified by id, never by position. The ids are checked against the prompt's fields,
+which the parser passes as validation context.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
@@ -24,16 +22,16 @@ from pydantic import (
     model_validator,
 )
 
-from rubriclab.methods.replies import Number, OnScale, bare_id, shifted, sound_entries
+from rubriclab.methods.replies import Number, OnScale, bare_id, is_salvage, keep_usable
 from rubriclab.methods.yes_no import YesOrNo
 
 _UNIT_ID = re.compile(r"u(\d+)")
 _FACT_ID = re.compile(r"\W*([a-z]\d+)\b", re.IGNORECASE)
 
-# What a form is held to that is read without its prompt.
+# The fields of a reply that is validated without its prompt.
 _NOTHING: Mapping[str, Any] = {"units": (), "questions": (), "facts": ()}
 
-# A complaint that lists more than this is longer than what it complains about.
+# Pairs that a complaint lists at most.
 _LISTED = 5
 
 
@@ -82,20 +80,16 @@ class NamedVerdict(UnitEntry):
     answer: YesOrNo
 
 
-class LooseSupport(UnitEntry):
-    """The facts that bear a unit out, whether or not they exist."""
+class NamedSupport(UnitEntry):
+    """The facts that bear a unit out, all of them among those shown."""
 
     facts: list[Annotated[str, BeforeValidator(_as_fact)]]
-
-
-class NamedSupport(LooseSupport):
-    """The facts that bear a unit out, all of them among those shown."""
 
     @field_validator("facts")
     @classmethod
     def _shown(cls, facts: list[str], info: ValidationInfo) -> list[str]:
         known = list(shown_facts(_asked(info)))
-        if unknown := [name for name in facts if name not in known]:
+        if not is_salvage(info) and (unknown := [name for name in facts if name not in known]):
             raise ValueError(f"there is no fact {unknown[0]!r:.60}; there are {known[0]} to {known[-1]}")
         return facts
 
@@ -118,6 +112,8 @@ E = TypeVar("E", bound=UnitEntry)
 
 def _covering(entries: list[E], info: ValidationInfo) -> list[E]:
     """Return the entries if there is one for each pair of unit and question."""
+    if is_salvage(info):
+        return entries
     expected = _pairs(_asked(info))
     got = Counter((entry.unit, entry.question) for entry in entries)
     faults = {
@@ -131,22 +127,39 @@ def _covering(entries: list[E], info: ValidationInfo) -> list[E]:
     return entries
 
 
+def _pairs(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return list(itertools.product(asked_units(fields), asked_questions(fields)))
+
+
+def _pair_of(item: Mapping[str, Any], info: ValidationInfo) -> tuple[str, str] | None:
+    unit, question = _as_unit(item.get("unit"), info), _as_question(item.get("question"), info)
+    return (unit, question) if isinstance(unit, str) and isinstance(question, str) else None
+
+
+def _place(pair: tuple[str, str]) -> int | None:
+    match = _UNIT_ID.fullmatch(pair[0])
+    return int(match[1]) if match else None
+
+
+_USABLE = keep_usable(_pairs, _pair_of, reasons=("reason",), position=_place)
+
+
 class UnitVerdicts(BaseModel):
     """One answer to each question about each unit, no more and no fewer."""
 
-    verdicts: Annotated[list[NamedVerdict], AfterValidator(_covering)]
+    verdicts: Annotated[list[NamedVerdict], AfterValidator(_covering), _USABLE]
 
 
 class Supports(BaseModel):
     """The facts that speak for yes to each question about each unit, no more and no fewer."""
 
-    supports: Annotated[list[NamedSupport], AfterValidator(_covering)]
+    supports: Annotated[list[NamedSupport], AfterValidator(_covering), _USABLE]
 
 
 class UnitRatings(BaseModel):
     """One score by each question for each unit, no more and no fewer."""
 
-    ratings: Annotated[list[UnitRating], AfterValidator(_covering)]
+    ratings: Annotated[list[UnitRating], AfterValidator(_covering), _USABLE]
 
 
 class Weights(BaseModel):
@@ -177,81 +190,22 @@ class WeighedRatings(Weights, UnitRatings):
     """Scores, and what each question counts for."""
 
 
-def _sound(form: type[E]) -> Callable[[Any, ValidationInfo], list[E]]:
-    """Return what keeps the usable entries, in the order asked; none for a pair on which two entries differ."""
-
-    def keep(items: Any, info: ValidationInfo) -> list[E]:
-        def pair(item: Mapping[str, Any]) -> tuple[str, str] | None:
-            unit, question = _as_unit(item.get("unit"), info), _as_question(item.get("question"), info)
-            return (unit, question) if isinstance(unit, str) and isinstance(question, str) else None
-
-        fields = _asked(info)
-        named = [item.get("unit") for item in items if isinstance(item, dict)] if isinstance(items, list) else []
-        places = [place for name in asked_units(fields) if (place := _place(name))]
-        if shifted((_place(_as_unit(unit, info)) for unit in named), places):
-            raise ValueError("the units are others than those shown: all ids are off by as much")
-        return sound_entries(items, form, _pairs(fields), pair, words=("reason",), context=info.context)
-
-    return keep
-
-
-class SoundUnitVerdicts(BaseModel):
-    """The answers that can be used."""
-
-    verdicts: Annotated[list[NamedVerdict], BeforeValidator(_sound(NamedVerdict))]
-
-
-class SoundSupports(BaseModel):
-    """The supporting facts that can be used, with those that do not exist."""
-
-    supports: Annotated[list[LooseSupport], BeforeValidator(_sound(LooseSupport))]
-
-
-class SoundUnitRatings(BaseModel):
-    """The scores that can be used."""
-
-    ratings: Annotated[list[UnitRating], BeforeValidator(_sound(UnitRating))]
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyFormat:
-    """How a template is answered: plainly, with weights, and by what is sound of a reply that failed."""
-
-    plain: type[BaseModel]
-    weighed: type[BaseModel]
-    sound: type[BaseModel]
-
-
-FORMS: Mapping[str, ReplyFormat] = {
-    "seal/verify": ReplyFormat(UnitVerdicts, WeighedVerdicts, SoundUnitVerdicts),
-    "seal/support": ReplyFormat(Supports, WeighedSupports, SoundSupports),
-    "seal/rate": ReplyFormat(UnitRatings, WeighedRatings, SoundUnitRatings),
+# The reply models of each template, without and with weights.
+FORMS: Mapping[str, tuple[type[BaseModel], type[BaseModel]]] = {
+    "seal/verify": (UnitVerdicts, WeighedVerdicts),
+    "seal/support": (Supports, WeighedSupports),
+    "seal/rate": (UnitRatings, WeighedRatings),
 }
 
 
 def entries_of(reply: BaseModel) -> Sequence[UnitEntry]:
-    """Return what a reply says of questions and units."""
-    match reply:
-        case UnitVerdicts() | SoundUnitVerdicts():
-            return reply.verdicts
-        case Supports() | SoundSupports():
-            return reply.supports
-        case UnitRatings() | SoundUnitRatings():
-            return reply.ratings
-    raise TypeError(f"expected verdicts, supports or ratings, got {type(reply).__name__}")
-
-
-def _place(unit: Any) -> int | None:
-    match = _UNIT_ID.fullmatch(unit) if isinstance(unit, str) else None
-    return int(match[1]) if match else None
+    """Return the entries of a reply about units and questions: its first list."""
+    entries: Sequence[UnitEntry] = getattr(reply, next(iter(type(reply).model_fields)))
+    return entries
 
 
 def _asked(info: ValidationInfo) -> Mapping[str, Any]:
     return info.context or _NOTHING
-
-
-def _pairs(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return list(itertools.product(asked_units(fields), asked_questions(fields)))
 
 
 def _listed(pairs: Sequence[tuple[str, str]]) -> str:

@@ -12,12 +12,13 @@ from rubriclab.data.example import Example
 from rubriclab.judges.ask import JudgeAnswer, ask, read
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.questions import about
+from rubriclab.methods.replies import why_missing
 from rubriclab.methods.seal.aggregate import of_scale
 from rubriclab.methods.seal.facts import Facts, facts_of
 from rubriclab.methods.seal.inquiry import Examination, Inquiry, numbered, verdict_prompts
 from rubriclab.methods.seal.replies import (
     FORMS,
-    LooseSupport,
+    NamedSupport,
     NamedVerdict,
     UnitEntry,
     UnitRating,
@@ -111,7 +112,7 @@ async def _with_facts(inquiry: Inquiry, judge: Judge) -> Inquiry:
 async def _judged(inquiry: Inquiry, taken: Taken, judge: Judge) -> JudgedUnit:
     """Return what the judge answers to the inquiry, for all units of the text."""
     prompts = verdict_prompts(inquiry)
-    answers = await asyncio.gather(*(ask(judge, prompt, salvage=FORMS[prompt.name].sound) for prompt in prompts))
+    answers = await asyncio.gather(*(ask(judge, prompt, salvage=FORMS[prompt.name][0]) for prompt in prompts))
     found: dict[Pair, VerifiedUnit] = {}
     for prompt, answer in zip(prompts, answers, strict=True):
         found |= dict(_verdicts(prompt, answer, inquiry))
@@ -125,7 +126,7 @@ def _verdicts(prompt: Prompt[Any], answer: JudgeAnswer[Any], inquiry: Inquiry) -
     found = {(entry.unit, entry.question): entry for entry in entries}
     questions = {question.id: question for question in inquiry.exam.questions}
     pairs = list(itertools.product(asked_units(prompt.fields), asked_questions(prompt.fields)))
-    missing = VerifiedUnit(None, _why_missing(prompt, answer) if len(found) < len(pairs) else "")
+    missing = VerifiedUnit(None, why_missing(prompt, answer, "verdict") if len(found) < len(pairs) else "")
     for pair in pairs:
         entry = found.get(pair)
         yield pair, _verdict(entry, questions[pair[1]], prompt, inquiry) if entry else missing
@@ -138,12 +139,12 @@ def _verdict(entry: UnitEntry, question: Criterion, prompt: Prompt[Any], inquiry
             return VerifiedUnit(_value(question, holds=entry.answer == "yes"), reason)
         case UnitRating():
             return VerifiedUnit(of_scale(entry.score, inquiry.exam.assignment.scale), reason)
-        case LooseSupport():
+        case NamedSupport():
             return _supported(entry, question, shown_facts(prompt.fields))
     raise TypeError(f"expected a verdict, a rating or support, got {type(entry).__name__}")
 
 
-def _supported(entry: LooseSupport, question: Criterion, shown: Mapping[str, str]) -> VerifiedUnit:
+def _supported(entry: NamedSupport, question: Criterion, shown: Mapping[str, str]) -> VerifiedUnit:
     """Return whether a fact that exists bears the unit out."""
     named = list(dict.fromkeys(entry.facts))
     support = tuple(shown[name] for name in named if name in shown)
@@ -172,13 +173,6 @@ def _put_together(
             why = lacking.get(question.id) or unit.lost
             verdicts[unit.id, question.id] = VerifiedUnit(None, why) if why else found[unit.id, question.id]
     return JudgedUnit(taken.units, verdicts)
-
-
-def _why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any]) -> str:
-    if answer.value is None or answer.reply is None:
-        return answer.missing or ""
-    _, complaint = read(answer.reply, prompt)
-    return f"no usable verdict, also after one repair: {complaint}"
 
 
 def _weighed(judged: JudgedUnit, prompt: Prompt[Any], answer: JudgeAnswer[Any]) -> JudgedUnit:

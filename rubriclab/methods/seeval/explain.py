@@ -17,7 +17,7 @@ from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.holistic import STRIDE, asked
-from rubriclab.methods.labelled_texts import shown_once
+from rubriclab.methods.prompting import shown_once
 from rubriclab.methods.replies import at_most
 from rubriclab.methods.seeval.settings import SEEvalSettings
 from rubriclab.option_names import option

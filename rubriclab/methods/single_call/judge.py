@@ -14,7 +14,7 @@ from rubriclab.methods.checkeval.answer import Answered
 from rubriclab.methods.checkeval.score import rated as rated_by_answers
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call.prompt import can_join, judge_prompt
-from rubriclab.methods.single_call.replies import HolisticScore, Judgments, sound_form
+from rubriclab.methods.single_call.replies import HolisticScore, Judgments
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part
 
@@ -55,7 +55,7 @@ async def _together(
     if not parts:
         return {}
     prompt = judge_prompt(example, parts, assignment)
-    answer = await ask(judge, prompt, salvage=sound_form(prompt.fields))
+    answer = await ask(judge, prompt, salvage=prompt.reply)
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     given = _ratings(answer.value, criteria) if answer.value else {}
     missing = _why_missing(answer, prompt) if len(given) < len(criteria) else ""

@@ -1,7 +1,7 @@
-"""The form in which the one prompt is answered: a list for each kind of criterion asked about, reasons before verdicts.
+"""The reply model of the shared prompt: one list for each kind of criterion, with reasons before verdicts.
 
-Every entry names what it is about by `id`. Which ids belong into which list is checked against the prompt's fields,
-which the parser passes as validation context.
+Every entry has the `id` of its criterion. The ids of each list are checked against the prompt's fields, which the
+parser passes as validation context.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo, create_model, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ValidationInfo, create_model, model_validator
 
 from rubriclab.methods.checkeval.replies import Readable, asked_ids
-from rubriclab.methods.replies import OnScale, bare_id, sound_entries
+from rubriclab.methods.replies import OnScale, bare_id, is_salvage, keep_usable
 
 
 def ids_asked(fields: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the ids that a prompt's fields show, in their order, by the list that their entries belong into."""
+    """Return the ids that a prompt's fields show, in order, for each list of the reply."""
     return {
         "ratings": [criterion["id"] for criterion in fields["criteria"]],
         "answers": asked_ids(fields),
@@ -45,6 +45,11 @@ class CriterionAnswer(BaseModel):
     answer: Readable
 
 
+def _id_of(item: Mapping[str, Any], info: ValidationInfo) -> str | None:
+    name = _bare(item.get("id"), info)
+    return name if isinstance(name, str) else None
+
+
 _ENTRIES: Mapping[str, type[HolisticScore | CriterionAnswer]] = {
     "ratings": HolisticScore,
     "answers": CriterionAnswer,
@@ -60,8 +65,18 @@ class Judgments(BaseModel):
         for name in type(self).model_fields:
             yield from getattr(self, name)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_lists(cls, raw: Any, info: ValidationInfo) -> Any:
+        """Return the raw reply; a list that is missing spoils no other one in salvage mode."""
+        return {**dict.fromkeys(cls.model_fields, ()), **raw} if is_salvage(info) and isinstance(raw, dict) else raw
+
     @model_validator(mode="after")
     def _complete(self, info: ValidationInfo) -> Self:
+        if is_salvage(info):
+            if not any(self.entries()):
+                raise ValueError("no entry is usable")
+            return self
         asked = ids_asked(info.context) if info.context else {}
         wrong = []
         for name in type(self).model_fields:
@@ -73,49 +88,20 @@ class Judgments(BaseModel):
         return self
 
 
-class SoundJudgments(Judgments):
-    """The entries that can be used: of the right form, about what was asked, and not contradicted by another one."""
-
-    @field_validator(*_ENTRIES, mode="before", check_fields=False)
-    @classmethod
-    def _sound_ones(cls, items: Any, info: ValidationInfo) -> list[Any]:
-        name = str(info.field_name)
-
-        def key(item: Mapping[str, Any]) -> str | None:
-            found = _bare(item.get("id"), info)
-            return found if isinstance(found, str) else None
-
-        keys = ids_asked(info.context)[name] if info.context else []
-        try:
-            return sound_entries(items, _ENTRIES[name], keys, key, words=("reason",), context=info.context)
-        except ValueError:  # one list without anything sound in it spoils no other
-            return []
-
-    @model_validator(mode="after")
-    def _complete(self, _info: ValidationInfo) -> Self:
-        if not any(self.entries()):
-            raise ValueError("nothing in it can be used")
-        return self
-
-
 def judgments_form(fields: Mapping[str, Any]) -> type[Judgments]:
-    """Return the form of a reply: exactly the lists of which a prompt's fields ask something."""
+    """Return the reply model with exactly the lists for which the prompt's fields show criteria."""
     return _form(tuple(name for name, ids in ids_asked(fields).items() if ids))
 
 
-def sound_form(fields: Mapping[str, Any]) -> type[Judgments]:
-    """Return the form that keeps what is sound of such a reply; a list may be missing from it."""
-    return _form(tuple(name for name, ids in ids_asked(fields).items() if ids), sound=True)
-
-
 @functools.cache
-def _form(names: tuple[str, ...], *, sound: bool = False) -> type[Judgments]:
-    lists: dict[str, Any] = {
-        name: (list[_ENTRIES[name]], Field(default_factory=list) if sound else ...)  # type: ignore[valid-type]
-        for name in names
-    }
-    base = SoundJudgments if sound else Judgments
-    return create_model("Judgments", __base__=base, __doc__=Judgments.__doc__, **lists)
+def _form(names: tuple[str, ...]) -> type[Judgments]:
+    lists: dict[str, Any] = {name: (_list_of(name), ...) for name in names}
+    return create_model("Judgments", __base__=Judgments, __doc__=Judgments.__doc__, **lists)
+
+
+def _list_of(name: str) -> Any:
+    usable = keep_usable(lambda fields: ids_asked(fields)[name], _id_of, reasons=("reason",), may_be_empty=True)
+    return Annotated[list[_ENTRIES[name]], usable]  # type: ignore[valid-type]
 
 
 def _listed(ids: list[str]) -> str:

@@ -9,8 +9,9 @@ from checkeval_scripts import Scripted, assignment, checklist, of_kind, pool_ids
 from rubriclab.digest import digest
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.augment import SAMPLES, QuestionPool, augmented
+from rubriclab.methods.checkeval.augment import QuestionPool, augmented
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.prompting import SAMPLES
 from rubriclab.methods.questions import about
 
 TWO = checklist((1, 2))

@@ -16,13 +16,12 @@ from rubriclab.methods.checkeval.replies import (
     FinerQuestion,
     QuestionVerdict,
     QuestionVerdicts,
-    ShortElaboration,
-    SoundChecklistAnswers,
-    SoundQuestionVerdicts,
     asked_ids,
 )
+from rubriclab.prompts.prompt import SALVAGE
 
 ASKED = {"sub_dimensions": [{"questions": [{"id": "a1"}, {"id": "a2"}]}, {"questions": [{"id": "b1"}]}]}
+SALVAGED = {**ASKED, SALVAGE: True}
 FILTER = {"questions": [{"id": "a1"}, {"id": "a2"}], "aspect": {"name": ASPECT}, "others": [{"name": "Fluency"}]}
 
 
@@ -71,7 +70,7 @@ def test_one_answer_for_each_question_is_demanded(ids: list[str], told: str):
 
 def test_sound_answers_come_in_the_order_asked():
     given = {"answers": [answer("b1", "No."), answer("zz", "yes"), answer("a1", "yes")]}
-    found = SoundChecklistAnswers.model_validate(given, context=ASKED)
+    found = ChecklistAnswers.model_validate(given, context=SALVAGED)
     assert [(each.question, each.answer) for each in found.answers] == [("a1", "yes"), ("b1", "no")]
 
 
@@ -84,8 +83,8 @@ def test_sound_answers_come_in_the_order_asked():
 )
 def test_a_sound_answer_is_one_that_nothing_in_the_reply_contradicts(given):
     try:
-        found = SoundChecklistAnswers.model_validate(
-            {"answers": [answer(*each) for each in given]}, context=ASKED
+        found = ChecklistAnswers.model_validate(
+            {"answers": [answer(*each) for each in given]}, context=SALVAGED
         ).answers
     except ValidationError:
         found = []
@@ -106,7 +105,7 @@ def test_a_sound_answer_is_one_that_nothing_in_the_reply_contradicts(given):
     )
 )
 def test_no_reply_breaks_the_salvage(given):
-    for form, context in ((SoundChecklistAnswers, ASKED), (SoundQuestionVerdicts, FILTER)):
+    for form, context in ((ChecklistAnswers, SALVAGED), (QuestionVerdicts, {**FILTER, SALVAGE: True})):
         for reply in ({"answers": given, "verdicts": given}, {"answers": [given], "verdicts": [given]}):
             with suppress(ValidationError):
                 assert form.model_validate(reply, context=context)
@@ -116,17 +115,18 @@ def test_fewer_finer_questions_than_asked_for_are_refused_and_kept_if_nothing_el
     given, context = {"reasoning": "r", "questions": [stated("One?"), stated(" Two? ")]}, {"fewest": 3}
     with pytest.raises(ValidationError, match="expected at least 3 of them, got 2"):
         Elaboration.model_validate(given, context=context)
-    assert ShortElaboration.model_validate(given, context=context).questions == [
+    assert Elaboration.model_validate(given, context={**context, SALVAGE: True}).questions == [
         FinerQuestion(text=text, absent="no", broken="no") for text in ("One?", "Two?")
     ]
     with pytest.raises(ValidationError, match="expected at least 1"):
-        ShortElaboration.model_validate({"reasoning": "r", "questions": []}, context=context)
+        Elaboration.model_validate({"reasoning": "r", "questions": []}, context={**context, SALVAGE: True})
 
 
-@pytest.mark.parametrize("form", [Elaboration, ShortElaboration])
-def test_a_question_needs_words(form):
+@pytest.mark.parametrize("salvage", [False, True])
+def test_a_question_needs_words(salvage):
+    given, context = {"reasoning": "r", "questions": [stated("One?"), stated("  ")]}, {"fewest": 1, SALVAGE: salvage}
     with pytest.raises(ValidationError, match="questions"):
-        form.model_validate({"reasoning": "r", "questions": [stated("One?"), stated("  ")]}, context={"fewest": 1})
+        Elaboration.model_validate(given, context=context)
 
 
 def test_a_new_question_goes_back_to_one_of_the_seeds_shown():
@@ -163,9 +163,13 @@ def test_verdicts_are_demanded_for_all_and_kept_where_they_are_sound():
     given = {"verdicts": [verdict("a1"), verdict("a2", style="ugly")]}
     with pytest.raises(ValidationError, match="style"):
         QuestionVerdicts.model_validate(given, context=FILTER)
-    assert [each.question for each in SoundQuestionVerdicts.model_validate(given, context=FILTER).verdicts] == ["a1"]
+    assert [
+        each.question for each in QuestionVerdicts.model_validate(given, context={**FILTER, SALVAGE: True}).verdicts
+    ] == ["a1"]
     twice = {"verdicts": [verdict("a1"), verdict("a1", yes_means="worse"), verdict("a2")]}
-    assert [each.question for each in SoundQuestionVerdicts.model_validate(twice, context=FILTER).verdicts] == ["a2"]
+    assert [
+        each.question for each in QuestionVerdicts.model_validate(twice, context={**FILTER, SALVAGE: True}).verdicts
+    ] == ["a2"]
 
 
 @pytest.mark.parametrize(
@@ -179,4 +183,4 @@ def test_a_question_that_leans_or_that_nonsense_earns_is_sent_back_and_kept_only
     given = {"reasoning": "r", "questions": [{**stated("One?"), **fields}]}
     with pytest.raises(ValidationError, match=told):
         Elaboration.model_validate(given, context={"fewest": 1})
-    assert len(ShortElaboration.model_validate(given, context={"fewest": 1}).questions) == 1
+    assert len(Elaboration.model_validate(given, context={"fewest": 1, SALVAGE: True}).questions) == 1

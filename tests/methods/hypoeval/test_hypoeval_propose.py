@@ -7,7 +7,8 @@ from hypoeval_scripts import ASPECT, assignment, criterion, examples, findings, 
 
 from rubriclab.data import Scale
 from rubriclab.errors import JudgeRefused, JudgeUnavailable
-from rubriclab.methods.hypoeval.propose import SAMPLES, ProposalContext, propose, propose_prompt, refine
+from rubriclab.methods.hypoeval.propose import ProposalContext, propose, propose_prompt, refine
+from rubriclab.methods.prompting import SAMPLES
 from rubriclab.prompts import render
 
 TEXTS = examples(3)

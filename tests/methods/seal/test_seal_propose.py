@@ -11,8 +11,9 @@ from seal_scripts import ASPECT, assignment, of_kind, pack, scripted
 
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.method import TrainingInput
+from rubriclab.methods.prompting import SAMPLES
 from rubriclab.methods.questions import about
-from rubriclab.methods.seal.propose import SAMPLES, propose, shown
+from rubriclab.methods.seal.propose import propose, shown
 from rubriclab.methods.seal.settings import SealSettings
 
 TEXTS = examples(24)

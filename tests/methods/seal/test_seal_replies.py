@@ -239,8 +239,8 @@ async def test_a_rating_counts_for_its_share_of_the_scale(score: Any, value: Any
 
 
 def test_every_form_has_a_strict_schema_with_the_reason_before_the_verdict_and_the_weights_last():
-    for form in FORMS.values():
-        (plain,) = strict_schema(form.plain)["properties"]
-        assert list(strict_schema(form.weighed)["properties"]) == [plain, "weights"]
-        (entry_,) = [each for name, each in strict_schema(form.plain)["$defs"].items() if name != "NamedWeight"]
+    for unweighed, weighed in FORMS.values():
+        (plain,) = strict_schema(unweighed)["properties"]
+        assert list(strict_schema(weighed)["properties"]) == [plain, "weights"]
+        (entry_,) = [each for name, each in strict_schema(unweighed)["$defs"].items() if name != "NamedWeight"]
         assert list(entry_["properties"])[:3] == ["unit", "question", "reason"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from seal_scripts import assignment, scripted, sentences
 
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.chunking import chunks
+from rubriclab.methods.prompting import chunks
 from rubriclab.methods.seal.facts import Fact, Facts, facts_of
 from rubriclab.methods.seal.settings import SealScoringSettings
 from rubriclab.methods.seal.units import Taken, Unit, cut, fact_units, take_apart
