@@ -60,8 +60,7 @@ def folder(learned: Path, tmp_path: Path) -> Path:
     "page", [page for page in PAGES if blocks(page, "bash") or blocks(page, "python")], ids=name_of
 )
 def test_every_example_of_a_page_works_in_the_order_given(page: Path, folder: Path) -> None:
-    environment = {"RUBRICLAB_STORE": "rubrics.db", "RUBRICLAB_JUDGE": "embedded"}
-    rubriclab = Commands(folder, **environment)
+    rubriclab = Commands(folder, RUBRICLAB_STORE="rubrics.db", RUBRICLAB_JUDGE="embedded")
     for language, code in re.findall(
         r"^```(bash|python)\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE
     ):
@@ -69,7 +68,7 @@ def test_every_example_of_a_page_works_in_the_order_given(page: Path, folder: Pa
             done = subprocess.run(
                 [sys.executable, "-c", code],
                 cwd=folder,
-                env={**os.environ, **environment},
+                env={**os.environ, **rubriclab.environment},
                 capture_output=True,
                 text=True,
                 check=False,

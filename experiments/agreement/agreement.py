@@ -269,9 +269,7 @@ def row_of(case: Case, result: Result) -> dict[str, Any]:
         "set": case.name,
         "aspect": case.aspect,
         "split": case.split,
-        "evaluator": "floor: best measure"
-        if "best measure" in result.evaluator
-        else result.evaluator.replace("baseline: ", "floor: "),
+        "evaluator": "baseline: best measure" if "best measure" in result.evaluator else result.evaluator,
         "measure": result.evaluator.split(" ")[1] if "best measure" in result.evaluator else None,
         "spearman": found.spearman.value,
         "low": found.spearman.low,

@@ -14,14 +14,14 @@ from rubriclab.stats.correlation import FloatArray
 
 HERE = Path(__file__).parent
 SEED = 42
-FLOORS = ("floor: word count", "floor: best measure")
+BASELINES = ("baseline: word count", "baseline: best measure")
 BESIDE_SEAL = ("seal", "seal:weights=labels", "checkeval", "hypoeval", "direct")
 WAYS = ("with_the_reason", "converted")
 
 
 def table(rows: Sequence[dict[str, Any]], variants: Sequence[str]) -> str:
     """Return a table with a line an aspect, for Markdown."""
-    columns = [*variants, *FLOORS]
+    columns = [*variants, *BASELINES]
     lines = [f"| aspect | groups | {' | '.join(columns)} |", "|---" * (len(columns) + 2) + "|"]
     for key in dict.fromkeys((row["set"], row["aspect"]) for row in rows):
         found = {row["evaluator"]: row for row in rows if (row["set"], row["aspect"]) == key}
@@ -42,7 +42,7 @@ def means(rows: Sequence[dict[str, Any]], evaluators: Sequence[str]) -> str:
     kinds = [kind for kind in ("official", "random") if any(row["split"].startswith(kind) for row in rows)]
     heads = [f"{kind} | aspects" for kind in kinds]
     lines = [f"| evaluator | {' | '.join(heads)} |", "|---" * (2 * len(kinds) + 1) + "|"]
-    for name in (*evaluators, *FLOORS):
+    for name in (*evaluators, *BASELINES):
         own = [[row for row in rows if row["evaluator"] == name and row["split"].startswith(kind)] for kind in kinds]
         cells = [f"{over_aspects(found).mean():.3f} | {len(over_aspects(found))}" if found else " | " for found in own]
         lines.append(f"| {name} | {' | '.join(cells)} |")
@@ -60,7 +60,7 @@ def over_aspects(rows: Sequence[dict[str, Any]]) -> FloatArray:
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
     alone, together = (json.loads((HERE / "results" / name).read_text()) for name in ("embedded.json", "joint.json"))
-    names = [name for name in dict.fromkeys(row["evaluator"] for row in alone) if name not in FLOORS]
+    names = [name for name in dict.fromkeys(row["evaluator"] for row in alone) if name not in BASELINES]
     general = [name for name in names if len(_aspects(alone, name)) == len(_aspects(alone))]
     compared = [name for name in names if name.startswith("dcr")]
     packs, comparisons = _aspects(alone, "seal:preset=published"), _aspects(alone, "dcr")
@@ -97,7 +97,7 @@ def _together(rows: Sequence[dict[str, Any]]) -> str:
 
 def _together_names(rows: Sequence[dict[str, Any]]) -> list[str]:
     others = dict.fromkeys(row["evaluator"] for row in rows)
-    return ["joint", *(name for name in others if name != "joint" and name not in FLOORS), *FLOORS]
+    return ["joint", *(name for name in others if name != "joint" and name not in BASELINES), *BASELINES]
 
 
 def _less(rows: Sequence[dict[str, Any]]) -> str:

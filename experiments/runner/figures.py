@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.runner.cases import Material
 from experiments.runner.results import Basis, Gap, Row
-from experiments.runner.study import FLOORS, Study
+from experiments.runner.study import BASELINES, Study
 from rubriclab.data import Example
 from rubriclab.evaluation import Evaluator, Result, evaluate
 from rubriclab.learning.baselines import best_measure, measure_values
@@ -35,9 +35,11 @@ def floor_evaluators(texts: Material) -> list[tuple[Evaluator, str]]:
     """Return the floors, each with a remark: the word count, and the measure that tracks the training labels best."""
     best = best_measure(texts.learned_from, texts.home.aspect.name) if texts.learned_from else None
     values = measure_values(texts.test, [WORD_COUNT, best.measure if best else WORD_COUNT])
-    found = [(Evaluator(FLOORS[0], values[:, 0]), "")]
+    found = [(Evaluator(BASELINES[0], values[:, 0]), "")]
     if best:
-        found.append((Evaluator(FLOORS[1], best.sign * values[:, 1]), f"{'-' if best.sign < 0 else ''}{best.measure}"))
+        found.append(
+            (Evaluator(BASELINES[1], best.sign * values[:, 1]), f"{'-' if best.sign < 0 else ''}{best.measure}")
+        )
     return found
 
 

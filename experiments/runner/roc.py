@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import FloatArray, estimate
+from rubriclab.stats.bootstrap import estimate
+from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import Interval
 
 # Resamples are weighted one by one; more of them change the interval's ends by less than a hundredth.

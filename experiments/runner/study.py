@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from experiments import STUDIES
 from experiments.runner.compact import CompactModel
@@ -20,7 +20,7 @@ from rubriclab.data.aspect import Words
 from rubriclab.digest import digest
 from rubriclab.documents import Unreadable, read_toml
 from rubriclab.errors import SettingsError
-from rubriclab.methods.names import DEFAULT_METHODS
+from rubriclab.methods.names import DEFAULT_METHODS, has_settings, settings_names
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.stats.levels import ConstantRule, Level
 
@@ -28,7 +28,7 @@ FILE = "study.toml"
 RESULTS = "results"
 
 # Evaluators that never read a text; they take part in every study.
-FLOORS = ("floor: word count", "floor: best measure")
+BASELINES = ("baseline: word count", "baseline: best measure")
 
 Settings = Mapping[str, Mapping[str, Any]]
 
@@ -53,6 +53,12 @@ SMALL_SETTINGS: Settings = {
 }
 
 
+def _known(method: str) -> str:
+    if not has_settings(method):
+        raise ValueError(f"expected one of {', '.join(settings_names())}, got {method!r}")
+    return method
+
+
 class Arm(CompactModel):
     """One way to evaluate that takes part in a study.
 
@@ -68,8 +74,8 @@ class Arm(CompactModel):
     added: ClassVar[frozenset[str]] = frozenset({"methods", "labels", "literature"})
 
     name: Words
-    method: str
-    methods: tuple[str, ...] = Field(DEFAULT_METHODS, min_length=1)
+    method: Annotated[str, AfterValidator(_known)]
+    methods: tuple[Annotated[str, AfterValidator(_known)], ...] = Field(DEFAULT_METHODS, min_length=1)
     settings: Settings = Field(default_factory=dict)
     labels: bool = True
     literature: bool = True
@@ -201,8 +207,8 @@ class Study(FrozenModel):
             if twice := next((each for each in given if list(given).count(each) > 1), None):
                 raise ValueError(f"the {what} {twice!r} is given twice")
         told = (*chain(*self.compare), *chain(*(published.arm for published in self.published)))
-        if unknown := next((each for each in told if each not in (*names, *FLOORS)), None):
-            raise ValueError(f"{unknown!r} is compared, and is no arm; known are {', '.join((*names, *FLOORS))}")
+        if unknown := next((each for each in told if each not in (*names, *BASELINES)), None):
+            raise ValueError(f"{unknown!r} is compared, and is no arm; known are {', '.join((*names, *BASELINES))}")
         if beyond := next((name for name in self.levels if name not in self.sets), None):
             raise ValueError(f"there is a level for {beyond!r}, which is no set of the study")
         return self

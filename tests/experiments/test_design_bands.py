@@ -11,7 +11,7 @@ from experiments.runner.bench import Bench
 from experiments.runner.designs.bands import BANDS, bands
 from experiments.runner.figures import human_scores
 from experiments.runner.run import schedule
-from experiments.runner.study import FLOORS, Study, parse_study
+from experiments.runner.study import BASELINES, Study, parse_study
 from rubriclab.errors import SettingsError
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning.baselines import measure_values
@@ -19,7 +19,7 @@ from rubriclab.stats.agreement import agreement, difference
 from rubriclab.text_features import WORD_COUNT
 
 ARMS = [{"name": "direct", "method": "direct", "labels": False}, {"name": "geval", "method": "geval", "labels": False}]
-WORDS = FLOORS[0]
+WORDS = BASELINES[0]
 
 
 def study(**fields: object) -> Study:
@@ -68,7 +68,7 @@ def test_figures_of_a_band_are_those_of_its_texts_alone(sets) -> None:
 
 def test_every_arm_and_floor_stands_in_every_band(sets) -> None:
     outcome, _ = outcome_of(study(), sets)
-    names = [arm["name"] for arm in ARMS] + list(FLOORS)
+    names = [arm["name"] for arm in ARMS] + list(BASELINES)
     assert [(row.variant, row.arm) for row in outcome.rows] == [
         (band, name) for band in ("all texts", "low", "high") for name in names
     ]
@@ -78,10 +78,10 @@ def test_every_arm_and_floor_stands_in_every_band(sets) -> None:
 
 
 def test_differences_are_taken_inside_the_band(sets) -> None:
-    outcome, texts = outcome_of(study(compare=[["floor: best measure", WORDS]]), sets)
+    outcome, texts = outcome_of(study(compare=[["baseline: best measure", WORDS]]), sets)
     assert [gap.variant for gap in outcome.gaps] == ["all texts", "low", "high"]
     human, words = human_scores(texts), measure_values(texts.test, [WORD_COUNT])[:, 0]
-    note = next(row.note for row in outcome.rows if row.arm == "floor: best measure" and row.note)
+    note = next(row.note for row in outcome.rows if row.arm == "baseline: best measure" and row.note)
     best = (-1 if note.startswith("-") else 1) * measure_values(texts.test, [note.lstrip("-")])[:, 0]
     high = human >= 3
     groups = [each.group for each, inside in zip(texts.test, high, strict=True) if inside]

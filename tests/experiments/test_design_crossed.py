@@ -13,7 +13,7 @@ from experiments.runner.bench import Bench
 from experiments.runner.designs.crossed import CROSSED
 from experiments.runner.figures import human_scores
 from experiments.runner.run import schedule
-from experiments.runner.study import FLOORS, Study, parse_study
+from experiments.runner.study import BASELINES, Study, parse_study
 from rubriclab.errors import SettingsError
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.scoring import score_stream
@@ -66,7 +66,7 @@ def test_each_arm_has_the_figures_of_its_own_two_judges(sets) -> None:
         return [each.score async for each in score_stream(trained.rubric, texts.test, scorer, "any")]
 
     rows = {row.arm: row for row in outcome.rows}
-    assert list(rows) == [*JUDGES, *FLOORS]
+    assert list(rows) == [*JUDGES, *BASELINES]
     for name, (learner, scorer) in JUDGES.items():
         found = np.array(asyncio.run(scores(judges[learner - 1], judges[scorer - 1])), dtype=float)
         expected = agreement(found, human_scores(texts), [text.group for text in texts.test], level="group")

@@ -13,7 +13,7 @@ from experiments.runner.bench import Bench
 from experiments.runner.designs.repeats import REPEATS, STRIDE, spread
 from experiments.runner.figures import human_scores
 from experiments.runner.run import schedule
-from experiments.runner.study import FLOORS, Study, parse_study
+from experiments.runner.study import BASELINES, Study, parse_study
 from rubriclab.errors import SettingsError
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.cache import Cached, MemoryAnswers
@@ -70,7 +70,7 @@ async def test_figures_are_means_over_the_runs_with_their_standard_deviation(set
 
 async def test_a_judge_of_one_answer_and_the_floors_have_no_spread(sets) -> None:
     outcome, _ = await outcome_of(study(sets={"summeval": ["coherence"]}), sets, EmbeddedJudge())
-    assert [row.arm for row in outcome.rows] == ["direct", *FLOORS]
+    assert [row.arm for row in outcome.rows] == ["direct", *BASELINES]
     for row in outcome.rows:
         assert row.figures["spearman"].value is not None
         assert {row.figures[name].value for name in ("spearman spread", "kendall spread", "score spread")} == {0}

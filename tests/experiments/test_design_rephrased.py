@@ -17,7 +17,7 @@ from experiments.runner.bench import Bench
 from experiments.runner.designs.rephrased import REPHRASED, spread
 from experiments.runner.figures import human_scores
 from experiments.runner.run import schedule
-from experiments.runner.study import FLOORS, Study, parse_study
+from experiments.runner.study import BASELINES, Study, parse_study
 from experiments.runner.wording import Reworded, Wording
 from rubriclab.errors import SettingsError
 from rubriclab.judges.embedded import EmbeddedJudge
@@ -63,7 +63,7 @@ def study(**fields: object) -> Study:
         "labels": [12],
         "test_texts": 24,
         "arms": ARMS[:1],
-        "compare": [["direct", FLOORS[0]]],
+        "compare": [["direct", BASELINES[0]]],
         "options": {"wordings": {"summeval": {"coherence": WORDINGS}}},
     }
     return parse_study({**raw, **fields}, "here")
@@ -118,8 +118,8 @@ def test_only_scoring_is_asked_in_other_words(sets) -> None:
 def test_floors_do_not_spread_and_differences_are_of_the_spread(sets) -> None:
     outcome, _, _ = outcome_of(study(), sets, Touchy())
     rows = {row.arm: row for row in outcome.rows}
-    assert list(rows) == ["direct", *FLOORS]
-    for floor in FLOORS:
+    assert list(rows) == ["direct", *BASELINES]
+    for floor in BASELINES:
         assert rows[floor].figures["spearman spread"] == Interval(0, 0, 0)
         assert rows[floor].figures["spearman"].value == rows[floor].figures["spearman, wording 2"].value
     (gap,) = outcome.gaps

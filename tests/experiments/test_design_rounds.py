@@ -106,9 +106,9 @@ async def test_a_rewriting_that_is_not_better_repairs_nothing(sets) -> None:
 
 async def test_beside_sentences_stands_what_striking_out_the_failing_ones_would_do(sets) -> None:
     rows, texts = await outcome_of(study(SENTENCES, WHOLE), sets, judge_of())
-    floors = {name: row for (name, _), row in rows.items() if name.startswith("floor: ")}
+    floors = {name: row for (name, _), row in rows.items() if name.startswith("baseline: ")}
     (floor,) = floors.values()
-    assert list(floors) == ["floor: sentences, failing ones struck out"]
+    assert list(floors) == ["baseline: sentences, failing ones struck out"]
     flagged = [text.output for text in texts if BAD.search(text.output)]
     left = [BAD.sub("", text) for text in flagged]
     assert floor.figures["repaired"].value == np.mean([bool(text.split()) for text in left])

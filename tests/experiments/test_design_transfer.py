@@ -12,7 +12,7 @@ from experiments.runner.bench import Bench
 from experiments.runner.designs.transfer import TRANSFER, materials
 from experiments.runner.figures import human_scores
 from experiments.runner.run import schedule
-from experiments.runner.study import FLOORS, Study, parse_study
+from experiments.runner.study import BASELINES, Study, parse_study
 from rubriclab.errors import SettingsError
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.scoring import score_stream
@@ -106,7 +106,7 @@ def test_what_was_learned_elsewhere_is_asked_with_the_aspect_that_is_tested(sets
     assert len({repr(prompt.fields["criteria"]) for prompt in asked}) > 2
     learned = [prompt for prompt in judge.prompts if prompt.name == "hypoeval/propose"]
     assert [prompt.fields["aspect"]["name"] for prompt in learned] == ["cohesiveness", "coherence"]
-    assert [row.arm for row in outcome.rows] == [HERE, AWAY, *FLOORS]
+    assert [row.arm for row in outcome.rows] == [HERE, AWAY, *BASELINES]
     seen = {item["output"] for item in learned[1].fields["observations"]}
     assert seen
     assert seen <= {text.output for text in away.learned_from}

@@ -35,7 +35,7 @@ def study(**fields: object) -> Study:
             {"arms": [{"name": "a", "method": "direct", "settings": {"hypoeval": {"k": 1}}}]},
             "'a' has settings for 'hypoeval'; it has none but direct",
         ),
-        ({"compare": [["a", "z"]]}, "'z' is compared, and is no arm; known are a, b, c, floor: word count"),
+        ({"compare": [["a", "z"]]}, "'z' is compared, and is no arm; known are a, b, c, baseline: word count"),
         (
             {"published": [{"source": "t", "judge": "j", "arm": "z", "measures": ["spearman"], "figures": {}}]},
             "'z' is compared, and is no arm",

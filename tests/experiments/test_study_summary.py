@@ -23,7 +23,7 @@ def study(**fields: object) -> Study:
         "question": "What?",
         "sets": {"summeval": list(ASPECTS), "hanna": list(OTHERS)},
         "arms": [{"name": name, "method": name} for name in ("hypoeval", "direct")],
-        "compare": [["hypoeval", "direct"], ["hypoeval", "floor: word count"]],
+        "compare": [["hypoeval", "direct"], ["hypoeval", "baseline: word count"]],
     }
     return parse_study({**raw, **fields}, "here")
 
@@ -55,7 +55,7 @@ def row_of(shown: str, name: str) -> list[str]:
     return next(line.split() for line in shown.splitlines() if line.startswith(name))
 
 
-FLOOR = "floor: word count"
+FLOOR = "baseline: word count"
 FIGURES = {
     ("summeval", "coherence"): (0.5, 0.3, 0.1),
     ("summeval", "consistency"): (0.4, 0.35, 0.5),
@@ -158,7 +158,7 @@ def test_several_numbers_of_labels_are_columns() -> None:
     shown = view_text(study_view(some, results(*cases), summarise(some, results(*cases))))
     assert row_of(shown, "hypoeval") == ["hypoeval", "0.20", "0.35"]
     assert "hypoeval, 30 labels" in shown
-    assert "hypoeval - floor: word count (10 labels)" in shown
+    assert "hypoeval - baseline: word count (10 labels)" in shown
 
 
 def test_a_summary_is_plain_json() -> None:

@@ -136,7 +136,7 @@ def test_a_recording_fails_by_name_on_a_request_that_it_does_not_hold(learned: L
     done = rubriclab(*learn(rubriclab, "--judge", "recorded:recording.jsonl"))
     assert (done.code, done.out) == (2, "")
     assert f"holds no reply of {MODEL} to this hypoeval/rate prompt ({missing[:19]}…)" in done.error
-    assert done.error.endswith(f"Record it with --judge {MODEL} --record recording.jsonl.")
+    assert f"Record it with --judge {MODEL} and --record recording.jsonl" in done.error
 
 
 def test_the_key_is_in_no_store_recording_or_output(learned: Learned) -> None:

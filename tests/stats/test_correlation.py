@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -205,7 +206,7 @@ def test_constant_rows_are_told_by_exact_equality():
 
 
 # The example of the R package ppcor (Kim 2015, Communications for Statistical Applications and Methods 22).
-LAYERS = {
+LAYERS: dict[str, Any] = {
     "hl": [7, 15, 19, 15, 21, 22, 57, 15, 20, 18],
     "disp": [0.000, 0.964, 0.000, 0.000, 0.921, 0.000, 0.000, 1.006, 0.000, 1.011],
     "deg": [9, 2, 3, 4, 1, 3, 1, 3, 6, 1],

@@ -31,7 +31,7 @@ from rubriclab.evaluation import Evaluator
 TOLERANCE = 1e-6
 
 # What costs nothing: every text is let through.
-LETS_ALL = "floor: lets all through"
+LETS_ALL = "baseline: lets all through"
 
 BoolArray = npt.NDArray[np.bool_]
 

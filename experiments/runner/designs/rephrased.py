@@ -28,7 +28,8 @@ from rubriclab.base_models import FrozenModel
 from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress
-from rubriclab.stats.bootstrap import FloatArray, Statistic, estimate
+from rubriclab.stats.bootstrap import Statistic, estimate
+from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import Interval, rounded
 
 MEASURES = ("spearman", "pearson")

@@ -139,7 +139,7 @@ async def _arm(bench: Bench, arm: Arm, texts: Material, on_progress: Progress) -
     rows = _rows(arm.name, paths, options)
     rows[-1] = rows[-1].model_copy(update={"scoring": tally.spent})
     if rubric.parts[0].settings["level"] == "sentence":
-        rows.append(_rows(f"floor: {arm.name}, failing ones struck out", _struck(done, paths), options)[-1])
+        rows.append(_rows(f"baseline: {arm.name}, failing ones struck out", _struck(done, paths), options)[-1])
     for second in bench.judges[1:]:
         rows += await _by_second(bench, arm, rubric, done, Tally(second))
     return rows

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import FloatArray, Statistic, batch_size, estimate
+from rubriclab.stats.bootstrap import Statistic, batch_size, estimate
+from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import Interval
 
 RESAMPLES, CONFIDENCE = 1000, 0.95

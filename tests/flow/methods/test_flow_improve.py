@@ -181,7 +181,7 @@ def test_with_a_fifth_of_the_replies_faulty_each_row_is_better_or_says_why_not(
             assert found["after"] > found["before"]
             continue
         assert (row["output"], row["scores"]) == (given["output"], given["scores"])
-        why = found["unscored"] or (found["rounds"] and found["rounds"][-1]["why"])
+        why = found["unscored"] or (found["rounds"] and found["rounds"][-1]["reason"])
         assert bool(why) == (found["outcome"] != "without fault")
 
 
@@ -205,10 +205,10 @@ def test_a_text_of_which_no_use_could_be_made_is_left_as_it_is_with_the_reason(
     assert [*rows.values()] == [row for row in improved.rows if row["id"] in rows]
     assert (found["fake"]["outcome"], found["second"]["outcome"]) == ("unscored", "unscored by the second judge")
     assert found["fake"]["unscored"].startswith("1 of 1 criteria without a usable rating; the first: ")
-    assert found["second"]["unscored"].startswith("no score by the second judge, so no rewriting could be taken: ")
+    assert found["second"]["unscored"].startswith("no score by the second judge, so no rewriting could be accepted: ")
     assert found["writer"]["outcome"] == "no usable rewriting"
     assert found["writer"]["after"] == found["writer"]["before"] < 5
-    whys = [each["why"] for each in found["writer"]["rounds"]]
+    whys = [each["reason"] for each in found["writer"]["rounds"]]
     assert len(whys) == 2
     for why in (*whys, found["fake"]["unscored"], found["second"]["unscored"]):
         assert "unusable reply, also after one repair" in why

@@ -205,8 +205,8 @@ def test_a_transfer_that_is_killed_goes_on_where_it_was_and_asks_nothing_twice(
     answered = server.answered.total()
     assert server.repeated == 0
     assert answered <= sum(row["calls"] for row in most.values())
-    assert [each["action"] for each in done["actions"] if each["missing"] is None][-1] == "relearn"
+    assert [each["action"] for each in done["actions"] if each["skipped"] is None][-1] == "relearn"
     again = learned(*command).json
-    figures = ("there", "actions", "advice", "shift", "drop")
+    figures = ("agreement", "actions", "advice", "shift", "drop")
     assert {name: again[name] for name in figures} == {name: done[name] for name in figures}
     assert server.answered.total() == answered

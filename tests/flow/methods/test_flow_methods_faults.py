@@ -37,7 +37,7 @@ def considered(shown: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield every criterion of a rubric, kept or dropped, that was put to texts."""
     part = shown["rubric"]["parts"][0]
     for criterion in (*part["criteria"], *(dropped["criterion"] for dropped in part["dropped"])):
-        if criterion["evidence"]["judged"] + criterion["evidence"]["missing"] or "answers" in criterion["evidence"]:
+        if criterion["evidence"]["judged"] + criterion["evidence"]["missing"] or criterion["evidence"]["answers"]:
             yield criterion
 
 
