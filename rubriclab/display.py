@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from rubriclab.report.model import View
     from rubriclab.report.terminal import RenderableType
 
+# Columns of plain text.
+PLAIN_WIDTH = 100
+
 
 class Displayed:
     """Base of results that show themselves; each says in `view` what is shown."""
@@ -23,3 +26,18 @@ class Displayed:
 
     def _repr_html_(self) -> str:
         return self.view()._repr_html_()
+
+    def _repr_mimebundle_(self, **_kwargs: object) -> dict[str, str]:
+        """Return what a notebook shows and stores: the page, and its words instead of all fields."""
+        return {"text/html": self._repr_html_(), "text/plain": str(self)}
+
+    def __str__(self) -> str:
+        """Return the view as plain text."""
+        import io
+
+        from rich.console import Console
+
+        console = Console(file=io.StringIO(), width=PLAIN_WIDTH, color_system=None, legacy_windows=False)
+        console.print(self)
+        text: str = console.file.getvalue()  # type: ignore[attr-defined]
+        return text.rstrip()

@@ -200,3 +200,10 @@ async def test_everything_works_while_a_loop_is_running(lab: Lab) -> None:
     assert [len(scores) for scores in together] == [3, 5]
     assert (await lab.load_async("news")).ref == "news@1"
     assert isinstance(plain, Scores)
+
+
+def test_results_print_as_their_view_and_not_as_all_of_their_fields(lab: Lab) -> None:
+    evaluation = lab.evaluate(ROWS, ["news"])
+    assert "news@1" in str(evaluation)
+    assert len(str(evaluation)) < 20_000
+    assert evaluation._repr_mimebundle_()["text/plain"] == str(evaluation)

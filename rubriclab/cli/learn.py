@@ -153,7 +153,8 @@ def _print(result: LearnResult) -> None:
     click.echo(f"{version.ref}: {contents(criteria)}{'' if version.new else ', unchanged, so no new version'}")
     if provenance.agreement and not provenance.validation:
         click.echo(_agreement(version.rubric, provenance.agreement))
-    if provenance.agreement and not any((criterion.evidence.pearson or 0) > 0 for criterion in criteria):
+    correlations = [criterion.evidence.pearson or 0 for criterion in criteria]
+    if provenance.agreement and max(correlations, default=0) <= 0 and (provenance.agreement.spearman.value or 0) <= 0:
         nothing = "none of the criteria tracks" if len(criteria) > 1 else "it does not track"
         note(f"warning: {nothing} the labels; the scores of this rubric mean nothing")
     if result.effort.failed:
