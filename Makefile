@@ -12,21 +12,13 @@ $(STAMP): pyproject.toml constraints.txt
 		{ echo "rubriclab needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[parquet]" --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[parquet,xlsx]" --group dev
 	@touch $@
 
-# Learn, store, score, evaluate and report, on the shipped sample and with the offline judge; all of it lands in demo/.
-SAMPLE := experiments/sample
-demo: export RUBRICLAB_JUDGE = embedded
-demo: export RUBRICLAB_STORE = demo/store.db
+# Learn, store, report, score and evaluate on the shipped sample, by recorded answers of a language model and by the
+# offline judge; all of it lands in demo/.
 demo: $(STAMP)
-	@mkdir -p demo
-	$(BIN)/rubriclab learn $(SAMPLE)/labelled.jsonl --task summarization --aspect coherence --scale 1:5 --name news-coherence
-	$(BIN)/rubriclab report news-coherence -o demo/rubric.html
-	$(BIN)/rubriclab score $(SAMPLE)/heldout.jsonl --rubric news-coherence -o demo/scores.jsonl
-	$(BIN)/rubriclab evaluate $(SAMPLE)/heldout.jsonl --rubric news-coherence --report demo/report.html
-	$(BIN)/rubriclab export news-coherence -o demo/news-coherence.json
-	@echo "Done: read demo/rubric.html and demo/report.html in a browser, demo/scores.jsonl in an editor."
+	@$(BIN)/python -m experiments demo --folder demo
 
 # Bytecode is kept: every worker and every command started by a test would else compile the package anew.
 test: export PYTHONDONTWRITEBYTECODE =

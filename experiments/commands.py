@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.options import asking_options, dry_run_option, json_option, option, output_option, store_option
+from rubriclab.cli.options import (
+    asking_options,
+    dry_run_option,
+    export_options,
+    json_option,
+    option,
+    output_option,
+    store_option,
+)
 from rubriclab.cli.places import FILE, JUDGE
 
 if TYPE_CHECKING:
     from experiments.runner.results import Results
     from experiments.runner.run import Schedule
+    from experiments.runner.sets import Sets
     from experiments.runner.study import Study
-    from rubriclab.data import Example
-    from rubriclab.services.workspace import Workspace
+    from rubriclab import Example
+    from rubriclab.report.model import View
+    from rubriclab.research import Workspace
 
 
 @click.group()
@@ -28,16 +38,19 @@ def experiment() -> None:
 @experiment.command("list")
 @json_option
 def list_studies(*, as_json: bool) -> None:
-    """List the studies: what each asks, and whose claim it is."""
+    """List the studies, with what each asks and whose claim it is, and the measurements."""
+    from experiments.runner.measurement import MODULES, measurement_named
     from experiments.runner.study import load_study, studies
     from experiments.runner.view import studies_view
     from rubriclab.cli.printing import print_json, print_view
 
     found = [load_study(name) for name in studies()]
+    questions = {name: measurement_named(name).question for name in MODULES}
     if as_json:
-        print_json({"studies": [each.model_dump(mode="json", include={"name", "question", "paper"}) for each in found]})
+        rows = [study.model_dump(mode="json", include={"name", "question", "paper"}) for study in found]
+        print_json({"studies": rows, "measurements": [{"name": name, "question": q} for name, q in questions.items()]})
         return
-    print_view(studies_view(found))
+    print_view(studies_view(found, questions))
 
 
 @experiment.command("run")
@@ -95,12 +108,12 @@ def run_study(name: str, **given: Any) -> None:
     from experiments.runner.sets import sets_in
     from rubriclab.cli.printing import note
     from rubriclab.cli.workspace import workspace_of
-    from rubriclab.services.judge_choice import judge_named
-    from rubriclab.services.running import finish
+    from rubriclab.research import finish, judge_named
 
-    study = _study(name, given)
+    sets = sets_in(given["data"])
+    study = _study(name, sets, given)
     judges = [judge_named(judge, note) for judge in given["judges"] or (None,)]
-    found = schedule(study, sets_in(given["data"]), len(judges))
+    found = schedule(study, sets, len(judges))
     for line in found.notes:
         note(line)
     path = Path(given["output"] or _file_name(study, judges, small=given["small"]))
@@ -119,30 +132,82 @@ def run_study(name: str, **given: Any) -> None:
     note(f"kept in {path}; to see it again: python -m experiments show {own}{path}")
 
 
+@experiment.command("measure")
+@click.argument("name")
+@option("--data", required=True, type=FILE, metavar="FOLDER", help="The public sets, as for `run`.")
+@option("--judge", type=JUDGE, metavar="JUDGE", help="Who rates texts.  [default: embedded]")
+@option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="An option of the measurement.")
+@option("--processes", type=click.IntRange(min=1), default=2, show_default=True, help="Cases measured at a time.")
+@option("--output", "-o", type=FILE, metavar="FILE", help="An existing file is resumed.  [default: NAME-JUDGE.json]")
+@json_option
+def run_measurement(name: str, **given: Any) -> None:
+    """Run a measurement on the public sets in a folder, and print its table.
+
+    NAME is one that `python -m experiments list` names; --set gives its options, such as --set runs=10. Results are
+    written after each case: interrupted, the same command resumes them.
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from experiments.runner.measurement import begin, measure, measurement_named, parse_options, write_measured
+    from rubriclab.cli.printing import note, print_json
+
+    measurement = measurement_named(name)
+    options = parse_options(measurement, {"data": given["data"], "judge": given["judge"]}, given["settings"])
+    path = Path(given["output"] or f"{re.sub(r'[^A-Za-z0-9._-]+', '-', f'{name}-{options.judge}')}.json")
+    begun = begin(measurement, options, path)
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name)
+        measured = measure(
+            measurement,
+            options,
+            begun,
+            processes=given["processes"],
+            keep=lambda so_far: write_measured(so_far, path),
+            on_progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    if given["as_json"]:
+        print_json(measured.model_dump(mode="json"))
+    else:
+        click.echo(measurement.table(measured.rows))
+    note(f"written to {path}")
+
+
 @experiment.command("show")
 @click.argument("names", nargs=-1, required=True, metavar="NAME|FILE…")
+@export_options
 @json_option
-def show_study(names: Sequence[str], *, as_json: bool) -> None:
+def show_study(names: Sequence[str], *, as_json: bool, **values: Any) -> None:
     """Show results beside the papers' figures.
 
-    NAME shows the stored results of a study, FILE what `python -m experiments run` has written. Files that hold parts
-    of one study are merged; the folder of a study of your own comes before its files.
+    NAME shows the stored results of a study or a measurement, FILE what `python -m experiments run` has written. Files
+    that hold parts of one study are merged; the folder of a study of your own comes before its files.
     """
+    from experiments.figures import blocks
+    from experiments.runner.measurement import MODULES, folder_of
     from experiments.runner.results import merged, read_results
+    from rubriclab.cli.files import check_exports, write_exports
 
+    measurements = [name for name in names if name in MODULES]
+    for name in measurements:
+        click.echo("\n\n".join(blocks(folder_of(name)).values()))
+    names = [name for name in names if name not in measurements]
+    if not names:
+        return
     named, files = ([name for name in names if Path(name).is_file() == is_file] for is_file in (False, True))
     if files:
         results = merged({file: read_results(Path(file)) for file in files})
         found = [(_study_of(results, name), results) for name in named or [results.study]]
     else:
         found = [pair for name in named for pair in _shipped(name)]
-    _print(found, as_json=as_json)
+    check_exports(values, *files)
+    write_exports(_print(found, as_json=as_json), values)
 
 
 def _study_of(results: Results, name: str) -> Study:
     """Return the study of this name, if the results are its own."""
     from experiments.runner.study import load_study
-    from rubriclab.errors import SettingsError
+    from rubriclab import SettingsError
 
     study = load_study(name)
     if study.name != results.study:
@@ -160,6 +225,19 @@ def write_figures(context: click.Context, *, check: bool) -> None:
     context.exit(update(check=check))
 
 
+@experiment.command("demo")
+@click.option("--folder", type=click.Path(path_type=Path), default=Path("demo"), show_default=True, help="Its files.")
+@click.option("--record", "model", metavar="MODEL", help="Ask this language model, and record its answers.")
+@click.option("--api-base", metavar="URL", help="The server's address, for a server of your own.")
+@click.pass_context
+def run_demo(context: click.Context, *, folder: Path, model: str | None, api_base: str | None) -> None:
+    """Learn, report, score and evaluate on the shipped sample, by recorded answers and by the offline judge."""
+    from experiments.demo import demonstrate, record
+
+    server = ("--api-base", api_base) if api_base else ()
+    context.exit(record(folder, ("--judge", model, *server)) if model else demonstrate(folder))
+
+
 @experiment.command("data")
 @click.argument("name", metavar="SET")
 @click.argument("file", metavar="FILE")
@@ -175,7 +253,7 @@ def public_data(name: str, file: str, output: str) -> None:
     from experiments.datasets import read_published
     from rubriclab.cli.files import check_place, writing
     from rubriclab.cli.printing import note
-    from rubriclab.report.wording import count
+    from rubriclab.research import count
 
     check_place(output, file, "the rows", "-o")
     written = 0
@@ -186,12 +264,15 @@ def public_data(name: str, file: str, output: str) -> None:
     note(f"{count(written, 'row')} of {name}")
 
 
-def _study(name: str, given: Mapping[str, Any]) -> Study:
+def _study(name: str, sets: Sets, given: Mapping[str, Any]) -> Study:
     """Return the study, as the options change it."""
+    from experiments.runner.sets import public_sets
     from experiments.runner.study import load_study
-    from rubriclab.services.settings import parse_settings
+    from rubriclab.research import parse_settings
 
-    study = load_study(name).only(given["only"])
+    shipped = public_sets()
+    own = {name: tuple(about.aspects) for name, about in sets.known.items() if name not in shipped}
+    study = load_study(name).only(given["only"], own)
     if given["small"]:
         study = study.small()
     return study.changed(parse_settings(given["settings"]))
@@ -212,10 +293,7 @@ def _print_bounds(found: Schedule, results: Results, judges: Sequence[str], give
     from experiments.runner.run import at_most
     from rubriclab.cli.printing import note, print_dry_run
     from rubriclab.cli.workspace import workspace_of
-    from rubriclab.judges.connect import connect
-    from rubriclab.judges.ledger import Ledger
-    from rubriclab.report.wording import count
-    from rubriclab.services.dry_run import dry_run
+    from rubriclab.research import Ledger, connect, count, dry_run
 
     options = workspace_of(given).options
     remaining = found.left(results.done)
@@ -234,11 +312,12 @@ def _print_bounds(found: Schedule, results: Results, judges: Sequence[str], give
 
 async def _run(found: Schedule, results: Results, path: Path, judges: Sequence[str], workspace: Workspace) -> Results:
     from experiments.runner.bench import Bench
-    from experiments.runner.results import write_results
+    from experiments.runner.results import with_judges, write_results
     from experiments.runner.run import run
-    from rubriclab.services.judge_choice import JudgeChoice
+    from rubriclab.research import JudgeChoice
 
     asked = tuple(workspace.judge(JudgeChoice(judge)) for judge in judges)
+    results = with_judges(results, asked)
     write_results(results, path)
     with workspace.progress(workspace.ledger) as advance:
         bench = Bench(found.study, found.sets, asked, workspace.under_way, advance)
@@ -255,7 +334,7 @@ def _shipped(name: str) -> list[tuple[Study, Results]]:
     """Return a study with each of the results that lie beside it."""
     from experiments.runner.results import read_results
     from experiments.runner.study import load_study, shipped_results
-    from rubriclab.errors import DataError
+    from rubriclab import DataError
 
     study, files = load_study(name), shipped_results(name)
     if not files:
@@ -263,17 +342,20 @@ def _shipped(name: str) -> list[tuple[Study, Results]]:
     return [(study, read_results(file)) for file in files]
 
 
-def _print(found: Sequence[tuple[Study, Results]], *, as_json: bool) -> None:
+def _print(found: Sequence[tuple[Study, Results]], *, as_json: bool) -> View:
+    """Print the results of studies, and return the view of all."""
     from experiments.runner.summary import summarise
     from experiments.runner.view import study_view
     from rubriclab.cli.printing import print_json, print_view
+    from rubriclab.report.model import Section, View
 
     summaries = [(study, results, summarise(study, results)) for study, results in found]
     if as_json:
         print_json({"results": [summary.to_row() for _, _, summary in summaries]})
-        return
-    for study, results, summary in summaries:
-        print_view(study_view(study, results, summary))
+    views = [study_view(study, results, summary) for study, results, summary in summaries]
+    for view in () if as_json else views:
+        print_view(view)
+    return views[0] if len(views) == 1 else View("Studies", tuple(Section(view.title, view.blocks) for view in views))
 
 
 def _native(example: Example) -> dict[str, Any]:

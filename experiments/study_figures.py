@@ -18,7 +18,7 @@ from experiments.runner.figures import COEFFICIENTS
 from experiments.runner.results import Results, merged, read_results
 from experiments.runner.study import Study, load_study
 from experiments.runner.summary import Line, Mean, Setting, Summary, summarise
-from rubriclab.report import wording
+from rubriclab.research import wording
 
 SYMBOLS = {"spearman": "Spearman", "pearson": "Pearson", "kendall": "Kendall", "f1": "F1"}
 
@@ -71,7 +71,7 @@ def _by_set(summary: Summary, results: Results) -> Iterator[str]:
         ours = any(line.ours and line.ours[first] != line.figures[first] for line in own if first in line.figures)
         heads = [*map(_head, measures), *([f"{_head(first)}, ours"] if ours else [])]
         rows = []
-        for setting in _floors_last(line.setting for line in own):
+        for setting in _baselines_last(line.setting for line in own):
             found = [line for line in own if line.setting == setting]
             cells = [_average(found, measure) for measure in measures]
             cells += [_average(found, first, ours=True)] if ours else []
@@ -90,7 +90,7 @@ def _by_aspect(summary: Summary) -> str:
             _called(setting, several=_several(summary)),
             *(_average([line], first) if (line := found.get((*aspect, setting))) else "" for aspect in aspects),
         ]
-        for setting in _floors_last(line.setting for line in summary.lines)
+        for setting in _baselines_last(line.setting for line in summary.lines)
     ]
     return table([_head(first), *(f"{name} {aspect}" for name, aspect in aspects)], rows)
 
@@ -175,7 +175,7 @@ def _means_in_order(summary: Summary) -> list[Mean]:
     return sorted(summary.means, key=lambda mean: wording.is_baseline(mean.setting.arm))
 
 
-def _floors_last(settings: Iterable[Setting]) -> list[Setting]:
+def _baselines_last(settings: Iterable[Setting]) -> list[Setting]:
     return sorted(dict.fromkeys(settings), key=lambda setting: wording.is_baseline(setting.arm))
 
 

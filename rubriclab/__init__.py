@@ -5,9 +5,10 @@ The names below are the public ones; each is imported when it is first used, so 
 
 from __future__ import annotations
 
-import importlib
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rubriclab.lazy_names import home_of, lazy_getattr
 
 __version__ = "0.1.0"
 
@@ -15,79 +16,228 @@ __version__ = "0.1.0"
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 if TYPE_CHECKING:
+    from rubriclab.checklist import (
+        Checklist as Checklist,
+    )
     from rubriclab.data import (
-        Aspect,
-        Assignment,
-        Example,
-        FieldMap,
-        Rows,
-        Scale,
-        find_aspect,
-        from_rows,
-        parse_scale,
-        read,
-        split_by_group,
-        task_words,
-        training_examples,
+        Aspect as Aspect,
+        Assignment as Assignment,
+        Comparison as Comparison,
+        Example as Example,
+        FieldMap as FieldMap,
+        RowError as RowError,
+        Rows as Rows,
+        Scale as Scale,
+        TaskWords as TaskWords,
+        find_aspect as find_aspect,
+        from_rows as from_rows,
+        parse_scale as parse_scale,
+        read as read,
+        split_by_group as split_by_group,
+        task_words as task_words,
+        training_examples as training_examples,
+    )
+    from rubriclab.data.reading import (
+        ReadingOptions as ReadingOptions,
+    )
+    from rubriclab.data.source_format import (
+        SourceFormat as SourceFormat,
+    )
+    from rubriclab.data.tables import (
+        write_rows as write_rows,
     )
     from rubriclab.errors import (
-        BelowThreshold,
-        BudgetReached,
-        ChecklistError,
-        DamagedAnswer,
-        DataError,
-        JudgeError,
-        JudgeRefused,
-        JudgeUnavailable,
-        LiteratureError,
-        NoStore,
-        NotConfirmed,
-        NotInStore,
-        PackError,
-        PromptRejected,
-        ProviderDown,
-        ReplayMiss,
-        ReplyTooLarge,
-        RubriclabError,
-        SettingsError,
-        StoreError,
-        UserError,
+        BelowThreshold as BelowThreshold,
+        BudgetReached as BudgetReached,
+        ChecklistError as ChecklistError,
+        DamagedAnswer as DamagedAnswer,
+        DataError as DataError,
+        JudgeError as JudgeError,
+        JudgeRefused as JudgeRefused,
+        JudgeUnavailable as JudgeUnavailable,
+        LiteratureError as LiteratureError,
+        NoStore as NoStore,
+        NotConfirmed as NotConfirmed,
+        NotInStore as NotInStore,
+        PackError as PackError,
+        PlugInError as PlugInError,
+        PromptRejected as PromptRejected,
+        ProviderDown as ProviderDown,
+        ReplayMiss as ReplayMiss,
+        ReplyTooLarge as ReplyTooLarge,
+        RubriclabError as RubriclabError,
+        SettingsError as SettingsError,
+        StoreError as StoreError,
+        UnknownMethod as UnknownMethod,
+        UserError as UserError,
     )
-    from rubriclab.evaluation import Evaluator, Result
-    from rubriclab.judges import FakeJudge, JudgeOptions
-    from rubriclab.judges.judge import Judge, Reply, Token, Usage
-    from rubriclab.judges.price import Price
-    from rubriclab.lab import Lab
-    from rubriclab.literature import load_findings
-    from rubriclab.methods.catalogue import METHODS
-    from rubriclab.methods.estimate import CallEstimate
-    from rubriclab.methods.method import CriterionRating, Learned, Method, TrainingInput
-    from rubriclab.prompts import Prompt
-    from rubriclab.provenance import Effort, Provenance
-    from rubriclab.revision import ImproveSettings
-    from rubriclab.rubric import Criterion, Part, Rubric
-    from rubriclab.scoring import CriterionScore, Score
-    from rubriclab.services.agree import AgreeOptions, AgreeResult
-    from rubriclab.services.drift import DriftOptions, DriftResult
-    from rubriclab.services.dry_run import DryRun
-    from rubriclab.services.evaluate import EvaluateOptions, Evaluation
-    from rubriclab.services.improve import ImproveOptions, ImproveResult
-    from rubriclab.services.learn import LearnOptions
-    from rubriclab.services.lint import LintResult
-    from rubriclab.services.plan import PlanOptions, PlanResult
-    from rubriclab.services.score import ScoreOptions, Scores
-    from rubriclab.services.transfer import TransferOptions, TransferResult
-    from rubriclab.services.versions import GateResult, VerifyResult
-    from rubriclab.store import Version, VersionDiff
+    from rubriclab.evaluation import (
+        Evaluator as Evaluator,
+        Result as Result,
+    )
+    from rubriclab.judges import (
+        FakeJudge as FakeJudge,
+        JudgeOptions as JudgeOptions,
+    )
+    from rubriclab.judges.ask import (
+        JudgeAnswer as JudgeAnswer,
+        ask as ask,
+    )
+    from rubriclab.judges.judge import (
+        Judge as Judge,
+        Reply as Reply,
+        Token as Token,
+        Usage as Usage,
+    )
+    from rubriclab.judges.price import (
+        Price as Price,
+    )
+    from rubriclab.lab import (
+        Lab as Lab,
+    )
+    from rubriclab.literature import (
+        Finding as Finding,
+        load_findings as load_findings,
+    )
+    from rubriclab.methods.catalogue import (
+        METHODS as METHODS,
+    )
+    from rubriclab.methods.estimate import (
+        CallEstimate as CallEstimate,
+        estimate_prompt as estimate_prompt,
+        estimate_prompts as estimate_prompts,
+    )
+    from rubriclab.methods.method import (
+        CriterionRating as CriterionRating,
+        Learned as Learned,
+        LearnFunction as LearnFunction,
+        Method as Method,
+        ScoreFunction as ScoreFunction,
+        TrainingInput as TrainingInput,
+        UnitVerdict as UnitVerdict,
+    )
+    from rubriclab.prompts import (
+        Prompt as Prompt,
+        Repair as Repair,
+    )
+    from rubriclab.provenance import (
+        Effort as Effort,
+        Provenance as Provenance,
+    )
+    from rubriclab.revision import (
+        ImproveSettings as ImproveSettings,
+    )
+    from rubriclab.rubric import (
+        Criterion as Criterion,
+        Demonstration as Demonstration,
+        DroppedCriterion as DroppedCriterion,
+        Evidence as Evidence,
+        Level as Level,
+        Part as Part,
+        Question as Question,
+        Rubric as Rubric,
+    )
+    from rubriclab.scoring import (
+        CriterionScore as CriterionScore,
+        Score as Score,
+    )
+    from rubriclab.segmentation import (
+        Units as Units,
+    )
+    from rubriclab.services.agree import (
+        AgreeOptions as AgreeOptions,
+        AgreeResult as AgreeResult,
+    )
+    from rubriclab.services.check import (
+        AspectCheck as AspectCheck,
+        CheckOptions as CheckOptions,
+        CheckResult as CheckResult,
+        ColumnUse as ColumnUse,
+    )
+    from rubriclab.services.compare import (
+        CompareOptions as CompareOptions,
+        CompareResult as CompareResult,
+    )
+    from rubriclab.services.disagreements import (
+        Disagreements as Disagreements,
+        DisagreementsOptions as DisagreementsOptions,
+    )
+    from rubriclab.services.drift import (
+        DriftOptions as DriftOptions,
+        DriftResult as DriftResult,
+    )
+    from rubriclab.services.dry_run import (
+        CallBound as CallBound,
+        DryRun as DryRun,
+    )
+    from rubriclab.services.edit_options import (
+        EditOptions as EditOptions,
+        EditResult as EditResult,
+    )
+    from rubriclab.services.evaluate import (
+        EvaluateOptions as EvaluateOptions,
+        Evaluation as Evaluation,
+    )
+    from rubriclab.services.explain import (
+        ExplainOptions as ExplainOptions,
+        ScoreExplanation as ScoreExplanation,
+    )
+    from rubriclab.services.improve import (
+        ImproveOptions as ImproveOptions,
+        ImproveResult as ImproveResult,
+    )
+    from rubriclab.services.labels import (
+        LabelsOptions as LabelsOptions,
+        LabelsResult as LabelsResult,
+    )
+    from rubriclab.services.learn import (
+        LearnOptions as LearnOptions,
+    )
+    from rubriclab.services.lint import (
+        LintResult as LintResult,
+    )
+    from rubriclab.services.plan import (
+        PlanOptions as PlanOptions,
+        PlanResult as PlanResult,
+    )
+    from rubriclab.services.score import (
+        ScoreOptions as ScoreOptions,
+    )
+    from rubriclab.services.scores import (
+        Scores as Scores,
+    )
+    from rubriclab.services.split import (
+        SplitOptions as SplitOptions,
+        SplitResult as SplitResult,
+    )
+    from rubriclab.services.transfer import (
+        TransferOptions as TransferOptions,
+        TransferResult as TransferResult,
+    )
+    from rubriclab.services.versions import (
+        GateResult as GateResult,
+        VerifyResult as VerifyResult,
+    )
+    from rubriclab.store import (
+        Version as Version,
+        VersionDiff as VersionDiff,
+    )
+    from rubriclab.training_record import (
+        TrainingRecord as TrainingRecord,
+    )
 
 _HOMES = {
+    "checklist": ("Checklist",),
     "data": (
         "Aspect",
         "Assignment",
+        "Comparison",
         "Example",
         "FieldMap",
+        "RowError",
         "Rows",
         "Scale",
+        "TaskWords",
         "find_aspect",
         "from_rows",
         "parse_scale",
@@ -110,6 +260,7 @@ _HOMES = {
         "NotConfirmed",
         "NotInStore",
         "PackError",
+        "PlugInError",
         "PromptRejected",
         "ProviderDown",
         "ReplayMiss",
@@ -117,6 +268,7 @@ _HOMES = {
         "RubriclabError",
         "SettingsError",
         "StoreError",
+        "UnknownMethod",
         "UserError",
     ),
     "evaluation": (
@@ -127,6 +279,10 @@ _HOMES = {
         "FakeJudge",
         "JudgeOptions",
     ),
+    "judges.ask": (
+        "JudgeAnswer",
+        "ask",
+    ),
     "judges.judge": (
         "Judge",
         "Reply",
@@ -135,16 +291,29 @@ _HOMES = {
     ),
     "judges.price": ("Price",),
     "lab": ("Lab",),
-    "literature": ("load_findings",),
+    "literature": (
+        "Finding",
+        "load_findings",
+    ),
     "methods.catalogue": ("METHODS",),
-    "methods.estimate": ("CallEstimate",),
+    "methods.estimate": (
+        "CallEstimate",
+        "estimate_prompt",
+        "estimate_prompts",
+    ),
     "methods.method": (
         "CriterionRating",
+        "LearnFunction",
         "Learned",
         "Method",
+        "ScoreFunction",
         "TrainingInput",
+        "UnitVerdict",
     ),
-    "prompts": ("Prompt",),
+    "prompts": (
+        "Prompt",
+        "Repair",
+    ),
     "provenance": (
         "Effort",
         "Provenance",
@@ -152,40 +321,57 @@ _HOMES = {
     "revision": ("ImproveSettings",),
     "rubric": (
         "Criterion",
+        "Demonstration",
+        "DroppedCriterion",
+        "Evidence",
+        "Level",
         "Part",
+        "Question",
         "Rubric",
     ),
     "scoring": (
         "CriterionScore",
         "Score",
     ),
+    "segmentation": ("Units",),
     "services.agree": (
         "AgreeOptions",
         "AgreeResult",
     ),
-    "services.dry_run": ("DryRun",),
+    "services.compare": ("CompareOptions", "CompareResult"),
+    "services.disagreements": ("Disagreements", "DisagreementsOptions"),
     "services.drift": (
         "DriftOptions",
         "DriftResult",
     ),
+    "services.dry_run": (
+        "CallBound",
+        "DryRun",
+    ),
+    "services.edit_options": ("EditOptions", "EditResult"),
     "services.evaluate": (
         "EvaluateOptions",
         "Evaluation",
     ),
+    "services.explain": ("ExplainOptions", "ScoreExplanation"),
     "services.improve": (
         "ImproveOptions",
         "ImproveResult",
     ),
+    "services.labels": ("LabelsOptions", "LabelsResult"),
     "services.learn": ("LearnOptions",),
+    "services.check": ("AspectCheck", "CheckOptions", "CheckResult", "ColumnUse"),
     "services.lint": ("LintResult",),
+    "services.split": ("SplitOptions", "SplitResult"),
+    "data.reading": ("ReadingOptions",),
+    "data.source_format": ("SourceFormat",),
+    "data.tables": ("write_rows",),
     "services.plan": (
         "PlanOptions",
         "PlanResult",
     ),
-    "services.score": (
-        "ScoreOptions",
-        "Scores",
-    ),
+    "services.score": ("ScoreOptions",),
+    "services.scores": ("Scores",),
     "services.transfer": (
         "TransferOptions",
         "TransferResult",
@@ -198,16 +384,13 @@ _HOMES = {
         "Version",
         "VersionDiff",
     ),
+    "training_record": ("TrainingRecord",),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = home_of(_HOMES)
 
 __all__ = [*_HOME_OF]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+__getattr__ = lazy_getattr(__name__, _HOME_OF)
 
 
 def __dir__() -> list[str]:

@@ -24,6 +24,8 @@ from rubriclab.stats.interval import DIGITS
 # Scores are kept at six digits, so that a spread or a distance of knots below this is no learned one; dividing by it
 # would overflow.
 LEAST = 1e-12
+# How far a rounded weight may be outside its bounds.
+ROUNDING = 1e-6
 # How far the sizes of rounded weights may be from a sum of 1.
 TOLERANCE = 0.01
 
@@ -34,6 +36,9 @@ MOST_MISSING = 0.5
 
 Ask = Literal["by method", "in one call"]
 
+# The lowest and highest weight that a person allows; equal if the weight is pinned.
+Bounds = tuple[Bounded, Bounded]
+
 
 class Term(FrozenModel):
     """What one criterion counts for.
@@ -41,12 +46,14 @@ class Term(FrozenModel):
     Attributes:
         criterion: its id.
         weight: share of the whole, in units of the criterion's own spread; the sizes of all weights sum to 1. Below
-            zero only for surface measures, which have no better end; 0 for a criterion that is shown as a reason and
+            zero only for text features, which have no better end; 0 for a criterion that is shown as a reason and
             does not change the score.
         center, spread: mean and standard deviation of its scores on the training texts.
         low, high: posterior interval of the weight, at the confidence that the rubric was trained
             with (90 % by default).
         selected: share of the rubrics fitted without some groups that have the criterion, among those that may.
+        bounds: the lowest and highest weight that a person allows; equal if the weight is pinned. `None` if it is
+            fitted freely.
     """
 
     criterion: str
@@ -56,6 +63,13 @@ class Term(FrozenModel):
     low: Bounded
     high: Bounded
     selected: float = Field(ge=0, le=1)
+    bounds: Bounds | None = None
+
+    @model_validator(mode="after")
+    def _within_bounds(self) -> Self:
+        if self.bounds and not bounds_met(self.bounds, self.weight):
+            raise ValueError(f"expected a weight from {self.bounds[0]:g} to {self.bounds[1]:g}, got {self.weight:g}")
+        return self
 
 
 class Calibration(FrozenModel):
@@ -137,6 +151,20 @@ class Aggregation(FrozenModel):
         return self
 
 
+def bounds_of(aggregation: Aggregation | None) -> dict[str, Bounds]:
+    """Return by criterion the limits that a person set for its weight, for those that have any."""
+    terms = aggregation.terms if aggregation else ()
+    return {term.criterion: term.bounds for term in terms if term.bounds}
+
+
+def bounds_met(bounds: Bounds | None, weight: float) -> Bounds | None:
+    """Return limits of a weight if they are met but for rounding, else `None`.
+
+    They cannot all be met where too many criteria are left out, as some were that do not vary over the texts.
+    """
+    return bounds if bounds and bounds[0] - ROUNDING <= weight <= bounds[1] + ROUNDING else None
+
+
 @dataclass(frozen=True, slots=True)
 class AggregatedScore:
     """One text's score.
@@ -155,7 +183,7 @@ class AggregatedScore:
 
 
 def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale: Scale) -> AggregatedScore:
-    """Return one text's score with its interval, and each criterion's share of it.
+    """Return one text's score with its interval, and each criterion's contribution to it.
 
     There is no score where `MOST_MISSING` or more of the weight of what can be asked of the text is missing, nor where
     nothing can be asked of it. What cannot be asked is no failure: it counts as average, and the score stands if the
@@ -180,6 +208,16 @@ def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale:
     shares = {criterion: _rounded(part * per_raw) for criterion, part in parts.items()}
     score, low, high = (None if end is None else _rounded(scale.moved_to(given_on, end)) for end in (value, low, high))
     return AggregatedScore(score, low, high, shares)
+
+
+def average_score(aggregation: Aggregation, scale: Scale) -> float:
+    """Return the score of a text that every criterion rates as average, from which contributions are counted.
+
+    Args:
+        scale: what criteria are asked on.
+    """
+    value = _clipped(aggregation.calibration(0.0), scale)
+    return _rounded(scale.moved_to(aggregation.onto or scale, value))
 
 
 def raw_value(aggregation: Aggregation, scores: Mapping[str, float | None]) -> float | None:

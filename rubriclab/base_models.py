@@ -13,6 +13,6 @@ Bounded = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
 
 
 class FrozenModel(BaseModel):
-    """Base of stored data: immutable, without unknown fields."""
+    """Base of stored data: immutable, without unknown fields, infinite numbers and NaN."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

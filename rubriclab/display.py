@@ -12,6 +12,15 @@ if TYPE_CHECKING:
 PLAIN_WIDTH = 100
 
 
+class Document(str):
+    """A whole document, whose repr does not fill the screen."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<document of {len(self):,} characters>"
+
+
 class Displayed:
     """Base of results that show themselves; each says in `view` what is shown."""
 
@@ -31,6 +40,9 @@ class Displayed:
         """Return what a notebook shows and stores: the page, and its words instead of all fields."""
         return {"text/html": self._repr_html_(), "text/plain": str(self)}
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}, shown by print>"
+
     def __str__(self) -> str:
         """Return the view as plain text."""
         import io
@@ -40,4 +52,4 @@ class Displayed:
         console = Console(file=io.StringIO(), width=PLAIN_WIDTH, color_system=None, legacy_windows=False)
         console.print(self)
         text: str = console.file.getvalue()  # type: ignore[attr-defined]
-        return text.rstrip()
+        return "\n".join(line.rstrip() for line in text.rstrip().splitlines())

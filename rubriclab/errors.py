@@ -6,6 +6,8 @@
     ├── UserError               the user must fix something (exit code 2)
     │   ├── DataError           rows that cannot be read or used; has all faults
     │   ├── SettingsError       an option or setting out of bounds, or unknown
+    │   ├── UnknownMethod       a method that is neither built in nor offered by an installed package
+    │   ├── PlugInError         an installed package offers a judge or method that cannot be used
     │   ├── NotConfirmed        a judge, address or file named by an imported version or a configuration file
     │   ├── LiteratureError     a findings file that cannot be used
     │   ├── ChecklistError      a checklist file that cannot be used
@@ -31,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rubriclab.option_names import in_python
+from rubriclab.option_names import for_reader
 
 
 class RubriclabError(Exception):
@@ -55,7 +57,7 @@ class RubriclabError(Exception):
         return f"{self.message} {self.hint}" if self.hint else self.message
 
     def __str__(self) -> str:
-        return in_python(self.text)
+        return for_reader(self.text)
 
 
 class UserError(RubriclabError):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rubriclab.data.example import Example, text_digest
-from rubriclab.learning.baselines import measure_values
+from rubriclab.learning.baselines import feature_values
 from rubriclab.provenance import Baseline, Provenance
 from rubriclab.stats import Agreement, agreement
 from rubriclab.stats.correlation import FloatArray
@@ -68,19 +68,19 @@ class Result:
 def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseline]) -> list[Evaluator]:
     """Return the evaluators that never understand a text.
 
-    These are the word count, and for each rubric the surface measure that correlated most with its training labels, in
-    the direction of that correlation. `chosen` maps a rubric's reference to its measure; equal choices are listed once,
-    and measures that this version of the package does not have are left out.
+    These are the word count, and for each rubric the text feature that correlated most with its training labels, in
+    the direction of that correlation. `chosen` maps a rubric's reference to its feature; equal choices are listed once,
+    and features that this version of the package does not have are left out.
     """
-    evaluators = [Evaluator(WORD_COUNT_BASELINE, measure_values(examples, [WORD_COUNT])[:, 0])]
-    by_measure: dict[tuple[str, int], list[str]] = {}
+    evaluators = [Evaluator(WORD_COUNT_BASELINE, feature_values(examples, [WORD_COUNT])[:, 0])]
+    by_feature: dict[tuple[str, int], list[str]] = {}
     for rubric, baseline in chosen.items():
-        if baseline.measure not in KNOWN:
+        if baseline.feature not in KNOWN:
             continue
-        by_measure.setdefault((baseline.measure, baseline.sign), []).append(rubric)
-    for (name, sign), rubrics in by_measure.items():
-        label = f"baseline: {'' if sign > 0 else '-'}{name} (best measure for {', '.join(rubrics)})"
-        evaluators.append(Evaluator(label, sign * measure_values(examples, [name])[:, 0]))
+        by_feature.setdefault((baseline.feature, baseline.sign), []).append(rubric)
+    for (name, sign), rubrics in by_feature.items():
+        label = f"baseline: {'' if sign > 0 else '-'}{name} (best text feature for {', '.join(rubrics)})"
+        evaluators.append(Evaluator(label, sign * feature_values(examples, [name])[:, 0]))
     return evaluators
 
 

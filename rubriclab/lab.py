@@ -12,31 +12,53 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, overload
 
-from rubriclab.option_names import in_python
+from rubriclab.base_options import Options
+from rubriclab.descriptions import describe
+from rubriclab.display import Document
+from rubriclab.errors import SettingsError
+from rubriclab.option_names import did_you_mean, for_reader
 from rubriclab.progress import Callback, calling, in_notebook, notebook_bar, terminal_bar
-from rubriclab.services import agree as agreeing
-from rubriclab.services import drift as drifting
-from rubriclab.services import evaluate as evaluating
-from rubriclab.services import improve as improving
-from rubriclab.services import learn as learning
-from rubriclab.services import lint as linting
-from rubriclab.services import plan as planning
-from rubriclab.services import score as scoring
-from rubriclab.services import transfer as transferring
-from rubriclab.services import trust as trusting
-from rubriclab.services import versions
+from rubriclab.services import (
+    agree as agreeing,
+    check as checking,
+    compare as comparing,
+    disagreements as disagreeing,
+    drift as drifting,
+    edit as editing,
+    evaluate as evaluating,
+    explain as explaining,
+    improve as improving,
+    labels as labelled,
+    learn as learning,
+    lint as linting,
+    plan as planning,
+    score as scoring,
+    split as splitting,
+    transfer as transferring,
+    trust as trusting,
+    versions,
+)
 from rubriclab.services.agree import AgreeOptions
-from rubriclab.services.base import Options, SettingsTables
+from rubriclab.services.base import SettingsTables
+from rubriclab.services.check import CheckOptions, CheckResult
+from rubriclab.services.compare import CompareOptions, CompareResult
+from rubriclab.services.disagreements import Disagreements, DisagreementsOptions
 from rubriclab.services.drift import DriftOptions, DriftResult
+from rubriclab.services.edit_options import EditOptions, EditResult
 from rubriclab.services.evaluate import EvaluateOptions, Evaluation
+from rubriclab.services.explain import ExplainOptions, ScoreExplanation
 from rubriclab.services.improve import ImproveOptions, ImproveResult
 from rubriclab.services.inputs import Data
+from rubriclab.services.labels import LabelsOptions, LabelsResult
 from rubriclab.services.learn import LearnOptions
 from rubriclab.services.lint import LintResult
 from rubriclab.services.plan import PlanOptions, PlanResult
 from rubriclab.services.progress_log import ProgressDisplay
+from rubriclab.services.rubric_choice import RubricLike, ref_of
 from rubriclab.services.running import finish, iterate
-from rubriclab.services.score import RubricLike, ScoreOptions, Scores
+from rubriclab.services.score import ScoreOptions
+from rubriclab.services.scores import Scores
+from rubriclab.services.split import SplitOptions, SplitResult
 from rubriclab.services.transfer import TransferOptions, TransferResult
 from rubriclab.services.workspace import Notify, Workspace, judge_options, no_progress
 
@@ -55,15 +77,18 @@ OptionsT = TypeVar("OptionsT", bound=Options)
 
 logger = logging.getLogger(__name__)
 
-_DRY_RUNS: Mapping[str, tuple[type[Options], Callable[..., DryRun]]] = {
+OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., DryRun]]] = {
     "learn": (LearnOptions, learning.learn_at_most),
     "score": (ScoreOptions, scoring.score_at_most),
     "evaluate": (EvaluateOptions, evaluating.evaluate_at_most),
+    "explain": (ExplainOptions, explaining.explain_at_most),
     "agree": (AgreeOptions, agreeing.agree_at_most),
     "transfer": (TransferOptions, transferring.transfer_at_most),
     "drift": (DriftOptions, drifting.drift_at_most),
+    "compare": (CompareOptions, comparing.compare_at_most),
     "plan": (PlanOptions, planning.plan_at_most),
     "improve": (ImproveOptions, improving.improve_at_most),
+    "edit": (EditOptions, editing.edit_at_most),
 }
 
 
@@ -165,6 +190,12 @@ class Lab:
     ) -> None:
         from rubriclab.judges.budget import Budget
 
+        _check_type("store", store, "a path or a URL", store is None or isinstance(store, str | Path))
+        _check_type("settings", settings, "settings by method", isinstance(settings or {}, Mapping))
+        _check_type("record", record, "a path", record is None or isinstance(record, str | Path))
+        shows = progress in (None, "auto") or callable(progress)
+        _check_type("progress", progress, "'auto', a function of a text and the share done, or None", shows)
+        _check_type("notify", notify, "a function of a text", notify is None or callable(notify))
         self._store = store
         self._defaults = {"judge": judge, "generator": generator, "mapping": mapping}
         self._settings = settings or {}
@@ -188,6 +219,33 @@ class Lab:
     def close(self) -> None:
         """End the streams of scores that have not been read to their end."""
         self._open.close()
+
+    # Data
+
+    @_with_options(CheckOptions)
+    def check(self, /, data: Data, **options: Any) -> CheckResult:
+        """Return what data is taken for and every problem that keeps it from being used; no judge is asked.
+
+        Args:
+            data: as for `learn`.
+
+        Raises:
+            DataError: if nothing can be read of a file: it is missing, damaged, or of an unknown format.
+        """
+        return checking.check(data, self._options(CheckOptions, options))
+
+    @_with_options(SplitOptions)
+    def split(self, /, data: Data, **options: Any) -> SplitResult:
+        """Return the rows of data in two parts that share no group; `rl.write_rows` writes them to files.
+
+        Raises:
+            DataError: if rows are faulty, or there are fewer than two groups.
+        """
+        with self._workspace() as workspace:
+            return splitting.split(data, self._options(SplitOptions, options), workspace.notify)
+
+    check_async = _asynchronous(check)
+    split_async = _asynchronous(split)
 
     # Learning and scoring
 
@@ -254,7 +312,8 @@ class Lab:
     ) -> AsyncGenerator[Score]:
         """Yield the score of each text as soon as it and those before it are known; memory does not grow with them."""
         with self._workspace() as workspace:
-            scores = scoring.prepare_scoring(workspace, data, rubric, self._options(ScoreOptions, options))
+            chosen = self._options(ScoreOptions, options)
+            scores = await workspace.off_event_loop(scoring.prepare_scoring, workspace, data, rubric, chosen)
             async for scored in scores.stream():
                 yield scored.score
             scores.check_answered()
@@ -278,6 +337,28 @@ class Lab:
         return evaluation
 
     evaluate = _synchronous(evaluate_async)
+
+    @_with_options(ExplainOptions)
+    async def explain_async(
+        self, /, rubric: str | Version, data: Data | None = None, **options: Any
+    ) -> ScoreExplanation:
+        """Return why a text has its score: each criterion's share with its reason, and the nearest labelled texts.
+
+        Args:
+            rubric: a version, `NAME`, `NAME@3` or `NAME@production`.
+            data: as for `score`, or a `.txt` file; `id` names one of several texts. Without data, `id` names a text
+                that the rubric was learned from, whose kept ratings are used.
+
+        Raises:
+            NotInStore: if there is no such rubric or labelled text.
+            DataError: if the text cannot be read.
+            SettingsError: if it is not clear which text is meant.
+            JudgeError: if the provider fails.
+        """
+        with self._workspace() as workspace:
+            return await explaining.explain(workspace, rubric, data, self._options(ExplainOptions, options))
+
+    explain = _synchronous(explain_async)
 
     @_with_options(AgreeOptions)
     async def agree_async(self, /, data: Data, rubric: str | Version, **options: Any) -> agreeing.AgreeResult:
@@ -331,6 +412,26 @@ class Lab:
 
     drift = _synchronous(drift_async)
 
+    @_with_options(CompareOptions)
+    async def compare_async(
+        self, /, before: Data, after: Data | None = None, rubric: str | Version | None = None, **options: Any
+    ) -> CompareResult:
+        """Return how the scores of one set of outputs differ from those of another, or rank the systems in one set.
+
+        Args:
+            before, after: as for `score`; without `after`, the systems that `before` names are ranked.
+            rubric: the version that both are scored with.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            SettingsError: if no rubric is named.
+            DataError: if nothing can be compared.
+        """
+        with self._workspace() as workspace:
+            return await comparing.compare(workspace, before, after, rubric, self._options(CompareOptions, options))
+
+    compare = _synchronous(compare_async)
+
     @_with_options(PlanOptions)
     async def plan_async(self, /, data: Data, rubric: str | Version, **options: Any) -> PlanResult:
         """Return which texts to label next so that a rubric improves most, and how many more labels are worth it.
@@ -357,17 +458,33 @@ class Lab:
 
     improve = _synchronous(improve_async)
 
+    @_with_options(EditOptions)
+    async def edit_async(self, /, rubric: str | Version, **options: Any) -> EditResult:
+        """Return the effect of changing a rubric by hand, and the child version that is saved unless it is a preview.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            SettingsError: for changes that are not possible, or without who makes them and why.
+            DataError: if there are no labelled texts.
+        """
+        with self._workspace() as workspace:
+            return await editing.edit(workspace, rubric, self._options(EditOptions, options))
+
+    edit = _synchronous(edit_async)
+
     def dry_run(self, operation: str, /, *arguments: Any, **options: Any) -> DryRun:
         """Return the most that an operation would ask, without asking: `lab.dry_run("learn", frame, task=...)`.
 
         Raises:
-            ValueError: if there is no such operation, or it asks nothing.
+            SettingsError: if there is no such operation, or it makes no calls; for arguments that it does not take.
         """
-        if operation not in _DRY_RUNS:
-            raise ValueError(f"unknown operation {operation!r}; expected one of {', '.join(_DRY_RUNS)}")
-        model, at_most = _DRY_RUNS[operation]
+        if not isinstance(operation, str) or operation not in OPERATIONS:
+            hint = f"{did_you_mean(operation, OPERATIONS)}Expected one of {', '.join(OPERATIONS)}."
+            raise SettingsError(f"There is no operation {describe(operation)} to estimate.", hint)
+        model, at_most = OPERATIONS[operation]
+        values = _arguments(operation, arguments, options)
         with self._workspace() as workspace:
-            return at_most(workspace, *arguments, self._options(model, options))
+            return at_most(workspace, *values, self._options(model, options))
 
     dry_run_async = _asynchronous(dry_run)
 
@@ -398,7 +515,28 @@ class Lab:
             NotInStore: if the store does not hold it.
         """
         with self._workspace() as workspace:
-            return versions.training_record(workspace, _ref(rubric))
+            return versions.training_record(workspace, ref_of(rubric))
+
+    @_with_options(DisagreementsOptions)
+    def disagreements(self, /, rubric: str | Version, **options: Any) -> Disagreements:
+        """Return the labelled texts whose held-out scores lie furthest from their labels.
+
+        Raises:
+            NotInStore: if there is no such rubric, or no record of its training.
+        """
+        with self._workspace() as workspace:
+            return disagreeing.disagreements(workspace, rubric, self._options(DisagreementsOptions, options))
+
+    @_with_options(LabelsOptions)
+    def labels(self, /, rubric: str | Version, **options: Any) -> LabelsResult:
+        """Return the labels of a version as corrected, and store new corrections.
+
+        Raises:
+            NotInStore: if there is no such rubric, or it keeps no labelled texts.
+            SettingsError: for an unknown text or rater, a label outside of the scale, or without who corrects it.
+        """
+        with self._workspace() as workspace:
+            return labelled.labels(workspace, rubric, self._options(LabelsOptions, options))
 
     def gate(self, rubric: str | Version) -> GateResult:
         """Return whether a version agrees better with people than what costs nothing.
@@ -407,14 +545,18 @@ class Lab:
             UserError: if it was made by one method and never compared.
         """
         with self._workspace() as workspace:
-            return versions.gate(workspace, _ref(rubric))
+            return versions.gate(workspace, ref_of(rubric))
 
-    def report(self, rubric: str | Version, path: str | Path | None = None) -> str:
-        """Return a page on how a version was trained, as one HTML document, and write it to `path` if given."""
+    def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
+        """Return a page on how a version was trained, as one HTML document, and write it to `path` if given.
+
+        Raises:
+            SettingsError: if `path` cannot be written.
+        """
         with self._workspace() as workspace:
-            page = versions.report(workspace, _ref(rubric))
+            page = Document(versions.report(workspace, ref_of(rubric)))
         if path is not None:
-            Path(path).write_text(page, "utf-8")
+            _write(page, path)
         return page
 
     def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
@@ -424,7 +566,7 @@ class Lab:
             BelowThreshold: for `production`, if the gate did not find the version better, unless forced.
         """
         with self._workspace() as workspace:
-            return versions.tag(workspace, _ref(rubric), tag, force=force)
+            return versions.tag(workspace, ref_of(rubric), tag, force=force)
 
     def untag(self, name: str, tag: str) -> None:
         """Remove a tag.
@@ -438,14 +580,18 @@ class Lab:
     def diff(self, before: str | Version, after: str | Version) -> VersionDiff:
         """Return what changed from one version to another."""
         with self._workspace() as workspace:
-            return versions.diff(workspace, _ref(before), _ref(after))
+            return versions.diff(workspace, ref_of(before), ref_of(after))
 
-    def export(self, rubric: str | Version, path: str | Path | None = None) -> str:
-        """Return a version as a pack, JSON to review and share, and write it to `path` if given."""
+    def export(self, rubric: str | Version, path: str | Path | None = None) -> Document:
+        """Return a version as a pack, JSON to review and share, and write it to `path` if given.
+
+        Raises:
+            SettingsError: if `path` cannot be written.
+        """
         with self._workspace() as workspace:
-            pack = versions.export(workspace, _ref(rubric))
+            pack = Document(versions.export(workspace, ref_of(rubric)))
         if path is not None:
-            Path(path).write_text(pack, "utf-8")
+            _write(pack, path)
         return pack
 
     def import_(self, path: str | Path, name: str | None = None) -> Version:
@@ -460,7 +606,7 @@ class Lab:
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
         """Return an imported version, which from now on may choose the judge and its address; or no longer."""
         with self._workspace() as workspace:
-            return trusting.trust(workspace, _ref(rubric), revoke=revoke)
+            return trusting.trust(workspace, ref_of(rubric), revoke=revoke)
 
     def verify(self, *, repair: bool = False) -> VerifyResult:
         """Return what in the store is not as it was written; with `repair`, remove damaged answers first."""
@@ -478,6 +624,8 @@ class Lab:
     versions_async = _asynchronous(versions)
     load_async = _asynchronous(load)
     training_record_async = _asynchronous(training_record)
+    disagreements_async = _asynchronous(disagreements)
+    labels_async = _asynchronous(labels)
     gate_async = _asynchronous(gate)
     report_async = _asynchronous(report)
     tag_async = _asynchronous(tag)
@@ -495,7 +643,7 @@ class Lab:
         return Workspace(
             self._store,
             self._judge_options,
-            notify=_in_python(self._notify) if self._notify else _notify,
+            notify=_readable(self._notify) if self._notify else _notify,
             progress=_display(self._progress),
             record=self._record,
             settings=self._settings,
@@ -514,20 +662,44 @@ class Lab:
         return scores
 
 
-def _ref(rubric: str | Version) -> str:
-    return rubric if isinstance(rubric, str) else rubric.ref
+def _check_type(name: str, value: object, expected: str, valid: bool) -> None:
+    if not valid:
+        raise SettingsError(f"{name}: expected {expected}, got {describe(value)}.")
+
+
+def _write(text: str, path: str | Path) -> None:
+    try:
+        Path(path).write_text(text, "utf-8")
+    except (OSError, TypeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SettingsError(f"{path} cannot be written: {reason}.", "Give the path of a file in a folder.") from None
+
+
+def _arguments(operation: str, arguments: Sequence[Any], options: dict[str, Any]) -> list[Any]:
+    """Return the positional arguments of an operation, taking those that are named out of `options`."""
+    signature = inspect.signature(getattr(Lab, f"{operation}_async"))
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    _self, *positional = [each for each in signature.parameters.values() if each.kind in kinds]
+    named = {each.name: options.pop(each.name) for each in positional if each.name in options}
+    try:
+        bound = inspect.Signature(positional).bind(*arguments, **named)
+    except TypeError as error:
+        expected = ", ".join([repr(operation), *(each.name for each in positional)])
+        raise SettingsError(f"{operation}: {error}.", f"Expected lab.dry_run({expected}, ...).") from None
+    bound.apply_defaults()
+    return list(bound.arguments.values())
 
 
 def _is_interactive() -> bool:
     return in_notebook() or sys.stderr.isatty()
 
 
-def _in_python(notify: Notify) -> Notify:
-    return lambda text: notify(in_python(text))
+def _readable(notify: Notify) -> Notify:
+    return lambda text: notify(for_reader(text))
 
 
 def _notify(text: str) -> None:
-    message = in_python(text)
+    message = for_reader(text)
     logger.info(message)
     if _is_interactive():
         print(message, file=sys.stderr)

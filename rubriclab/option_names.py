@@ -1,42 +1,104 @@
 """Options and commands as messages name them: `--max-cost` on the command line, `max_cost` from Python.
 
-A message is written before it is known who reads it. `option` and `command` return placeholders, which
-`on_command_line` and `in_python` replace. A placeholder stands between characters of Unicode's private use area, so
-that text quoted from a file is never taken for one.
+A message is written before it is known who reads it. `option` and `command` return placeholders, which `for_reader`
+replaces when the message is shown. A placeholder stands between characters of Unicode's private use area, so that text
+quoted from a file is never taken for one.
 """
 
 from __future__ import annotations
 
+import csv
+import difflib
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
 
 _OPEN, _SEPARATOR, _BETWEEN, _CLOSE = "\ue000", "\ue001", "\ue002", "\ue003"
 # Methods of `Lab` whose commands have another name.
-_METHODS = {"list": "versions", "import": "import_"}
+_METHODS = {"list": "versions", "log": "versions", "show": "load", "import": "import_"}
+# Commands that need neither data nor a version.
+_WITHOUT_ARGUMENT = ("list", "verify")
 _PLACEHOLDER = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
 
 
-def option(name: str, value: str = "") -> str:
-    """Return the placeholder of an option, given as Python names it: `option("scale", "1:5")`."""
-    return f"{_OPEN}{_SEPARATOR.join(('option', name, value))}{_CLOSE}"
+def option(name: str, *values: str) -> str:
+    """Return the placeholder of an option, given as Python names it: `option("scale", "1:5")`.
+
+    One that may be given several times has several values: `option("judges", "JUDGE", "OTHER")`.
+    """
+    return f"{_OPEN}{_SEPARATOR.join(('option', name, _BETWEEN.join(values)))}{_CLOSE}"
 
 
 def command(name: str, argument: str = "", **options: str) -> str:
-    """Return the placeholder of a command: `command("learn", task="story")`; an option without value is `""`."""
+    """Return the placeholder of a command: `command("learn", "…", task="story")`; an option without value is `""`.
+
+    `argument` is a value, or `…` for data that only the reader has.
+    """
     pairs = _BETWEEN.join(f"{option}={value}" for option, value in options.items())
     return f"{_OPEN}{_SEPARATOR.join(('command', name, argument, pairs))}{_CLOSE}"
 
 
+def by_reader(*, python: str, command_line: str) -> str:
+    """Return the placeholder of what is said in other words to somebody who calls Python."""
+    return f"{_OPEN}{_SEPARATOR.join(('words', python, command_line))}{_CLOSE}"
+
+
+RUN_AGAIN = by_reader(python="Make the same call again", command_line="Run the same command again")
+
+
+def close_match(name: object, known: Iterable[str]) -> str | None:
+    """Return the known name that is closest to a misspelt one, or `None` if none is close."""
+    return next(iter(difflib.get_close_matches(str(name), list(known), n=1)), None)
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return a question that names the known name closest to `name`, with a space after it; empty if none is close."""
+    close = close_match(name, known)
+    return f"Did you mean {close!r}? " if close else ""
+
+
 def in_python(text: str) -> str:
-    """Return a message for somebody who calls Python: `scale=1:5`, `lab.trust('news@1')`."""
+    """Return a message for somebody who calls Python: `scale='1:5'`, `lab.trust('news@1')`.
+
+    Options with a value are keyword arguments, commands are calls; `...` stands for data that only the reader has.
+    """
 
     def call(name: str, argument: str, options: Mapping[str, str]) -> str:
-        values = [repr(argument)] if argument else []
-        values += [f"{key}={value!r}" if value else f"{key}=True" for key, value in options.items()]
+        values = [repr(argument)] if argument.strip("…") else [] if name in _WITHOUT_ARGUMENT else ["..."]
+        values += [_keyword(key, value) if value else f"{key}=True" for key, value in options.items()]
         return f"lab.{_METHODS.get(name, name)}({', '.join(values)})"
 
-    return _replaced(text, lambda name, value: f"{name}={value}" if value else name, call)
+    def keyword(name: str, values: Sequence[str]) -> str:
+        if len(values) > 1:
+            return f"{name}={list(values)!r}"
+        return _keyword(name, values[0]) if values else name
+
+    return _replaced(text, _Reader(keyword, call, lambda python, _command_line: python))
+
+
+def _keyword(name: str, value: str) -> str:
+    """Return a keyword argument, with the value that the text on the command line stands for."""
+    key, _, rest = value.partition("=")
+    if name == "mapping" and rest:
+        pairs = (pair.partition("=") for pair in next(csv.reader([value])))
+        return f"{name}={ {field: column for field, _, column in pairs}!r}"
+    if name == "settings" and rest:
+        method, _, setting = key.partition(".")
+        return f"{name}={ {method: {setting: _literal(rest)}}!r}"
+    return f"{name}={_literal(value)!r}"
+
+
+def _literal(text: str) -> Any:
+    """Return the value of a text as `--set` reads it: JSON, or else the text itself."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
 
 
 def on_command_line(text: str, flags: Mapping[str, str] | None = None) -> str:
@@ -52,17 +114,48 @@ def on_command_line(text: str, flags: Mapping[str, str] | None = None) -> str:
     def line(name: str, argument: str, options: Mapping[str, str]) -> str:
         return " ".join(filter(None, ["rubriclab", name, argument, *(flag(*pair) for pair in options.items())]))
 
-    return _replaced(text, flag, line)
+    def every_flag(name: str, values: Sequence[str]) -> str:
+        return " ".join(flag(name, value) for value in values or ("",))
+
+    return _replaced(text, _Reader(every_flag, line, lambda _python, command_line: command_line))
 
 
-def _replaced(
-    text: str, option: Callable[[str, str], str], command: Callable[[str, str, Mapping[str, str]], str]
-) -> str:
+@dataclass(frozen=True)
+class _Reader:
+    """How the placeholders are written for one kind of reader."""
+
+    option: Callable[[str, Sequence[str]], str]
+    command: Callable[[str, str, Mapping[str, str]], str]
+    words: Callable[[str, str], str]
+
+
+def _replaced(text: str, reader: _Reader) -> str:
     def written(match: re.Match[str]) -> str:
-        kind, name, value, *rest = match[1].split(_SEPARATOR)
+        kind, first, second, *rest = match[1].split(_SEPARATOR)
         if kind == "option":
-            return option(name, value)
+            return reader.option(first, list(filter(None, second.split(_BETWEEN))))
+        if kind == "words":
+            return reader.words(first, second)
         pairs = [pair.partition("=") for pair in filter(None, rest[0].split(_BETWEEN))]
-        return command(name, value, {key: given for key, _, given in pairs})
+        return reader.command(first, second, {key: given for key, _, given in pairs})
 
     return _PLACEHOLDER.sub(written, text)
+
+
+# Who reads the messages of this process. Not a context variable, because messages are also written in other threads.
+_readers: list[Callable[[str], str]] = [in_python]
+
+
+def for_reader(text: str) -> str:
+    """Return a message as the reader calls options and commands: Python by default."""
+    return _readers[-1](text) if _OPEN in text else text
+
+
+@contextmanager
+def reader_of_commands(flags: Callable[[], Mapping[str, str]]) -> Iterator[None]:
+    """While it is entered, messages are for somebody who types commands; `flags` as for `on_command_line`."""
+    _readers.append(lambda text: on_command_line(text, flags()))
+    try:
+        yield
+    finally:
+        _readers.pop()

@@ -38,7 +38,7 @@ class TrainingAgreement(FrozenModel):
 class Baseline(FrozenModel):
     """The text feature that correlates best with the training labels. A useful rubric has to beat it."""
 
-    measure: str
+    feature: str
     sign: Literal[-1, 1]
     pearson: float
 
@@ -62,6 +62,48 @@ class TransferOrigin(FrozenModel):
     labels: Count
 
 
+EditAction = Literal["drop", "reword", "merge", "add", "pin", "bound", "definition"]
+
+
+class EditChange(FrozenModel):
+    """One change that a person made to a rubric.
+
+    Attributes:
+        criteria: ids of the criteria that it concerns, in the parent version.
+        result: id of the new criterion, if there is one.
+        before, after: the wording, the definition or the limits of the weight.
+    """
+
+    action: EditAction
+    criteria: tuple[str, ...] = ()
+    result: str | None = None
+    before: str | None = None
+    after: str | None = None
+
+
+class EditOrigin(FrozenModel):
+    """How a person made a version from its parent.
+
+    Attributes:
+        by, because: who changed it, and why.
+        labels: number of labelled texts that the weights were fitted to; 0 if nothing was fitted or measured.
+        corrected: number of these labels that a person had corrected.
+        folds: number of folds that the figures are held out in; 0 where nothing was fitted to the labels.
+        before, after: Pearson correlation of the parent and of this version with the labels, on the same folds.
+        difference: after less before, paired, with its bootstrap interval. The person may have known the labels.
+    """
+
+    by: str
+    because: str
+    changes: tuple[EditChange, ...]
+    labels: Count = 0
+    corrected: Count = 0
+    folds: Count = 0
+    before: Interval = Interval(None)
+    after: Interval = Interval(None)
+    difference: Interval = Interval(None)
+
+
 class Provenance(FrozenModel):
     """The data, models and settings that a version was learned from.
 
@@ -80,6 +122,7 @@ class Provenance(FrozenModel):
         baseline: the text feature that correlates best with the training labels; `None` if none does.
         validation: outcome of the gate, for a rubric of several methods.
         transfer: how the version was transferred from its parent, if it was.
+        edit: how a person made the version from its parent, if one did.
         version: version of this package.
     """
 
@@ -101,6 +144,7 @@ class Provenance(FrozenModel):
     baseline: Baseline | None = None
     validation: Validation | None = None
     transfer: TransferOrigin | None = None
+    edit: EditOrigin | None = None
     version: str
 
     @functools.cached_property

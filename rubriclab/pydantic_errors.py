@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rubriclab.characters import one_line
-from rubriclab.data.fields import describe
+from rubriclab.descriptions import describe
 
 if TYPE_CHECKING:
     from pydantic import ValidationError

@@ -12,8 +12,8 @@ from pydantic import Field, JsonValue, model_validator
 from rubriclab.aggregation import Aggregation
 from rubriclab.base_models import LARGEST, Bounded, Count, FrozenModel
 from rubriclab.data.aspect import Aspect, Words
-from rubriclab.data.fields import describe
 from rubriclab.data.scale import Scale
+from rubriclab.descriptions import describe
 from rubriclab.digest import digest
 from rubriclab.display import Displayed
 from rubriclab.segmentation import Material, Units
@@ -27,7 +27,7 @@ FORMAT: Literal[1] = 1
 LEAST_WEIGHT = 1e-12
 
 
-CriterionKind = Literal["hypothesis", "question", "score", "measure"]
+CriterionKind = Literal["hypothesis", "question", "score", "trait", "feature"]
 
 
 class Level(FrozenModel):
@@ -127,7 +127,8 @@ class Criterion(FrozenModel):
 
     Attributes:
         kind: a `hypothesis` with levels; a yes/no `question`, whose `trait` is its sub-dimension; a holistic `score` of
-            the aspect, whose `statement` instructs the judge; or a `measure`, a text feature, whose `id` is its name.
+            the aspect, whose `statement` instructs the judge; a `trait`, rated on the scale by its `statement` without
+            levels; or a `feature` of the text, whose `id` is its name.
         demonstrations: labelled texts in its prompt.
         steps: evaluation steps in its prompt; empty for none.
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import ConfigDict, Field, TypeAdapter
@@ -67,12 +67,14 @@ class Candidate(FrozenModel):
     Attributes:
         kept: whether the rubric has it.
         made_from: ids of the labelled texts whose labels had a part in making it.
+        by_hand: whether a person added it to the rubric or removed it; `None` if the labels decided.
     """
 
     method: str
     criterion: Criterion
     kept: bool
     made_from: tuple[str, ...] = ()
+    by_hand: Literal["added", "removed"] | None = None
 
 
 class TrainingRecord(FrozenModel):

@@ -28,7 +28,7 @@ class EvaluatorAgreement(FrozenModel):
 
     Attributes:
         name: `joint`, a method (`hypoeval`), `direct`, `equal weights`, `constant`, `word count`,
-            `best surface measure`, `all surface measures`.
+            `best text feature`, `all text features`.
         kind: the rubric itself, an evaluator that asks a judge, or a baseline, which costs nothing.
         n: texts that it scored.
         spearman, pearson: at the level of the report.
@@ -102,7 +102,7 @@ class MethodContribution(FrozenModel):
 
 
 class Shortcut(FrozenModel):
-    """How much of an evaluator's agreement remains when surface features are held constant.
+    """How much of an evaluator's agreement remains when text features are held constant.
 
     Attributes:
         name: a criterion's id, `rubric`, or `raters` for what the labels themselves follow.

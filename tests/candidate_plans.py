@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from checkeval_scripts import Scripted as Questions
-from checkeval_scripts import checklist
+from checkeval_scripts import Scripted as Questions, checklist
 from holistic_scripts import Overall, graded
 from hypoeval_runs import SMALL
-from hypoeval_scripts import ASPECT, assignment, findings
-from hypoeval_scripts import Scripted as Hypotheses
+from hypoeval_scripts import ASPECT, Scripted as Hypotheses, assignment, findings
 from seal_scripts import Scripted as Units
 from single_call_scripts import sound
 

@@ -12,8 +12,8 @@ from rubriclab.checklist import Checklist
 from rubriclab.data import Example
 from rubriclab.digest import digest
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.seal.inquiry import Examination
 from rubriclab.methods.seal.learn import pack_questions
+from rubriclab.methods.seal.prompts import VerificationPlan
 from rubriclab.methods.seal.settings import UNPACKED, SealSettings
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Part
@@ -44,12 +44,12 @@ def pack(kind: str = "sentence", sizes: Sequence[int] = (1, 2), **fields: Any) -
     return Checklist.model_validate({**told, "sub_dimensions": subs, "units": units, **fields})
 
 
-def exam(given: Checklist | None = None, **settings: Any) -> Examination:
+def exam(given: Checklist | None = None, **settings: Any) -> VerificationPlan:
     """Return what is asked of every text by a pack."""
     given = given or pack()
     questions, dimensions = pack_questions(given)
     units = given.units or UNPACKED
-    return Examination(questions, dimensions, units, assignment(), SealSettings(**settings))
+    return VerificationPlan(questions, dimensions, units, assignment(), SealSettings(**settings))
 
 
 def part(given: Checklist | None = None, **settings: Any) -> Part:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from checkeval_scripts import question
-from holistic_scripts import part as overall_part
-from holistic_scripts import whole
+from holistic_scripts import part as overall_part, whole
 from hypoeval_scripts import assignment, criterion, drawn_rating
 
 from rubriclab.aggregation import Aggregation, Ask, Calibration, Term

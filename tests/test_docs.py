@@ -45,7 +45,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("experiments", "stores"):
         (folder / name).symlink_to(CHECKOUT / name)
     rubriclab = Commands(folder, RUBRICLAB_STORE="rubrics.db", RUBRICLAB_JUDGE="embedded")
-    for more in ((), ("--surface", "include")):
+    for more in ((), ("--text-features", "include")):
         done = rubriclab(*LEARN, "--name", "news-coherence", *more)
         assert done.code == 0, done.err
     return folder
@@ -114,3 +114,9 @@ def test_the_configuration_shown_is_accepted(tmp_path: Path) -> None:
 
 def test_the_readme_is_a_page_and_not_a_manual() -> None:
     assert len(README.read_text("utf-8").splitlines()) <= 160
+
+
+def test_the_architecture_page_names_every_top_level_module() -> None:
+    page = (CHECKOUT / "docs" / "architecture.md").read_text("utf-8")
+    modules = [path.name for path in (CHECKOUT / "rubriclab").glob("*.py") if path.name != "__init__.py"]
+    assert [name for name in modules if name not in page] == []

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rubriclab.documents import DEEPEST, Unreadable, parse_json, read_file, read_toml, text_of
 
@@ -75,7 +74,7 @@ def test_json_is_read_as_it_was_written(value: Any) -> None:
     ("text", "reason"),
     [
         ("a = " + "[" * 5000 + "]" * 5000, "levels deep"),
-        ("a" + ".a" * 20_000 + " = 1", "levels deep"),
+        ("a" + ".a" * 5_000 + " = 1", "levels deep"),
         (f"a = {'9' * 5000}", "it is not valid TOML"),
         ("a = ", "it is not valid TOML"),
     ],

@@ -10,7 +10,7 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 from rubriclab.data import Example
 from rubriclab.data.example import text_digest
 from rubriclab.evaluation import LEVELS, WORD_COUNT_BASELINE, Evaluator, baseline_evaluators, evaluate, unseen
-from rubriclab.learning import measure_values
+from rubriclab.learning import feature_values
 from rubriclab.provenance import Baseline, Provenance
 from rubriclab.text_features import WORD_COUNT
 
@@ -98,7 +98,7 @@ def test_an_evaluator_that_scored_nothing_has_no_figure_and_says_how_much_is_mis
     assert result.to_row()["spearman"] == {"value": None, "low": None, "high": None}
 
 
-def test_missing_answers_are_counted_beside_every_result_and_floors_have_none():
+def test_missing_answers_are_counted_beside_every_result_and_baselines_have_none():
     gappy = replace(OURS, answers_missing=7, answers=150)
     rows = [result.to_row() for result in evaluate(TEXTS, [gappy, *baseline_evaluators(TEXTS, {})], "coherence")]
     assert {(row["evaluator"], row["answers_missing"], row["answers"]) for row in rows} == {
@@ -153,24 +153,24 @@ def test_a_row_is_json_with_the_documented_names():
 # Baselines
 
 
-def test_the_word_count_is_always_a_floor():
+def test_the_word_count_is_always_a_baseline():
     (baseline,) = baseline_evaluators(TEXTS, {})
     assert baseline.name == WORD_COUNT_BASELINE
-    np.testing.assert_array_equal(baseline.scores, measure_values(TEXTS, [WORD_COUNT])[:, 0])
+    np.testing.assert_array_equal(baseline.scores, feature_values(TEXTS, [WORD_COUNT])[:, 0])
     assert baseline.scores[0] == pytest.approx(len(TEXTS[0].output.split()))
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_measure_is_read_in_the_direction_it_had_in_training(sign):
-    chosen = {"r@1": Baseline(measure="words_from_source", sign=sign, pearson=sign * 0.4)}
+    chosen = {"r@1": Baseline(feature="words_from_source", sign=sign, pearson=sign * 0.4)}
     _, best = baseline_evaluators(TEXTS, chosen)
-    np.testing.assert_array_equal(best.scores, sign * measure_values(TEXTS, ["words_from_source"])[:, 0])
-    assert best.name == f"baseline: {'' if sign > 0 else '-'}words_from_source (best measure for r@1)"
+    np.testing.assert_array_equal(best.scores, sign * feature_values(TEXTS, ["words_from_source"])[:, 0])
+    assert best.name == f"baseline: {'' if sign > 0 else '-'}words_from_source (best text feature for r@1)"
 
 
 def test_reading_a_measure_the_other_way_round_turns_its_agreement_round():
     up, down = (
-        by_level(baseline_evaluators(TEXTS, {"r@1": Baseline(measure=WORD_COUNT, sign=sign, pearson=sign * 0.4)})[1])[
+        by_level(baseline_evaluators(TEXTS, {"r@1": Baseline(feature=WORD_COUNT, sign=sign, pearson=sign * 0.4)})[1])[
             "group"
         ]
         for sign in (1, -1)
@@ -179,24 +179,24 @@ def test_reading_a_measure_the_other_way_round_turns_its_agreement_round():
     assert up.agreement.spearman.value != 0
 
 
-def test_equal_choices_are_one_floor_that_names_both_rubrics():
-    same, other = (Baseline(measure="commas", sign=sign, pearson=sign * 0.4) for sign in (1, -1))
+def test_equal_choices_are_one_baseline_that_names_both_rubrics():
+    same, other = (Baseline(feature="commas", sign=sign, pearson=sign * 0.4) for sign in (1, -1))
     found = baseline_evaluators(TEXTS, {"a@1": same, "b@2": same, "c@1": other})
     assert [baseline.name for baseline in found] == [
         WORD_COUNT_BASELINE,
-        "baseline: commas (best measure for a@1, b@2)",
-        "baseline: -commas (best measure for c@1)",
+        "baseline: commas (best text feature for a@1, b@2)",
+        "baseline: -commas (best text feature for c@1)",
     ]
 
 
-def test_a_measure_that_this_version_does_not_have_is_no_floor():
-    chosen = {"old@1": Baseline(measure="a measure of old", sign=1, pearson=0.4)}
+def test_a_measure_that_this_version_does_not_have_is_no_baseline():
+    chosen = {"old@1": Baseline(feature="a measure of old", sign=1, pearson=0.4)}
     assert [baseline.name for baseline in baseline_evaluators(TEXTS, chosen)] == [WORD_COUNT_BASELINE]
 
 
-def test_a_floor_undefined_for_a_text_leaves_it_unscored():
+def test_a_baseline_undefined_for_a_text_leaves_it_unscored():
     bare = [replace(TEXTS[0], source=None), *TEXTS[1:]]
-    _, best = baseline_evaluators(bare, {"r@1": Baseline(measure="words_from_source", sign=1, pearson=0.4)})
+    _, best = baseline_evaluators(bare, {"r@1": Baseline(feature="words_from_source", sign=1, pearson=0.4)})
     assert by_level(best, bare)["dataset"].unscored == 1
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 
 import rubriclab
 from rubriclab import Lab, NotInStore, SettingsError, UserError, Version
-from rubriclab.services.score import Scores
+from rubriclab.services.scores import Scores
 
 ROWS = [json.loads(line) for line in HELDOUT.read_text().splitlines()[:12]]
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "methods": "hypoeval"}
@@ -67,12 +67,12 @@ def test_options_stand_in_the_signature_and_in_the_documentation() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"tusk": "story"}, "There is no option tusk here. Known are: "),
+        ({"tusk": "story"}, "There is no option tusk here. Did you mean task? Known are: "),
         ({"seed": -1}, "seed: expected a number of at least 0, got -1."),
         ({"prefer": "best"}, "prefer: expected 'smallest' or 'accuracy', got the text 'best'."),
         ({"scale": "five"}, "The scale 'five' is not understood;"),
         ({"methods": "unheard"}, "methods: there is no method 'unheard'."),
-        ({"prefer": "accuracy"}, "prefer is for rubrics of several methods: methods=hypoeval alone"),
+        ({"prefer": "accuracy"}, "prefer is for rubrics of several methods: methods='hypoeval' alone"),
     ],
 )
 def test_a_faulty_option_is_told_by_its_name_in_python(lab: Lab, options: dict[str, Any], complaint: str) -> None:
@@ -89,7 +89,7 @@ def test_judge_options_are_checked_when_the_lab_is_made() -> None:
 def test_hints_name_python_calls(lab: Lab, tmp_path: Path) -> None:
     texts: list[str] = []
     Lab(tmp_path / "none.db", notify=texts.append).versions()
-    assert texts == [f"The store {tmp_path / 'none.db'} does not exist. Learn a rubric first: lab.learn()"]
+    assert texts == [f"The store {tmp_path / 'none.db'} does not exist. Learn a rubric first: lab.learn(...)"]
     with pytest.raises(UserError, match="Learn it without methods, or with several"):
         lab.gate("news")
 
@@ -151,7 +151,7 @@ def test_scores_are_a_sequence_with_rows_a_mean_and_a_frame(lab: Lab) -> None:
     numbers = [value for value in scores.values if value is not None]
     assert scores.mean == pytest.approx(sum(numbers) / 12)
     assert [score.id for score in scores.unscored] == ["faulty"]
-    assert scores.to_rows() == [score.to_row() for score in scores]
+    assert scores.to_rows() == [{**row, **score.to_row()} for row, score in zip([*ROWS, {}], scores, strict=True)]
     frame = scores.to_frame()
     assert list(frame.columns)[:5] == ["id", "score", "low", "high", "unscored"]
     assert frame["score"].isna().sum() == 1
@@ -207,3 +207,135 @@ def test_results_print_as_their_view_and_not_as_all_of_their_fields(lab: Lab) ->
     assert "news@1" in str(evaluation)
     assert len(str(evaluation)) < 20_000
     assert evaluation._repr_mimebundle_()["text/plain"] == str(evaluation)
+
+
+# Faulty arguments
+
+NOT_A_RUBRIC: list[Any] = [3, 3.5, True, b"x", object(), [], ["news", None], lambda: 1]
+BAD_PATHS = ["/no/such/folder/file", "/", 3, [None]]
+
+
+@pytest.mark.parametrize("rubric", NOT_A_RUBRIC, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("operation", ["score", "evaluate", "agree", "plan", "improve", "transfer", "drift"])
+def test_what_is_no_rubric_is_refused_by_every_operation(lab: Lab, operation: str, rubric: Any) -> None:
+    arguments = (rubric, ROWS) if operation == "transfer" else (ROWS, rubric)
+    options = {"judges": ["embedded", "recorded:none"]} if operation in ("agree", "drift") else {}
+    with pytest.raises(UserError, match=r"Expected .*got .*Give a version, or a text: NAME"):
+        getattr(lab, operation)(*arguments, **options)
+
+
+@pytest.mark.parametrize("ref", [None, *NOT_A_RUBRIC], ids=lambda value: type(value).__name__)
+def test_what_is_no_reference_is_refused_by_every_method_of_the_store(lab: Lab, ref: Any) -> None:
+    for name in ("load", "training_record", "gate", "report", "export", "trust"):
+        with pytest.raises(UserError):
+            getattr(lab, name)(ref)
+    for call in (
+        lambda: lab.tag(ref, "x"),
+        lambda: lab.tag("news", ref),
+        lambda: lab.untag(ref, "x"),
+        lambda: lab.untag("news", ref),
+        lambda: lab.diff(ref, "news"),
+        lambda: lab.diff("news", ref),
+        lambda: lab.lint(ref),
+        lambda: lab.import_("none.json", ref),
+    ):
+        with pytest.raises(UserError):
+            call()
+
+
+@pytest.mark.parametrize("data", [None, 3, b"x", object(), {}, [], "no such text", "none.jsonl", int])
+def test_data_without_rows_is_refused_by_every_operation(lab: Lab, data: Any) -> None:
+    for call in (
+        lambda: lab.learn(data, **LEARN),
+        lambda: lab.score(data, "news"),
+        lambda: list(lab.score(data, "news", stream=True)),
+        lambda: lab.evaluate(data, "news"),
+        lambda: lab.agree(data, "news", judges=["embedded", "recorded:none"]),
+        lambda: lab.transfer("news", data),
+        lambda: lab.drift(data, "news", "news@1"),
+        lambda: lab.plan(data, "news"),
+        lambda: lab.improve(data, "news"),
+        lambda: lab.dry_run("score", data, "news"),
+    ):
+        with pytest.raises(UserError):
+            call()
+
+
+@pytest.mark.parametrize("path", BAD_PATHS, ids=str)
+def test_a_path_that_cannot_be_written_is_refused(lab: Lab, path: Any) -> None:
+    for method in (lab.report, lab.export):
+        with pytest.raises(SettingsError, match=r"cannot be written: .*Give the path of a file in a folder\."):
+            method("news", path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "complaint"),
+    [
+        (("scor",), {}, "There is no operation the text 'scor' to estimate. Did you mean 'score'? Expected one of"),
+        ((None,), {}, "There is no operation null to estimate. Expected one of learn, score"),
+        (
+            ("score",),
+            {},
+            "score: missing a required argument: 'data'. Expected lab.dry_run('score', data, rubric, ...).",
+        ),
+        (("score", ROWS, "news", 3), {}, "score: too many positional arguments. Expected lab.dry_run('score'"),
+        (("score", ROWS, "news"), {"jduge": "embedded"}, "There is no option jduge here. Did you mean judge? Known"),
+    ],
+)
+def test_a_faulty_dry_run_says_what_was_expected(
+    lab: Lab, arguments: tuple[Any, ...], options: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        lab.dry_run(*arguments, **options)
+    assert str(caught.value).startswith(complaint)
+
+
+def test_a_dry_run_takes_the_arguments_of_its_operation(lab: Lab) -> None:
+    by_place = lab.dry_run("score", ROWS, "news")
+    assert lab.dry_run("score", ROWS, rubric="news") == by_place
+    assert lab.dry_run("score", ROWS, task="summarization", aspect="coherence").roles.keys() == {"judge"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"store": 3},
+        {"record": [1]},
+        {"progress": "bar"},
+        {"notify": "x"},
+        {"settings": [1]},
+        {"price": (1,)},
+        {"nope": 1},
+    ],
+    ids=str,
+)
+def test_a_lab_with_a_faulty_argument_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError):
+        Lab(**options)
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        (
+            {"hypoeval.k": 3},
+            "settings: expected the settings of each method by name, got 3 for 'hypoeval.k'.",
+        ),
+        (
+            {"hypoeval": 3},
+            "settings: expected the settings of each method by name, got 3 for 'hypoeval'.",
+        ),
+        ({"hypoval": {"k": 3}}, "settings: 'hypoval' is no method. Did you mean 'hypoeval'? Methods are"),
+        ({"hypoeval": {"alfa": 3}}, "hypoeval.alfa: unknown name, got 3. Did you mean 'alpha'? Known are"),
+    ],
+)
+def test_faulty_settings_are_told_with_what_to_write(lab: Lab, settings: Any, complaint: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        lab.learn(LABELLED, **LEARN, settings=settings)
+    assert str(caught.value).startswith(complaint)
+    with pytest.raises(SettingsError):
+        Lab(lab._store, settings=settings, progress=None).learn(LABELLED, **LEARN)
+
+
+def test_strings_in_a_list_are_texts(lab: Lab) -> None:
+    assert len(lab.score(["One text.", "Another text."], "news")) == 2

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import pytest
+from commands import CHECKOUT
 
 import rubriclab
+from rubriclab import errors
+
+PACKAGE = Path(str(rubriclab.__file__)).parent
 
 
 @pytest.mark.parametrize("name", rubriclab.__all__)
@@ -29,6 +37,49 @@ def test_type_checkers_are_told_of_the_same_names() -> None:
     assert told == {(rubriclab._HOME_OF[name], name) for name in rubriclab.__all__}
 
 
+def test_every_documented_name_is_public() -> None:
+    pages = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
+    named = {name for page in pages for name in re.findall(r"\brl\.([A-Za-z_]+)", page.read_text("utf-8"))}
+    assert {"Lab", "Judge", "Method", "ask", "estimate_prompt", "Evidence"} <= named
+    assert named - {*rubriclab.__all__} == set()
+
+
+def test_every_error_is_public() -> None:
+    found = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
+    assert found - {*rubriclab.__all__} == set()
+
+
+PROTOCOLS = ("Judge", "Method", "LearnFunction", "ScoreFunction")
+VALUES = (
+    "TrainingInput",
+    "Learned",
+    "CriterionRating",
+    "Prompt",
+    "Reply",
+    "Part",
+    "Criterion",
+    "Assignment",
+    "Example",
+)
+
+
+@pytest.mark.parametrize("name", PROTOCOLS + VALUES)
+def test_the_types_that_a_protocol_names_are_public(name: str) -> None:
+    cls = getattr(rubriclab, name)
+    functions = [value.fget if isinstance(value, property) else value for value in vars(cls).values()]
+    hints = [cls, *(function for function in functions if inspect.isfunction(function))]
+    named = {each.__name__ for hint in hints for value in get_type_hints(hint).values() for each in classes(value)}
+    assert named - {*rubriclab.__all__} == set()
+
+
+def classes(hint: Any) -> Iterator[type]:
+    """Yield the classes of the package in a type annotation."""
+    if inspect.isclass(hint) and hint.__module__.startswith("rubriclab."):
+        yield hint
+    for part in hint if isinstance(hint, list) else get_args(hint):
+        yield from classes(part)
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = rubriclab.nothing
@@ -38,3 +89,12 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     code = "import rubriclab, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "pydantic", "litellm", "sqlmodel", "scipy"} & set(loaded)
+
+
+def test_no_public_class_name_is_defined_in_two_modules() -> None:
+    modules: dict[str, list[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                modules.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    assert {name: found for name, found in modules.items() if len(found) > 1} == {}

@@ -3,8 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from rubriclab.sentences import sentence_spans, split_sentences
 

@@ -1,25 +1,30 @@
-"""Agreement with people as tables for Markdown: what `agreement.py` prints, and the figures of the README."""
+"""Agreement with people as tables for Markdown."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from rubriclab.stats.agreement import agreement, difference
-from rubriclab.stats.correlation import FloatArray
+from experiments.runner.measurement import Row, stored_rows
+from rubriclab.stats import FloatArray, agreement, difference
 
 HERE = Path(__file__).parent
 SEED = 42
-BASELINES = ("baseline: word count", "baseline: best measure")
+BASELINES = ("baseline: word count", "baseline: best text feature")
 BESIDE_SEAL = ("seal", "seal:weights=labels", "checkeval", "hypoeval", "direct")
 WAYS = ("with_the_reason", "converted")
 
 
-def table(rows: Sequence[dict[str, Any]], variants: Sequence[str]) -> str:
+def overview(rows: Sequence[Row]) -> str:
+    """Return all figures on the official ids, and the means of each evaluator."""
+    names = [name for name in dict.fromkeys(row["evaluator"] for row in rows) if not name.startswith("baseline")]
+    return f"{table([row for row in rows if row['split'] == 'official'], names)}\n\n{means(rows, names)}"
+
+
+def table(rows: Sequence[Row], variants: Sequence[str]) -> str:
     """Return a table with a line an aspect, for Markdown."""
     columns = [*variants, *BASELINES]
     lines = [f"| aspect | groups | {' | '.join(columns)} |", "|---" * (len(columns) + 2) + "|"]
@@ -30,14 +35,14 @@ def table(rows: Sequence[dict[str, Any]], variants: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def shown(row: dict[str, Any]) -> str:
+def shown(row: Row) -> str:
     """Return a figure with its interval."""
     if row["spearman"] is None:
         return "undefined"
     return f"{row['spearman']:.2f} [{row['low']:.2f}, {row['high']:.2f}] {row['measure'] or ''}".rstrip()
 
 
-def means(rows: Sequence[dict[str, Any]], evaluators: Sequence[str]) -> str:
+def means(rows: Sequence[Row], evaluators: Sequence[str]) -> str:
     """Return each evaluator's mean over its aspects, for the official ids and over the random splits, for Markdown."""
     kinds = [kind for kind in ("official", "random") if any(row["split"].startswith(kind) for row in rows)]
     heads = [f"{kind} | aspects" for kind in kinds]
@@ -49,7 +54,7 @@ def means(rows: Sequence[dict[str, Any]], evaluators: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def over_aspects(rows: Sequence[dict[str, Any]]) -> FloatArray:
+def over_aspects(rows: Sequence[Row]) -> FloatArray:
     """Return one evaluator's mean correlation on each aspect; where all texts got one score it counts as 0."""
     found: dict[tuple[str, str], list[float]] = {}
     for row in rows:
@@ -59,7 +64,7 @@ def over_aspects(rows: Sequence[dict[str, Any]]) -> FloatArray:
 
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
-    alone, together = (json.loads((HERE / "results" / name).read_text()) for name in ("embedded.json", "joint.json"))
+    alone, together = (stored_rows(HERE / "results" / name) for name in ("embedded.json", "joint.json"))
     names = [name for name in dict.fromkeys(row["evaluator"] for row in alone) if name not in BASELINES]
     general = [name for name in names if len(_aspects(alone, name)) == len(_aspects(alone))]
     compared = [name for name in names if name.startswith("dcr")]
@@ -74,15 +79,15 @@ def readme_figures() -> dict[str, str]:
     }
 
 
-def _aspect(row: dict[str, Any]) -> tuple[str, str]:
+def _aspect(row: Row) -> tuple[str, str]:
     return row["set"], row["aspect"]
 
 
-def _aspects(rows: Sequence[dict[str, Any]], evaluator: str | None = None) -> set[tuple[str, str]]:
+def _aspects(rows: Sequence[Row], evaluator: str | None = None) -> set[tuple[str, str]]:
     return {_aspect(row) for row in rows if evaluator in (None, row["evaluator"])}
 
 
-def _together(rows: Sequence[dict[str, Any]]) -> str:
+def _together(rows: Sequence[Row]) -> str:
     """Return each evaluator's mean over the splits, aspect by aspect."""
     names = _together_names(rows)
     lines = [f"| aspect | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
@@ -95,12 +100,12 @@ def _together(rows: Sequence[dict[str, Any]]) -> str:
     return f"Means over {splits} splits:\n\n" + "\n".join(lines)
 
 
-def _together_names(rows: Sequence[dict[str, Any]]) -> list[str]:
+def _together_names(rows: Sequence[Row]) -> list[str]:
     others = dict.fromkeys(row["evaluator"] for row in rows)
     return ["joint", *(name for name in others if name != "joint" and name not in BASELINES), *BASELINES]
 
 
-def _less(rows: Sequence[dict[str, Any]]) -> str:
+def _less(rows: Sequence[Row]) -> str:
     """Return the joint rubric's lead over each other evaluator, with an interval over aspects."""
     lines = ["| joint less | difference | 95 % over aspects | ahead on |", "|---" * 4 + "|"]
     joint_own, *others = (
@@ -115,7 +120,7 @@ def _less(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _verdicts(texts: Sequence[dict[str, Any]]) -> str:
+def _verdicts(texts: Sequence[Row]) -> str:
     """Return in words how verdicts with the reason compare with those that a second call converts."""
     marks = [(one, other) for text in texts for one, other in zip(text[WAYS[0]], text[WAYS[1]], strict=True)]
     labels = [text["label"] for text in texts]

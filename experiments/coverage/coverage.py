@@ -1,22 +1,17 @@
 """How often nominal 90 % intervals hold what they are said to hold: of texts, of weights, of the rubric's agreement.
 
-    python -m experiments.coverage.coverage --data FOLDER --output experiments/coverage/results/embedded.json
+    python -m experiments measure coverage --data FOLDER -o experiments/coverage/results/embedded.json
 
 Each run learns from a set of its own and is held to the population that this was drawn from. In `simulated` runs texts
 and criteria come from a model with known strengths; in `resampled` runs the population are real texts that were judged
-once, and groups are drawn from it with replacement. Prints a table, and writes every run as a row of JSON.
+once, and groups are drawn from it with replacement.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import random
-import time
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -25,30 +20,44 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.aggregation import disagreement
-from rubriclab.checklist import seed_questions
-from rubriclab.data import Assignment, Example, Scale, find_aspect, parse_scale, read, task_words
-from rubriclab.errors import ChecklistError
-from rubriclab.judges import JudgeOptions, Ledger, connect
-from rubriclab.learning.calibration import conformal
-from rubriclab.learning.candidates import Plan, find_candidates
-from rubriclab.learning.cross_validation import held_out_hardness
-from rubriclab.learning.fitting import Fit, HeldOut, fit, held_out
-from rubriclab.learning.jackknife import agreement_errors, fisher_interval
-from rubriclab.learning.rating_matrix import RatingMatrix, standardised
-from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.weighting import design, posterior
-from rubriclab.literature import load_findings
-from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import TrainingInput, chosen_settings
-from rubriclab.stats import Interval, agreement
-from rubriclab.stats.bootstrap import expanded_confidence
-from rubriclab.stats.conformal import error_bound, expected_error
-from rubriclab.stats.correlation import FloatArray, IntArray
-from rubriclab.stats.levels import Level
+from experiments.runner.measurement import Measurement, Options, Row, stored_rows
+from experiments.runner.training import (
+    LabelledAspect,
+    candidate_values,
+    labelled_aspects,
+    of_other_texts,
+    plans,
+    uncached_judge,
+)
+from rubriclab import Example, Scale
+from rubriclab.research import (
+    Fit,
+    HeldOut,
+    JointSettings,
+    RatingMatrix,
+    agreement_errors,
+    conformal,
+    design,
+    disagreement,
+    find_candidates,
+    fisher_interval,
+    fit,
+    held_out,
+    held_out_hardness,
+    posterior,
+    standardised,
+)
+from rubriclab.stats import (
+    FloatArray,
+    IntArray,
+    Interval,
+    Level,
+    agreement,
+    error_bound,
+    expanded_confidence,
+    expected_error,
+)
 
-SETS = Path(__file__).parents[1] / "agreement" / "sets.toml"
-ASKED = ("hypoeval", "checkeval", "seeval", "direct")
 CONFIDENCE = 0.9
 SEED = 42
 RESAMPLES = 300
@@ -57,12 +66,28 @@ DESIGNS = ((10, 3), (30, 1), (25, 4))
 # The settings that cross-validation would choose between are given: a hundred times as fast.
 GIVEN = JointSettings(calibration="linear", repeats=1)
 CHOSEN = JointSettings(repeats=1)
-# The simulated population: groups, of as many texts as the learning set's, and how many of its texts get an interval.
-POPULATION, INTERVALS = 2000, 1000
+# How many texts of the population get an interval.
+INTERVALS = 1000
 CRITERIA = 20
 # The real ones: groups, and texts of each, that criteria are made from; how often the texts of each other group are
 # drawn for groups as small as the learning set's.
 MADE_FROM, TIMES = (6, 5), 30
+
+
+class CoverageOptions(Options):
+    """Which texts, and how many learning sets.
+
+    Attributes:
+        aspects: of real texts, each SET:ASPECT, separated by commas.
+        runs: learning sets of each design.
+        chosen: further ones where the map onto the scale is chosen in each run.
+        population: groups of the simulated population.
+    """
+
+    aspects: str = "summeval:coherence,hanna:engagement"
+    runs: int = 100
+    chosen: int = 10
+    population: int = 2000
 
 
 @dataclass(frozen=True)
@@ -70,61 +95,44 @@ class Case:
     """Runs of one kind.
 
     Attributes:
-        aspect: of real texts, as SET ASPECT; `None` where they are simulated.
+        aspect: of real texts; `None` where they are simulated.
         groups, size: of each learning set.
         chosen: whether the kind of map onto the scale is chosen in each run.
+        population: groups of the simulated population, of as many texts as the learning set's.
     """
 
-    data: str
-    aspect: str | None
+    aspect: LabelledAspect | None
     groups: int
     size: int
     chosen: bool
     runs: int
     judge: str = "embedded"
+    population: int = 2000
+
+    def __str__(self) -> str:
+        """Return what the case is of."""
+        return f"{self.aspect or 'simulated'}, {self.groups} x {self.size}, map {'chosen' if self.chosen else 'given'}"
 
 
-def main() -> None:
-    """Run every case and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, help="folder with the sets of experiments/agreement/sets.toml")
-    parser.add_argument("--aspects", default="summeval coherence,hanna engagement")
-    parser.add_argument("--runs", type=int, default=100, help="learning sets of each design")
-    parser.add_argument(
-        "--chosen", type=int, default=10, help="those of them where the map onto the scale is chosen in each run"
-    )
-    parser.add_argument("--judge", default="embedded")
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--output", type=Path)
-    given = parser.parse_args()
-    began = time.monotonic()
-    with ProcessPoolExecutor(given.processes) as pool:
-        rows = [row for found in pool.map(run, list(cases(given))) for row in found]
-    if given.output:
-        given.output.write_text(json.dumps(rows, separators=(",", ":")).replace("},{", "},\n{") + "\n")
-    print(table(rows))
-    print(f"{time.monotonic() - began:.0f} s")
-
-
-def cases(given: argparse.Namespace) -> Iterator[Case]:
-    """Yield the cases asked for, the slowest first."""
-    aspects = list(filter(None, given.aspects.split(",")))
+def cases(options: CoverageOptions) -> Iterator[Case]:
+    """Yield the cases, the slowest first."""
+    aspects = labelled_aspects(options.data, options.aspects)
     for groups, size in DESIGNS:
-        common = partial(Case, given.data, groups=groups, size=size, judge=given.judge)
+        common = partial(Case, groups=groups, size=size, judge=options.judge, population=options.population)
         for aspect in aspects:
-            yield common(aspect=aspect, chosen=False, runs=-(-given.runs // len(aspects)))
+            yield common(aspect=aspect, chosen=False, runs=-(-options.runs // len(aspects)))
         if size == 3:
-            yield common(aspect=None, chosen=True, runs=given.chosen)
-        yield common(aspect=None, chosen=False, runs=given.runs)
+            yield common(aspect=None, chosen=True, runs=options.chosen)
+        yield common(aspect=None, chosen=False, runs=options.runs)
 
 
-def run(case: Case) -> list[dict[str, Any]]:
+def run(case: Case) -> list[Row]:
     """Return a row for each run of a case."""
-    rng = np.random.default_rng([SEED, case.groups, len(case.aspect or "")])
+    rng = np.random.default_rng([SEED, case.groups, len(str(case.aspect or ""))])
     if case.aspect is None:
-        population = simulated(POPULATION, case.size, rng)
+        population = simulated(case.population, case.size, rng)
         return [row(case, simulated(case.groups, case.size, rng), population, population) for _ in range(case.runs)]
-    whole = judged(case.data, case.aspect, case.judge)
+    whole = judged(case.aspect, case.judge)
     names = np.unique(whole.groups)
     population = drawn(whole, np.tile(names, TIMES), case.size, rng)
     rows = []
@@ -140,7 +148,7 @@ def row(case: Case, learned_from: RatingMatrix, fresh: RatingMatrix, population:
     settings = CHOSEN if case.chosen else GIVEN
     found, left_out = fit(learned_from, settings), held_out(learned_from, settings)
     return {
-        "aspect": case.aspect or "simulated",
+        "aspect": str(case.aspect or "simulated"),
         "groups": case.groups,
         "size": case.size,
         "map": "chosen" if case.chosen else "given",
@@ -246,8 +254,8 @@ def simulated(groups: int, size: int, rng: np.random.Generator) -> RatingMatrix:
         methods=("hypoeval",) * CRITERIA,
         signed=np.zeros(CRITERIA, dtype=bool),
         unit=unit,
-        whole=np.zeros(CRITERIA, dtype=bool),
-        usual=np.ones(CRITERIA),
+        holistic=np.zeros(CRITERIA, dtype=bool),
+        prior_direction=np.ones(CRITERIA),
         places=tuple(range(CRITERIA)),
         bundles=("hypoeval",) * CRITERIA,
         seen=np.zeros(values.shape, dtype=bool),
@@ -264,16 +272,10 @@ def drawn(whole: RatingMatrix, names: npt.NDArray[np.str_], size: int, rng: np.r
 
 
 @cache
-def judged(data: str, aspect: str, judge: str) -> RatingMatrix:
+def judged(aspect: LabelledAspect, judge: str) -> RatingMatrix:
     """Return real texts judged by criteria that were made from other groups' texts."""
-    name, wanted = aspect.split()
-    about = tomllib.loads(SETS.read_text())[name]
-    rows = [each for each in read(f"{data}/{name}.jsonl.gz") if isinstance(each, Example) and wanted in each.scores]
-    made_from, scored = divided(rows)
-    assignment = Assignment(
-        task_words(about["task"]), find_aspect(about["task"], wanted), parse_scale(about["aspects"][wanted])
-    )
-    return asyncio.run(_judged(made_from, scored, assignment, about["task"], judge))
+    made_from, scored = divided(aspect.examples)
+    return asyncio.run(_judged(made_from, scored, aspect, judge))
 
 
 def divided(rows: Sequence[Example]) -> tuple[list[Example], list[Example]]:
@@ -290,41 +292,16 @@ def divided(rows: Sequence[Example]) -> tuple[list[Example], list[Example]]:
 
 
 async def _judged(
-    made_from: Sequence[Example], scored: Sequence[Example], assignment: Assignment, task: str, judge: str
+    made_from: Sequence[Example], scored: Sequence[Example], aspect: LabelledAspect, judge_name: str
 ) -> RatingMatrix:
-    asked = connect(judge, options=JudgeOptions(), ledger=Ledger())
-    plans = list(_plans(made_from, assignment, task))
-    found = await find_candidates(plans, judge=asked, generator=asked, seed=SEED)
-    rated: list[Mapping[str, float | None]] = []
-    for example in scored:
-        parts = found.parts_with(found.ids)
-        results = [await METHODS[part.method].score(example, part, assignment, asked) for part in parts]
-        rated.append({each.criterion: each.score for _, ratings in results for each in ratings})
-    values = [[np.nan if (score := row[name]) is None else score for name in found.ids] for row in rated]
-    made = found.table(assignment, "by method")
-    return replace(
-        made,
-        values=np.array(values, dtype=float),
-        labels=np.array([example.scores[assignment.aspect.name] for example in scored], dtype=float),
-        groups=tuple(example.group for example in scored),
-        seen=np.zeros((len(scored), len(found.ids)), dtype=bool),
-    )
+    judge = uncached_judge(judge_name)
+    chosen, _ = plans(aspect, made_from)
+    found = await find_candidates(chosen, judge=judge, generator=judge, seed=SEED)
+    values = await candidate_values(found, scored, aspect.assignment, judge)
+    return of_other_texts(found.table(aspect.assignment, "by method"), values, scored, aspect.aspect)
 
 
-def _plans(made_from: Sequence[Example], assignment: Assignment, task: str) -> Iterator[Plan]:
-    aspect = assignment.aspect.name
-    for name in ASKED:
-        method = METHODS[name]
-        settings = chosen_settings(method.settings, method.presets, METHODS[name].joint_settings)
-        try:
-            questions = seed_questions(method.checklists, task, aspect, needed=method.needs_checklist(settings))
-        except ChecklistError:
-            continue
-        training_input = TrainingInput(tuple(made_from), assignment, load_findings(task, aspect), questions)
-        yield Plan(method, training_input, settings)
-
-
-def table(rows: Sequence[dict[str, Any]]) -> str:
+def table(rows: Sequence[Row]) -> str:
     """Return the coverage of each kind of interval by kind of run, for Markdown."""
     lines = [
         "| learning sets | groups x texts | map | n | texts | weights | Spearman | Pearson | of rivals: Spearman | "
@@ -349,7 +326,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
-    return {"coverage": table(json.loads((Path(__file__).parent / "results" / "embedded.json").read_text()))}
+    return {"coverage": table(stored_rows(Path(__file__).parent / "results" / "embedded.json"))}
 
 
 def percent(share: float) -> str:
@@ -357,21 +334,27 @@ def percent(share: float) -> str:
     return "" if np.isnan(share) else f"{share:.1%}"
 
 
-def kind(each: dict[str, Any]) -> str:
+def kind(each: Row) -> str:
     """Return whether a run's texts were simulated."""
     return "simulated" if each["aspect"] == "simulated" else "resampled"
 
 
-def scale_map(each: dict[str, Any]) -> str:
+def scale_map(each: Row) -> str:
     """Return whether the kind of map onto the scale was given or chosen."""
     return "given" if each["map"] == "given" else "chosen"
 
 
-def mean(rows: Sequence[dict[str, Any]], name: str) -> float:
+def mean(rows: Sequence[Row], name: str) -> float:
     """Return the mean of one figure over the runs that have it; NaN if none has."""
     found = [each[name] for each in rows if each.get(name) is not None]
     return float(np.mean(found)) if found else np.nan
 
 
-if __name__ == "__main__":
-    main()
+MEASUREMENT = Measurement(
+    "coverage",
+    "How often do 90 % intervals hold the labels, weights and agreement that they are said to hold?",
+    CoverageOptions,
+    cases,
+    run,
+    table,
+)

@@ -24,8 +24,8 @@ from experiments.datasets.records import (
     rating,
     text,
 )
-from rubriclab.data.example import Example
-from rubriclab.data.fields import FieldError, Fields
+from rubriclab import Example
+from rubriclab.research import FieldError, Fields
 
 ASPECTS = ("relevance", "coherence", "empathy", "surprise", "engagement", "complexity")
 PROMPTS = 96

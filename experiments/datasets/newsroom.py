@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from experiments.datasets.records import Annotations, Records, means, name_of, rating, text
-from rubriclab.data.example import Example
-from rubriclab.data.fields import FieldError
+from rubriclab import Example
+from rubriclab.research import FieldError
 
 ASPECTS = ("coherence", "fluency", "informativeness", "relevance")
 _PARAGRAPHS = re.compile(r"(?:\s*</?p>\s*)+")

@@ -19,8 +19,8 @@ import itertools
 from collections.abc import Iterator
 
 from experiments.datasets.records import Records, name_of, text
-from rubriclab.data.example import Example
-from rubriclab.data.fields import FieldError, Fields, describe
+from rubriclab import Example
+from rubriclab.research import FieldError, Fields, describe
 
 ASPECT = "equivalence"
 FIRST_PAIRS = 5000

@@ -16,8 +16,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from experiments.datasets.records import Records, name_of, nested, text
-from rubriclab.data.example import Example
-from rubriclab.data.fields import FieldError, Fields, describe
+from rubriclab import Example
+from rubriclab.research import FieldError, Fields, describe
 
 ANSWERS = {"yes": 1.0, "no": 0.0}
 

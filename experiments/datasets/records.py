@@ -14,10 +14,21 @@ from typing import NoReturn
 
 import orjson
 
-from rubriclab.data.fields import FieldError, Fields, describe
-from rubriclab.data.formats import Numbered, csv_rows, json_lines, lines_of
-from rubriclab.data.mapping import ABSENT, NATIVE
-from rubriclab.data.row import RowError
+from rubriclab import RowError
+from rubriclab.research import (
+    ABSENT,
+    NATIVE,
+    TYPED,
+    UNTYPED,
+    CellRules,
+    FieldError,
+    Fields,
+    Numbered,
+    delimited_rows,
+    describe,
+    json_lines,
+    lines_of,
+)
 
 Annotations = dict[str, tuple[float, ...]]
 
@@ -25,9 +36,9 @@ Annotations = dict[str, tuple[float, ...]]
 class Records(Iterator[Fields]):
     """The rows of one file. `line` is where the row given last begins, or its number where there are no lines."""
 
-    def __init__(self, rows: Numbered, *, typed: bool = True) -> None:
+    def __init__(self, rows: Numbered, *, rules: CellRules = TYPED) -> None:
         self.line = 0
-        self._rows, self._typed = rows, typed
+        self._rows, self._rules = rows, rules
 
     def __next__(self) -> Fields:
         self.line, row = next(self._rows)
@@ -35,7 +46,7 @@ class Records(Iterator[Fields]):
             raise FieldError(row.field or "", row.got, row.expected)
         if not isinstance(row, Mapping):
             raise FieldError("", describe(row), "an object")
-        return Fields(row, NATIVE, self._typed)
+        return Fields(row, NATIVE, self._rules)
 
 
 def json_line_records(path: Path) -> Records:
@@ -45,12 +56,12 @@ def json_line_records(path: Path) -> Records:
 
 def csv_records(path: Path) -> Records:
     """Return the rows of a CSV file."""
-    return Records(csv_rows(str(path), lines_of(path)), typed=False)
+    return Records(delimited_rows(str(path), lines_of(path)), rules=UNTYPED)
 
 
 def tsv_records(path: Path) -> Records:
     """Return the rows of a file of tab-separated values without quoting: a quotation mark stands for itself."""
-    return Records(_tab_separated(path), typed=False)
+    return Records(_tab_separated(path), rules=UNTYPED)
 
 
 def json_document_records(path: Path) -> Records:
@@ -119,7 +130,7 @@ def nested(fields: Fields, name: str) -> tuple[Fields, ...]:
     cell = fields.value(name)
     if not (isinstance(cell, list) and cell and all(isinstance(each, Mapping) for each in cell)):
         lacking(fields, name, "a list of objects")
-    return tuple(Fields(each, NATIVE, typed=True) for each in cell)
+    return tuple(Fields(each, NATIVE, TYPED) for each in cell)
 
 
 def lacking(fields: Fields, name: str, expected: str) -> NoReturn:

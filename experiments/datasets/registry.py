@@ -17,10 +17,8 @@ from experiments.datasets.records import (
     json_line_records,
     tsv_records,
 )
-from rubriclab.data.example import Example
-from rubriclab.data.fields import FieldError
-from rubriclab.data.row import RowError
-from rubriclab.errors import DataError, SettingsError
+from rubriclab import DataError, Example, RowError, SettingsError
+from rubriclab.research import FieldError
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from rubriclab.data.example import Example, named_annotations
+from rubriclab import Example
+from rubriclab.research import named_annotations
 
 
 def native_row(example: Example) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from experiments.datasets.records import Records, lacking, means, name_of, nested, optional_text, rating, text
-from rubriclab.data.example import Example
-from rubriclab.data.fields import Fields
+from rubriclab import Example
+from rubriclab.research import Fields
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from experiments.datasets.records import Records, means, name_of, named, nested, optional_text, ratings, text
-from rubriclab.data.example import Example
-from rubriclab.data.fields import FieldError, Fields, describe
+from rubriclab import Example
+from rubriclab.research import FieldError, Fields, describe
 
 ORIGINAL = "Original Ground Truth"
 QUESTIONS = {

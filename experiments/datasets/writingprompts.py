@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from experiments.datasets.records import Records, lacking, means, ratings, text
-from rubriclab.data.example import Example
-from rubriclab.data.fields import Fields
-from rubriclab.data.mapping import ABSENT
+from rubriclab import Example
+from rubriclab.research import ABSENT, Fields
 
 QUESTIONS = {"grammaticality": "grammar", "cohesiveness": "cohesive", "likability": "enjoy", "relevance": "relevant"}
 WRITERS = {1: "Human", 0: "GPT-2"}

@@ -1,32 +1,30 @@
 """The same with the recorded judgments of a strong model: whether the gate lets through what deserves it.
 
-    python -m experiments.gate.recorded --data FOLDER --judgments FOLDER --output experiments/gate/results/recorded.json
+    python -m experiments measure gate-recorded --data FOLDER --set judgments=FOLDER \
+        -o experiments/gate/results/recorded.json
 
 Learning sets of several sizes are drawn from the texts that the model has judged, some groups with all their texts, and
 learned from with their labels as they are and dealt out anew. What the verdict ought to be is read off all other judged
-texts: the rubric's correlation there less that of the floor that it was held against.
+texts: the rubric's correlation there less that of the baseline that it was compared with.
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.gate.gate import GIVEN, asked, dealt, load
-from rubriclab.data import parse_scale
-from rubriclab.learning.baselines import SURFACE, held_out_baselines, measure_values
-from rubriclab.learning.fitting import fit
-from rubriclab.learning.rating_matrix import RatingMatrix
-from rubriclab.stats import pearson
-from rubriclab.stats.correlation import FloatArray
+from experiments.gate.gate import GIVEN, asked, dealt
+from experiments.runner.measurement import Measurement, Options, Row, stored_rows
+from experiments.runner.training import labelled_aspects, unsigned_matrix
+from rubriclab import parse_scale
+from rubriclab.research import FEATURE_NAMES, RatingMatrix, feature_values, fit, held_out_baselines
+from rubriclab.stats import FloatArray, pearson
 
 SETS = {"summeval": "1:5:any", "hanna": "1:5:any", "topical_chat": "1:3:any"}
 SIZES = (30, 60, 90)
@@ -34,39 +32,57 @@ SIZES = (30, 60, 90)
 REST = 30
 
 
-def main() -> None:
-    """Run every draw and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, help="folder with the sets")
-    parser.add_argument("--judgments", required=True, help="folder with the recorded judgments of them")
-    parser.add_argument("--draws", type=int, default=20, help="learning sets of each size")
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--output", type=Path)
-    given = parser.parse_args()
-    jobs = [(given.data, given.judgments, name, size, given.draws) for name in SETS for size in SIZES]
-    with ProcessPoolExecutor(given.processes) as pool:
-        rows = [row for found in pool.map(run, jobs) for row in found]
-    if given.output:
-        given.output.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
-    print(table(rows))
+class RecordedOptions(Options):
+    """Where the judgments are, and how often texts are drawn.
+
+    Attributes:
+        judgments: folder with the recorded judgments of the sets.
+        draws: learning sets of each size.
+    """
+
+    judgments: Path
+    draws: int = 20
 
 
-def run(job: tuple[str, str, str, int, int]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Case:
+    """Learning sets of one size, drawn from one set."""
+
+    data: Path
+    judgments: Path
+    set: str
+    size: int
+    draws: int
+
+    def __str__(self) -> str:
+        """Return what the case is of."""
+        return f"{self.set} {self.size}"
+
+
+def cases(options: RecordedOptions) -> Iterator[Case]:
+    """Yield every set in every size."""
+    for name in SETS:
+        for size in SIZES:
+            yield Case(options.data, options.judgments, name, size, options.draws)
+
+
+def run(case: Case) -> list[Row]:
     """Return a row for each draw of one size, with the labels as they are and dealt."""
-    data, judgments, name, size, draws = job
-    judged, surface = matrix(data, judgments, name)
+    name, size = case.set, case.size
+    judged, features = matrix(case)
     rows = []
-    for number in range(draws):
+    for number in range(case.draws):
         rng = np.random.default_rng([size, number])
         chosen = drawn(judged, size, rng)
         own, rest = judged.rows(chosen), judged.rows(~chosen)
         if len(rest.labels) < REST:
             continue
-        said = asked(own, surface[chosen], GIVEN, number)
+        said = asked(own, features[chosen], GIVEN, number)
         against = said.verdicts[0].against
-        gain = pearson(fit(own, GIVEN).raw(rest.values), rest.labels) - floor(judged, surface, chosen, against)
+        rubric = pearson(fit(own, GIVEN).raw(rest.values), rest.labels)
+        gain = rubric - baseline_pearson(judged, features, chosen, against)
         rows.append({"set": name, "size": size, "labels": "as they are", "gain": gain, **told(said)})
-        null = asked(replace(own, labels=dealt(own, "among", rng)), surface[chosen], GIVEN, number)
+        null = asked(replace(own, labels=dealt(own, "among", rng)), features[chosen], GIVEN, number)
         rows.append({"set": name, "size": size, "labels": "among", "gain": None, **told(null)})
     return rows
 
@@ -79,15 +95,15 @@ def told(said: Any) -> dict[str, Any]:
         "level": said.level,
         "outcome": said.outcome,
         "against": first.against,
-        "difference": first.difference.model_dump(),
+        "difference": asdict(first.difference),
         "more_labels": first.more_labels,
         "verdicts": {verdict.against: verdict.outcome for verdict in said.verdicts[1:]},
     }
 
 
-def floor(judged: RatingMatrix, surface: FloatArray, chosen: np.ndarray, name: str) -> float:
-    """Return what a floor that was fitted to the texts chosen reaches on all others."""
-    scores = held_out_baselines(surface, judged.labels, np.where(chosen, 1, 0))[name][~chosen]
+def baseline_pearson(judged: RatingMatrix, features: FloatArray, chosen: np.ndarray, name: str) -> float:
+    """Return the correlation on all other texts of a baseline that was fitted to the texts chosen."""
+    scores = held_out_baselines(features, judged.labels, np.where(chosen, 1, 0))[name][~chosen]
     return pearson(scores, judged.labels[~chosen]) if np.ptp(scores) > 0 else 0.0
 
 
@@ -100,30 +116,22 @@ def drawn(judged: RatingMatrix, size: int, rng: np.random.Generator) -> np.ndarr
     return chosen
 
 
-def matrix(data: str, judgments: str, name: str) -> tuple[RatingMatrix, FloatArray]:
-    """Return all texts that the model has judged, and their surface measures."""
-    with gzip.open(f"{judgments}/{name}.json.gz") as file:
+def matrix(case: Case) -> tuple[RatingMatrix, FloatArray]:
+    """Return all texts that the model has judged, and their text features."""
+    with gzip.open(case.judgments / f"{case.set}.json.gz") as file:
         found = json.load(file)
-    known = {each.id: each for each in load(f"{data}/{name}.jsonl.gz", found["aspect"])}
+    aspect = next(each for each in labelled_aspects(case.data, case.set) if each.aspect == found["aspect"])
+    known = {each.id: each for each in aspect.examples}
     texts = [known[key] for key in sorted((*found["train"], *found["test"]))]
     cells = [list(answers(found["answers"][each.id])) for each in texts]
-    methods = [method for method, _ in cells[0]]
-    values = np.array([[np.nan if value is None else value for _, value in row] for row in cells], dtype=float)
-    judged = RatingMatrix(
-        values=values,
-        labels=np.array([each.scores[found["aspect"]] for each in texts]),
-        groups=tuple(each.group for each in texts),
-        methods=tuple(methods),
-        signed=np.zeros(len(methods), dtype=bool),
-        unit=np.array([method == "checkeval" for method in methods]),
-        whole=np.array([method in ("seeval", "direct") for method in methods]),
-        usual=np.ones(len(methods)),
-        bundles=tuple(methods),
-        seen=np.zeros(values.shape, dtype=bool),
-        scale=parse_scale(SETS[name]),
-        places=tuple(range(len(methods))),
+    judged = unsigned_matrix(
+        np.array([[np.nan if value is None else value for _, value in row] for row in cells], dtype=float),
+        [method for method, _ in cells[0]],
+        np.array([each.scores[found["aspect"]] for each in texts]),
+        [each.group for each in texts],
+        parse_scale(SETS[case.set]),
     )
-    return judged, measure_values(texts, SURFACE)
+    return judged, feature_values(texts, FEATURE_NAMES)
 
 
 def answers(found: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
@@ -135,7 +143,7 @@ def answers(found: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
     yield "direct", found["direct"]["score"]
 
 
-def table(rows: list[dict[str, Any]]) -> str:
+def table(rows: Sequence[Row]) -> str:
     """Return the outcomes by set and size, for Markdown; right is what lies on the side that the other texts show."""
     lines = ["| set | labels | learning texts | runs | better | of these right | not better | inconclusive | gain |"]
     lines.append("|---" * 9 + "|")
@@ -155,7 +163,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def verdicts(rows: list[dict[str, Any]]) -> str:
+def verdicts(rows: Sequence[Row]) -> str:
     """Return in a sentence how many verdicts were right, and how many labels dealt out anew passed."""
     true = [row for row in rows if row["gain"] is not None]
     null = [row for row in rows if row["gain"] is None]
@@ -170,9 +178,16 @@ def verdicts(rows: list[dict[str, Any]]) -> str:
 
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
-    rows = json.loads((Path(__file__).parent / "results" / "recorded.json").read_text())
+    rows = stored_rows(Path(__file__).parent / "results" / "recorded.json")
     return {"recorded": f"{table(rows)}\n\n{verdicts(rows)}"}
 
 
-if __name__ == "__main__":
-    main()
+MEASUREMENT = Measurement(
+    "gate-recorded",
+    "Does the gate pass what deserves it, by a strong model's recorded judgments?",
+    RecordedOptions,
+    cases,
+    run,
+    table,
+    asks_judge=False,
+)

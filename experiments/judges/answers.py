@@ -10,14 +10,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rubriclab.data import Assignment, Example, Scale, find_aspect, read, task_words
-from rubriclab.judges import Reply
-from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.hypoeval.settings import HypoEvalSettings
-from rubriclab.methods.seeval.settings import SEEvalSettings
-from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion, Evidence, Level, Part, Question
+from rubriclab import (
+    METHODS,
+    Assignment,
+    Criterion,
+    Evidence,
+    Example,
+    Level,
+    Part,
+    Prompt,
+    Question,
+    Reply,
+    Scale,
+    find_aspect,
+    read,
+    task_words,
+)
+from rubriclab.research import CheckEvalSettings, HypoEvalSettings, SEEvalSettings
 
 # Of each set its task, and the scale of its human scores.
 SETS = {

@@ -24,19 +24,20 @@ from typing import Any
 import numpy as np
 
 from experiments.judges.answers import Recorded, recorded, row
-from rubriclab import stats
-from rubriclab.judges import Judge, JudgeOptions, Ledger, Recording, connect
-from rubriclab.learning.candidates import Plan
-from rubriclab.learning.joint import train
-from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.single_method import Trained
-from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.method import Learned, Method, TrainingInput
-from rubriclab.provenance import Effort
-from rubriclab.rubric import Part, Rubric
-from rubriclab.store import open_store
-from rubriclab.transfer.rating_matrix import rate_parts
+from rubriclab import (
+    METHODS,
+    CallEstimate,
+    Effort,
+    Judge,
+    JudgeOptions,
+    Learned,
+    Method,
+    Part,
+    Rubric,
+    TrainingInput,
+    stats,
+)
+from rubriclab.research import JointSettings, Ledger, Plan, Recording, Trained, connect, joint, open_store, rate_parts
 
 RUBRICLAB = str(Path(sys.executable).parent / "rubriclab")
 # By whose answers a rubric was fitted to, what its version is called.
@@ -94,7 +95,7 @@ async def fitted(one: Recorded, judge: Judge) -> Trained:
     """Return a rubric of the recorded criteria, chosen and weighed by a judge's answers about the training texts."""
     training_input = TrainingInput(one.train, one.assignment)
     plans = [Plan(given(part), training_input, METHODS[part.method].settings(**part.settings)) for part in one.parts]
-    return await train(plans, JointSettings(), judge=judge, generator=judge, seed=SEED)
+    return await joint.train(plans, JointSettings(), judge=judge, generator=judge, seed=SEED)
 
 
 def given(part: Part) -> Method:

@@ -1,11 +1,11 @@
 """Do held-out figures of labels that say nothing come to nothing?
 
-    python -m experiments.leaks.leaks --data FOLDER --runs 256
+    python -m experiments measure leaks --data FOLDER -o experiments/leaks/results/drawn.json
 
 Each of 30 texts gets a label drawn with replacement from all labels of its set, so that nothing is left to learn and no
 label says anything about another one. Whole trainings, criteria and all, are run on them; every evaluator that the page
-prints should then agree with held-out labels by 0 on average. With `--labels shuffled` the 30 labels are dealt out anew
-instead. Writes every run into results, and prints the figures.
+prints should then agree with held-out labels by 0 on average. With `--set labels=shuffled` the 30 labels are dealt out
+anew instead.
 
 The mean of Pearson correlations is not the right measure of a leak: where training labels correlate with nothing by
 chance, weights are small, held-out scores differ little, and their covariance with the labels is below zero, all at
@@ -15,80 +15,83 @@ are averaged too, and divided by the mean product of the spreads.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
-import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
-from experiments.agreement.agreement import SEED, Case, plans, split
-from rubriclab.data import Example
-from rubriclab.judges import JudgeOptions, Ledger, connect
-from rubriclab.learning import gate, joint
-from rubriclab.validation import EvaluatorAgreement
+from experiments.runner.measurement import Measurement, Options, Row, stored_rows
+from experiments.runner.training import LabelledAspect, Split, labelled_aspects, plans, uncached_judge
+from rubriclab import Example
+from rubriclab.research import EvaluatorAgreement, gate, joint
 
 HERE = Path(__file__).parent
-
-ASPECTS = (
-    ("summeval", "summarization", "coherence", "1:5:any"),
-    ("summeval", "summarization", "relevance", "1:5:any"),
-    ("hanna", "story", "engagement", "1:5:any"),
-    ("topical_chat", "dialogue", "naturalness", "1:3:any"),
-)
+SEED = 42
+ASPECTS = ("summeval coherence", "summeval relevance", "hanna engagement", "topical_chat naturalness")
 TITLES = {"drawn": "labels drawn with replacement", "shuffled": "labels shuffled among the 30 texts"}
 
 
-def main() -> None:
-    """Run every training and write the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, help="folder with the sets of experiments/agreement/sets.toml")
-    parser.add_argument("--runs", type=int, default=256)
-    parser.add_argument("--labels", choices=("drawn", "shuffled"), default="drawn")
-    parser.add_argument("--judge", default="embedded")
-    parser.add_argument("--processes", type=int, default=2)
-    given = parser.parse_args()
-    jobs = [(given.data, given.judge, given.labels, number) for number in range(given.runs)]
-    with ProcessPoolExecutor(given.processes) as pool:
-        rows = list(pool.map(run, jobs))
-    stored(given.labels).parent.mkdir(exist_ok=True)
-    stored(given.labels).write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
-    print("\n\n".join(readme_figures().values()))
+class LeaksOptions(Options):
+    """How many trainings, and where labels come from.
+
+    Attributes:
+        runs: trainings, the aspects in turn.
+        labels: drawn with replacement from all labels of the set, or the texts' own, shuffled.
+    """
+
+    runs: int = 144
+    labels: Literal["drawn", "shuffled"] = "drawn"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One training on labels that say nothing."""
+
+    aspect: LabelledAspect
+    number: int
+    labels: str
+    judge: str
+
+    def __str__(self) -> str:
+        """Return what the case is of."""
+        return f"{self.aspect}, labels {self.labels}, run {self.number}"
+
+
+def cases(options: LeaksOptions) -> Iterator[Case]:
+    """Yield the trainings, the aspects in turn."""
+    known = {str(aspect): aspect for aspect in labelled_aspects(options.data, "summeval,hanna,topical_chat")}
+    for number in range(options.runs):
+        yield Case(known[ASPECTS[number % len(ASPECTS)]], number, options.labels, options.judge)
 
 
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block: one for each way of drawing labels that has stored runs."""
-    return {name: table(name, json.loads(stored(name).read_text())) for name in TITLES if stored(name).exists()}
+    files = {name: HERE / "results" / f"{name}.json" for name in TITLES}
+    return {name: table(stored_rows(file)) for name, file in files.items() if file.exists()}
 
 
-def stored(labels: str) -> Path:
-    """Return the file of the runs."""
-    return HERE / "results" / f"{labels}.json"
-
-
-def run(job: tuple[str, str, str, int]) -> dict[str, Any]:
+def run(case: Case) -> list[Row]:
     """Return what one training on labels that say nothing says of each evaluator."""
-    data, judge_name, labels, number = job
-    name, task, aspect, scale = ASPECTS[number % len(ASPECTS)]
-    case = Case(data, name, name, task, aspect, scale, f"random {number // len(ASPECTS)}", judge_name, ())
-    learned_from, others = split(case)
-    examples = relabelled(learned_from, others, aspect, random.Random(f"{labels} {number}"), labels)
-    judge = connect(judge_name, options=JudgeOptions(), ledger=Ledger())
-    chosen, settings = plans(case, ["joint.repeats=1"], examples)
+    number, aspect = case.number, case.aspect.aspect
+    learned_from, others = Split(f"random {number // len(ASPECTS)}").of(case.aspect)
+    draw = random.Random(f"{case.labels} {number}")
+    examples = relabelled(learned_from, others, aspect, draw, case.labels)
+    judge = uncached_judge(case.judge)
+    chosen, settings = plans(case.aspect, examples, ["joint.repeats=1"])
     covariances: dict[str, tuple[float, float]] = {}
     with watched(covariances):
         trained = asyncio.run(joint.train(chosen, settings, judge=judge, generator=judge, seed=SEED + number))
     validation = trained.provenance.validation
     assert validation is not None
-    return {
-        "set": name,
+    row = {
+        "set": case.aspect.set,
         "aspect": aspect,
+        "labels": case.labels,
         "run": number,
         "outcome": validation.outcome,
         "pearson": {each.name: each.pearson.value for each in validation.evaluators},
@@ -98,24 +101,25 @@ def run(job: tuple[str, str, str, int]) -> dict[str, Any]:
         "covariance": {name: found[0] for name, found in covariances.items()},
         "spreads": {name: found[1] for name, found in covariances.items()},
     }
+    return [row]
 
 
 @contextlib.contextmanager
 def watched(found: dict[str, tuple[float, float]]) -> Iterator[None]:
     """Note each evaluator's covariance with the labels, and the product of both spreads."""
-    usual = gate._Arena.evaluator_agreement
+    usual = gate._Comparison.evaluator_agreement
 
-    def evaluator_agreement(arena: gate._Arena, each: gate.Scored) -> EvaluatorAgreement:
-        scores, labels = np.nan_to_num(each.scores), arena.labels
+    def evaluator_agreement(comparison: gate._Comparison, each: gate.Scored) -> EvaluatorAgreement:
+        scores, labels = np.nan_to_num(each.scores), comparison.labels
         products = float(scores.std() * labels.std())
         found.setdefault(each.name, (float(np.cov(scores, labels, ddof=0)[0, 1]), products))
-        return usual(arena, each)
+        return usual(comparison, each)
 
-    gate._Arena.evaluator_agreement = evaluator_agreement  # type: ignore[assignment,method-assign]
+    gate._Comparison.evaluator_agreement = evaluator_agreement  # type: ignore[assignment,method-assign]
     try:
         yield
     finally:
-        gate._Arena.evaluator_agreement = usual  # type: ignore[method-assign]
+        gate._Comparison.evaluator_agreement = usual  # type: ignore[method-assign]
 
 
 def relabelled(
@@ -130,10 +134,10 @@ def relabelled(
     ]
 
 
-def table(labels: str, rows: Sequence[Mapping[str, Any]]) -> str:
+def table(rows: Sequence[Row]) -> str:
     """Return the mean of each evaluator with its standard error, for Markdown."""
     lines = [
-        f"{len(rows)} trainings, {TITLES[labels]}.",
+        f"{len(rows)} trainings, {TITLES[rows[0]['labels']]}.",
         "",
         "| evaluator | mean Pearson | standard error | covariance over spreads | standard error | |",
         "|---" * 6 + "|",
@@ -157,8 +161,14 @@ def table(labels: str, rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _error(values: np.ndarray) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values)))
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
 
 
-if __name__ == "__main__":
-    main()
+MEASUREMENT = Measurement(
+    "leaks",
+    "With labels that say nothing, does every evaluator agree with held-out labels by 0?",
+    LeaksOptions,
+    cases,
+    run,
+    table,
+)

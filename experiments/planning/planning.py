@@ -1,6 +1,7 @@
 """Planned against random choice of the next texts to label: labels needed for the same agreement on held-out groups.
 
-    python -m experiments.planning.planning --data FOLDER --judgments FOLDER --output results/planning.json
+    python -m experiments measure planning --data FOLDER --set judgments=FOLDER --set draws=4 \
+        -o experiments/planning/results/planning.json
 
 Criteria are found from 30 labelled texts of each split; then half of the other groups are a pool, and the others are
 held out. From ten labels drawn from the pool, five at a time are added, drawn at random or planned from what the labels
@@ -9,36 +10,42 @@ so far say, the rubric's numbers are fitted anew, and agreement is measured on t
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gzip
 import json
-import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.agreement.agreement import SEED, Case, cases, load, plans, split
-from rubriclab.active_learning.learning_curve import learning_curve
-from rubriclab.active_learning.optimal_design import DesignPoints, select_texts
-from rubriclab.data import parse_scale
-from rubriclab.data.example import Example
-from rubriclab.judges import JudgeOptions, Ledger, connect
-from rubriclab.learning.candidates import find_candidates
-from rubriclab.learning.fitting import Fit, fit
-from rubriclab.learning.rating_matrix import RatingMatrix
-from rubriclab.learning.settings import JointSettings
-from rubriclab.methods.catalogue import METHODS
-from rubriclab.stats import agreement
-from rubriclab.stats.correlation import FloatArray, IntArray
+from experiments.runner.measurement import Measurement, Options, Row, stored_rows
+from experiments.runner.training import (
+    LabelledAspect,
+    Split,
+    candidate_values,
+    labelled_aspects,
+    of_other_texts,
+    plans,
+    uncached_judge,
+    unsigned_matrix,
+)
+from rubriclab import Example
+from rubriclab.research import (
+    DesignPoints,
+    Fit,
+    JointSettings,
+    RatingMatrix,
+    find_candidates,
+    fit,
+    learning_curve,
+    select_texts,
+)
+from rubriclab.stats import FloatArray, IntArray, agreement
 
 HERE = Path(__file__).parent
-
+SEED = 42
 FIRST, BATCH, LAST = 10, 5, 60
 MOST_TEXTS = 320
 SETTINGS = JointSettings(calibration="linear", repeats=1)
@@ -48,73 +55,65 @@ ASKED_AT, ASKED_ABOUT = 30, 30
 CURVES_PER_CASE = 3
 
 
+class PlanningOptions(Options):
+    """Which aspects and judgments, and how often texts are drawn.
+
+    Attributes:
+        judgments: folder with a language model's recorded judgments of some of the sets.
+        sets: each SET or SET:ASPECT, separated by commas.
+        splits: random splits by group beside the official ids.
+        draws: of pool and first labels, for each split; four times as many of recorded judgments.
+    """
+
+    judgments: Path | None = None
+    sets: str = "summeval,newsroom,hanna,topical_chat"
+    splits: int = 1
+    draws: int = 5
+
+
 @dataclass(frozen=True)
-class Job:
+class Case:
     """One aspect of one set with criteria found from one choice of texts, or one recorded set of judgments."""
 
-    case: Case
-    judgments: str | None
+    aspect: LabelledAspect
+    split: str
+    judge: str
+    judgments: Path | None
     draws: int
 
-
-def main() -> None:
-    """Run every case and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, help="folder with the sets of ../agreement/sets.toml")
-    parser.add_argument("--judgments", help="folder with a language model's recorded judgments of some of the sets")
-    parser.add_argument("--sets", default="summeval,newsroom,hanna,topical_chat", help="separated by commas")
-    parser.add_argument("--splits", type=int, default=1, help="random splits by group beside the official ids")
-    parser.add_argument("--draws", type=int, default=5, help="of pool and first labels, for each split")
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--output", type=Path)
-    given = parser.parse_args()
-    began = time.monotonic()
-    jobs = [Job(case, None, given.draws) for case in cases(given.data, given.sets, given.splits)]
-    jobs += [Job(case, given.judgments, 4 * given.draws) for case in recorded_cases(given)]
-    with ProcessPoolExecutor(given.processes) as pool:
-        rows = [row for found in pool.map(run, jobs) for row in found]
-    print(report(rows))
-    print(f"{time.monotonic() - began:.0f} s")
-    if given.output:
-        given.output.write_text(json.dumps(rows, indent=None, separators=(",", ":")).replace("},{", "},\n{") + "\n")
+    def __str__(self) -> str:
+        """Return what the case is of."""
+        return f"{self.aspect} {self.split}"
 
 
-def recorded_cases(given: argparse.Namespace) -> Iterator[Case]:
-    """Yield the aspects that judgments are recorded for."""
-    for case in cases(given.data, given.sets) if given.judgments else ():
-        path = Path(given.judgments, f"{case.file}.json.gz")
-        if case.split == "official" and path.exists() and _judgments(path)["aspect"] == case.aspect:
-            yield replace(case, split="recorded")
+def cases(options: PlanningOptions) -> Iterator[Case]:
+    """Yield every aspect with each split, and the aspects that judgments are recorded for."""
+    aspects = labelled_aspects(options.data, options.sets)
+    for aspect in aspects:
+        for split in ("official", *(f"random {number}" for number in range(options.splits))):
+            yield Case(aspect, split, options.judge, None, options.draws)
+    for aspect in aspects if options.judgments else ():
+        path = Path(str(options.judgments), f"{aspect.set}.json.gz")
+        if path.exists() and _judgments(path)["aspect"] == aspect.aspect:
+            yield Case(aspect, "recorded", options.judge, options.judgments, 4 * options.draws)
 
 
-def run(job: Job) -> list[dict[str, Any]]:
+def run(case: Case) -> list[Row]:
     """Return the curves of every draw."""
-    table = recorded(job) if job.judgments else asyncio.run(judged(job.case))
-    found = [_draw(table, job.case, number) for number in range(job.draws)]
-    print(job.case.name, job.case.aspect, job.case.split, flush=True, file=sys.stderr)
+    table = recorded(case) if case.judgments else asyncio.run(judged(case))
+    found = [_draw(table, case, number) for number in range(case.draws)]
     return [row for row in found if row]
 
 
 async def judged(case: Case) -> RatingMatrix:
-    """Return what the offline judge says of the texts that no criterion was made from, by every candidate."""
-    learned_from, others = split(case)
-    judge = connect(case.judge, options=JudgeOptions(), ledger=Ledger())
-    chosen, _ = plans(case, (), learned_from)
+    """Return the judge's ratings of the texts that no criterion was made from, by every candidate."""
+    learned_from, others = Split(case.split).of(case.aspect)
+    judge, assignment = uncached_judge(case.judge), case.aspect.assignment
+    chosen, _ = plans(case.aspect, learned_from)
     found = await find_candidates(chosen, judge=judge, generator=judge, seed=SEED)
-    assignment, parts = chosen[0].training_input.assignment, found.parts_with(found.ids)
     texts = _whole_groups(others)
-    values = np.full((len(texts), len(found.ids)), np.nan)
-    for row, text in enumerate(texts):
-        for part in parts:
-            for rated in (await METHODS[part.method].score(text, part, assignment, judge))[1]:
-                if rated.score is not None:
-                    values[row, found.ids.index(rated.criterion)] = rated.score
-    return _table(replace_rows(found.table(assignment, "by method"), values), texts, case)
-
-
-def replace_rows(table: RatingMatrix, values: FloatArray) -> RatingMatrix:
-    """Return the table with the values of other texts, which no candidate has seen; labels and groups are to come."""
-    return replace(table, values=values, seen=np.zeros(values.shape, dtype=bool))
+    values = await candidate_values(found, texts, assignment, judge)
+    return of_other_texts(found.table(assignment, "by method"), values, texts, case.aspect.aspect)
 
 
 def _judgments(path: Path) -> dict[str, Any]:
@@ -122,10 +121,10 @@ def _judgments(path: Path) -> dict[str, Any]:
     return found
 
 
-def recorded(job: Job) -> RatingMatrix:
+def recorded(case: Case) -> RatingMatrix:
     """Return a language model's judgments of the recorded test texts."""
-    kept = _judgments(Path(str(job.judgments), f"{job.case.file}.json.gz"))
-    by_id = {text.id: text for text in load(f"{job.case.data}/{job.case.file}.jsonl.gz", job.case.aspect)}
+    kept = _judgments(Path(str(case.judgments), f"{case.aspect.set}.json.gz"))
+    by_id = {text.id: text for text in case.aspect.examples}
     texts = [by_id[name] for name in kept["test"]]
     answers = [kept["answers"][name] for name in kept["test"]]
     columns: dict[tuple[str, str], list[float | None]] = {}
@@ -134,28 +133,13 @@ def recorded(job: Job) -> RatingMatrix:
             columns[method, name] = [answer[kind].get(name) for answer in answers]
     for method, kind in (("seeval", "explained"), ("direct", "direct")):
         columns[method, kind] = [answer[kind]["score"] for answer in answers]
-    values = np.array(list(columns.values()), dtype=float).T
-    methods = tuple(method for method, _ in columns)
-    empty = RatingMatrix(
-        values=values,
-        labels=np.zeros(0),
-        groups=(),
-        methods=methods,
-        signed=np.zeros(len(methods), dtype=bool),
-        unit=np.array([method == "checkeval" for method in methods]),
-        whole=np.array([method in ("seeval", "direct") for method in methods]),
-        usual=np.ones(len(methods)),
-        bundles=methods,
-        seen=np.zeros(values.shape, dtype=bool),
-        scale=parse_scale(job.case.scale),
-        places=tuple(range(len(methods))),
+    return unsigned_matrix(
+        np.array(list(columns.values()), dtype=float).T,
+        [method for method, _ in columns],
+        np.array([text.scores[case.aspect.aspect] for text in texts], dtype=float),
+        [text.group for text in texts],
+        case.aspect.assignment.scale,
     )
-    return _table(empty, texts, job.case)
-
-
-def _table(table: RatingMatrix, texts: Sequence[Example], case: Case) -> RatingMatrix:
-    labels = np.array([text.scores[case.aspect] for text in texts], dtype=float)
-    return replace(table, labels=labels, groups=tuple(text.group for text in texts))
 
 
 def _whole_groups(texts: Sequence[Example]) -> list[Example]:
@@ -181,7 +165,7 @@ class Draw:
 
 def _draw(table: RatingMatrix, case: Case, number: int) -> dict[str, Any] | None:
     """Return the curves of one draw; `None` where its first labels or those held out are all the same."""
-    rng = np.random.default_rng([number, *case.name.encode(), *case.aspect.encode(), *case.split.encode()])
+    rng = np.random.default_rng([number, *case.aspect.set.encode(), *case.aspect.aspect.encode(), *case.split.encode()])
     groups = rng.permutation(sorted(set(table.groups)))
     inside = np.isin(table.groups, groups[: (len(groups) + 1) // 2])
     pool, test = np.flatnonzero(inside), np.flatnonzero(~inside)
@@ -190,7 +174,7 @@ def _draw(table: RatingMatrix, case: Case, number: int) -> dict[str, Any] | None
         return None
     draw = Draw(table, pool, test, first, number)
     found = {strategy: _curve(draw, strategy) for strategy in STRATEGIES}
-    about = {"set": case.name, "aspect": case.aspect, "split": case.split, "draw": number}
+    about = {"set": case.aspect.set, "aspect": case.aspect.aspect, "split": case.split, "draw": number}
     return {**about, "curves": found, "asked": _asked(draw) if number < CURVES_PER_CASE else None}
 
 
@@ -291,12 +275,12 @@ def _asked(draw: Draw) -> dict[str, float | None] | None:
 # Tables
 
 
-def report(rows: Sequence[dict[str, Any]]) -> str:
+def report(rows: Sequence[Row]) -> str:
     """Return the tables, for Markdown."""
     return "\n\n".join(parts_of(rows).values())
 
 
-def parts_of(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
+def parts_of(rows: Sequence[Row]) -> dict[str, str]:
     """Return the tables of each judge, and what the learning curve said, by name."""
     offline = [row for row in rows if row["split"] != "recorded"]
     kept = [row for row in rows if row["split"] == "recorded"]
@@ -305,24 +289,24 @@ def parts_of(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
     return {**tables, "learning curve": _curves(offline)}
 
 
-def _tables(rows: Sequence[dict[str, Any]], title: str) -> str:
+def _tables(rows: Sequence[Row], title: str) -> str:
     return "\n\n".join([_means(rows, title), _needed(rows), _aspects(rows)])
 
 
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
-    return parts_of(json.loads((HERE / "results" / "planning.json").read_text()))
+    return parts_of(stored_rows(HERE / "results" / "planning.json"))
 
 
-def _keys(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+def _keys(rows: Sequence[Row]) -> list[tuple[str, str]]:
     return list(dict.fromkeys((row["set"], row["aspect"]) for row in rows))
 
 
-def _of(rows: Sequence[dict[str, Any]], key: tuple[str, str]) -> list[dict[str, Any]]:
+def _of(rows: Sequence[Row], key: tuple[str, str]) -> list[Row]:
     return [row for row in rows if (row["set"], row["aspect"]) == key]
 
 
-def _advantages(rows: Sequence[dict[str, Any]], strategy: str, figure: str) -> FloatArray:
+def _advantages(rows: Sequence[Row], strategy: str, figure: str) -> FloatArray:
     """Return by draw the mean over the steps of agreement less that of random choice."""
     return np.array(
         [np.mean(np.subtract(*(row["curves"][s][figure][1:] for s in (strategy, "random")))) for row in rows]
@@ -352,7 +336,7 @@ def _resampled(by_aspect: Sequence[FloatArray], resamples: int) -> FloatArray:
     return found
 
 
-def _means(rows: Sequence[dict[str, Any]], title: str) -> str:
+def _means(rows: Sequence[Row], title: str) -> str:
     lines = [f"{title}, {len(rows)} draws, {len(_keys(rows))} aspects:", ""]
     lines += ["| choice | Spearman within groups, less random | Pearson, less random |", "|---|---|---|"]
     for strategy in STRATEGIES[1:]:
@@ -372,7 +356,7 @@ def _labels_for(curve: FloatArray, level: float) -> float:
     return float(np.interp(level, rising, steps)) if rising[-1] >= level else np.nan
 
 
-def _needed(rows: Sequence[dict[str, Any]], resamples: int = 1000) -> str:
+def _needed(rows: Sequence[Row], resamples: int = 1000) -> str:
     """Return the table of labels that planning needs where random choice needs 20, 30 or 40."""
     steps = min(len(row["curves"]["random"]["pearson"]) for row in rows)
     wanted = [n for n in (20, 30, 40) if n <= FIRST + BATCH * (steps - 1)]
@@ -399,7 +383,7 @@ def _needed(rows: Sequence[dict[str, Any]], resamples: int = 1000) -> str:
     return "\n".join(lines)
 
 
-def _aspects(rows: Sequence[dict[str, Any]]) -> str:
+def _aspects(rows: Sequence[Row]) -> str:
     lines = ["| aspect | draws | Spearman, planned less random | Pearson, planned less random |", "|---|---|---|---|"]
     for key in _keys(rows):
         own = _of(rows, key)
@@ -412,7 +396,7 @@ def _aspects(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _curves(rows: Sequence[dict[str, Any]]) -> str:
+def _curves(rows: Sequence[Row]) -> str:
     """Return in words how what the learning curve expects compares with what came."""
     asked: list[Mapping[str, float]] = [row["asked"] for row in rows if row["asked"]]
     if not asked:
@@ -430,5 +414,11 @@ def _curves(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
-if __name__ == "__main__":
-    main()
+MEASUREMENT = Measurement(
+    "planning",
+    "How many labels does a rubric need if the texts to label are planned instead of drawn at random?",
+    PlanningOptions,
+    cases,
+    run,
+    report,
+)

@@ -18,23 +18,38 @@ from pydantic import BaseModel, ValidationError
 from experiments.runner.cases import Material
 from experiments.runner.results import Spent
 from experiments.runner.study import Arm
-from rubriclab.checklist import seed_questions, shipped_checklists
-from rubriclab.data import Assignment, Example
-from rubriclab.errors import ChecklistError, JudgeError, SettingsError
-from rubriclab.judges.judge import Judge, Reply, Usage
-from rubriclab.learning import joint, train
-from rubriclab.learning.candidates import Plan
-from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.single_method import Trained
-from rubriclab.literature import load_findings
-from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.method import Method, Progress, TrainingInput, chosen_settings, silent
-from rubriclab.prompts import Prompt
-from rubriclab.pydantic_errors import first_fault
-from rubriclab.rubric import Rubric
-from rubriclab.scoring import score_stream
-from rubriclab.stats.correlation import FloatArray
+from rubriclab import (
+    METHODS,
+    Assignment,
+    CallEstimate,
+    ChecklistError,
+    Example,
+    Judge,
+    JudgeError,
+    Method,
+    Prompt,
+    Reply,
+    Rubric,
+    SettingsError,
+    TrainingInput,
+    Usage,
+    load_findings,
+)
+from rubriclab.research import (
+    JointSettings,
+    Plan,
+    Progress,
+    Trained,
+    chosen_settings,
+    first_fault,
+    joint,
+    score_stream,
+    seed_questions,
+    shipped_checklists,
+    silent,
+    train,
+)
+from rubriclab.stats import FloatArray
 
 # With these settings, learning asks the judge what scoring would ask of the same texts, and hardly anything else. It is
 # what can be told of scoring before there is a rubric; for other methods learning as it is asks as much.

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from experiments.runner.cases import Case, Material, material
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study
-from rubriclab.errors import ChecklistError, DataError, JudgeError, RubriclabError
-from rubriclab.judges.judge import Judge
-from rubriclab.methods.method import Progress, silent
+from rubriclab import ChecklistError, DataError, Judge, JudgeError, RubriclabError
+from rubriclab.research import Progress, silent
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from typing import ClassVar, Literal
 from experiments.runner.compact import CompactModel
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study
-from rubriclab.data import Assignment, Example
-from rubriclab.errors import DataError
+from rubriclab import Assignment, DataError, Example
 
 # Where texts are drawn, half of the groups are learned from: a set with one text a group would else be learned from a
 # few of its groups. More labels may take more, but some must be left to test on.

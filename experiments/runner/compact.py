@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
-from rubriclab.base_models import FrozenModel
+from rubriclab.research import FrozenModel
 
 
 class CompactModel(FrozenModel):

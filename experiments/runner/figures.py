@@ -1,4 +1,4 @@
-"""Figures of a case: every evaluator's agreement with people, the floors', and the differences between them."""
+"""Figures of a case: every evaluator's agreement with people, the baselines', and the differences between them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,9 @@ import numpy as np
 from experiments.runner.cases import Material
 from experiments.runner.results import Basis, Gap, Row
 from experiments.runner.study import BASELINES, Study
-from rubriclab.data import Example
-from rubriclab.evaluation import Evaluator, Result, evaluate
-from rubriclab.learning.baselines import best_measure, measure_values
-from rubriclab.stats.agreement import difference
-from rubriclab.stats.interval import Interval
-from rubriclab.stats.levels import Level
-from rubriclab.text_features import WORD_COUNT
+from rubriclab import Evaluator, Example, Result
+from rubriclab.research import WORD_COUNT, best_feature, evaluate, feature_values
+from rubriclab.stats import Interval, Level, difference
 
 COEFFICIENTS = ("spearman", "pearson", "kendall")
 COUNTS = ("n", "groups", "constant_groups")
@@ -31,14 +27,14 @@ def bases(study: Study, texts: Material) -> dict[str, Basis]:
     }
 
 
-def floor_evaluators(texts: Material) -> list[tuple[Evaluator, str]]:
-    """Return the floors, each with a remark: the word count, and the measure that tracks the training labels best."""
-    best = best_measure(texts.learned_from, texts.home.aspect.name) if texts.learned_from else None
-    values = measure_values(texts.test, [WORD_COUNT, best.measure if best else WORD_COUNT])
+def baseline_evaluators(texts: Material) -> list[tuple[Evaluator, str]]:
+    """Return the baselines with remarks: the word count, and the measure that follows the training labels best."""
+    best = best_feature(texts.learned_from, texts.home.aspect.name) if texts.learned_from else None
+    values = feature_values(texts.test, [WORD_COUNT, best.feature if best else WORD_COUNT])
     found = [(Evaluator(BASELINES[0], values[:, 0]), "")]
     if best:
         found.append(
-            (Evaluator(BASELINES[1], best.sign * values[:, 1]), f"{'-' if best.sign < 0 else ''}{best.measure}")
+            (Evaluator(BASELINES[1], best.sign * values[:, 1]), f"{'-' if best.sign < 0 else ''}{best.feature}")
         )
     return found
 

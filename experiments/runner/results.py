@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
 from experiments.runner.cases import Case
 from experiments.runner.compact import CompactModel
-from rubriclab import __version__
-from rubriclab.base_models import FrozenModel
-from rubriclab.documents import Unreadable, read_file
-from rubriclab.errors import DataError
-from rubriclab.pydantic_errors import first_fault
-from rubriclab.stats.interval import Interval
-from rubriclab.stats.levels import ConstantRule, Level
+from rubriclab import DataError, Judge, __version__
+from rubriclab.research import FrozenModel, Unreadable, first_fault, read_file
+from rubriclab.stats import ConstantRule, Interval, Level
 
 Format = Literal["rubriclab-study-results/1"]
 
@@ -58,14 +54,14 @@ class Row(CompactModel):
     """What one evaluator came to in one case.
 
     Attributes:
-        arm: the arm, or a floor.
+        arm: the arm, or a baseline.
         variant: what the study's design varies inside a case.
         figures: by measure, as the paper has them.
         ours: the same measures at our own level and rule, where these differ from the paper's.
         counts: what the figures rest on: `texts` tested, of which `n` have a part in the figures, and `unscored` no
             score; `groups`, `constant_groups`; `answers` to single criteria, of which `answers_missing` are not there.
         learning, scoring: what it took.
-        note: a remark, as which measure a floor is.
+        note: a remark, as which measure a baseline is.
         missing: why there are no figures.
     """
 
@@ -128,7 +124,8 @@ class Results(FrozenModel):
         digest: of its configuration.
         small: whether it was run in little only.
         judges: as the user named them.
-        snapshots: model names that the providers reported.
+        model_versions: model names that the providers reported.
+        identities: what answers depend on, for each judge; empty in results that are older.
         data: digest of each set.
         cases: those that are finished, as they were.
     """
@@ -139,6 +136,7 @@ class Results(FrozenModel):
     small: bool = False
     judges: tuple[str, ...]
     model_versions: tuple[str, ...] = ()
+    identities: tuple[Mapping[str, Any], ...] = ()
     data: Mapping[str, str]
     cases: tuple[Outcome, ...] = ()
 
@@ -155,6 +153,21 @@ class Results(FrozenModel):
         """Return the results with one more case."""
         known = tuple(sorted({*self.model_versions, *model_versions}))
         return self.model_copy(update={"cases": (*self.cases, outcome), "model_versions": known})
+
+
+def with_judges(results: Results, judges: Sequence[Judge]) -> Results:
+    """Return results that are gone on with by these judges.
+
+    Raises:
+        DataError: if the cases so far rest on answers of others, for example of an older offline judge.
+    """
+    identities = tuple(dict(judge.identity) for judge in judges)
+    if results.cases and results.identities and results.identities != identities:
+        raise DataError(
+            "The judge is not the one that the finished cases rest on.",
+            "Choose another file with -o, or the same judge.",
+        )
+    return results.model_copy(update={"identities": identities})
 
 
 def write_results(results: Results, path: Path) -> None:

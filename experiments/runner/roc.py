@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import estimate
-from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.interval import Interval
+from rubriclab.stats import FloatArray, Interval, estimate
 
 # Resamples are weighted one by one; more of them change the interval's ends by less than a hundredth.
 RESAMPLES = 500

@@ -12,8 +12,7 @@ from experiments.runner.designs.design import Design, options_of
 from experiments.runner.results import Results
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study
-from rubriclab.errors import DataError, SettingsError
-from rubriclab.methods.estimate import CallEstimate
+from rubriclab import CallEstimate, DataError, SettingsError
 
 
 @dataclass(frozen=True)

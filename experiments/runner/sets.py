@@ -11,14 +11,32 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from experiments import SETS
-from rubriclab.base_models import FrozenModel
-from rubriclab.data import Assignment, Example, RowError, find_aspect, parse_scale, read, task_words, training_examples
-from rubriclab.data.aspect import Words
-from rubriclab.data.formats import lines_of
-from rubriclab.digest import canonical, digest
-from rubriclab.documents import Unreadable, parse_json, read_file, read_toml, text_of
-from rubriclab.errors import DataError, SettingsError
-from rubriclab.pydantic_errors import first_fault
+from rubriclab import (
+    Assignment,
+    DataError,
+    Example,
+    RowError,
+    SettingsError,
+    UserError,
+    find_aspect,
+    parse_scale,
+    read,
+    task_words,
+    training_examples,
+)
+from rubriclab.research import (
+    FrozenModel,
+    Unreadable,
+    Words,
+    canonical,
+    digest,
+    first_fault,
+    lines_of,
+    parse_json,
+    read_file,
+    read_toml,
+    text_of,
+)
 
 ENDINGS = (".jsonl", ".jsonl.gz")
 TRAIN_IDS = "hypoeval_train_ids.json"
@@ -33,6 +51,7 @@ class PublicSet(FrozenModel):
         train_ids: its key in the file of official training ids; `None` where none were published.
         published: what `python -m experiments data` calls the file that its authors publish; `None` without a reader.
         aspects: each with the scale of its human scores.
+        definitions: of aspects that have none in stores/aspects.json.
         half: the first or the second half of the groups alone, by their names' digests; `None` for all.
         without: systems whose texts are left out.
     """
@@ -42,6 +61,7 @@ class PublicSet(FrozenModel):
     train_ids: str | None = None
     published: str | None = None
     aspects: Mapping[Words, Words] = Field(min_length=1)
+    definitions: Mapping[Words, Words] = Field(default_factory=dict)
     half: Literal[1, 2] | None = None
     without: tuple[Words, ...] = ()
 
@@ -55,11 +75,25 @@ def public_sets(file: Path | None = None) -> dict[str, PublicSet]:
     file = file or SETS
     try:
         raw = read_toml(file)
-        return {name: PublicSet.model_validate(about) for name, about in raw.items()}
     except Unreadable as error:
         raise SettingsError(f"{file} cannot be used: {error}.") from None
+    return {name: _public_set(name, about, file) for name, about in raw.items()}
+
+
+def _public_set(name: str, about: object, file: Path) -> PublicSet:
+    hint = (
+        "It needs a file, a task, aspects with scales, and their definitions unless included (experiments/README.md)."
+    )
+    try:
+        found = PublicSet.model_validate(about)
+        for aspect, scale in found.aspects.items():
+            parse_scale(scale)
+            find_aspect(found.task, aspect, found.definitions.get(aspect))
     except ValidationError as error:
-        raise SettingsError(f"{file} cannot be used: {first_fault(error)}.") from None
+        raise SettingsError(f"{file}, [{name}]: {first_fault(error)}.", hint) from None
+    except UserError as error:
+        raise SettingsError(f"{file}, [{name}]: {error.message.rstrip(';.')}.", hint) from None
+    return found
 
 
 @dataclass(frozen=True)
@@ -83,7 +117,10 @@ class Sets:
             SettingsError: if nothing is.
         """
         if name not in self.known:
-            raise SettingsError(f"There is no public set {name!r}.", f"There are: {', '.join(self.known)}.")
+            raise SettingsError(
+                f"There is no set {name!r}.",
+                f"There are: {', '.join(self.known)}. One of your own is a table in {self.folder / SETS.name}.",
+            )
         return self.known[name]
 
     def texts(self, name: str, aspect: str) -> tuple[Example, ...]:
@@ -92,10 +129,13 @@ class Sets:
         Raises:
             DataError: if the file is missing, any of its rows is faulty, or hardly any has a score.
         """
+        return tuple(sorted(self.rows(name, aspect), key=lambda example: example.id))
+
+    def rows(self, name: str, aspect: str) -> tuple[Example, ...]:
+        """Return the same texts in the order of the file."""
         if (name, aspect) not in self._texts:
             scale = self.assignment(name, aspect).scale
-            found = training_examples(self._read(name), aspect, scale).examples
-            self._texts[name, aspect] = tuple(sorted(found, key=lambda example: example.id))
+            self._texts[name, aspect] = tuple(training_examples(self._read(name), aspect, scale).examples)
         return self._texts[name, aspect]
 
     def assignment(self, name: str, aspect: str) -> Assignment:
@@ -107,7 +147,8 @@ class Sets:
         about = self.about(name)
         if aspect not in about.aspects:
             raise SettingsError(f"{name} has no scores for {aspect!r}.", f"It has: {', '.join(about.aspects)}.")
-        return Assignment(task_words(about.task), find_aspect(about.task, aspect), parse_scale(about.aspects[aspect]))
+        defined = find_aspect(about.task, aspect, about.definitions.get(aspect))
+        return Assignment(task_words(about.task), defined, parse_scale(about.aspects[aspect]))
 
     def official(self, name: str) -> tuple[str, ...]:
         """Return the ids of the texts that were learned from when the set was first used so; none where not known.
@@ -129,7 +170,8 @@ class Sets:
         about, found = self.about(name), hashlib.sha256()
         for line in lines_of(self._present(name)):
             found.update(line)
-        part = [about.half, list(about.without)] if about.half or about.without else []
+        part: list[object] = [about.half, list(about.without)] if about.half or about.without else []
+        part += [dict(about.definitions)] if about.definitions else []
         found.update(canonical([about.task, dict(about.aspects), self.official(name), *part]).encode())
         return f"sha256:{found.hexdigest()}"
 
@@ -170,4 +212,11 @@ def sets_in(folder: str | Path) -> Sets:
             f"There is no folder {folder} with the public sets.",
             "Make one of files in rubriclab's row form: python -m experiments data SET FILE -o FOLDER/SET.jsonl.",
         )
-    return Sets(place, public_sets())
+    own = place / SETS.name
+    # Sets of one's own come after those that ship, and may not replace them: stored results are of these.
+    known = public_sets()
+    for name, about in (public_sets(own) if own.is_file() else {}).items():
+        if name in known:
+            raise SettingsError(f"{own}: {name!r} is the name of a public set that ships.", "Choose another name.")
+        known[name] = about
+    return Sets(place, known)

@@ -10,12 +10,10 @@ the rank-sum test throws it away. All p-values are two-sided.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats import FloatArray
 
 # Differences of decimal figures miss each other by rounding alone (0.55 - 0.49 and 0.46 - 0.40); ranks would see it.
 DECIMALS = 12
@@ -64,25 +62,6 @@ def wilcoxon_ranksum(first: npt.ArrayLike, second: npt.ArrayLike) -> float | Non
     from scipy.stats import mannwhitneyu
 
     return float(mannwhitneyu(one, other).pvalue)
-
-
-def benjamini_hochberg(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Return the p-values, in order, adjusted for how many there are; None stays None and does not count as a test.
-
-    Rejecting wherever the adjusted p-value is at most 0.05 keeps the expected share of false rejections to 5 %.
-
-    Raises:
-        ValueError: a p-value is not between 0 and 1.
-    """
-    tested = [p for p in p_values if p is not None]
-    if not all(0 <= p <= 1 for p in tested):
-        raise ValueError(f"p_values: expected numbers from 0 to 1, got {tested}")
-    if not tested:
-        return tuple(None for _ in p_values)
-    from scipy.stats import false_discovery_control
-
-    adjusted = iter(false_discovery_control(tested))
-    return tuple(None if p is None else float(next(adjusted)) for p in p_values)
 
 
 def _figures(name: str, values: npt.ArrayLike) -> FloatArray:

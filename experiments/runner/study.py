@@ -6,7 +6,7 @@ it stands in code.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -15,20 +15,25 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 
 from experiments import STUDIES
 from experiments.runner.compact import CompactModel
-from rubriclab.base_models import FrozenModel
-from rubriclab.data.aspect import Words
-from rubriclab.digest import digest
-from rubriclab.documents import Unreadable, read_toml
-from rubriclab.errors import SettingsError
-from rubriclab.methods.names import DEFAULT_METHODS, has_settings, settings_names
-from rubriclab.pydantic_errors import first_fault
-from rubriclab.stats.levels import ConstantRule, Level
+from rubriclab import SettingsError
+from rubriclab.research import (
+    DEFAULT_METHODS,
+    FrozenModel,
+    Unreadable,
+    Words,
+    digest,
+    first_fault,
+    has_settings,
+    read_toml,
+    settings_names,
+)
+from rubriclab.stats import ConstantRule, Level
 
 FILE = "study.toml"
 RESULTS = "results"
 
 # Evaluators that never read a text; they take part in every study.
-BASELINES = ("baseline: word count", "baseline: best measure")
+BASELINES = ("baseline: word count", "baseline: best text feature")
 
 Settings = Mapping[str, Mapping[str, Any]]
 
@@ -174,7 +179,7 @@ class Study(FrozenModel):
         constant: what a group with constant human scores counts for in the paper's figures.
         test_groups: the most groups tested on, by set; all where none is given.
         test_texts: about how many texts are tested on; `None` for all.
-        compare: pairs of arms or floors, for differences and tests of significance.
+        compare: pairs of arms or baselines, for differences and tests of significance.
         significance: how the paper tests whether two arms differ over aspects: by signed ranks of the differences, or
             by rank sums, as if the figures did not belong together.
         published: the papers' figures.
@@ -259,8 +264,11 @@ class Study(FrozenModel):
             )
         return self.model_copy(update={"arms": tuple(arm.over(settings) for arm in self.arms)})
 
-    def only(self, wanted: tuple[str, ...]) -> Study:
+    def only(self, wanted: tuple[str, ...], own: Mapping[str, Sequence[str]] | None = None) -> Study:
         """Return the study on some of its sets, each written SET or SET:ASPECT; on all if none is named.
+
+        Args:
+            own: further sets with their aspects, on which the study can run too.
 
         Raises:
             SettingsError: if it has no such set or aspect.
@@ -270,9 +278,11 @@ class Study(FrozenModel):
         chosen: dict[str, tuple[str, ...]] = {}
         for each in wanted:
             name, _, aspect = each.partition(":")
-            aspects = self.sets.get(name, ())
+            aspects = self.sets.get(name) or tuple((own or {}).get(name, ()))
             if not aspects or (aspect and aspect not in aspects):
-                known = "; ".join(f"{name}: {', '.join(aspects)}" for name, aspects in self.sets.items())
+                known = "; ".join(
+                    f"{name}: {', '.join(aspects)}" for name, aspects in {**self.sets, **(own or {})}.items()
+                )
                 raise SettingsError(f"{self.name} has no {each!r}.", f"It has {known}.")
             added = (aspect,) if aspect else aspects
             chosen[name] = (*chosen.get(name, ()), *(a for a in added if a not in chosen.get(name, ())))

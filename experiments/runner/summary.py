@@ -7,12 +7,14 @@ from dataclasses import asdict, dataclass, field
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from experiments.runner.designs import design_named
 from experiments.runner.figures import COEFFICIENTS
 from experiments.runner.results import Gap, Outcome, Results, Row, Spent
-from experiments.runner.significance import benjamini_hochberg, wilcoxon_paired, wilcoxon_ranksum
+from experiments.runner.significance import wilcoxon_paired, wilcoxon_ranksum
 from experiments.runner.study import Study
-from rubriclab.stats.interval import Interval, rounded
+from rubriclab.stats import Interval, adjust_p_values, paired_mean, rounded
 
 # A test of significance over fewer pairs cannot come to 0.05.
 FEWEST_PAIRS = 6
@@ -40,7 +42,7 @@ class Line:
         figures: as the paper takes them.
         ours: by our own level and rule, where these differ.
         published: the paper's, by judge.
-        note: remarks, as which measure a floor is.
+        note: remarks, as which measure a baseline is.
         missing: why there is no figure for some seed.
     """
 
@@ -63,14 +65,16 @@ class Mean:
         aspects: over how many that have a figure; where the study varies the number of labels, those alone that have
             every number, so that the means of different numbers can be compared.
         figures, ours: mean over them.
+        intervals: `figures` with Student's 95 % intervals over the aspects; of one aspect, its own.
         published: mean over those of them for which the paper has a figure.
-        learning, scoring: mean calls of learning, and of scoring a text; `None` for a floor.
+        learning, scoring: mean calls of learning, and of scoring a text; `None` for a baseline.
         cost_usd: what all cases took together; `None` where a price is not known.
     """
 
     setting: Setting
     aspects: int
     figures: Mapping[str, float | None]
+    intervals: Mapping[str, Interval]
     ours: Mapping[str, float | None]
     published: PaperFigures
     learning: float | None
@@ -220,6 +224,7 @@ def _mean(setting: Setting, lines: Sequence[Line], rows: Sequence[Row], measures
         setting=setting,
         aspects=sum(_value(line.figures, measures[0]) is not None for line in lines),
         figures={name: _average(_value(line.figures, name) for line in lines) for name in measures},
+        intervals={name: _interval(lines, name) for name in measures},
         ours={name: _average(_value(line.ours or line.figures, name) for line in lines) for name in measures},
         published={judge: _paper_means(lines, judge, measures) for judge in judges},
         learning=_average(float(row.learning.calls) for row in spent if row.learning),
@@ -227,6 +232,14 @@ def _mean(setting: Setting, lines: Sequence[Line], rows: Sequence[Row], measures
         seconds=round(total.seconds, 1) if spent else None,
         cost_usd=total.cost_usd if spent else None,
     )
+
+
+def _interval(lines: Sequence[Line], measure: str) -> Interval:
+    """Return the mean of a measure over aspects with its interval."""
+    values = [value for line in lines if (value := _value(line.figures, measure)) is not None]
+    if len(values) == 1:
+        return next(line.figures[measure] for line in lines if _value(line.figures, measure) is not None)
+    return paired_mean(np.array(values), np.arange(len(values))).interval.rounded()
 
 
 def _paper_means(lines: Sequence[Line], judge: str, measures: Sequence[str]) -> dict[str, float]:
@@ -262,7 +275,7 @@ def _contrasts(
                     and (gap.first, gap.second) == (first, second)
                 ]
                 found.append(_contrast(study, (first, second, labels, variant, measure), one, other, gaps))
-    adjusted = benjamini_hochberg([each.p for each in found])
+    adjusted = adjust_p_values([each.p for each in found])
     return tuple(Contrast(**{**vars(each), "adjusted": rounded(p)}) for each, p in zip(found, adjusted, strict=True))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rubriclab.report import wording
 from rubriclab.report.model import Block, Cell, Figure, Pairs, Paragraph, Section, Stack, Table, View, quoted, table
+from rubriclab.research import wording
 
 if TYPE_CHECKING:
     from experiments.runner.results import Results
@@ -19,13 +19,14 @@ NOBODY = "a question of our own"
 SHOWN = 2
 
 
-def studies_view(studies: Sequence[Study]) -> View:
-    """Return the studies with their questions and papers."""
+def studies_view(studies: Sequence[Study], measurements: Mapping[str, str]) -> View:
+    """Return the studies with their questions and papers, and the measurements with theirs."""
     rows = (
         (study.name, Stack((Paragraph(quoted(study.question)), Paragraph(quoted(study.paper or NOBODY), "quiet"))))
         for study in studies
     )
-    return View((), (Pairs(tuple(rows)),))
+    others = tuple((name, Paragraph(quoted(question))) for name, question in measurements.items())
+    return View((), (Pairs(tuple(rows)), Section("Measurements (python -m experiments measure)", (Pairs(others),))))
 
 
 def study_view(study: Study, results: Results, summary: Summary) -> View:
@@ -85,7 +86,7 @@ def _by_measure(summary: Summary) -> Table:
             rows.append(name)
             continue
         mean = means[name]
-        figures = [wording.figure(mean.figures[measure]) for measure in summary.measures[:SHOWN]]
+        figures: list[Cell] = [Figure(mean.intervals[measure]) for measure in summary.measures[:SHOWN]]
         figures += [wording.figure(mean.ours[first])] if differs else []
         figures += [_paper(mean.published.get(judge, {}).get(first)) for judge in judges]
         rows.append((_called(*name) + _fewer(mean, summary), *figures))
@@ -155,12 +156,12 @@ def _efforts(summary: Summary) -> Section:
 
 
 def _baselines_last(names: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str] | str]:
-    """Yield arms and variants, the surface baselines after a title of their own."""
+    """Yield arms and variants, the free baselines after a title of their own."""
     titled = False
     for name in sorted(names, key=lambda each: wording.is_baseline(each[0])):
         if wording.is_baseline(name[0]) and not titled:
             titled = True
-            yield "surface baselines:"
+            yield "free baselines:"
         yield name
 
 
@@ -193,7 +194,7 @@ def _most(summary: Summary) -> int:
 
 
 def _mean_figure(mean: Mean, summary: Summary) -> str:
-    return wording.figure(mean.figures[summary.measures[0]]) + _fewer(mean, summary)
+    return wording.estimate(mean.intervals[summary.measures[0]]) + _fewer(mean, summary)
 
 
 def _fewer(mean: Mean, summary: Summary) -> str:

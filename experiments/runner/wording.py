@@ -8,12 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
-from rubriclab.base_models import FrozenModel
-from rubriclab.data import Assignment
-from rubriclab.data.aspect import Words
-from rubriclab.data.scale import show
-from rubriclab.judges.judge import Judge, Reply
-from rubriclab.prompts import Prompt
+from rubriclab import Assignment, Judge, Prompt, Reply
+from rubriclab.research import FrozenModel, Words, show
 
 
 def _with_both_ends(text: str) -> str:

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Iterable
 from importlib.metadata import version
 
-from rubriclab.sentences import sentence_spans
+from rubriclab.research import sentence_spans
 
 Splitter = Callable[[str], list[int]]
 

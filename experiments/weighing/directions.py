@@ -1,4 +1,4 @@
-"""Which way surface measures point, learned from public sets: agreement with people before any label is given.
+"""Which way text features point, learned from public sets: agreement with people before any label is given.
 
     python -m experiments.weighing.directions --data FOLDER
 
@@ -19,19 +19,23 @@ from typing import Any
 
 import numpy as np
 
-import rubriclab.text_features
-from experiments.agreement.agreement import Case, cases, load
-from rubriclab.learning.baselines import SURFACE, measure_values
-from rubriclab.learning.rating_matrix import centers_and_spreads, standardised
-from rubriclab.learning.weighting import FURTHEST
+import rubriclab
+from experiments.runner.training import SETS, LabelledAspect, labelled_aspects
+from rubriclab.research import (
+    FEATURE_NAMES,
+    FURTHEST,
+    centers_and_spreads,
+    feature_values,
+    prior_directions,
+    standardised,
+    usual_directions,
+)
 from rubriclab.stats import Level, agreement
-from rubriclab.text_features.prior import prior_directions, usual_directions
 
 HERE = Path(__file__).parent
 
 STORED = HERE / "results" / "directions.json"
-SHIPPED = Path(rubriclab.text_features.__file__).parent / "directions.json"
-SETS = "summeval,newsroom,hanna,topical_chat,qags_cnndm"
+SHIPPED = Path(rubriclab.__file__).parent / "text_features" / "directions.json"
 # Penalty of the ridge regression, in units of a measure's variance: 0.1, 0.3, 1 and 3 differ by 0.005 at most.
 RIDGE = 0.3
 
@@ -40,7 +44,7 @@ RIDGE = 0.3
 class Aspect:
     """One aspect's texts: standardised measures, shape (texts, measures), labels and groups."""
 
-    case: Case
+    case: LabelledAspect
     z: np.ndarray
     labels: np.ndarray
     groups: np.ndarray
@@ -49,19 +53,19 @@ class Aspect:
 def main() -> None:
     """Write the agreement by each kind of direction, and the weights of all sets."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, help="folder with the sets of experiments/agreement/sets.toml")
+    parser.add_argument("--data", required=True, help="folder with the public sets")
     given = parser.parse_args()
-    aspects = [aspect_of(case) for case in cases(given.data, SETS)]
+    aspects = [aspect_of(case) for case in labelled_aspects(Path(given.data), SETS)]
     rows = [row_of(aspect, aspects) for aspect in aspects]
     STORED.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
     weights = {name: round(weight, 4) for name, weight in learned(aspects).items()}
     SHIPPED.write_text(json.dumps(weights, indent=1) + "\n")
 
 
-def aspect_of(case: Case) -> Aspect:
+def aspect_of(case: LabelledAspect) -> Aspect:
     """Return the texts that have a label for the aspect."""
-    texts = load(f"{case.data}/{case.file}.jsonl.gz", case.aspect)
-    values = measure_values(texts, SURFACE)
+    texts = case.examples
+    values = feature_values(texts, FEATURE_NAMES)
     z = np.clip(standardised(values, *centers_and_spreads(values)), -FURTHEST, FURTHEST)
     labels = np.array([text.scores[case.aspect] for text in texts], dtype=float)
     return Aspect(case, z, (labels - labels.mean()) / labels.std(), np.array([text.group for text in texts]))
@@ -70,9 +74,9 @@ def aspect_of(case: Case) -> Aspect:
 def row_of(aspect: Aspect, aspects: Sequence[Aspect]) -> dict[str, Any]:
     """Return the agreement on one aspect, with nothing learned from its set."""
     case = aspect.case
-    others = learned([other for other in aspects if other.case.name != case.name])
+    others = learned([other for other in aspects if other.case.set != case.set])
     return {
-        "set": case.name,
+        "set": case.set,
         "aspect": case.aspect,
         "catalogue": agreed(aspect, usual_directions(case.aspect, "", case.task)),
         "learned": agreed(aspect, others),
@@ -84,8 +88,8 @@ def learned(aspects: Sequence[Aspect]) -> dict[str, float]:
     """Return the weight of each measure by ridge regression, every aspect counting the same."""
     gram = np.mean([within(each.z, each.groups).T @ within(each.z, each.groups) / len(each.z) for each in aspects], 0)
     along = np.mean([within(each.z, each.groups).T @ each.labels / len(each.z) for each in aspects], axis=0)
-    weights = np.linalg.solve(gram + RIDGE * np.eye(len(SURFACE)), along)
-    return dict(zip(SURFACE, weights.tolist(), strict=True))
+    weights = np.linalg.solve(gram + RIDGE * np.eye(len(FEATURE_NAMES)), along)
+    return dict(zip(FEATURE_NAMES, weights.tolist(), strict=True))
 
 
 def within(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -101,7 +105,7 @@ def within(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 def agreed(aspect: Aspect, weights: Mapping[str, float]) -> float:
     """Return the mean Spearman correlation within groups; over all texts where these are groups of their own."""
-    raw = aspect.z @ np.array([weights[name] for name in SURFACE])
+    raw = aspect.z @ np.array([weights[name] for name in FEATURE_NAMES])
     level: Level = "group" if len(set(aspect.groups)) < len(aspect.groups) else "dataset"
     found = agreement(raw, aspect.labels, aspect.groups.tolist(), level=level, resamples=0)
     return round(found.spearman.value or 0.0, 4)

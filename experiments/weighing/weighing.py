@@ -1,127 +1,173 @@
 """What is kept of what the methods found, and how it is weighed: agreement on other groups of texts.
 
-    python -m experiments.agreement.matrices --data FOLDER --splits 3 --output CACHE_FOLDER
-    python -m experiments.weighing.weighing --matrices CACHE_FOLDER
-    python -m experiments.weighing.weighing --matrices ANOTHER_CACHE_FOLDER --shots 100
-    python -m experiments.weighing.weighing --judgments JUDGMENTS_FOLDER --data FOLDER
-    python -m experiments.weighing.weighing --live LEARNED_FOLDER
-    python -m experiments.weighing.weighing --matrices CACHE_FOLDER --constants
+    python -m experiments measure weighing --data FOLDER --set judgments=FOLDER --set live=FOLDER/learned \
+        -o experiments/weighing/results/compared.json
+    python -m experiments measure weighing --data FOLDER --set shots=100 --set splits=3 \
+        -o experiments/weighing/results/compared_100.json
 
-The first run keeps every rating; the second learns rubrics of them and writes their figures into results/compared.json,
-beside those of the recipes that were used before. `--live` does so for the packs and matrices that a live language
-model's answers came to, cross-validated by group, as there are no other texts. `--constants` prints the agreement of
-one rubric with other constants of the model instead.
+Each case learns the smallest rubric that held-out labels justify from 30 labels of an aspect, and tests it on other
+groups. `judgments` are a language model's recorded answers to given criteria; `live` are the packs and matrices of
+rubrics that were learned with a language model, cross-validated by group, as there are no other texts.
+results/before.json holds the figures of the recipes that were used before.
 """
 
 from __future__ import annotations
 
-import argparse
+import asyncio
 import csv
 import gzip
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rubriclab.data import Scale
-from rubriclab.learning import weighting
-from rubriclab.learning.fitting import CandidatePool, fit
-from rubriclab.learning.rating_matrix import RatingMatrix
-from rubriclab.learning.selection_path import ONE_CALL, climb, rungs
-from rubriclab.learning.settings import JointSettings
+from experiments.runner.measurement import Measurement, Options, Row, stored_rows
+from experiments.runner.training import (
+    SHOTS,
+    LabelledAspect,
+    Split,
+    candidate_values,
+    labelled_aspects,
+    plans,
+    uncached_judge,
+)
+from rubriclab import Scale
+from rubriclab.research import ONE_CALL, CandidatePool, JointSettings, RatingMatrix, find_candidates, fit, select_rubric
 from rubriclab.stats import agreement
 
 HERE = Path(__file__).parent
-STORED = HERE / "results" / "compared.json"
+SEED = 42
+TEST_GROUPS = 12
 SETTINGS = JointSettings(calibration="linear", repeats=1)
 # Of the aspects that judgments are recorded for.
 SCALES = {"summeval": (1, 5), "hanna": (1, 5), "topical_chat": (1, 3)}
-TRIED = {
-    "NOISE": (0.6, 0.9, 1.3),
-    "WEIGHT_VARIANCE": (0.1, 0.25, 0.5),
-    "COMPOSITE_ERROR": (0.15, 0.3, 0.6),
-    "PRIOR_SPREAD": (0.3, 0.5, 0.7),
-}
 
 
-def main() -> None:
-    """Learn from every matrix and write the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--matrices", type=Path, help="folder that experiments/agreement/matrices.py has written")
-    parser.add_argument("--judgments", type=Path, help="folder with a language model's recorded judgments")
-    parser.add_argument("--data", type=Path, help="folder with the sets that they are about")
-    parser.add_argument("--live", type=Path, help="folder with NAME.matrix.csv.gz and NAME.pack.json.gz")
-    parser.add_argument("--shots", type=int, default=30, help="what the matrices were made with")
-    parser.add_argument("--constants", action="store_true")
-    parser.add_argument("--processes", type=int, default=2)
-    given = parser.parse_args()
-    paths = sorted(given.matrices.glob("*.npz")) if given.matrices else []
-    if given.constants:
-        constants(paths)
-        return
-    rows = {(row["case"], row["shots"]): row for row in json.loads(STORED.read_text())}
-    with ProcessPoolExecutor(given.processes) as pool:
-        for name, found in pool.map(learned, paths):
-            if (name, given.shots) in rows:
-                rows[name, given.shots] |= found
-    for name, held in recorded(given.judgments, given.data) if given.judgments else ():
-        rows[name, 30] |= compared(held)
-    for name, found in cross_validated(given.live) if given.live else ():
-        rows[name, 30] |= found
-    STORED.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows.values()) + "\n]\n")
+class WeighingOptions(Options):
+    """Which ratings are weighed.
+
+    Attributes:
+        sets: each SET or SET:ASPECT, separated by commas.
+        splits: random splits by group, beside the official ids.
+        shots: texts to learn from, where there are so many.
+        judgments: folder with a language model's recorded judgments, SET.json.gz.
+        live: folder with NAME.matrix.csv.gz and NAME.pack.json.gz.
+    """
+
+    sets: str = "summeval,newsroom,hanna,topical_chat"
+    splits: int = 10
+    shots: int = SHOTS
+    judgments: Path | None = None
+    live: Path | None = None
 
 
-def readme_figures() -> dict[str, str]:
-    """Return the figures of the README, by block."""
-    return {"compared": table(json.loads(STORED.read_text()))}
+@dataclass(frozen=True)
+class Case:
+    """One matrix of ratings: of an aspect by the judge, or of a file."""
+
+    name: str
+    aspect: LabelledAspect | None = None
+    split: Split | None = None
+    judge: str = "embedded"
+    file: Path | None = None
+    data: Path | None = None
+
+    def __str__(self) -> str:
+        """Return what the case is of."""
+        return self.name
 
 
-def learned(path: Path) -> tuple[str, dict[str, Any]]:
-    """Return the name and the figures of one matrix."""
-    return path.stem, compared(dict(np.load(path)))
+def cases(options: WeighingOptions) -> Iterator[Case]:
+    """Yield every aspect with each split, and the recorded and live matrices."""
+    for name in ("official", *(f"random {number}" for number in range(options.splits))):
+        for aspect in labelled_aspects(options.data, options.sets):
+            called = f"{aspect} {name}".replace(" ", "_")
+            yield Case(called, aspect, Split(name, options.shots, TEST_GROUPS), options.judge)
+    for path in sorted(options.judgments.glob("*.json.gz")) if options.judgments else ():
+        name = path.name.partition(".")[0]
+        yield Case(f"{name} {_recorded(path)['aspect']}", file=path, data=options.data)
+    for path in sorted(options.live.glob("*.matrix.csv.gz")) if options.live else ():
+        yield Case(f"{path.name.partition('.')[0]} live", file=path)
+
+
+def run(case: Case) -> list[Row]:
+    """Return the figures of the rubric that is made of one matrix."""
+    shots = case.split.shots if case.split else SHOTS
+    if case.aspect and case.split:
+        figures = compared(asyncio.run(judged(case.aspect, case.split, case.judge)))
+    elif case.file and case.data:
+        figures = compared(recorded(case.file, labelled_aspects(case.data, _recorded(case.file)["data"])))
+    else:
+        figures = cross_validated(live(Path(str(case.file))))
+    return [{"case": case.name, "shots": shots, **figures}]
+
+
+async def judged(aspect: LabelledAspect, split: Split, judge_name: str) -> dict[str, Any]:
+    """Return a judge's ratings of learning and test texts by every candidate."""
+    learned_from, test = split.of(aspect)
+    judge = uncached_judge(judge_name)
+    chosen, _ = plans(aspect, learned_from)
+    found = await find_candidates(chosen, judge=judge, generator=judge, seed=SEED)
+    table = found.table(aspect.assignment, "by method")
+    return {
+        "train": table.values,
+        "test": await candidate_values(found, test, aspect.assignment, judge),
+        "train_labels": table.labels,
+        "test_labels": np.array([text.scores[aspect.aspect] for text in test], dtype=float),
+        "train_groups": np.array(table.groups),
+        "test_groups": np.array([text.group for text in test]),
+        "methods": np.array(table.methods),
+        "kinds": np.array([each.criterion.kind for each in found.candidates]),
+        "bundles": np.array(table.bundles),
+        "seen": table.seen,
+        "scale": np.array([aspect.assignment.scale.low, aspect.assignment.scale.high]),
+    }
 
 
 def compared(held: Mapping[str, Any]) -> dict[str, Any]:
     """Return the figures of the rubric that is made of one matrix."""
     own = both_ways(held)
-    found = climb(own, SETTINGS)
+    found = select_rubric(own, SETTINGS)
     twice = np.hstack([held["test"], held["test"]])
     raw = found.fit.raw(twice)
     everything = fit(own, SETTINGS, CandidatePool(tuple(range(len(held["kinds"]))))).raw(twice)
     step = found.steps[found.kept]
-    figures = {"after_calls": step.calls, "after_criteria": len(found.fit.columns), "rubric": step.rung.name}
+    figures = {"after_calls": step.calls, "after_criteria": len(found.fit.columns), "rubric": step.rubric.name}
     direct = np.flatnonzero(held["methods"] == "direct")[0]
     figures["direct"] = round(agreed(held["test"][:, direct], held), 4)
     figures["everything"] = round(agreed(everything, held), 4)
     return {"after": round(agreed(raw, held), 4), **figures}
 
 
-def recorded(judgments: Path, data: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the name and the matrix of each set that a language model's judgments are recorded for."""
-    for path in sorted(judgments.glob("*.json.gz")):
-        kept = json.loads(gzip.decompress(path.read_bytes()))
-        lines = gzip.decompress((data / f"{kept['data']}.jsonl.gz").read_bytes()).splitlines()
-        rows = {row["id"]: row for row in map(json.loads, lines)}
-        hypotheses, questions = (len(kept["criteria"][kind]) for kind in ("hypotheses", "questions"))
-        methods = np.array(["hypoeval"] * hypotheses + ["checkeval"] * questions + ["seeval", "direct"])
-        labels = {name: row["scores"][kept["aspect"]] for name, row in rows.items() if kept["aspect"] in row["scores"]}
-        held: dict[str, Any] = {
-            "methods": methods,
-            "kinds": np.array(["hypothesis"] * hypotheses + ["question"] * questions + ["score"] * 2),
-            "bundles": methods,
-            "seen": np.zeros((len(kept["train"]), len(methods)), dtype=bool),
-            "scale": np.array(SCALES[kept["data"]], dtype=float),
-        }
-        for part in ("train", "test"):
-            held[part] = np.array([_cells(kept["answers"][name]) for name in kept[part]], dtype=float)
-            held[f"{part}_labels"] = np.array([labels[name] for name in kept[part]], dtype=float)
-            held[f"{part}_groups"] = np.array([rows[name]["group"] for name in kept[part]])
-        yield f"{path.name.partition('.')[0]} {kept['aspect']}", held
+def _recorded(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    return found
+
+
+def recorded(path: Path, aspects: Sequence[LabelledAspect]) -> dict[str, Any]:
+    """Return the matrix of a set that a language model's judgments are recorded for."""
+    kept = _recorded(path)
+    examples = next(aspect.examples for aspect in aspects if aspect.aspect == kept["aspect"])
+    labels = {text.id: text.scores[kept["aspect"]] for text in examples}
+    groups = {text.id: text.group for text in examples}
+    hypotheses, questions = (len(kept["criteria"][kind]) for kind in ("hypotheses", "questions"))
+    methods = np.array(["hypoeval"] * hypotheses + ["checkeval"] * questions + ["seeval", "direct"])
+    held: dict[str, Any] = {
+        "methods": methods,
+        "kinds": np.array(["hypothesis"] * hypotheses + ["question"] * questions + ["score"] * 2),
+        "bundles": methods,
+        "seen": np.zeros((len(kept["train"]), len(methods)), dtype=bool),
+        "scale": np.array(SCALES[kept["data"]], dtype=float),
+    }
+    for part in ("train", "test"):
+        held[part] = np.array([_cells(kept["answers"][name]) for name in kept[part]], dtype=float)
+        held[f"{part}_labels"] = np.array([labels[name] for name in kept[part]], dtype=float)
+        held[f"{part}_groups"] = np.array([groups[name] for name in kept[part]])
+    return held
 
 
 def _cells(answers: Mapping[str, Any]) -> list[float | None]:
@@ -130,24 +176,19 @@ def _cells(answers: Mapping[str, Any]) -> list[float | None]:
     return [*answers["hypotheses"].values(), *answers["checklist"].values(), *single]
 
 
-def cross_validated(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the name and the figures of each live matrix: correlations of held-out scores with the labels."""
-    for path in sorted(folder.glob("*.matrix.csv.gz")):
-        held = live(path)
-        own = both_ways(held)
-        found = climb(own, SETTINGS)
-        direct = held["train"][:, np.flatnonzero(held["methods"] == "direct")[0]]
-        step = found.steps[found.kept]
-        yield (
-            f"{path.name.partition('.')[0]} live",
-            {
-                "after": _r(found.held_out.raw, own.labels),
-                "after_calls": step.calls,
-                "after_criteria": len(found.fit.columns),
-                "rubric": step.rung.name,
-                "direct": _r(direct, own.labels),
-            },
-        )
+def cross_validated(held: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures of a live matrix: correlations of held-out scores with the labels."""
+    own = both_ways(held)
+    found = select_rubric(own, SETTINGS)
+    direct = held["train"][:, np.flatnonzero(held["methods"] == "direct")[0]]
+    step = found.steps[found.kept]
+    return {
+        "after": _r(found.held_out.raw, own.labels),
+        "after_calls": step.calls,
+        "after_criteria": len(found.fit.columns),
+        "rubric": step.rubric.name,
+        "direct": _r(direct, own.labels),
+    }
 
 
 def _r(scores: np.ndarray, labels: np.ndarray) -> float:
@@ -155,7 +196,7 @@ def _r(scores: np.ndarray, labels: np.ndarray) -> float:
 
 
 def live(path: Path) -> dict[str, Any]:
-    """Return a matrix as `experiments/agreement/matrices.py` keeps them, without texts to test on."""
+    """Return the matrix of a file, without texts to test on."""
     rows = list(csv.DictReader(io.StringIO(gzip.decompress(path.read_bytes()).decode())))
     texts, criteria = (list(dict.fromkeys(row[name] for row in rows)) for name in ("text", "criterion"))
     about = {row["criterion"]: row for row in rows}
@@ -185,27 +226,6 @@ def live(path: Path) -> dict[str, Any]:
     }
 
 
-def constants(paths: Sequence[Path]) -> None:
-    """Print the mean agreement of one call about six criteria and the whole, by each constant's values."""
-    every = [dict(np.load(path)) for path in paths]
-    for name, values in TRIED.items():
-        usual = getattr(weighting, name)
-        for value in values:
-            setattr(weighting, name, value)
-            print(f"{name} {value:g}: {np.mean([one_call(held) for held in every]):.4f}", flush=True)
-        setattr(weighting, name, usual)
-
-
-def one_call(held: Mapping[str, Any]) -> float:
-    """Return the agreement of the rubric that rates six criteria and then the whole in one call."""
-    table = both_ways(held)
-    rung = next(
-        (each for each in rungs(table) if each.name == "one call: 6 criteria, then the whole"), rungs(table)[-1]
-    )
-    raw = fit(table, SETTINGS, rung.pool).raw(np.hstack([held["test"], held["test"]]))
-    return agreed(raw, held)
-
-
 def agreed(raw: np.ndarray, held: Mapping[str, Any]) -> float:
     """Return the mean Spearman correlation within groups."""
     filled = np.where(np.isnan(raw), np.nanmean(raw), raw)
@@ -221,16 +241,16 @@ def both_ways(held: Mapping[str, Any]) -> RatingMatrix:
         labels=held["train_labels"],
         groups=tuple(held["train_groups"].tolist()),
         methods=tuple(held["methods"].tolist()),
-        signed=kinds == "measure",
+        signed=kinds == "feature",
         unit=kinds == "question",
-        whole=kinds == "score",
-        usual=np.ones(len(kinds)),
+        holistic=kinds == "score",
+        prior_direction=np.ones(len(kinds)),
         bundles=tuple(held["bundles"].tolist()),
         seen=held["seen"],
         scale=Scale(low=float(held["scale"][0]), high=float(held["scale"][1]), whole=False),
         places=tuple(range(len(kinds))),
     )
-    return own.beside(replace(own, bundles=(ONE_CALL,) * len(kinds)))
+    return own.joined_with(replace(own, bundles=(ONE_CALL,) * len(kinds)))
 
 
 LOOKED_AT = ("_random_0", "_random_1", "_random_2")
@@ -247,8 +267,10 @@ def _kind(row: Mapping[str, Any]) -> str:
     return f"{aspects}, {'draws looked at' if name.endswith(LOOKED_AT) else 'other draws'}"
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return means before and after with the paired differences, for Markdown."""
+def table(rows: Sequence[Row]) -> str:
+    """Return means before and after with the paired differences, for Markdown; rows without `before` are left out."""
+    former = {(row["case"], row["shots"]): row for row in stored_rows(HERE / "results" / "before.json")}
+    rows = [former[key] | row for row in rows if (key := (row["case"], row["shots"])) in former]
     lines = [
         "| learning sets | n | before | calls | criteria | now | calls | criteria | all criteria, weighed as now"
         " | direct | now less before | now less direct |"
@@ -286,8 +308,21 @@ def _gain(rows: Sequence[Mapping[str, Any]], than: str) -> str:
             row["after"] - row[than]
         )
     own = np.array([np.mean(values) for values in aspects.values()])
-    return f"{own.mean():+.3f} ± {own.std(ddof=1) / np.sqrt(len(own)):.3f}"
+    error = own.std(ddof=1) / np.sqrt(len(own)) if len(own) > 1 else np.nan
+    return f"{own.mean():+.3f} ± {error:.3f}"
 
 
-if __name__ == "__main__":
-    main()
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    files = (HERE / "results" / name for name in ("compared.json", "compared_100.json"))
+    return {"compared": table([row for file in files for row in stored_rows(file)])}
+
+
+MEASUREMENT = Measurement(
+    "weighing",
+    "Does the smallest rubric that held-out labels justify agree with people as well as larger ones did before?",
+    WeighingOptions,
+    cases,
+    run,
+    table,
+)

@@ -1,7 +1,7 @@
-"""The learning curve: agreement with people by number of labels, and when more labels are no longer worth it.
+"""The learning curve: agreement with human labels by their number, and when more labels are no longer worth it.
 
-The rubric's weights are refitted to parts of the labelled texts, and tested each time on texts of other groups. The
-agreement with nine tenths of the labels, and with two thirds and a half of these, is extrapolated by the law
+The rubric's weights are refitted to parts of the labelled texts, and each fit is tested on texts of other groups. The
+agreement for nine tenths of the labels, and for two thirds and one half of these, is extrapolated by the law
 
     agreement(n) = ceiling * sqrt(n / (n + half))
 
@@ -33,8 +33,8 @@ CONFIDENCE = 0.9
 # Fewer groups are too few to hold out a fold, and to resample.
 FEWEST_GROUPS = 5
 
-# The number of labels that reach half of the squared ceiling. Points so close together hardly determine a curvature, so
-# the prior is what was measured on 20 aspects of four public sets, known to a factor of e.
+# Prior of `half`, the number of labels at which the squared agreement is half of the squared ceiling; the points are
+# too close together to determine it. Measured on 20 aspects of four public sets, up to a factor of e.
 PRIOR_HALF, PRIOR_LOG_SD = 5.0, 1.0
 # Standard deviation of the points around the law, as measured there.
 NOISE = 0.05
@@ -42,7 +42,7 @@ HALVES = np.concatenate([[0.0], np.geomspace(0.5, 200, 60)])
 # Added before taking the logarithm, as 0 is a possible value.
 OFFSET = 0.5
 
-# Labels are worth it by steps of this many, up to this many in all.
+# More labels are considered in steps of this many, up to this many in all.
 STEP = 10
 MAX_LABELS = 300
 
@@ -80,7 +80,7 @@ class LearningCurve:
 
     def worthwhile(self, threshold: float) -> Interval:
         """Return the number of further labels until the next `STEP` add less than `threshold`."""
-        ceilings, halves = (each[:, np.newaxis] for each in self._laws)
+        ceilings, halves = (values[:, np.newaxis] for values in self._laws)
         more = np.arange(MAX_LABELS + 1)
         now, then = (n / (n + halves) for n in (self.labels + more, self.labels + more + STEP))
         worthwhile = ceilings * (np.sqrt(then) - np.sqrt(now)) >= threshold
@@ -149,9 +149,9 @@ def _scores(labelled: RatingMatrix, values: FloatArray, settings: JointSettings)
     Standardised scores of different fits are comparable.
     """
     fitted = fit(labelled, settings)
-    known = fitted.raw(labelled.values)
-    known = known[~np.isnan(known)]
-    spread = known.std() if len(known) else 0.0
+    own_scores = fitted.raw(labelled.values)
+    own_scores = own_scores[~np.isnan(own_scores)]
+    spread = own_scores.std() if len(own_scores) else 0.0
     raw: FloatArray = np.nan_to_num(fitted.raw(values)) / (spread if spread > SAME else 1.0)
     return raw
 

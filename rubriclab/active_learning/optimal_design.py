@@ -1,4 +1,4 @@
-"""The labels most informative of the weights of a rubric's criteria, by optimal design.
+"""Selection of the labels that are most informative about the weights of a rubric's criteria, by optimal design.
 
 Labels are modelled as linear in the criteria's standardised ratings with uncertain weights: a Bayesian linear
 regression. The covariance of the weights gives the variance of each text's score, and how much a further label would
@@ -75,9 +75,9 @@ def select_texts(pool: DesignPoints, labelled: DesignPoints, shares: FloatArray,
     """
     names = _shared([*pool.groups, *labelled.groups])
     scale = centers_and_spreads(np.vstack([pool.values, labelled.values]))
-    unlabelled, known = (_design(standardised(each.values, *scale), each.groups, names) for each in (pool, labelled))
+    unlabelled, observed = (_design(standardised(part.values, *scale), part.groups, names) for part in (pool, labelled))
     prior = CRITERIA * (EVEN / len(shares) + (1 - EVEN) * shares)
-    return _greedy(unlabelled, _posterior(known, prior, len(names)), count)
+    return _greedy(unlabelled, _posterior(observed, prior, len(names)), count)
 
 
 def _shared(groups: Sequence[str]) -> list[str]:
@@ -108,7 +108,7 @@ def _design(z: FloatArray, groups: Sequence[str], names: Sequence[str]) -> _Desi
 
 @dataclass(eq=False)
 class _Covariance:
-    """The posterior covariance of criteria's weights and group effects, by blocks; that between groups is implicit.
+    """The posterior covariance of criteria's weights and group effects, by blocks; the one between groups is implicit.
 
     A text has one group at most, so before any selection groups depend on each other through the criteria alone: their
     block is `diag(variance) + tied.T @ inner @ tied`. Each selection subtracts an outer product.
@@ -130,7 +130,7 @@ class _Covariance:
     subtracted: list[FloatArray]
 
     def of_group(self, group: int) -> FloatArray:
-        """Return the covariance of a group's effect with those of all groups, shape (groups,)."""
+        """Return the covariance of a group's effect with the effects of all groups, shape (groups,)."""
         if group < 0:
             return np.zeros(len(self.groups))
         row = self.tied[:, group] @ self.inner @ self.tied
@@ -141,7 +141,7 @@ class _Covariance:
 
     def of_scores(self, design: _Design) -> tuple[FloatArray, FloatArray]:
         """Return each text's covariance with the criteria, shape (texts, criteria), and its variance."""
-        # The last row is for texts without a shared group, whose number is -1.
+        # The last row is for texts without a shared group (number -1).
         across = np.vstack([self.across.T, np.zeros(len(self.criteria))])[design.group]
         covariance = design.z @ self.criteria + across
         variance = ((covariance + across) * design.z).sum(axis=1) + np.append(self.groups, 0.0)[design.group]

@@ -31,7 +31,7 @@ class PoolText:
 
 @dataclass(frozen=True, slots=True)
 class InformativeCriterion:
-    """The criterion whose weight a text's label is most informative of.
+    """The criterion with the weight that a text's label is most informative about.
 
     Attributes:
         rating: the text's.
@@ -138,13 +138,13 @@ def plan(
     texts = tuple(
         SelectedText(
             rank=rank,
-            example=ordered[each.row].example,
-            gain=round(_width(each.before, spread) - _width(each.after, spread), DIGITS),
-            width=_width(each.after, spread),
+            example=ordered[selection.row].example,
+            gain=round(_width(selection.before, spread) - _width(selection.after, spread), DIGITS),
+            width=_width(selection.after, spread),
             agreement=rounded(curve.at(curve.labels + rank).value) if curve else None,
-            informative=_informative(rubric, each, ratings[each.row], labelled),
+            informative=_informative(rubric, selection, ratings[selection.row], labelled),
         )
-        for rank, each in enumerate(selections, start=1)
+        for rank, selection in enumerate(selections, start=1)
     )
     width = _width(selections[0].before, spread) if selections else 0.0
     return LabelPlan(texts, len(ordered), width, stopping_advice(curve, threshold) if curve else None)
@@ -178,13 +178,13 @@ def _width(variance: float, spread: float) -> float:
 def _informative(
     rubric: Rubric, selection: Selection, ratings: FloatArray, labelled: FloatArray
 ) -> InformativeCriterion | None:
-    """Return the criterion whose weight the label is most informative of, among those that the text is rated by."""
+    """Return the criterion with the weight that the label is most informative about, of those that rate the text."""
     rated = ~np.isnan(ratings) & ~np.isnan(labelled).all(axis=0)
     information = np.where(rated, selection.information, 0.0).round(DIGITS)
     best = int(np.argmax(information))
     if not information[best] > 0 or rubric.aggregation is None:
         return None
     name = rubric.aggregation.terms[best].criterion
-    criterion = next(each for each in rubric.criteria if each.id == name)
+    criterion = next(criterion for criterion in rubric.criteria if criterion.id == name)
     mean = float(np.nanmean(labelled[:, best]))
     return InformativeCriterion(criterion, float(ratings[best]), round(mean, DIGITS))

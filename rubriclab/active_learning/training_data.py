@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rubriclab.learning.baselines import SURFACE, measure_values
+from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.cross_validation import allowed_columns
 from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table
 from rubriclab.learning.settings import JointSettings
@@ -24,7 +24,7 @@ def recorded_table(record: TrainingRecord, rubric: Rubric) -> RatingMatrix:
         texts=[(text.id, text.group) for text in record.texts],
         bundles=("",) * len(record.candidates),
         scale=rubric.scale,
-        usual=usual_directions(rubric.aspect.name, rubric.aspect.definition, rubric.task),
+        prior_direction=usual_directions(rubric.aspect.name, rubric.aspect.definition, rubric.task),
     )
 
 
@@ -41,15 +41,15 @@ def refit_settings(provenance: Provenance) -> JointSettings:
 def eligible_candidates(record: TrainingRecord, rubric: Rubric, provenance: Provenance) -> RatingMatrix:
     """Return the ratings of the labelled texts by the candidates that more labels could add to the rubric.
 
-    With a bound on calls these are the candidates of its methods; if shortcuts were excluded, those that are none.
+    With a bound on calls, only candidates of its methods; if shortcuts were excluded, only candidates that are none.
     """
     table, settings = recorded_table(record, rubric), refit_settings(provenance)
     columns = list(range(len(table.methods)))
     if provenance.settings.get("joint", {}).get("calls_per_text"):
         methods = {part.method for part in rubric.parts}
         columns = [column for column in columns if table.methods[column] in methods]
-    surface = measure_values([text.example for text in record.texts], SURFACE)
-    allowed = allowed_columns(table, surface, settings, provenance.seed)
+    features = feature_values([text.example for text in record.texts], FEATURE_NAMES)
+    allowed = allowed_columns(table, features, settings, provenance.seed)
     return table.columns([column for column in columns if column in allowed] or columns)
 
 

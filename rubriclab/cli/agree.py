@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     asking_options,
     dry_run_option,
+    export_options,
     json_option,
     option,
     rows_options,
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from rubriclab.services.agree import AgreeResult
 
 
-@click.command()
+@command()
 @click.argument("texts")
 @rubric_option
 @option(
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     multiple=True,
     type=JUDGE,
     metavar="JUDGE",
-    help="A litellm model string, 'embedded' or recorded:PATH#JUDGE; to be given at least twice.",
+    help="A litellm model string, 'embedded' or recorded:PATH#JUDGE; give at least two.",
 )
 @option(
     "--bins",
@@ -40,19 +42,22 @@ if TYPE_CHECKING:
 )
 @asking_options
 @rows_options
+@export_options
 @store_option
 @dry_run_option
 @json_option
 def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: Any) -> None:
-    """Measure how far judges agree when each scores TEXTS by one rubric: alpha, kappas, differences in severity.
+    """Measure the agreement of judges that score TEXTS by the same rubric: alpha, kappas, differences in severity.
 
-    TEXTS need no human scores. Figures are given for the scores, binned and not, and for each criterion.
+    TEXTS need no human scores. Agreement is reported for the scores, binned and not, and for each criterion.
     """
+    from rubriclab.cli.files import check_exports, write_exports
     from rubriclab.cli.printing import print_dry_run
     from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services import agree as service
     from rubriclab.services.running import finish
 
+    check_exports(values, texts)
     options = options_of(service.AgreeOptions, values)
     with workspace_of(values) as workspace:
         if dry_run:
@@ -60,6 +65,7 @@ def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: An
             return
         result = finish(lambda: service.agree(workspace, texts, rubric, options))
     _print(result, as_json=as_json)
+    write_exports(result.view(), values)
     result.check_answered()
 
 

@@ -25,6 +25,7 @@ from rubriclab.cli.places import PlaceType
 from rubriclab.documents import MOST_TOML_BYTES, Unreadable, parse_toml, read_file
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.methods.names import has_settings, settings_names
+from rubriclab.option_names import did_you_mean
 
 CONFIG_NAME = "rubriclab.toml"
 
@@ -39,9 +40,12 @@ GUARDED = frozenset(
         "price",
         "output",
         "record",
-        "report",
-        "diff",
+        "html",
+        "markdown",
+        "latex",
         "csv",
+        "plots",
+        "diff",
         "to-person",
         "force",
         "delete",
@@ -151,10 +155,9 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
     given = {key: value for key, value in values.items() if not has_settings(key)}
     unknown = sorted(set(given) - set(known))
     if unknown:
-        raise SettingsError(
-            f"{file}: {unknown[0]!r} is no option.",
-            f"Known are: {', '.join(known)}; and tables for {', '.join(settings_names())}.",
-        )
+        tables = f"tables for {', '.join(settings_names())}"
+        hint = f"{did_you_mean(unknown[0], known)}Known are: {', '.join(known)}; and {tables}."
+        raise SettingsError(f"{file}: {unknown[0]!r} is no option.", hint)
     settings = [setting for method in settings_names() for setting in _settings(file, method, values.get(method, {}))]
     defaults = {}
     for name, own in options.items():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     dry_run_option,
+    export_options,
     json_option,
     judge_options,
     option,
@@ -20,10 +21,11 @@ from rubriclab.cli.places import FILE
 from rubriclab.methods.names import BASELINE_NAMES
 
 if TYPE_CHECKING:
+    from rubriclab.report.model import View
     from rubriclab.services.evaluate import Evaluation
 
 
-@click.command()
+@command()
 @click.argument("heldout")
 @option(
     "--rubric",
@@ -38,13 +40,13 @@ if TYPE_CHECKING:
     "baselines",
     multiple=True,
     type=click.Choice(BASELINE_NAMES),
-    help="Also evaluate this baseline, made for the rubric's aspect and saved as a version; may be repeated.",
+    help="Also evaluate this baseline, which is learned for the rubric's aspect and saved; may be given several times.",
 )
 @option(
     "--labelled",
     type=FILE,
     metavar="PATH",
-    help="Labelled texts that the baseline few_shot shows; they are not evaluated.",
+    help="Labelled texts for the baseline few_shot to show; they are not evaluated.",
 )
 @option(
     "--level",
@@ -58,31 +60,28 @@ if TYPE_CHECKING:
     type=click.Choice(["skip", "papers"]),
     default="skip",
     show_default=True,
-    help="What a group with constant human scores counts for; 'papers' counts it as 1, as HypoEval does.",
+    help="How groups with constant human scores count; 'papers' counts their correlation as 1, as HypoEval does.",
 )
-@option("--include-training", is_flag=True, help="Keep the groups that a rubric was learned from.")
-@option("--report", type=FILE, metavar="PATH", help="Also write a report as one HTML file.")
+@option("--include-training", is_flag=True, help="Also evaluate on groups that a rubric was learned from.")
 @judge_options
 @settings_option
 @rows_options
+@export_options
 @store_option
 @dry_run_option
 @json_option
-def evaluate(
-    heldout: str, *, rubrics: tuple[str, ...], report: str | None, dry_run: bool, as_json: bool, **values: Any
-) -> None:
-    """Evaluate rubrics on HELDOUT texts with human scores, beside baselines that never read a text.
+def evaluate(heldout: str, *, rubrics: tuple[str, ...], dry_run: bool, as_json: bool, **values: Any) -> None:
+    """Evaluate rubrics on HELDOUT texts with human scores, and compare them with free baselines.
 
-    Groups that any of the rubrics was learned from are left out; their number is printed.
+    Groups that any of the rubrics was learned from are left out, and their number is reported.
     """
-    from rubriclab.cli.printing import note, print_dry_run
+    from rubriclab.cli.files import check_exports, write_exports
+    from rubriclab.cli.printing import print_dry_run
     from rubriclab.cli.workspace import options_of, workspace_of
-    from rubriclab.errors import DataError
     from rubriclab.services import evaluate as service
     from rubriclab.services.running import finish
 
-    if report and not Path(report).absolute().parent.is_dir():
-        raise DataError(f"{report} cannot be written: there is no such folder.")
+    check_exports(values, heldout)
     options = options_of(service.EvaluateOptions, values)
     with workspace_of(values) as workspace:
         if dry_run:
@@ -91,26 +90,20 @@ def evaluate(
         evaluation = finish(lambda: service.evaluate(workspace, heldout, rubrics, options))
     _print(evaluation, as_json=as_json)
     evaluation.check_answered()
-    if report:
-        _write_report(report, evaluation)
-        note(f"report written to {report}")
+    write_exports(evaluation.view(), values, page=_page(evaluation) if values["html"] or values["plots"] else None)
 
 
 def _print(evaluation: Evaluation, *, as_json: bool) -> None:
     from rubriclab.cli.printing import print_json, print_view
 
     if as_json:
-        print_json({"results": [result.to_row() for result in evaluation.results]})
+        print_json(evaluation.to_row())
         return
     print_view(evaluation)
 
 
-def _write_report(path: str, evaluation: Evaluation) -> None:
-    from rubriclab.errors import DataError
+def _page(evaluation: Evaluation) -> View:
+    """Return the full report, with a part on each rubric, which takes time to compute."""
     from rubriclab.report.evaluation import evaluation_view
 
-    view = evaluation_view(evaluation.versions, evaluation.results, evaluation.scores, evaluation.examples)
-    try:
-        Path(path).write_text(view.page(), "utf-8")
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}.") from None
+    return evaluation_view(evaluation.versions, evaluation.results, evaluation.scores, evaluation.examples)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
 
 from rubriclab.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    from rubriclab.data.tables import WriteRow
+    from rubriclab.report.model import View
 
 
 def check_place(output: str, texts: str, what: str, option: str) -> None:
@@ -24,6 +28,15 @@ def check_place(output: str, texts: str, what: str, option: str) -> None:
         raise SettingsError(f"{what} would overwrite {texts} while it is being read.", f"Give another {option}.")
 
 
+def check_rows_place(output: str, texts: str, what: str, option: str) -> None:
+    """Return if rows can be written to `output`, in the format that its name says; errors as of `check_place`."""
+    from rubriclab.data.tables import check_writable
+
+    check_place(output, texts, what, option)
+    if output != "-":
+        check_writable(output)
+
+
 def same_file(one: str, other: str) -> bool:
     """Return whether two paths, neither of them `-`, lead to one file, by links too and before there is any file."""
     if "-" in (one, other):
@@ -32,8 +45,7 @@ def same_file(one: str, other: str) -> bool:
     return os.path.realpath(one) == os.path.realpath(other) or (there and Path(one).samefile(other))
 
 
-# Bytes read at once.
-BLOCK = 2**20
+EXPORTS = ("html", "markdown", "latex", "csv")
 
 
 @contextmanager
@@ -63,6 +75,28 @@ def writing(output: str) -> Iterator[Callable[[bytes], object]]:
 
 
 @contextmanager
+def writing_rows(output: str, *, always: bool = False) -> Iterator[WriteRow]:
+    """Yield a function that writes a row in the format that the name of the file says: a table, or JSON Lines.
+
+    JSON Lines are written as rows come, a table at the end, also if that is an error. With `always`, a file is written
+    if there are no rows too, so that those of an earlier run do not stay.
+
+    Raises:
+        DataError: if the file cannot be opened or written.
+    """
+    from rubriclab.data.tables import json_line, table_kind, writing_table
+
+    if output != "-" and table_kind(output):
+        with writing_table(output, always=always) as write_row:
+            yield write_row
+        return
+    with writing(output) as write:
+        yield lambda row: write(json_line(row))
+        if always:
+            write(b"")
+
+
+@contextmanager
 def _naming(output: str) -> Iterator[None]:
     try:
         yield
@@ -74,10 +108,71 @@ def _naming(output: str) -> Iterator[None]:
         raise DataError(f"{place} cannot be written: {error.strerror}.") from None
 
 
-def lines(path: Path) -> int:
-    """Return how many lines a plain file has, for the bar; 0 where that is not the number of rows."""
-    if path.suffix not in (".jsonl", ".ndjson") or not path.is_file():
-        return 0
-    with path.open("rb") as file:
-        # By blocks: a line may be longer than the memory.
-        return sum(block.count(b"\n") for block in iter(lambda: file.read(BLOCK), b""))
+def check_exports(values: Mapping[str, Any], *inputs: str) -> None:
+    """Return if the exports that the options ask for can be written, as far as can be told before there are any.
+
+    Raises:
+        SettingsError: if a folder is missing, an input would be overwritten, or two exports share a file.
+    """
+    paths = {name: values[name] for name in EXPORTS if values.get(name)}
+    for name, path in paths.items():
+        for texts in inputs or ("-",):
+            check_place(path, texts, "The result", f"--{name}")
+    if len({os.path.realpath(path) for path in paths.values()}) < len(paths):
+        raise SettingsError(f"{' and '.join(f'--{name}' for name in paths)} would write to the same file.", "Name two.")
+
+
+def write_exports(view: View, values: Mapping[str, Any], *, page: View | None = None) -> None:
+    """Write a view in each form that the options ask for; the HTML page shows `page`, if that is given.
+
+    Raises:
+        DataError: if a file cannot be written.
+    """
+    if path := values.get("html"):
+        write_text(path, (page or view).page())
+    if folder := values.get("plots"):
+        write_plots(Path(folder), page or view)
+    for name, form in (("markdown", view.markdown), ("latex", view.latex), ("csv", view.csv)):
+        if path := values.get(name):
+            write_text(path, form())
+
+
+def write_plots(folder: Path, view: View) -> None:
+    """Write the plots of a view to a folder as SVG and PNG, with their data as CSV, and say how many.
+
+    Raises:
+        DataError: if a file cannot be written.
+    """
+    from rubriclab.cli.printing import note
+    from rubriclab.report.plot_files import png, png_obstacle
+    from rubriclab.report.wording import count
+
+    plots = view.plots()
+    obstacle = png_obstacle()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for plot in plots:
+            (folder / f"{plot.name}.svg").write_text(plot.svg, "utf-8")
+            (folder / f"{plot.name}.csv").write_text(plot.csv(), "utf-8")
+            if obstacle is None:
+                (folder / f"{plot.name}.png").write_bytes(png(plot.svg))
+    except OSError as error:
+        raise DataError(f"{error.filename or folder} cannot be written: {error.strerror}.") from None
+    note(f"{count(len(plots), 'plot')} written to {folder}")
+    if obstacle:
+        note(obstacle)
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a file, and say so.
+
+    Raises:
+        DataError: if it cannot be written.
+    """
+    from rubriclab.cli.printing import note
+
+    try:
+        Path(path).write_text(text, "utf-8")
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}.") from None
+    note(f"{path} written")

@@ -1,4 +1,4 @@
-"""`rubriclab gate`: whether a version agrees better with people than what costs nothing, as an exit code."""
+"""`rubriclab gate`: whether a version agrees better with people than the free baselines, as an exit code."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rubriclab.cli.help import command
 from rubriclab.cli.options import json_option, store_option
 
 if TYPE_CHECKING:
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
 EXIT_CODES: Mapping[Outcome, int] = {"better": 0, "not better": 1, "inconclusive": 3}
 
 
-@click.command()
+@command()
 @click.argument("ref")
 @store_option
 @json_option
 def gate(ref: str, *, store: str | None, as_json: bool) -> None:
-    """Report whether the version REF agrees better with people than baselines that cost nothing.
+    """Report whether the version REF agrees better with people than the free baselines.
 
     The comparison was made on held-out labels when the version was learned. It decides the exit code: 0 better, 1 not
     better, 3 inconclusive.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     dry_run_option,
     json_option,
@@ -24,33 +25,44 @@ if TYPE_CHECKING:
     from rubriclab.services.improve import Improving
 
 
-@click.command()
+@command()
 @click.argument("texts")
 @rubric_option
 @output_option("texts")
-@option("--rounds", type=click.IntRange(1, 20), default=2, show_default=True, help="The most rewritings of one text.")
+@option(
+    "--rounds",
+    type=click.IntRange(1, 20),
+    default=2,
+    show_default=True,
+    help="The maximum number of rewrites of one text.",
+)
 @option(
     "--good-from",
     type=click.FloatRange(0, 1, min_open=True),
     default=0.75,
     show_default=True,
-    help="The share of the scale from which on a score is no fault.",
+    help="Scores at or above this share of the scale are not faults.",
 )
 @option(
     "--take",
     type=click.Choice(["better", "every"]),
     default="better",
     show_default=True,
-    help="Keep rewritings that score higher, or every one, as DCR's paper does.",
+    help="Accept rewrites that score higher, or every rewrite, as in DCR's paper.",
 )
-@option("--writer", type=JUDGE, metavar="JUDGE", help="Who rewrites.  [default: the judge]")
+@option("--writer", type=JUDGE, metavar="JUDGE", help="The model that rewrites.  [default: the judge]")
 @option(
     "--second-judge",
     type=JUDGE,
     metavar="JUDGE",
-    help="A judge that must not score a rewriting lower; the writer is not shown its reasons.",
+    help="A judge that must not score a rewrite lower; the writer never sees its reasons.",
 )
-@option("--diff", type=FILE, metavar="PATH", help="Write what changed and why, as text; - for standard output.")
+@option(
+    "--diff",
+    type=FILE,
+    metavar="PATH",
+    help="Write the changes with their reasons to this file, as text; - for standard output.",
+)
 @judge_options
 @rows_options
 @store_option
@@ -59,13 +71,13 @@ if TYPE_CHECKING:
 def improve(
     texts: str, *, rubric: str, output: str, diff: str | None, dry_run: bool, as_json: bool, **values: Any
 ) -> None:
-    """Rewrite TEXTS where a rubric finds faults, and keep what scores higher: one row for each row, in order.
+    """Rewrite TEXTS where a rubric finds faults, and accept rewrites that score higher: one output row for each row.
 
-    TEXTS is a .jsonl, .csv (both also .gz) or .parquet file, or - for standard input; it is read as a stream. Each row
-    has the text in `output`, and every round in `improvement`.
+    TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file, or - for standard input, and is read as a stream. Each
+    output row has the text in `output`, and all rounds in `improvement`.
 
-    If the rubric judges sentences (dcr, most of seal), only those that fail may change. If it judges whole texts
-    (hypotheses, checklists, and texts too short to be judged by sentence), everything may change.
+    If the rubric judges sentences (dcr, most of seal), only sentences with faults may change. If it judges whole texts
+    (hypotheses, checklists, and texts too short to be judged by sentence), any sentence may change.
     """
     from rubriclab.cli.printing import note, print_dry_run
     from rubriclab.cli.workspace import options_of, workspace_of
@@ -82,7 +94,7 @@ def improve(
         improving = prepare_improvement(workspace, texts, rubric, options)
         if dry_run:
             print_dry_run(improving.at_most(), as_json=as_json)
-            note("A text that becomes longer can take more.")
+            note("Texts that become longer can take more calls.")
             return
         _write(improving, output, diff)
         _print(improving, output, as_json=as_json)
@@ -90,33 +102,33 @@ def improve(
 
 
 def _check_places(texts: str, output: str, diff: str | None, *, as_json: bool) -> None:
-    from rubriclab.cli.files import check_place, same_file
+    from rubriclab.cli.files import check_place, check_rows_place, same_file
     from rubriclab.errors import SettingsError
 
     if as_json and "-" in (output, diff):
-        content, option = ("the texts", "--output") if output == "-" else ("what changed", "--diff")
-        raise SettingsError(f"--json prints a summary, but standard output holds {content}.", f"Give {option} PATH.")
+        content, option = ("the texts", "--output") if output == "-" else ("the changes", "--diff")
+        raise SettingsError(
+            f"--json prints a summary to standard output, but {content} are written there.", f"Give {option} PATH."
+        )
     if diff is not None and (output == diff or same_file(output, diff)):
         both = "standard output" if diff == "-" else diff
-        raise SettingsError(f"--output and --diff would both be written to {both}.", "Give each a PATH of its own.")
-    check_place(output, texts, "The texts", "--output")
+        raise SettingsError(f"--output and --diff would both be written to {both}.", "Give each its own PATH.")
+    check_rows_place(output, texts, "The texts", "--output")
     check_place(diff or "-", texts, "What changed", "--diff")
 
 
 def _write(improving: Improving, output: str, diff: str | None) -> None:
     """Write the texts, and what changed in them, as they come."""
-    import orjson
-
-    from rubriclab.cli.files import writing
+    from rubriclab.cli.files import writing, writing_rows
     from rubriclab.cli.printing import note
     from rubriclab.errors import RubriclabError
     from rubriclab.services.running import finish
 
-    with writing(output) as write, writing(diff or "-") as write_diff:
+    with writing_rows(output) as write, writing(diff or "-") as write_diff:
 
         async def run() -> None:
             async for text in improving.stream():
-                write(orjson.dumps(text.to_row(), option=orjson.OPT_APPEND_NEWLINE))
+                write(text.to_row())
                 if diff and text.outcome == "improved":
                     _show(text, None if diff == "-" else write_diff)
 
@@ -130,12 +142,12 @@ def _write(improving: Improving, output: str, diff: str | None) -> None:
 def _show(text: Improvement, write: Callable[[bytes], object] | None) -> None:
     """Print or write what changed in a text."""
     from rubriclab.cli.printing import print_view, view_text
-    from rubriclab.report.revision import rewriting_view
+    from rubriclab.report.revision import rewrite_view
 
     if write:
-        write(view_text(rewriting_view(text)).encode("utf-8", "backslashreplace"))
+        write(view_text(rewrite_view(text)).encode("utf-8", "backslashreplace"))
     else:
-        print_view(rewriting_view(text))
+        print_view(rewrite_view(text))
 
 
 def _print(improving: Improving, output: str, *, as_json: bool) -> None:

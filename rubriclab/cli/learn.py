@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     dry_run_option,
     json_option,
@@ -29,17 +30,17 @@ joint_options = together(
         "--calls-per-text",
         type=click.FloatRange(min=0, min_open=True),
         metavar="N",
-        help="The most calls that scoring one text may take.  [default: no bound]",
+        help="The maximum number of calls for scoring one text.  [default: no limit]",
     ),
     option(
         "--prefer",
         type=click.Choice(["smallest", "accuracy"]),
-        help="The smallest rubric within one standard error of the best, or the best.  [default: smallest]",
+        help="The smallest rubric within one standard error of the best, or the most accurate.  [default: smallest]",
     ),
     option(
-        "--surface",
+        "--text-features",
         type=click.Choice(["include", "exclude"]),
-        help="Whether measures of a text's surface, which cost nothing, may enter the rubric.  [default: exclude]",
+        help="Whether text features, which take no calls, may enter the rubric.  [default: exclude]",
     ),
     option(
         "--no-shortcuts",
@@ -54,28 +55,28 @@ joint_options = together(
 )
 
 
-@click.command()
+@command()
 @click.argument("labelled")
-@option("--task", required=True, help="The kind of text: summarization, story, dialogue, or a word of your own.")
-@option("--aspect", required=True, help="The aspect to learn, one that the rows have scores for.")
+@option("--task", required=True, help="The kind of text: summarization, story, dialogue, or your own word.")
+@option("--aspect", required=True, help="The aspect to learn; the rows must have scores for it.")
 @option(
     "--method",
     "methods",
     multiple=True,
     metavar="METHOD",
-    help=f"Learn with this method or baseline alone; given several times, with all of them: {', '.join(METHOD_NAMES)}, "
+    help=f"Learn with this method only; give several to combine them: {', '.join(METHOD_NAMES)}, "
     "or one that an installed package offers.  "
     f"[default: {', '.join(DEFAULT_METHODS)} together]",
 )
 @option("--name", help="The rubric's name in the store.  [default: TASK-ASPECT, or TASK-ASPECT-METHOD for one method]")
-@option("--definition", help="What the aspect means; shipped for those of the well-known data sets.")
+@option("--definition", help="What the aspect means; included for the aspects of well-known data sets.")
 @option("--scale", metavar="LOW:HIGH", help="The raters' scale, as in 1:5; taken from the labels if not given.")
 @option(
     "--seed",
     type=click.IntRange(min=0),
     default=42,
     show_default=True,
-    help="Decides the order in which the texts are seen.",
+    help="Seed of the order in which texts are used.",
 )
 @option(
     "--generator",
@@ -87,23 +88,23 @@ joint_options = together(
     "--literature",
     type=FILE,
     metavar="PATH",
-    help="Findings of your own, a file or a folder.  [default: those that ship]",
+    help="Your own findings, a file or a folder.  [default: the included ones]",
 )
 @option(
     "--literature-without",
     metavar="SET",
     multiple=True,
-    help="Leave out findings about the raters of a public data set that you test on; may be given several times.",
+    help="Leave out findings about the raters of this public data set, if you test on it; may be given several times.",
 )
-@option("--no-literature", is_flag=True, help="Learn without findings.")
+@option("--no-literature", is_flag=True, help="Learn without published findings.")
 @option(
     "--checklist",
     type=FILE,
     metavar="PATH",
-    help="Questions of your own, for checkeval, seal and dcr.  [default: those that ship]",
+    help="Your own questions, for checkeval, seal and dcr.  [default: the included ones]",
 )
 @joint_options
-@option("--parent", metavar="REF", help="The version that this one continues.  [default: the newest of the name]")
+@option("--parent", metavar="REF", help="The version to record as the parent.  [default: the newest of the name]")
 @judge_options
 @settings_option
 @rows_options
@@ -113,10 +114,10 @@ joint_options = together(
 def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: Any) -> None:
     """Learn a rubric from LABELLED texts and save it as a version in the store.
 
-    Several methods find criteria; the labels select, weight and calibrate them; cross-validation measures how well the
-    rubric agrees with labels that it was not fitted to. LABELLED is a .jsonl, .csv (both also .gz) or .parquet file of
-    texts with human scores, or - for standard input. After an interruption or a cap, the same command resumes: every
-    answer is cached when it arrives.
+    Several methods propose criteria. The labels select, weight and calibrate them, and cross-validation measures how
+    well the rubric agrees with labels that it was not fitted to. LABELLED is a .jsonl, .csv, .tsv, .xlsx or .parquet
+    file of texts with human scores, or - for standard input. After an interruption, or if a limit was reached, run the
+    same command again: answers are cached when they arrive.
     """
     from rubriclab.cli.printing import print_dry_run
     from rubriclab.cli.workspace import options_of, workspace_of
@@ -140,17 +141,15 @@ def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: 
 
 
 def _print(result: LearnResult) -> None:
-    from rubriclab.cli.printing import note
-    from rubriclab.report.describe import contents
+    from rubriclab.cli.printing import note, print_view
+    from rubriclab.report.training import learned_view
+    from rubriclab.report.wording import effort
 
     version = result.version
     criteria, provenance = version.rubric.criteria, version.provenance
-    if provenance.validation:
-        from rubriclab.cli.printing import print_view
-        from rubriclab.report.training import training_view
-
-        print_view(training_view(version))
-    click.echo(f"{version.ref}: {contents(criteria)}{'' if version.new else ', unchanged, so no new version'}")
+    print_view(learned_view(version))
+    if not version.new:
+        note(f"{version.ref} is unchanged, so no new version was saved")
     if provenance.agreement and not provenance.validation:
         click.echo(_agreement(version.rubric, provenance.agreement))
     correlations = [criterion.evidence.pearson or 0 for criterion in criteria]
@@ -161,7 +160,8 @@ def _print(result: LearnResult) -> None:
         note(
             f"{result.effort.failed} prompts had no usable reply; the same command with --retry-failed asks them again"
         )
-    note(f"saved in {result.place}; read it with: rubriclab show {version.ref}")
+    note(f"Learning took {effort(result.effort)}.")
+    note(f"Saved in {result.place}. Details: rubriclab show {version.ref} --evidence")
 
 
 def _agreement(rubric: Rubric, agreement: TrainingAgreement) -> str:
@@ -170,7 +170,7 @@ def _agreement(rubric: Rubric, agreement: TrainingAgreement) -> str:
 
     spearman = f"Spearman {estimate(agreement.spearman)} on the {agreement.n} training texts"
     if not agreement.optimistic:
-        return f"{spearman}, whose labels had no part in it"
+        return f"{spearman}, whose labels were not used"
     optimistic = "both" if labels_proposed(rubric) else "the first is"
     reselected = estimate(agreement.reselected)
     return f"{spearman}, {reselected} re-selected without each group's own labels ({optimistic} optimistic)"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rubriclab.characters import one_line
+from rubriclab.characters import one_line, plain
 from rubriclab.errors import SettingsError
 from rubriclab.masking import masked
 
@@ -19,11 +19,14 @@ _installed: list[logging.Handler] = []
 
 
 class MaskingFormatter(logging.Formatter):
-    """Formats a record on one line, without keys and without characters that act on a terminal."""
+    """Formats a record on one line, and a traceback below it, without keys and characters that act on a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
-        return one_line(masked(super().format(record)))
+        """Return the line, followed by those of the traceback if the record has one."""
+        text = super().format(record)
+        traceback = record.exc_text or ""
+        line = one_line(masked(text.removesuffix(traceback)))
+        return f"{line}\n{plain(masked(traceback))}" if traceback else line
 
 
 class StandardError(logging.Handler):

@@ -17,25 +17,33 @@ from rubriclab import __version__
 from rubriclab.characters import plain
 from rubriclab.cli import (
     agree,
+    check,
+    compare,
+    disagreements,
     drift,
+    edit,
     evaluate,
+    explain,
     gate,
     improve,
+    labels,
     learn,
     lint,
     plan,
     report,
     score,
     show,
+    split,
     transfer,
     trust,
     versions,
 )
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, options_of
+from rubriclab.cli.help import SectionGroup
 from rubriclab.cli.logs import start_logging
 from rubriclab.errors import RubriclabError
 from rubriclab.methods.names import settings_names
-from rubriclab.option_names import on_command_line
+from rubriclab.option_names import reader_of_commands
 
 INTERRUPTED = 130
 # What writing to a full disk, or beyond a quota or limit, ends with.
@@ -44,30 +52,30 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _log = logging.getLogger(__name__)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=SectionGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="rubriclab")
 @click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
     envvar="RUBRICLAB_CONFIG",
-    help=f"Configuration file; by default {CONFIG_NAME} in the current folder, if there is one.",
+    help=f"Configuration file; default: {CONFIG_NAME} in the working folder, if it exists.",
 )
 @click.option(
     "-v",
     "--verbose",
     count=True,
     envvar="RUBRICLAB_VERBOSE",
-    help="Log to standard error: -v retries, waits and progress, -vv also every request.",
+    help="Log to standard error: -v for retries, waits and progress, -vv for every request too.",
 )
 @click.option(
     "--log-file",
     type=click.Path(path_type=Path, dir_okay=False),
     envvar="RUBRICLAB_LOG_FILE",
-    help="Append the log, with every request, to this file.",
+    help="Append the log to this file, with every request.",
 )
 @click.pass_context
 def cli(context: click.Context, config: Path | None, verbose: int, log_file: Path | None) -> None:
-    """Learn what human raters reward from about thirty labels, and score texts by it.
+    """Learn from about thirty labels what human raters reward, and score texts by it.
 
     \b
     rubriclab learn labelled.jsonl --task summarization --aspect coherence --name news-coherence
@@ -76,7 +84,7 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: Pat
     rubriclab evaluate heldout.jsonl --rubric news-coherence
     rubriclab improve texts.jsonl --rubric news-coherence -o improved.jsonl
 
-    Every option can also be set by the environment variable RUBRICLAB_OPTION (as RUBRICLAB_JUDGE) or in rubriclab.toml.
+    Every option can also be set by an environment variable (RUBRICLAB_JUDGE for --judge) or in rubriclab.toml.
     Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result is below a
     requested threshold, 2 an error for you to fix, 3 inconclusive, 4 the provider failed, 70 a bug in rubriclab.
     """
@@ -95,7 +103,7 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: Pat
 
 
 def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) -> None:
-    """Say what a file that nobody has named sets for the command."""
+    """Print the settings that come from a configuration file which the user did not name."""
     from rubriclab.cli.printing import note
 
     keys = {key for params in commands for key in options_of(params)}
@@ -105,23 +113,24 @@ def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) ->
         note(f"{config.file} in this folder sets {said}")
 
 
-for command in (
-    learn.learn,
-    show.show,
-    report.report,
-    gate.gate,
-    score.score,
-    evaluate.evaluate,
-    improve.improve,
-    plan.plan,
-    transfer.transfer,
-    drift.drift,
-    agree.agree,
-    lint.lint,
-    trust.trust,
-    *versions.COMMANDS,
-):
-    cli.add_command(command)
+_SECTIONS = {
+    "Data": (check.check, split.split),
+    "Learn and score": (learn.learn, plan.plan, score.score, improve.improve, edit.edit),
+    "Inspect and evaluate": (
+        show.show,
+        report.report,
+        gate.gate,
+        evaluate.evaluate,
+        disagreements.disagreements,
+        labels.labels,
+        explain.explain,
+        lint.lint,
+    ),
+    "Compare": (compare.compare, transfer.transfer, drift.drift, agree.agree),
+    "Store": (*versions.COMMANDS, trust.trust),
+}
+for title, members in _SECTIONS.items():
+    cli.add_section(title, members)
 
 
 def every_command() -> dict[str, click.Command]:
@@ -144,6 +153,13 @@ def main(arguments: list[str] | None = None, command: click.Group = cli, name: s
 
 def run(arguments: list[str] | None = None, command: click.Group = cli, name: str = "rubriclab") -> int:
     """Run a command line and return its exit code."""
+    from rubriclab.cli.printing import flags
+
+    with reader_of_commands(flags):
+        return _run(arguments, command, name)
+
+
+def _run(arguments: list[str] | None, command: click.Group, name: str) -> int:
     for stream in (sys.stdout, sys.stderr):
         # A terminal of another encoding shows escapes for what it cannot show, instead of failing.
         if isinstance(stream, io.TextIOWrapper):
@@ -174,9 +190,7 @@ def _failed(error: Exception) -> int:
     """Print on standard error why a command ended, and return its exit code."""
     if isinstance(error, RubriclabError):
         # What a message quotes of a server, a pack or a row must not act on the terminal.
-        from rubriclab.cli.printing import flags
-
-        text = plain(on_command_line(error.text, flags()))
+        text = plain(str(error))
         _log.info("ended with exit code %d: %s", error.exit_code, text)
         click.echo(f"error: {text}", err=True)
         return error.exit_code

@@ -7,16 +7,21 @@ from typing import Any, TypeVar
 
 import click
 
+from rubriclab.cli.help import SectionOption
 from rubriclab.cli.places import FILE, JUDGE, STORE
 
+JUDGING, LIMITS, INPUT, STORED = "Judge", "Limits", "Input", "Store and output"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def option(name: str, *names: str, **settings: Any) -> Callable[[F], F]:
-    """Return a click option that `RUBRICLAB_NAME` sets too; all commands share the variable."""
+    """Return a click option that `RUBRICLAB_NAME` sets too; all commands share the variable.
+
+    `settings` may hold `section`, the heading under which help lists it.
+    """
     long = next(part for part in (name, *names) if part.startswith("--")).split("/")[0]
     variable = "RUBRICLAB_" + long.removeprefix("--").replace("-", "_").upper()
-    return click.option(name, *names, envvar=variable, show_envvar=False, **settings)
+    return click.option(name, *names, cls=SectionOption, envvar=variable, show_envvar=False, **settings)
 
 
 def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
@@ -32,31 +37,103 @@ def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 
 store_option = option(
     "--store",
+    section=STORED,
     type=STORE,
     metavar="PATH|URL",
     help="The database of versions and cached answers: an SQLite file or any SQLAlchemy URL.",
 )
-json_option = option("--json", "as_json", is_flag=True, help="Print machine-readable results.")
+json_option = option("--json", "as_json", section=STORED, is_flag=True, help="Print machine-readable results.")
 rows_options = together(
     option(
         "--map",
         "mapping",
+        section=INPUT,
         metavar="FIELD=COLUMN,…",
         help="The columns that hold the fields, as in output=summary,scores.coherence=coh.",
     ),
-    option("--max-line-bytes", type=click.IntRange(min=1), help="The longest row that is read.  [default: 64000000]"),
+    option(
+        "--missing",
+        section=INPUT,
+        metavar="VALUE,…",
+        help="Values taken for missing in scores and texts, as in 'n/a,-'.",
+    ),
+    option(
+        "--levels",
+        "level_scores",
+        section=INPUT,
+        metavar="WORD=SCORE,…",
+        help="The scores of words, as in good=5,ok=3,bad=1.",
+    ),
+    option("--sheet", section=INPUT, metavar="NAME|N", help="The sheet of an Excel workbook.  [default: the first]"),
+    option(
+        "--header-rows",
+        section=INPUT,
+        type=click.IntRange(1, 10),
+        metavar="N",
+        help="The number of header rows of a table.  [default: 1]",
+    ),
+    option(
+        "--delimiter",
+        section=INPUT,
+        metavar="CHARACTER",
+        help="The delimiter of cells: a character, or tab, semicolon, comma, pipe.  [default: detected]",
+    ),
+    option(
+        "--encoding",
+        section=INPUT,
+        metavar="NAME",
+        help="The encoding of a text file, such as cp1252.  [default: detected]",
+    ),
+    option(
+        "--decimal",
+        section=INPUT,
+        type=click.Choice(["point", "comma"]),
+        help="The decimal separator of scores: 3.5 or 3,5.  [default: detected]",
+    ),
+    option("--skip-faulty", section=INPUT, is_flag=True, help="Leave out faulty rows, and report their number."),
+    option(
+        "--max-line-bytes",
+        section=INPUT,
+        type=click.IntRange(min=1),
+        help="The maximum size of a row.  [default: 64000000]",
+    ),
 )
 rubric_option = option("--rubric", required=True, metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
 
 
 def output_option(what: str) -> Callable[[F], F]:
     """Return the option that says where the rows with `what` go."""
-    about = f"Where the {what} go, as JSON Lines.  [default: standard output]"
-    return option("--output", "-o", default="-", type=FILE, metavar="PATH", help=about)
+    files = ".jsonl, .csv, .tsv, .xlsx or .parquet"
+    about = f"Write the {what} to this file: {files}.  [default: JSON Lines to standard output]"
+    return option("--output", "-o", section=STORED, default="-", type=FILE, metavar="PATH", help=about)
 
 
+html_option = option(
+    "--html", type=FILE, metavar="PATH", section=STORED, help="Also write the result as one HTML page."
+)
+text_exports = together(
+    option(
+        "--markdown",
+        type=FILE,
+        metavar="PATH",
+        section=STORED,
+        help="Also write the result as Markdown, for a pull request.",
+    ),
+    option("--latex", type=FILE, metavar="PATH", section=STORED, help="Also write the tables as LaTeX, for a paper."),
+)
+csv_option = option(
+    "--csv", type=FILE, metavar="PATH", section=STORED, help="Also write the figures of the tables as CSV."
+)
+plots_option = option(
+    "--plots",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    section=STORED,
+    help="Also write the plots as SVG and PNG, and their data as CSV.",
+)
+export_options = together(html_option, text_exports, csv_option, plots_option)
 dry_run_option = option(
-    "--dry-run", is_flag=True, help="Print an upper bound of calls, tokens and money; make no calls."
+    "--dry-run", section=STORED, is_flag=True, help="Print an upper bound of calls, tokens and cost; make no calls."
 )
 
 
@@ -70,32 +147,48 @@ def _checked_address(_context: click.Context, _option: click.Parameter, address:
 
 
 asking_options = together(
-    option("--concurrency", type=int, help="Requests in flight.  [default: 8]"),
-    option("--timeout", type=float, help="Seconds for one request, including its whole response.  [default: 60]"),
-    option("--attempts", type=int, help="Requests per prompt before its answer is missing.  [default: 6]"),
-    option("--requests-per-minute", type=float, help="The provider's limit, if it has one."),
-    option("--tokens-per-minute", type=float, help="The provider's limit, if it has one."),
-    option("--max-calls", type=int, help="Stop cleanly after this many replies."),
-    option("--max-cost", type=float, help="Stop cleanly before the cost exceeds this many US dollars."),
+    option("--concurrency", section=LIMITS, type=int, help="The number of concurrent requests.  [default: 8]"),
+    option(
+        "--timeout",
+        section=LIMITS,
+        type=float,
+        help="Time limit in seconds for one request and its response.  [default: 60]",
+    ),
+    option(
+        "--attempts",
+        section=LIMITS,
+        type=int,
+        help="Attempts to answer a prompt before it counts as missing.  [default: 6]",
+    ),
+    option("--requests-per-minute", section=LIMITS, type=float, help="The provider's limit, if it has one."),
+    option("--tokens-per-minute", section=LIMITS, type=float, help="The provider's limit, if it has one."),
+    option("--max-calls", section=LIMITS, type=int, help="Stop cleanly after this many replies."),
+    option("--max-cost", section=LIMITS, type=float, help="Stop cleanly before the cost exceeds this many US dollars."),
     option(
         "--price",
+        section=LIMITS,
         metavar="IN:OUT",
-        help="US dollars per million prompt and completion tokens, if the price is unknown.",
+        help="US dollars per million prompt and completion tokens, for a model of unknown price.",
     ),
     option(
         "--structured",
+        section=JUDGING,
         type=click.Choice(["auto", "schema", "text"]),
         help="Whether the reply's JSON schema is sent to the provider.  [default: auto]",
     ),
     option(
         "--api-base",
+        section=JUDGING,
         metavar="URL",
         callback=_checked_address,
-        help="The server's address, for a server of your own; without user name or password.",
+        help="The address of your own server, without user name or password.",
     ),
-    option("--retry-failed", is_flag=True, help="Send a prompt again if its cached reply cannot be used."),
+    option(
+        "--retry-failed", section=JUDGING, is_flag=True, help="Send a prompt again if its cached reply cannot be used."
+    ),
     option(
         "--record",
+        section=JUDGING,
         type=FILE,
         metavar="PATH",
         help="Record every request digest and reply in this file, to be replayed by recorded:PATH.",
@@ -104,6 +197,7 @@ asking_options = together(
 judge_options = together(
     option(
         "--judge",
+        section=JUDGING,
         type=JUDGE,
         metavar="JUDGE",
         help="A litellm model string, 'embedded' (offline, no language model) or recorded:PATH.",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     dry_run_option,
     json_option,
@@ -21,31 +22,31 @@ if TYPE_CHECKING:
     from rubriclab.services.plan import PlanResult
 
 
-@click.command()
+@command()
 @click.argument("texts")
 @rubric_option
-@option("--count", type=click.IntRange(min=1), metavar="N", help="How many texts to plan.  [default: 10]")
+@option("--count", type=click.IntRange(min=1), metavar="N", help="The number of texts to choose.  [default: 10]")
 @option(
     "--sample",
     type=click.IntRange(1, 5000),
     default=200,
     show_default=True,
     metavar="N",
-    help="The most texts that are rated; of more, these are drawn, the same ones each time.",
+    help="The maximum number of texts to rate; if there are more, this many are drawn with a fixed seed.",
 )
 @option(
     "--worth",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.01,
     show_default=True,
-    help="What ten more labels have to add to the agreement with people to be worth it.",
+    help="The smallest gain in agreement that makes ten more labels worth it.",
 )
 @option(
     "--output",
     "-o",
     type=FILE,
     metavar="PATH",
-    help="Write the rows to label here, as JSON Lines, with the reasons in `plan`.",
+    help="Write the rows to label to this file, with the reasons in `plan`; its name decides the format.",
 )
 @judge_options
 @rows_options
@@ -53,12 +54,11 @@ if TYPE_CHECKING:
 @dry_run_option
 @json_option
 def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json: bool, **values: Any) -> None:
-    """Plan which of TEXTS to label next so that a rubric improves most, and say how many more labels are worth it.
+    """Choose which TEXTS to label next so that a rubric improves most, and estimate how many more labels are worth it.
 
-    TEXTS is a .jsonl, .csv (both also .gz) or .parquet file of texts without labels, or - for standard input. The texts
-    are rated by the rubric's criteria, which takes calls of the judge; texts that were learned from, or have a label
-    already, are left out. Add the scores of the aspect to the planned rows, and give these with the old ones to
-    `rubriclab learn`.
+    TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file of texts without labels, or - for standard input. The texts
+    are rated by the rubric's criteria, which takes calls; texts that already have a label or were learned from are left
+    out. Add the scores of the aspect to the chosen rows, and give them to `rubriclab learn` together with the old rows.
     """
     from rubriclab.cli.printing import print_dry_run
     from rubriclab.cli.workspace import options_of, workspace_of
@@ -80,24 +80,24 @@ def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json:
 
 
 def _check_output(texts: str, output: str | None, *, as_json: bool) -> None:
-    from rubriclab.cli.files import check_place
+    from rubriclab.cli.files import check_rows_place
     from rubriclab.errors import SettingsError
 
     if not output:
         return
     if as_json and output == "-":
-        raise SettingsError("--json prints the plan, but standard output holds the rows.", "Give --output PATH.")
-    check_place(output, texts, "The rows", "--output")
+        raise SettingsError(
+            "--json prints the plan to standard output, but the rows are written there.", "Give --output PATH."
+        )
+    check_rows_place(output, texts, "The rows", "--output")
 
 
 def _write(result: PlanResult, output: str) -> None:
-    import orjson
+    from rubriclab.cli.files import writing_rows
 
-    from rubriclab.cli.files import writing
-
-    with writing(output) as write:
+    with writing_rows(output) as write:
         for row in result.to_rows():
-            write(orjson.dumps(row, default=str, option=orjson.OPT_APPEND_NEWLINE))
+            write(row)
 
 
 def _print_json(result: PlanResult, output: str | None) -> None:
@@ -119,4 +119,4 @@ def _print(result: PlanResult, output: str | None) -> None:
     print_view(plan_view(result.plan, result.rubric), err=output == "-")
     if output not in (None, "-"):
         rows = count(len(result.plan.texts), "row")
-        note(f"{rows} written to {output}; `rubriclab learn` takes them once they have labels")
+        note(f"{rows} written to {output}; label them, and give them to `rubriclab learn` with the old rows")

@@ -11,7 +11,7 @@ import click
 import orjson
 
 from rubriclab.characters import plain
-from rubriclab.option_names import on_command_line
+from rubriclab.option_names import for_reader
 
 if TYPE_CHECKING:
     from rubriclab.provenance import Effort
@@ -28,7 +28,7 @@ def print_json(value: Any) -> None:
 
 def note(text: str) -> None:
     """Say something to the person at the terminal, beside the results."""
-    click.echo(plain(on_command_line(text, flags())), err=True)
+    click.echo(plain(for_reader(text)), err=True)
 
 
 def flags() -> dict[str, str]:
@@ -49,15 +49,8 @@ def print_dry_run(result: DryRun, *, as_json: bool) -> None:
     if as_json:
         print_json(result.to_row())
         return
-    for role, bound in result.roles.items():
-        money = "price unknown (--price)" if bound.cost_usd is None else f"${bound.cost_usd:.4f}"
-        tokens = f"{bound.prompt_tokens:,} tokens read, {bound.completion_tokens:,} written"
-        click.echo(f"{role} {bound.judge}: at most {bound.calls:,} calls, {tokens}, {money}")
-    proposals = ", and a proposal up to five times" if result.proposes else ""
-    click.echo(
-        "No calls made. Cached answers lower this bound. A reply that cannot be used raises it: it is asked for once "
-        f"again{proposals}."
-    )
+    for line in result.lines():
+        click.echo(for_reader(line))
 
 
 def print_view(view: Any, *, err: bool = False) -> None:
@@ -79,7 +72,7 @@ def view_text(view: Any) -> str:
 def effort_row(effort: Effort) -> dict[str, Any]:
     """Return what a command took, in the form that scripts rely on."""
     return {
-        "calls": {"asked": effort.calls, "answered_from_cache": effort.cached, "failed": effort.failed},
+        "calls": {"made": effort.calls, "answered_from_cache": effort.cached, "failed": effort.failed},
         "tokens": {"prompt": effort.prompt_tokens, "completion": effort.completion_tokens},
         "calls_by_stage": dict(effort.stages),
         "cost_usd": effort.cost_usd,

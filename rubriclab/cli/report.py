@@ -1,22 +1,23 @@
-"""`rubriclab report`: how a rubric was trained and how far it can be trusted, as one HTML file."""
+"""`rubriclab report`: an HTML report on how a rubric was learned and how well it agrees with people."""
 
 from __future__ import annotations
 
 import click
 
+from rubriclab.cli.help import command
 from rubriclab.cli.options import option, store_option
 from rubriclab.cli.places import FILE
 
 
-@click.command()
+@command()
 @click.argument("rubric")
 @option("--output", "-o", default="-", type=FILE, metavar="PATH", help="The page to write.  [default: standard output]")
 @store_option
 def report(rubric: str, *, output: str, store: str | None) -> None:
-    """Write a page on how RUBRIC was trained: verdict, agreement, criteria, disagreements, raters and provenance.
+    """Write an HTML report on RUBRIC: verdict, agreement, criteria, disagreements, raters and provenance.
 
-    It is one file that needs no network. It shows texts and labels if the store holds those that RUBRIC was learned
-    from.
+    The report is one file without external resources. It shows the texts and labels that RUBRIC was learned from, if
+    the store has them.
     """
     from rubriclab.cli.files import check_place, writing
     from rubriclab.cli.printing import note

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     dry_run_option,
     json_option,
@@ -23,22 +24,33 @@ if TYPE_CHECKING:
     from rubriclab.provenance import Effort
     from rubriclab.services.score import ScoreOptions, Scoring
 
+# Whether the mean is at least `--fail-under`.
+EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
 
-@click.command()
+
+@command()
 @click.argument("texts")
 @option("--rubric", metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
-@option("--task", help="Without a rubric: the kind of text: summarization, story, dialogue, or a word of your own.")
+@option("--task", help="Without a rubric: the kind of text: summarization, story, dialogue, or your own word.")
 @option("--aspect", help="Without a rubric: the aspect to score; the agreement with people is unknown.")
-@option("--definition", help="What the aspect means; shipped for those of the well-known data sets.")
+@option("--definition", help="What the aspect means; included for the aspects of well-known data sets.")
 @option("--scale", metavar="LOW:HIGH", help="Without a rubric: the scale of the scores.  [default: 1:5]")
 @output_option("scores")
 @option(
     "--abstain-above",
     type=float,
     metavar="WIDTH",
-    help="Mark texts whose interval is wider than this, in points of the scale, for a person to score.",
+    help="Mark texts whose interval is wider than this, in points of the scale, to be scored by a person.",
 )
-@option("--to-person", type=FILE, metavar="PATH", help="Where the input rows of these texts go, for labelling.")
+@option(
+    "--to-person", type=FILE, metavar="PATH", help="Write the input rows of these texts to this file, for labelling."
+)
+@option(
+    "--fail-under",
+    type=float,
+    metavar="SCORE",
+    help="Exit with 1 if the mean is below this, or 3 if more than a tenth of the texts have no score.",
+)
 @judge_options
 @rows_options
 @store_option
@@ -50,21 +62,24 @@ def score(
     rubric: str | None,
     output: str,
     to_person: str | None,
+    fail_under: float | None,
     dry_run: bool,
     as_json: bool,
     **values: Any,
 ) -> None:
-    """Score TEXTS by a rubric: one row of JSON Lines for each row, in order.
+    """Score TEXTS by a rubric, with one output row for each row, in the same order.
 
-    TEXTS is a .jsonl, .csv (both also .gz) or .parquet file, or - for standard input; it is read as a stream. A faulty
-    row, or a text without enough usable ratings, becomes a row with the reason instead of a score. A rubric that
+    TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file, or - for standard input, and is read as a stream. For a
+    faulty row, or a text with too few usable ratings, the output row has the reason instead of a score. A rubric that
     combines several methods gives an interval for each score, and the contribution of each criterion.
 
-    Before there are labels, --task and --aspect replace --rubric: the judge scores the aspect as a whole; the offline
-    judge compares the texts by surface features. The agreement with people is then unknown.
+    Before there are labels, --task and --aspect replace --rubric. The judge gives one score for the aspect as a whole;
+    the offline judge compares the texts by text features. The agreement of these scores with people is unknown.
     """
-    from rubriclab.cli.printing import note, print_dry_run
+    from rubriclab.cli.printing import note, print_dry_run, print_view
     from rubriclab.cli.workspace import options_of, workspace_of
+    from rubriclab.report.model import View
+    from rubriclab.report.scores import summary_blocks
     from rubriclab.services.score import ScoreOptions, prepare_scoring
 
     options = options_of(ScoreOptions, values)
@@ -81,23 +96,28 @@ def score(
     if as_json:
         _print_json(scoring, output, to_person, effort)
     else:
+        print_view(View((), summary_blocks(scoring.summary)), err=True)
         note(_summary(scoring, output))
         if options.abstain_above is not None:
             note(_abstained(scoring, options.abstain_above, to_person))
     scoring.check_answered()
+    if fail_under is not None:
+        click.get_current_context().exit(EXIT_CODES[scoring.summary.meets(fail_under)])
 
 
 def _check_output(texts: str, output: str, *, as_json: bool) -> None:
-    from rubriclab.cli.files import check_place
+    from rubriclab.cli.files import check_rows_place
     from rubriclab.errors import SettingsError
 
     if as_json and output == "-":
-        raise SettingsError("--json prints a summary, but standard output holds the scores.", "Give --output PATH.")
-    check_place(output, texts, "The scores", "--output")
+        raise SettingsError(
+            "--json prints a summary to standard output, but the scores are written there.", "Give --output PATH."
+        )
+    check_rows_place(output, texts, "The scores", "--output")
 
 
 def _check_person(texts: str, output: str, to_person: str | None, options: ScoreOptions) -> None:
-    from rubriclab.cli.files import check_place, same_file
+    from rubriclab.cli.files import check_rows_place, same_file
     from rubriclab.errors import SettingsError
 
     if to_person is None:
@@ -105,56 +125,33 @@ def _check_person(texts: str, output: str, to_person: str | None, options: Score
     if options.abstain_above is None:
         raise SettingsError("--to-person needs to know which texts are for a person;", "give --abstain-above WIDTH.")
     if to_person == "-" or same_file(to_person, output):
-        raise SettingsError(f"--to-person: {to_person} is where the scores go.", "Give a file of its own.")
-    check_place(to_person, texts, "The rows for a person", "--to-person")
+        raise SettingsError(f"--to-person: {to_person} is also the file for the scores.", "Give another file.")
+    check_rows_place(to_person, texts, "The rows for a person", "--to-person")
 
 
 def _write(scoring: Scoring, output: str, to_person: str | None) -> None:
     """Write the scores, and the rows of texts for a person, as they come."""
-    import orjson
-
-    from rubriclab.cli.files import writing
+    from rubriclab.cli.files import writing_rows
     from rubriclab.cli.printing import note
+    from rubriclab.data.tables import table_kind
     from rubriclab.errors import RubriclabError
     from rubriclab.services.running import finish
 
-    with writing(output) as write, _writing_rows(to_person) as write_row:
+    as_table = output != "-" and table_kind(output) is not None
+    for_person = writing_rows(to_person, always=True) if to_person else nullcontext(lambda _row: None)
+    with writing_rows(output) as write, for_person as write_for_person:
 
         async def run() -> None:
             async for scored in scoring.stream():
-                write(orjson.dumps(scored.to_row(), option=orjson.OPT_APPEND_NEWLINE))
+                write(scored.to_cells() if as_table else scored.to_row())
                 if scored.abstained:
-                    write_row(_json(scored.row))
+                    write_for_person(scored.row)
 
         try:
             finish(run)
         except (RubriclabError, KeyboardInterrupt):
             note(f"{scoring.counts.rows:,} rows were written before it ended")
             raise
-
-
-@contextmanager
-def _writing_rows(to_person: str | None) -> Iterator[Callable[[bytes], object]]:
-    from rubriclab.cli.files import writing
-
-    if to_person is None:
-        yield lambda _row: None
-        return
-    with writing(to_person) as write:
-        yield write
-        # Where no text is for a person, the rows of an earlier run must not stay.
-        write(b"")
-
-
-def _json(row: dict[str, Any]) -> bytes:
-    """Return a row of any format as a line of JSON."""
-    import orjson
-
-    # A cell of CSV may hold bytes that are not UTF-8, in a column that nobody reads.
-    valid = {
-        name: cell.encode(errors="replace").decode() if isinstance(cell, str) else cell for name, cell in row.items()
-    }
-    return orjson.dumps(valid, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
 
 
 def _print_json(scoring: Scoring, output: str, to_person: str | None, effort: Effort) -> None:
@@ -164,6 +161,7 @@ def _print_json(scoring: Scoring, output: str, to_person: str | None, effort: Ef
     row: dict[str, Any] = {
         "rubric": scoring.name,
         "rows": counts.rows,
+        **scoring.summary.to_row(),
         "unscored": counts.unscored,
         "answers_missing": counts.answers_missing,
         "answers": counts.answers,

@@ -1,4 +1,4 @@
-"""`rubriclab show`: a rubric as a person reads it, or the matrix that it was chosen from."""
+"""`rubriclab show`: a readable rubric, or the rating matrix that it was selected from."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rubriclab.cli.help import command
 from rubriclab.cli.options import json_option, option, store_option
 from rubriclab.cli.places import FILE
 
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 FILES = (".csv", ".jsonl")
 
 
-@click.command()
+@command()
 @click.argument("rubric")
 @option("--evidence", is_flag=True, help="Also show the origin of each criterion, and dropped criteria with reasons.")
-@option("--matrix", is_flag=True, help="Instead show the rating of each labelled text by each candidate criterion.")
+@option("--matrix", is_flag=True, help="Show the rating of each labelled text by each candidate criterion instead.")
 @option(
     "--output",
     "-o",
@@ -53,9 +54,10 @@ def show(rubric: str, *, evidence: bool, matrix: bool, output: str | None, store
     elif as_json:
         click.echo(pack, nl=False)
     else:
+        from rubriclab.report.training import evidence_view
         from rubriclab.report.version import version_view
 
-        print_view(version_view(version, evidence=evidence))
+        print_view(evidence_view(version) if evidence else version_view(version))
 
 
 def _show_matrix(version: Version, record: TrainingRecord, output: str | None, *, as_json: bool) -> None:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.config import Config, load_config
+from rubriclab.cli.help import command
 from rubriclab.cli.options import json_option, option, store_option
 
 if TYPE_CHECKING:
     from rubriclab.store import Version
 
 
-@click.command()
+@command()
 @click.argument("what", required=False, metavar="[REF|FILE]")
 @option("--revoke", is_flag=True, help="Withdraw the confirmation instead.")
 @store_option
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 def trust(context: click.Context, what: str | None, *, revoke: bool, store: str | None, as_json: bool) -> None:
     """Confirm that an imported version or a configuration file may choose judges and addresses.
 
-    REF is an imported version: from then on, commands ask the judge that it names, at the address that it names, with
-    your texts and your key. FILE is a rubriclab.toml: its present content is used whenever it is found in the working
-    folder. Without either, everything imported or confirmed is listed.
+    REF is an imported version; commands will then send your texts and your key to the judge and address that it names.
+    FILE is a rubriclab.toml; its present content is then used when it is found in the working folder. Without an
+    argument, all imported versions and confirmed files are listed.
     """
     if what is not None and _is_file(what):
         _trust_file(Path(what), revoke=revoke, as_json=as_json)
@@ -127,7 +128,7 @@ def trust_row(version: Version) -> dict[str, Any]:
     made = version.provenance
     return {
         "rubric": version.ref,
-        "imported": version.imported,
+        "imported_from": version.imported_from,
         "confirmed": version.confirmed,
         "judge": made.judge,
         "judge_address": made.judge_address,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.options import json_option, option, store_option
+from rubriclab.cli.help import command
+from rubriclab.cli.options import export_options, json_option, option, store_option
 from rubriclab.cli.places import FILE
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from rubriclab.store import Version
 
 
-@click.command("list")
+@command("list")
 @store_option
 @json_option
 def list_names(*, store: str | None, as_json: bool) -> None:
@@ -32,7 +33,7 @@ def list_names(*, store: str | None, as_json: bool) -> None:
         _print_versions(versions, as_json=as_json, view="names_view")
 
 
-@click.command()
+@command()
 @click.argument("name")
 @store_option
 @json_option
@@ -46,38 +47,41 @@ def log(name: str, *, store: str | None, as_json: bool) -> None:
     _print_versions(versions, as_json=as_json, view="log_view")
 
 
-@click.command()
+@command()
 @click.argument("before")
 @click.argument("after")
+@export_options
 @store_option
 @json_option
-def diff(before: str, after: str, *, store: str | None, as_json: bool) -> None:
+def diff(before: str, after: str, *, store: str | None, as_json: bool, **values: Any) -> None:
     """Show what changed from version BEFORE to version AFTER."""
+    from rubriclab.cli.files import check_exports, write_exports
     from rubriclab.cli.printing import print_json, print_view
     from rubriclab.services import versions as service
     from rubriclab.services.workspace import Workspace
 
+    check_exports(values)
     with Workspace(store) as workspace:
         difference = service.diff(workspace, before, after)
+    view = difference.view()
     if as_json:
         print_json(difference.as_json())
-        return
-    from rubriclab.report.difference import difference_view
+    else:
+        print_view(view)
+    write_exports(view, values)
 
-    print_view(difference_view(difference))
 
-
-@click.command()
+@command()
 @click.argument("ref")
 @click.argument("tag")
 @option("--delete", is_flag=True, help="Remove the tag instead.")
-@option("--force", is_flag=True, help="Tag it production whatever the result of the gate.")
+@option("--force", is_flag=True, help="Allow the tag production regardless of the gate.")
 @store_option
 def tag(ref: str, tag: str, *, delete: bool, force: bool, store: str | None) -> None:
-    """Point TAG (such as production) to the version REF; tags can be moved, versions never change.
+    """Point TAG (such as production) to the version REF; tags can be moved.
 
-    The tag production is refused with exit code 1 to a version that its gate did not find better than baselines that
-    cost nothing.
+    The tag production is refused, with exit code 1, if the gate did not find the version better than the free
+    baselines.
     """
     from rubriclab.cli.workspace import workspace_of
     from rubriclab.services import versions as service
@@ -90,7 +94,7 @@ def tag(ref: str, tag: str, *, delete: bool, force: bool, store: str | None) -> 
             click.echo(f"{service.tag(workspace, ref, tag, force=force).ref} is {tag}")
 
 
-@click.command("export")
+@command("export")
 @click.argument("ref")
 @option("--output", "-o", default="-", type=FILE, metavar="PATH", help="The pack to write.  [default: standard output]")
 @store_option
@@ -111,7 +115,7 @@ def export_pack(ref: str, *, output: str, store: str | None) -> None:
         raise PackError(f"{output} cannot be written: {error.strerror}.") from None
 
 
-@click.command("import")
+@command("import")
 @click.argument("pack")
 @option("--as", "name", metavar="NAME", help="The name to save it under.  [default: the pack's own]")
 @store_option
@@ -134,8 +138,8 @@ def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) ->
         note(text)
 
 
-@click.command()
-@option("--repair", is_flag=True, help="Remove damaged answers only; their prompts are sent again when needed.")
+@command()
+@option("--repair", is_flag=True, help="Remove damaged cached answers; their prompts are sent again when needed.")
 @store_option
 @json_option
 def verify(*, repair: bool, store: str | None, as_json: bool) -> None:
@@ -158,16 +162,10 @@ def verify(*, repair: bool, store: str | None, as_json: bool) -> None:
 def _print_verified(result: VerifyResult, *, repair: bool) -> None:
     """Print what was removed and what does not match, and say on standard error what can be done about it."""
     from rubriclab.cli.printing import note, print_view
-    from rubriclab.report.wording import count
 
-    for digest in result.removed:
-        click.echo(f"removed the damaged answer {digest}: it is asked again when it is needed")
+    print_view(result)
     if not result.problems:
-        click.echo(f"{result.place}: {count(result.names, 'rubric')}, everything as it was written")
         return
-    from rubriclab.report.lists import problems_view
-
-    print_view(problems_view(result.problems))
     answers = sum(problem.answer is not None for problem in result.problems)
     if answers:
         note(f"damaged answers: {answers}; `rubriclab verify --repair` removes them, so that they are asked again")
@@ -198,7 +196,7 @@ def _row(version: Version) -> dict[str, Any]:
         "aspect": version.rubric.aspect.name,
         "criteria": len(version.rubric.criteria),
         "judge": version.provenance.judge,
-        "imported": version.imported,
+        "imported_from": version.imported_from,
         "confirmed": version.confirmed,
         "agreement": agreement.model_dump(mode="json") if agreement else None,
     }

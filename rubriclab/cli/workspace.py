@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from rubriclab.services.base import Options
+    from rubriclab.base_options import Options
     from rubriclab.services.workspace import Workspace
 
 OptionsT = TypeVar("OptionsT", bound="Options")

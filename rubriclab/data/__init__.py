@@ -1,4 +1,4 @@
-"""Examples, what is judged about them and on which scale; where they are read from, and whether they can be used."""
+"""Examples, aspects and scales; readers of files and tables; checks of training data."""
 
 from rubriclab.data.aspect import Aspect, TaskWords, find_aspect, task_words
 from rubriclab.data.assignment import Assignment

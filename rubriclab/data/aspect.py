@@ -81,10 +81,10 @@ _NEUTRAL = _Words(source="source", context="context", output="text")
 
 
 def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
-    """Return the aspect with the given `definition`, or else the shipped one of the task.
+    """Return the aspect with the given `definition`, or else the task's aspect with the included definition.
 
     Raises:
-        UserError: if there is neither a shipped definition nor a given one, or a given text is blank.
+        UserError: if there is no definition, or the given name or definition is blank.
     """
     if definition is not None:
         if is_blank(name) or is_blank(definition):
@@ -96,14 +96,14 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
     shipped = _tasks()[task].aspects if task in _tasks() else {}
     if name not in shipped:
         raise UserError(
-            f"No definition ships for {name!r} of the task {task!r}. {_known(task)}",
-            f"Give your own: {option('definition', 'TEXT')}.",
+            f"There is no included definition of {name!r} for the task {task!r}. {_defined(task)}",
+            f"Write your own: {option('definition', 'TEXT')}.",
         )
     return Aspect(name=name, definition=shipped[name])
 
 
 def shipped_aspects(task: str) -> tuple[Aspect, ...]:
-    """Return the shipped aspects of a task, in order; none for an unknown task."""
+    """Return the included aspects of a task, in order; empty for an unknown task."""
     aspects = _tasks()[task].aspects if task in _tasks() else {}
     return tuple(Aspect(name=name, definition=words) for name, words in aspects.items())
 
@@ -114,10 +114,10 @@ def task_words(task: str) -> TaskWords:
     return TaskWords(task=task, **words.model_dump())
 
 
-def _known(task: str) -> str:
+def _defined(task: str) -> str:
     if task in _tasks():
-        return f"Defined for it are: {', '.join(sorted(_tasks()[task].aspects))}."
-    return f"Tasks with definitions are: {', '.join(sorted(_tasks()))}."
+        return f"Aspects with a definition: {', '.join(sorted(_tasks()[task].aspects))}."
+    return f"Tasks with definitions: {', '.join(sorted(_tasks()))}."
 
 
 @cache

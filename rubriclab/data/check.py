@@ -1,20 +1,24 @@
-"""Whether rows can be learned from. With thirty labels a wrong one weighs much, so one faulty row stops learning."""
+"""Checks of training rows. One wrong label among thirty has much influence, so a faulty row stops learning."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rubriclab.characters import is_blank
 from rubriclab.data.comparisons import Comparison
 from rubriclab.data.example import Example, is_labelled, labelled
-from rubriclab.data.fields import describe
 from rubriclab.data.fitted import Lined, about, comparison_faults, fit_scores
+from rubriclab.data.levels import proposed_level_scores
+from rubriclab.data.mapping import TABLES, mapping_text
+from rubriclab.data.proposed_mapping import proposed_mapping
 from rubriclab.data.readers import Rows
 from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale, parse_scale, scale_of, show
+from rubriclab.descriptions import describe
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.option_names import option
 
@@ -25,7 +29,7 @@ COMPARED_SCALE = Scale(low=0, high=1, whole=False)
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """Examples that all have a label, the scale of the labels, and what the user should be told about them."""
+    """Labelled examples, the scale of the labels, and notes for the user."""
 
     examples: tuple[Example, ...]
     scale: Scale
@@ -33,68 +37,89 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
-    """An example with the place where it was read."""
+class NumberedExample:
+    """An example with its file and line."""
 
     where: str
     line: int
     example: Example
 
-    def fault(self, field: str, came: str, expected: str) -> RowError:
-        return RowError(self.where, self.line, field, came, expected, self.example.id)
+    def fault(self, field: str, got: str, expected: str) -> RowError:
+        return RowError(self.where, self.line, field, got, expected, self.example.id)
 
 
 def training_examples(
-    rows: Iterable[Example | RowError], aspect: str, scale: Scale | str | None = None, *, labels_needed: bool = True
+    rows: Iterable[Example | RowError],
+    aspect: str,
+    scale: Scale | str | None = None,
+    *,
+    labels_needed: bool = True,
+    skip_faulty: bool = False,
 ) -> Training:
-    """Return the rows that have a label for `aspect`, with the scale that was given or else is taken from the labels.
+    """Return the rows that have a label for `aspect`, with the given scale or the scale of the labels.
 
-    A label is the row's score, else the mean of its annotations, else what comparisons with others make of it (see
-    `fit_scores`). `scale` may be written as `parse_scale` reads it; where there are comparisons alone it is 0 to 1
-    unless given. Rows without a label are set aside. Unless `labels_needed`, labels that are too few or all the same
-    are left out instead. Notes say all of this.
+    A label is the row's score, or else the mean of its annotations, or else a score fitted to comparisons (see
+    `fit_scores`). `scale` may be a text for `parse_scale`; its default is 0 to 1 if there are only comparisons. Rows
+    without a label are left out. Unless `labels_needed`, labels that are too few or all equal are left out too. With
+    `skip_faulty`, faulty rows are left out. Each of these gives a note.
 
     Raises:
-        DataError: if any row is faulty, an id stands twice, a label lies outside of the scale, or a comparison names
-            an unknown text, texts of two groups, or no aspect where there are several (`faults` names each); if no row
-            has a label for `aspect`, fewer than ten have one, or all labels are the same.
-        SettingsError: if `scale` is not understood, or there is neither a scale nor a label to take it from.
+        DataError: unless `skip_faulty`, if any row is faulty, an id occurs twice, a label is outside the scale, or a
+            comparison names an unknown text, texts of two groups, or no aspect although there are several (`faults`
+            lists all of them); if no row has a label for `aspect`, fewer than ten have one, or all labels are equal.
+        SettingsError: if `scale` is invalid, or there is neither a scale nor a label.
     """
-    examples, stated, given = _sound(rows, aspect, scale)
-    compared = [comparison for _, comparison in about(stated, examples, aspect)]
+    examples, comparisons, given_scale, skipped = _sound(rows, aspect, scale, skip_faulty=skip_faulty)
+    compared = [comparison for _, comparison in about(comparisons, examples, aspect)]
     rated = labelled(examples, aspect)
     if labels_needed:
-        _check_any(examples, len(rated) + len(compared), aspect)
-    taken = given or _scale(rated, compared, aspect)
-    fitted = fit_scores(examples, compared, aspect, taken)
+        _check_any(examples, len(rated) + len(compared), aspect, rows.row if isinstance(rows, Rows) else None)
+    used_scale = given_scale or _scale(rated, compared, aspect)
+    fitted = fit_scores(examples, compared, aspect, used_scale)
     chosen = labelled(fitted.examples, aspect)
     labels = [example.scores[aspect] for example in chosen]
-    said = (*_other_comparisons(stated, compared, aspect), *fitted.notes, *_scale_taken(given, taken, rated))
+    data_notes = (
+        *skipped,
+        *_other_comparisons(comparisons, compared, aspect),
+        *fitted.notes,
+        *_scale_used(given_scale, used_scale, rated),
+    )
     if not labels_needed and (len(labels) < FEWEST_LABELS or len(set(labels)) == 1):
-        return Training((), taken, (_made_without(labels, aspect), *said))
+        return Training((), used_scale, (_without_labels(labels, aspect), *data_notes))
     _check_labels(examples, labels, aspect)
-    notes = (*_set_aside(examples, chosen, aspect), *_averaged(examples, aspect), *said, *_grouping(chosen))
-    return Training(chosen, taken, notes)
+    notes = (*_unlabelled_rows(examples, chosen, aspect), *_averaged(examples, aspect), *data_notes, *_grouping(chosen))
+    return Training(chosen, used_scale, notes)
 
 
 def _sound(
-    rows: Iterable[Example | RowError], aspect: str, scale: Scale | str | None
-) -> tuple[tuple[Example, ...], list[Lined], Scale | None]:
-    """Return the texts, the comparisons with their lines, and the given scale, once there is no fault in any."""
-    placed, faults = _sorted_out(rows)
-    where, stated = (rows.where, rows.comparisons) if isinstance(rows, Rows) else ("rows", [])
+    rows: Iterable[Example | RowError], aspect: str, scale: Scale | str | None, *, skip_faulty: bool
+) -> tuple[tuple[Example, ...], list[Lined], Scale | None, tuple[str, ...]]:
+    """Return the texts, the comparisons with their lines, the given scale, and a note on faulty rows."""
+    placed, faults = _numbered_examples(rows)
+    where, comparisons = (rows.where, rows.comparisons) if isinstance(rows, Rows) else ("rows", [])
     examples = tuple(row.example for row in placed)
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
-    given = parse_scale(scale, labels) if isinstance(scale, str) else scale
-    faults += _duplicates(placed)
-    faults += [fault for row in placed for fault in _faults_of(row, aspect, given)]
-    faults += comparison_faults(where, stated, examples, {fault.id for fault in faults if fault.id})
-    _stop_at(faults)
-    return examples, stated, given
+    given_scale = parse_scale(scale, labels) if isinstance(scale, str) else scale
+    faults += training_faults(placed, aspect, given_scale)
+    faults += comparison_faults(where, comparisons, examples, {fault.id for fault in faults if fault.id})
+    if not skip_faulty:
+        _stop_at(faults)
+        return examples, comparisons, given_scale, ()
+    faulty = {fault.line for fault in faults}
+    sound_examples = tuple(row.example for row in placed if row.line not in faulty)
+    ids = {example.id for example in sound_examples}
+    sound = [(line, pair) for line, pair in comparisons if line not in faulty and {pair.better, pair.worse} <= ids]
+    count = len(faulty) + (rows.skipped if isinstance(rows, Rows) else 0)
+    return sound_examples, sound, given_scale, (f"faulty rows are left out: {count}",) if count else ()
+
+
+def training_faults(placed: Sequence[NumberedExample], aspect: str, scale: Scale | None) -> list[RowError]:
+    """Return the faults of readable rows that make learning impossible: repeated ids, scores outside the scale."""
+    return [*_duplicates(placed), *(fault for row in placed for fault in _faults_of(row, aspect, scale))]
 
 
 def _scale(rated: tuple[Example, ...], compared: list[Comparison], aspect: str) -> Scale:
-    """Return the scale that the labels are on, where none was given."""
+    """Return the scale of the labels."""
     if rated:
         annotations = (score for example in rated for score in example.annotations.get(aspect, ()))
         return scale_of((example.scores[aspect] for example in rated), annotations)
@@ -106,24 +131,24 @@ def _scale(rated: tuple[Example, ...], compared: list[Comparison], aspect: str) 
     return COMPARED_SCALE
 
 
-def _sorted_out(rows: Iterable[Example | RowError]) -> tuple[list[_Placed], list[RowError]]:
-    placed, faults = list[_Placed](), list[RowError]()
+def _numbered_examples(rows: Iterable[Example | RowError]) -> tuple[list[NumberedExample], list[RowError]]:
+    placed, faults = list[NumberedExample](), list[RowError]()
     for number, row in enumerate(rows, start=1):
         where, line = (rows.where, rows.line) if isinstance(rows, Rows) else ("rows", number)
         if isinstance(row, RowError):
             faults.append(row)
         else:
-            placed.append(_Placed(where, line, row))
+            placed.append(NumberedExample(where, line, row))
     return placed, faults
 
 
-def _duplicates(placed: Iterable[_Placed]) -> Iterator[RowError]:
-    first: dict[str, _Placed] = {}
+def _duplicates(placed: Iterable[NumberedExample]) -> Iterator[RowError]:
+    first: dict[str, NumberedExample] = {}
     for row in placed:
-        before = first.setdefault(row.example.id, row)
-        if before is not row:
-            came = f"{row.example.id!r}, which line {before.line} has too"
-            yield row.fault("id", came, f"an id of its own{_if_same_text(row.example, before.example)}")
+        earlier = first.setdefault(row.example.id, row)
+        if earlier is not row:
+            got = f"{row.example.id!r}, which line {earlier.line} also has"
+            yield row.fault("id", got, f"an id of its own{_if_same_text(row.example, earlier.example)}")
 
 
 def _if_same_text(one: Example, other: Example) -> str:
@@ -131,43 +156,61 @@ def _if_same_text(one: Example, other: Example) -> str:
     return "; both hold the same text: if two people rated it, write one row with their mean" if same else ""
 
 
-def _faults_of(row: _Placed, aspect: str, scale: Scale | None) -> Iterator[RowError]:
-    """Yield what no reader lets through but examples made by hand may hold, and labels outside of a given scale."""
+def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterator[RowError]:
+    """Yield labels outside the given scale, and faults that only examples built in Python can have."""
     example = row.example
     if is_blank(example.output):
         yield row.fault("output", describe(example.output), "a non-empty text")
     numbers = [("annotations", score) for score in example.annotations.get(aspect, ())]
     if aspect in example.scores:
         numbers.insert(0, ("scores", example.scores[aspect]))
-    wanted = f"a score from {show(scale.low)} to {show(scale.high)}" if scale else "a finite number"
+    expected = f"a score from {show(scale.low)} to {show(scale.high)}" if scale else "a finite number"
     for table, number in numbers:
         if not (scale.contains(number) if scale else math.isfinite(number)):
-            came = show(number) if math.isfinite(number) else describe(number)
-            yield row.fault(f"{table}.{aspect}", came, wanted)
+            got = show(number) if math.isfinite(number) else describe(number)
+            yield row.fault(f"{table}.{aspect}", got, expected)
 
 
 def _stop_at(faults: list[RowError]) -> None:
     if not faults:
         return
-    named = [str(fault) for fault in sorted(faults, key=lambda fault: fault.line)]
-    shown = named[:FAULTS_SHOWN]
-    if len(named) > FAULTS_SHOWN:
-        shown.append(f"and {len(named) - FAULTS_SHOWN} more")
-    what = "1 fault" if len(named) == 1 else f"{len(named)} faults"
-    start = f"{what} in the training rows; fix or remove each, since learning uses all of them or none:"
+    single = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.all]
+    named = [str(fault) for fault in single]
+    count = "1 fault" if len(named) == 1 else f"{len(named)} faults"
+    start = f"{count} in the training rows; fix or remove each, since learning stops at faulty rows:"
+    shown = [*first_of(named), *filter(None, [proposed_level_scores(single)])]
+    shown.append(f"or leave these rows out: {option('skip_faulty')}")
     raise DataError("\n  ".join([start, *shown]), faults=named)
 
 
-def _made_without(labels: list[float], aspect: str) -> str:
-    why = "that are all the same" if labels and len(set(labels)) == 1 else f"where {FEWEST_LABELS} are needed"
-    return f"made without labels: there are {len(labels)} scores for {aspect!r}, {why}"
+def first_of(faults: Sequence[str]) -> list[str]:
+    """Return the first faults, and the number of further ones."""
+    more = len(faults) - FAULTS_SHOWN
+    return [*faults[:FAULTS_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
 
 
-def _check_any(examples: tuple[Example, ...], labels: int, aspect: str) -> None:
+def _without_labels(labels: list[float], aspect: str) -> str:
+    if labels and len(set(labels)) == 1 and len(labels) >= FEWEST_LABELS:
+        why = f"all {len(labels)} scores for {aspect!r} are {show(labels[0])}"
+    elif labels:
+        rows = "row has" if len(labels) == 1 else "rows have"
+        why = (
+            f"only {len(labels)} {rows} a score for {aspect!r}, and learning from labels needs at least {FEWEST_LABELS}"
+        )
+    else:
+        why = f"no row has a score for {aspect!r}"
+    return f"the rubric is made without labels, and its agreement with people is unknown: {why}"
+
+
+def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, row: Any) -> None:
+    """Raise an error that proposes columns of `row` if there is no label."""
     if not labels:
+        proposed = proposed_mapping([row], aspect) if isinstance(row, Mapping) else {}
+        scores = {field: column for field, column in proposed.items() if field.partition(".")[0] in TABLES}
+        proposal = mapping_text(scores or {f"scores.{aspect}": "COLUMN"})
         raise DataError(
             f"None of the {len(examples)} rows has a score for {aspect!r}; {_aspects(examples)}.",
-            f"Name another aspect, or map the column of the scores: {option('mapping', f'scores.{aspect}=COLUMN')}.",
+            f"Name another aspect, or map the column of the scores: {option('mapping', proposal)}.",
         )
 
 
@@ -180,7 +223,7 @@ def _check_labels(examples: tuple[Example, ...], labels: list[float], aspect: st
         )
     if len(set(labels)) == 1:
         raise DataError(
-            f"All {len(labels)} scores for {aspect!r} are {show(labels[0])}: nothing can be learned from them.",
+            f"All {len(labels)} scores for {aspect!r} are {show(labels[0])}; learning needs different scores.",
             "Add texts that the raters thought better or worse.",
         )
 
@@ -191,40 +234,40 @@ def _aspects(examples: Iterable[Example]) -> str:
     return f"there are scores for {named}" if named else "they have no scores at all"
 
 
-def _set_aside(examples: tuple[Example, ...], chosen: tuple[Example, ...], aspect: str) -> Iterator[str]:
+def _unlabelled_rows(examples: tuple[Example, ...], chosen: tuple[Example, ...], aspect: str) -> Iterator[str]:
     if len(chosen) < len(examples):
-        aside = len(examples) - len(chosen)
-        yield f"rows without a score for {aspect!r} are set aside: {aside} of {len(examples)}"
+        unlabelled = len(examples) - len(chosen)
+        yield f"rows without a score for {aspect!r} are left out: {unlabelled} of {len(examples)}"
 
 
 def _averaged(examples: tuple[Example, ...], aspect: str) -> Iterator[str]:
     derived = sum(is_labelled(example, aspect) and aspect not in example.scores for example in examples)
     if derived:
-        yield f"labels that are the mean of a text's annotations, as it has no score for {aspect!r}: {derived}"
+        yield f"labels that are means of annotations, since the text has no score for {aspect!r}: {derived}"
 
 
-def _other_comparisons(stated: list[Lined], compared: list[Comparison], aspect: str) -> Iterator[str]:
-    others = len(stated) - len(compared)
-    if others:
-        yield f"comparisons in other aspects than {aspect!r} are left out: {others} of {len(stated)}"
+def _other_comparisons(comparisons: list[Lined], compared: list[Comparison], aspect: str) -> Iterator[str]:
+    other_count = len(comparisons) - len(compared)
+    if other_count:
+        yield f"comparisons of aspects other than {aspect!r} are left out: {other_count} of {len(comparisons)}"
 
 
-def _scale_taken(given: Scale | None, taken: Scale, rated: tuple[Example, ...]) -> Iterator[str]:
-    if given is not None:
+def _scale_used(given_scale: Scale | None, used_scale: Scale, rated: tuple[Example, ...]) -> Iterator[str]:
+    if given_scale is not None:
         return
-    span = f"scale {show(taken.low)} to {show(taken.high)}"
+    span = f"scale {show(used_scale.low)} to {show(used_scale.high)}"
     if rated:
         yield f"{span} taken from the labels; give the scale if the raters used another"
     else:
-        yield f"{span}, as comparisons have none; give the scale for another"
+        yield f"{span} by default, since there are only comparisons; give another scale if you prefer"
 
 
 def _grouping(chosen: tuple[Example, ...]) -> Iterator[str]:
     groups = {example.group for example in chosen}
     if len(groups) == 1:
         yield (
-            f"all {len(chosen)} texts are of one group ({chosen[0].group!r}): no group can be held out, "
-            "so agreement on texts about other sources stays unknown"
+            f"all {len(chosen)} texts are in one group ({chosen[0].group!r}): no group can be held out, "
+            "so agreement on texts about other sources is unknown"
         )
     if len(groups) == len(chosen):
-        yield "every text is a group of its own: agreement is taken over the whole set, not among rivals"
+        yield "every text is a group of its own: agreement is measured over the data set, not within groups"

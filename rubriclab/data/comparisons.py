@@ -1,4 +1,4 @@
-"""Comparisons of texts by raters, in rows without a text of their own.
+"""Raters' comparisons of texts, in rows that have no text themselves.
 
 Such a row refers to texts by their `id`, before or after them in the file:
 
@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from rubriclab.data.fields import FieldError, Fields, describe
+from rubriclab.data.cells import TYPED, CellRules
+from rubriclab.data.fields import FieldError, Fields
 from rubriclab.data.mapping import NATIVE, FieldMap
 from rubriclab.data.row import RowError
+from rubriclab.descriptions import describe
 
 COMPARING = ("preferred", "over", "ranking")
 _RANKED = "a list of at least two ids, best first, with ties in nested lists"
@@ -46,16 +48,16 @@ class Comparison:
 
 
 def comparisons_of(
-    row: Any, where: str, line: int, mapping: FieldMap = NATIVE, *, typed: bool = True
+    row: Any, where: str, line: int, mapping: FieldMap = NATIVE, rules: CellRules = TYPED
 ) -> tuple[Comparison, ...] | RowError | None:
     """Return the comparisons in a row, or its first fault; `None` if the row is of another kind.
 
-    A ranking becomes all of its pairs: neighbouring pairs alone would not lead to the strengths that the ranking comes
-    from (Azari Soufiani, Chen, Parkes & Xia 2013, "Generalized method-of-moments for rank aggregation").
+    A ranking becomes all of its pairs: neighbouring pairs alone would not give consistent estimates (Azari
+    Soufiani, Chen, Parkes & Xia 2013, "Generalized method-of-moments for rank aggregation").
     """
     if not isinstance(row, Mapping):
         return None
-    fields = _ComparisonFields(row, mapping, typed)
+    fields = _ComparisonFields(row, mapping, rules)
     if fields.is_given("output") or not any(map(fields.is_given, COMPARING)):
         return None
     try:
@@ -95,7 +97,7 @@ class _ComparisonFields(Fields):
             yield better, worse, place == other
 
     def _places(self, ranking: Any) -> list[list[str]]:
-        if isinstance(ranking, str) and not self.typed:
+        if isinstance(ranking, str) and not self.rules.typed:
             ranking = [[part.strip() for part in place.split("=")] for place in ranking.split(">")]
         if not isinstance(ranking, list | tuple):
             raise FieldError("ranking", describe(ranking), _RANKED)
@@ -121,7 +123,7 @@ class _ComparisonFields(Fields):
         if not self.is_given("tie"):
             return False
         value = self.value("tie")
-        if isinstance(value, str) and not self.typed:
+        if isinstance(value, str) and not self.rules.typed:
             value = _YES_OR_NO.get(value.strip().lower(), value)
         if not isinstance(value, bool):
             raise FieldError("tie", describe(value), "true or false")

@@ -53,10 +53,10 @@ def named_annotations(example: Example, aspect: str) -> dict[str, float]:
 def split_by_group(
     examples: Iterable[Example], held_out: float, seed: int = 0
 ) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-    """Return the training examples and the held-out ones, split by whole groups, each in the given order.
+    """Return training examples and held-out examples, each in the given order; no group is divided.
 
-    `held_out` is the share of groups that are held out; each side gets at least one. The choice depends on the groups'
-    names and `seed` only.
+    `held_out` is the share of groups that are held out; each part gets at least one group. The split depends only on
+    the groups' names and `seed`.
 
     Raises:
         SettingsError: if `held_out` does not lie between 0 and 1.
@@ -69,7 +69,7 @@ def split_by_group(
     if len(groups) < 2:
         raise DataError(
             f"Expected at least two groups to hold some out, got {len(groups)}.",
-            "A group are the texts that share one source, named in the field 'group'.",
+            "A group is the texts that share one source, named in the field 'group'.",
         )
     count = min(max(round(held_out * len(groups)), 1), len(groups) - 1)
     chosen = frozenset(groups[:count])

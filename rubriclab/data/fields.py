@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from decimal import Decimal
 from numbers import Real
-from typing import Any, NoReturn
+from typing import Any
 
 from rubriclab.characters import is_blank
+from rubriclab.data.cells import CellRules
 from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, look_up
+from rubriclab.descriptions import EXACT_WHOLE, describe
 
 # Numbers are accepted as names if they are exact: JSON readers turn integers of more than 64 bits into floats, and
 # floats beyond 2**53 have lost digits.
-EXACT_WHOLE = 2**64
 EXACT_DECIMAL = 2**53
-PREVIEW = 40
 # Characters of an id, a group or a system; `rubriclab.bounds` allows no more in a version.
 LONGEST_NAME = 1_000
 COLUMNS_NAMED = 12
 
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_BETWEEN_NUMBERS = re.compile(r"[,;\s]+")
 _A_TEXT = "a non-empty text"
-# What data sets write for an absent text (Topical-Chat's `_nofact`), in lower case without surrounding marks.
+# Placeholders for an absent text (such as Topical-Chat's `_nofact`), in lower case without surrounding marks.
 _PLACEHOLDERS = frozenset(
     {
         "_nofact",
@@ -51,46 +48,19 @@ _PLACEHOLDERS = frozenset(
 _AROUND = " \t\r\n[](){}<>\"'`*.-–—"
 
 
-def describe(value: Any) -> str:
-    """Return a short description of a value for a message."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, int | float | Decimal):
-        return _describe_number(value)
-    if isinstance(value, str):
-        return _describe_text(value)
-    if isinstance(value, Mapping):
-        return "an object"
-    return f"a list of {len(value)}" if isinstance(value, list | tuple) else f"a value of type {type(value).__name__}"
-
-
-def _describe_number(number: int | float | Decimal) -> str:
-    if isinstance(number, int) and abs(number) >= EXACT_WHOLE:
-        return "a whole number of more than 64 bits"
-    return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(number).lower(), str(number))
-
-
-def _describe_text(text: str) -> str:
-    if not text:
-        return "an empty text"
-    if is_blank(text):
-        return "only white space" if text.isspace() else "only invisible characters"
-    return f"the text {text!r}" if len(text) <= PREVIEW else f"a text that begins {text[:PREVIEW]!r}"
-
-
 class FieldError(Exception):
-    """An invalid value of a field."""
+    """An invalid value of a field; `word` is a text in place of a number."""
 
-    def __init__(self, field: str, got: str, expected: str) -> None:
+    def __init__(self, field: str, got: str, expected: str, word: str | None = None) -> None:
         super().__init__(field, got, expected)
-        self.field, self.got, self.expected = field, got, expected
+        self.field, self.got, self.expected, self.word = field, got, expected, word
 
 
 class Fields:
-    """The values of a row, by the field names that a mapping gives to its columns."""
+    """The values of a row by field, after mapping columns to fields."""
 
-    def __init__(self, row: Mapping[Any, Any], mapping: FieldMap, typed: bool) -> None:
-        self.row, self.mapping, self.typed = row, mapping, typed
+    def __init__(self, row: Mapping[Any, Any], mapping: FieldMap, rules: CellRules) -> None:
+        self.row, self.mapping, self.rules = row, mapping, rules
 
     def known_id(self) -> str | None:
         try:
@@ -110,26 +80,35 @@ class Fields:
             return self.row.get(name, ABSENT)
         value = look_up(self.row, column)
         if value is ABSENT:
-            wanted = f"a column {column!r}, since the mapping says {name}={column}{self.columns()}"
-            raise FieldError(name, "nothing", wanted)
+            expected = f"a column {column!r}, which the mapping names for it{self.columns()}"
+            raise FieldError(name, "nothing", expected)
         return value
 
     def output(self) -> str:
         text = self.value("output")
         if text is ABSENT:
-            self.no_output()
+            other = self.text_column()
+            way = f"; if the text is in another column, map 'output' to it, such as to {other!r}" if other else ""
+            raise FieldError("output", "nothing", f"{_A_TEXT}{self.columns()}{way}")
         if not isinstance(text, str) or is_blank(text):
             raise FieldError("output", describe(text), _A_TEXT)
         return in_unicode("output", text)
 
-    def no_output(self) -> NoReturn:
-        other = next((str(c) for c, v in self.row.items() if c not in FIELDS and _is_wordy(v)), None)
-        way = f"; to read it from another column, map output={other!r}" if other else ""
-        raise FieldError("output", "nothing", f"{_A_TEXT}{self.columns()}{way}")
+    def check_column(self, name: str) -> None:
+        """Raise `FieldError` if there is no column for a needed or mapped field."""
+        if self.value(name) is ABSENT:
+            raise FieldError(name, "nothing", f"{_A_TEXT}{self.columns()}")
+
+    def text_column(self) -> str | None:
+        """Return the first column that is not a field and contains words."""
+        return next(
+            (str(column) for column, value in self.row.items() if column not in FIELDS and _is_wordy(value)), None
+        )
 
     def text(self, name: str) -> str | None:
-        """Return a source, context or reference, or `None` if it is missing or a data set's word for that."""
-        return without_placeholder(self.as_text(name, self.value(name)))
+        """Return a source, context or reference, or `None` if it is missing or a placeholder."""
+        value = self.value(name)
+        return None if self.rules.is_missing(value) else without_placeholder(self.as_text(name, value))
 
     def as_text(self, name: str, text: Any) -> str | None:
         if text is None or text is ABSENT:
@@ -140,7 +119,9 @@ class Fields:
         return None if is_blank(text) else in_unicode(name, text)
 
     def name(self, name: str) -> str | None:
-        return self.as_name(name, self.value(name))
+        value = self.value(name)
+        missing = name != "id" and isinstance(value, str) and self.rules.is_missing(value)
+        return None if missing else self.as_name(name, value)
 
     def as_name(self, name: str, value: Any) -> str | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -155,55 +136,62 @@ class Fields:
 
     def table(self, name: str) -> list[tuple[str, Any]]:
         start = f"{name}."
-        whole = self.value(name)
-        cells = dict(self._whole_table(name, whole))
+        value = self.value(name)
+        cells = dict(self._nested_table(name, value))
         cells |= {c[len(start) :]: v for c, v in self.row.items() if isinstance(c, str) and c.startswith(start)}
         cells |= {aspect: self.value(start + aspect) for aspect in self.mapping.aspects(name)}
-        given = [(aspect, cell) for aspect, cell in cells.items() if not self.blank(cell)]
-        if any(is_blank(aspect) for aspect, _ in given):
+        present = [(aspect, cell) for aspect, cell in cells.items() if not self.blank(cell)]
+        if any(is_blank(aspect) for aspect, _ in present):
             raise FieldError(name, "an aspect without a name", "names such as 'coherence'")
-        return [(in_unicode(name, aspect), cell) for aspect, cell in given]
+        return [(in_unicode(name, aspect), cell) for aspect, cell in present]
 
-    def _whole_table(self, name: str, whole: Any) -> Mapping[str, Any]:
-        if whole is ABSENT or self.blank(whole):
+    def _nested_table(self, name: str, value: Any) -> Mapping[str, Any]:
+        if value is ABSENT or self.blank(value):
             return {}
-        if isinstance(whole, Mapping):
-            return {str(aspect): cell for aspect, cell in whole.items()}
-        wanted = f"an object with a value for each aspect, or a column for each, such as {name}.coherence"
-        raise FieldError(name, describe(whole), wanted)
+        if isinstance(value, Mapping):
+            return {str(aspect): cell for aspect, cell in value.items()}
+        expected = f"an object with a value for each aspect, or a column for each, such as {name}.coherence"
+        raise FieldError(name, describe(value), expected)
 
-    def number(self, name: str, cell: Any, wanted: str = "a finite number") -> float:
+    def number(self, name: str, cell: Any, expected: str = "a finite number") -> float:
         if isinstance(cell, str):
-            if self.typed:
-                raise FieldError(name, describe(cell), f"{wanted}, without quotes")
-            if not _DECIMAL.fullmatch(cell.strip()):
-                raise FieldError(name, describe(cell), f"{wanted}, such as 4 or 3.5")
-            cell = float(cell)
+            cell = self._written_number(name, cell, expected)
         if isinstance(cell, bool) or not isinstance(cell, Real | Decimal):
-            raise FieldError(name, describe(cell), wanted)
+            raise FieldError(name, describe(cell), expected)
         number = _as_float(cell)
         if not math.isfinite(number):
-            raise FieldError(name, describe(cell), wanted)
+            raise FieldError(name, describe(cell), expected)
+        return number
+
+    def _written_number(self, name: str, cell: str, expected: str) -> float:
+        rules = self.rules
+        if (level := rules.level(cell)) is not None:
+            return level
+        number = None if rules.typed else rules.number(cell)
+        if number is None:
+            written = "without quotes" if rules.typed else f"such as 4 or {'3,5' if rules.decimal_comma else '3.5'}"
+            raise FieldError(name, describe(cell), f"{expected}, {written}", cell.strip() if _is_wordy(cell) else None)
         return number
 
     def numbers(self, name: str, cell: Any) -> tuple[float, ...]:
-        if isinstance(cell, str) and not self.typed:
-            cell = [part for part in _BETWEEN_NUMBERS.split(cell.strip("[]() \t")) if part]
+        if isinstance(cell, str) and not self.rules.typed:
+            cell = self.rules.parts(cell)
         if not isinstance(cell, list | tuple):
             raise FieldError(
                 name, describe(cell), "a list of finite numbers, one for each rater, or an object by rater"
             )
-        wanted = "a finite number from each rater in the list (leave out who gave none)"
-        return tuple(self.number(name, part, wanted) for part in cell)
+        expected = "a finite number from each rater in the list (leave out raters without a score)"
+        missing = self.rules.missing
+        return tuple(self.number(name, part, expected) for part in cell if not (missing and self.blank(part)))
 
     def is_list(self, cell: Any) -> bool:
-        """Return whether a cell may hold several numbers; in a table of text, that is anything but one word."""
-        if isinstance(cell, str) and not self.typed:
-            return bool(_BETWEEN_NUMBERS.search(cell.strip()) or cell.strip()[:1] in "[(")
+        """Return whether a cell may hold several numbers; in CSV, every text but a word for a level may."""
+        if isinstance(cell, str) and not self.rules.typed:
+            return self.rules.level(cell) is None and self.rules.is_list(cell)
         return isinstance(cell, list | tuple)
 
     def blank(self, cell: Any) -> bool:
-        return cell is None or (not self.typed and isinstance(cell, str) and is_blank(cell))
+        return self.rules.is_missing(cell)
 
     def columns(self) -> str:
         named = [repr(str(column)) for column in self.row][:COLUMNS_NAMED]
@@ -212,9 +200,9 @@ class Fields:
 
 
 def without_placeholder(text: str | None) -> str | None:
-    """Return a source, context or reference, or `None` if it is a data set's word for an absent text.
+    """Return a source, context or reference, or `None` if it is a placeholder for an absent text.
 
-    Outputs are never treated so: whatever they say, they are the text to judge.
+    Outputs are not checked for placeholders: any output is a text to judge.
     """
     if text is None:
         return None

@@ -39,11 +39,11 @@ def fit_scores(examples: Sequence[Example], comparisons: Sequence[Comparison], a
     estimates = _estimates(examples, scored, comparisons, scale) if comparisons else {}
     new = {name: min(max(value, scale.low), scale.high) for name, value in estimates.items() if name not in scored}
     known = scored | new
-    whole = tuple(
+    completed = tuple(
         replace(example, scores={**example.scores, aspect: known[example.id]}) if example.id in known else example
         for example in examples
     )
-    return Fitted(whole, tuple(_notes(whole, scored, new, len(comparisons), aspect)))
+    return Fitted(completed, tuple(_notes(completed, scored, new, len(comparisons), aspect)))
 
 
 def about(comparisons: Sequence[Lined], examples: Sequence[Example], aspect: str) -> list[Lined]:
@@ -76,8 +76,8 @@ def _fault(comparison: Comparison, groups: Mapping[str, str], several: bool) -> 
     if unknown := [name for name in pair if name not in groups]:
         return None, f"a comparison with {unknown[0]!r}", "the id of a text in the same rows"
     if groups[pair[0]] != groups[pair[1]]:
-        came = f"a comparison of {pair[0]!r} (group {groups[pair[0]]!r}) with {pair[1]!r} (group {groups[pair[1]]!r})"
-        return None, came, "two texts of one group"
+        got = f"a comparison of {pair[0]!r} (group {groups[pair[0]]!r}) with {pair[1]!r} (group {groups[pair[1]]!r})"
+        return None, got, "two texts of one group"
     if several and comparison.aspect is None:
         return "aspect", "nothing", "the aspect of the comparison, as there are several"
     return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -26,10 +28,10 @@ ABSENT: Final = Absent()
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
-    """Columns by field; a field without an entry has a column of its own name.
+    """Columns by field; a field without an entry has a column of the same name.
 
     `columns` maps fields (`output`, `scores.coherence`, ...) to columns. A column may be a dotted path into nested rows
-    (`article.text`); a column whose own name has the dot takes precedence.
+    (`article.text`); a column whose name contains the dot takes precedence.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -50,13 +52,13 @@ NATIVE = FieldMap()
 
 
 def parse_mapping(text: str) -> FieldMap:
-    """Return the mapping in a text `FIELD=COLUMN,FIELD=COLUMN`.
+    """Return the mapping in a text `FIELD=COLUMN,FIELD=COLUMN`; a pair that contains a comma needs quotation marks.
 
     Raises:
-        SettingsError: if `text` is not of that form, or names a field that does not exist or one field twice.
+        SettingsError: if `text` does not have this form, or names an unknown field or a field twice.
     """
     columns: dict[str, str] = {}
-    for pair in text.split(","):
+    for pair in next(csv.reader([" ".join(text.splitlines())], skipinitialspace=True)) or [""]:
         name, equals, column = (part.strip() for part in pair.partition("="))
         if not (name and equals and column):
             raise SettingsError(
@@ -67,6 +69,13 @@ def parse_mapping(text: str) -> FieldMap:
             raise SettingsError(f"The field {name!r} is mapped twice, to {columns[name]!r} and {column!r}.")
         columns[name] = column
     return FieldMap(columns)
+
+
+def mapping_text(columns: Mapping[str, str]) -> str:
+    """Return a mapping as `parse_mapping` reads it."""
+    written = io.StringIO()
+    csv.writer(written, lineterminator="").writerow([f"{name}={column}" for name, column in columns.items()])
+    return written.getvalue()
 
 
 def look_up(row: Mapping[str, Any], column: str) -> Any:

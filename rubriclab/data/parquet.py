@@ -1,8 +1,7 @@
 """Rows of Parquet files, read in batches of limited size, so that a small file cannot fill the memory.
 
-Parquet compresses well: a text that a million rows share is stored once. The unpacked size of each row is limited, and
-that of the rows that are unpacked together. One page of one column is not: pyarrow unpacks it at once, and the format
-allows 2 GB.
+Parquet compresses well: a text that a million rows share is stored once. The unpacked size of each row and of each
+batch is limited. The size of a page is not: pyarrow unpacks a page at once, and the format allows 2 GB.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ MOST_ROWS = 1024
 def parquet_rows(path: Path, longest: int = LONGEST_ROW) -> Numbered:
     """Yield the rows of a Parquet file, counted from 1.
 
-    A text that many rows share stays packed until its row is read, and as many rows are read at once as fit into
-    `longest` bytes, by the sizes that the file states.
+    A text that many rows share stays packed until its row is read. As many rows are read at once as fit into
+    `longest` bytes, according to the sizes in the file's metadata.
 
     Raises:
         DataError: if pyarrow is not installed, the file is not Parquet, or a row takes more than `longest` bytes.
@@ -47,7 +46,7 @@ def parquet_rows(path: Path, longest: int = LONGEST_ROW) -> Numbered:
 
 
 def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
-    """Return the rows of a batch; where one cannot be turned into Python values, the others still are."""
+    """Return the rows of a batch; a row that cannot be converted to Python values becomes a fault."""
     try:
         rows: list[Any] = batch.to_pylist()
     except (ValueError, OverflowError) as error:  # text that is not UTF-8, dates beyond Python's calendar
@@ -61,19 +60,19 @@ def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
 
 
 def _packed_columns(path: Path) -> list[str]:
-    """Return the columns of texts, which can be read with equal texts stored once."""
+    """Return the text columns, which can be read as dictionaries of distinct texts."""
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
         columns = (file.schema.column(number) for number in range(len(file.schema)))
-        return [each.path for each in columns if each.physical_type == "BYTE_ARRAY" and "." not in each.path]
+        return [column.path for column in columns if column.physical_type == "BYTE_ARRAY" and "." not in column.path]
 
 
 def _batch_size(path: Path, metadata: Any, longest: int) -> int:
-    """Return how many rows to read at once, by the unpacked sizes that the file states for its row groups.
+    """Return the number of rows to read at once, based on the unpacked sizes of row groups in the metadata.
 
     Raises:
-        DataError: if a column holds lists and states more than `longest` values in them in one row group.
+        DataError: if a column of lists has more than `longest` values in one row group.
     """
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     for group in groups:
@@ -83,48 +82,49 @@ def _batch_size(path: Path, metadata: Any, longest: int) -> int:
                 raise DataError(
                     f"{path}: the column {column.path_in_schema!r} has {column.num_values:,} values in "
                     f"{group.num_rows:,} rows, more than {longest:,}.",
-                    f"Raise the limit ({option('max_line_bytes', 'BYTES')}), or write smaller row groups.",
+                    f"Write smaller row groups, or raise the limit: "
+                    f"{option('max_line_bytes', str(column.num_values))}.",
                 )
     average = max((group.total_byte_size / max(group.num_rows, 1) for group in groups), default=0)
     return max(1, min(MOST_ROWS, int(longest / max(average, 1))))
 
 
 def _fitting_slices(where: str, before: int, batch: Any, longest: int) -> Iterator[Any]:
-    """Yield the rows of a batch in slices that take at most `longest` bytes each once they are Python values.
+    """Yield the rows of a batch in slices of at most `longest` bytes each as Python values.
 
     Raises:
-        DataError: for a row that takes more by itself; `before` rows came before this batch.
+        DataError: for a single row that takes more; `before` is the number of rows before this batch.
     """
     sizes = _row_sizes(batch)
     start, size = 0, 0
-    for row, own in enumerate(sizes):
-        if own > longest:
+    for row, row_size in enumerate(sizes):
+        if row_size > longest:
             raise DataError(
                 f"{where}: row {before + row + 1} has more than {longest:,} bytes, the limit of a row.",
-                f"Raise the limit: {option('max_line_bytes', 'BYTES')}.",
+                f"Raise the limit: {option('max_line_bytes', str(2 * row_size))}.",
             )
-        if size + own > longest:
+        if size + row_size > longest:
             yield batch.slice(start, row - start)
             start, size = row, 0
-        size += own
+        size += row_size
     if start < len(batch):
         yield batch.slice(start)
 
 
 def _row_sizes(batch: Any) -> list[int]:
-    """Return the bytes of each row: of its texts as they are, and of other columns as if all rows were alike."""
-    sizes, rest = [0] * len(batch), 0
+    """Return the bytes of each row: the exact size of its texts, and the mean size of its other columns."""
+    sizes, other = [0] * len(batch), 0
     for column in batch.columns:
         lengths = _lengths(column)
         if lengths is None:
-            rest += column.nbytes // max(len(batch), 1)
+            other += column.nbytes // max(len(batch), 1)
         else:
             sizes = [size + (length or 0) for size, length in zip(sizes, lengths, strict=True)]
-    return [size + rest for size in sizes]
+    return [size + other for size in sizes]
 
 
 def _lengths(column: Any) -> list[int | None] | None:
-    """Return the bytes of each text of a column; `None` for a column of anything else."""
+    """Return the bytes of each text of a column; `None` for a column of another type."""
     import pyarrow
     from pyarrow import compute, types
 
@@ -136,5 +136,5 @@ def _lengths(column: Any) -> list[int | None] | None:
         return shared
     if not (types.is_binary(column.type) or types.is_string(column.type) or types.is_large_string(column.type)):
         return None
-    found: list[int | None] = compute.binary_length(column).to_pylist()
-    return found
+    bytes_of_texts: list[int | None] = compute.binary_length(column).to_pylist()
+    return bytes_of_texts

@@ -1,31 +1,41 @@
-"""From a row of a user's data to an example, or to the fault in it.
+"""Conversion of a row of a user's data to an example or a fault.
 
 A row is a mapping with the fields of `Example`. Scores and annotations are nested objects
 (`{"scores": {"coherence": 4}}`) or columns (`scores.coherence`). For all fields except `output`, null, white space and
 an absent field all mean a missing value.
 
-The annotations of an aspect are a list, `[4, 5, 3]` (in CSV `4,5,3`), or, where the raters are known, an object,
-`{"anna": 4, "ben": 5}`, or a column for each of them (`annotations.coherence.anna`).
+The annotations of an aspect are a list, `[4, 5, 3]` (in CSV `4,5,3`). If the raters are known, they are an object,
+`{"anna": 4, "ben": 5}`, or a column for each rater (`annotations.coherence.anna`).
 
 Two fields are derived if they are missing. `id` is `text-` and a digest of the texts shown to a judge, with group and
-system: it does not depend on order or labels, and rows that look the same to a judge share it. `group` is `group-` and
-a digest of the source (or else of the context), so that texts about the same source form a group; without either, a
-text is a group of its own, named by its id.
+system: it does not depend on order or labels, and rows that look the same to a judge have the same id. `group` is
+`group-` and a digest of the source (or else of the context), so that texts about the same source form a group; without
+either, a text is a group of its own, named by its id.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
 
 from rubriclab.characters import is_blank
+from rubriclab.data.cells import TYPED, UNTYPED, CellRules
 from rubriclab.data.example import Example
-from rubriclab.data.fields import FieldError, Fields, describe, in_unicode
-from rubriclab.data.mapping import ABSENT, NATIVE, FieldMap
+from rubriclab.data.fields import FieldError, Fields, in_unicode
+from rubriclab.data.mapping import ABSENT, NATIVE, FieldMap, look_up, mapping_text
+from rubriclab.data.proposed_mapping import closest_column, proposed_mapping
+from rubriclab.descriptions import describe
 from rubriclab.digest import digest
+from rubriclab.errors import DataError
+from rubriclab.option_names import option
+
+T = TypeVar("T")
 
 DERIVED_DIGITS = 16
+_DERIVED_ID = re.compile(rf"text-[0-9a-f]{{{DERIVED_DIGITS}}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +45,13 @@ class RowError:
     Attributes:
         where: the file, or a name for another source.
         line: first line of the row, counted from 1; the row's number if the source has no lines.
-        field: such as `scores.coherence`; `None` if the row as a whole is faulty.
+        field: such as `scores.coherence`; `None` if the fault concerns the entire row.
         got: description of the actual value.
         expected: description of a valid value.
         id: the row's id, if it has one.
+        column: the column of the field, if it has another name.
+        word: a text in place of a number, if any.
+        more: further faults in the same row.
     """
 
     where: str
@@ -47,35 +60,68 @@ class RowError:
     got: str
     expected: str
     id: str | None = None
+    column: str | None = None
+    word: str | None = None
+    more: tuple[RowError, ...] = ()
+
+    @property
+    def all(self) -> tuple[RowError, ...]:
+        """Every fault in the row."""
+        return (replace(self, more=()), *self.more)
 
     def __str__(self) -> str:
-        field = f"field {self.field!r}: " if self.field is not None else ""
-        return f"{self.where}:{self.line}: {field}got {self.got}, expected {self.expected}"
+        return f"{self.where}:{self.line}: " + "; ".join(fault.message for fault in self.all)
+
+    @property
+    def message(self) -> str:
+        """The first fault, without file and line."""
+        column = f" (column {self.column!r})" if self.column is not None else ""
+        field = f"field {self.field!r}{column}: " if self.field is not None else ""
+        return f"{field}got {self.got}, expected {self.expected}"
 
 
 def example_of(
-    row: Any, where: str, line: int, mapping: FieldMap = NATIVE, *, typed: bool = True
+    row: Any, where: str, line: int, mapping: FieldMap = NATIVE, rules: CellRules = TYPED
 ) -> Example | RowError:
-    """Return the example in a row, or its first fault. Numbers are texts in rows that are not `typed` (CSV)."""
+    """Return the example in a row, or its faults."""
     if not isinstance(row, Mapping):
         return RowError(where, line, None, describe(row), _an_object(row))
-    fields = Fields(row, mapping, typed)
-    try:
-        return _example(fields)
-    except FieldError as wrong:
-        return RowError(where, line, wrong.field, wrong.got, wrong.expected, fields.known_id())
+    fields, field_errors = Fields(row, mapping, rules), list[FieldError]()
+    example = _example(fields, field_errors)
+    if example is not None:
+        return example
+    faults = [_fault(fault, where, line, fields) for fault in field_errors]
+    return replace(faults[0], more=tuple(faults[1:]))
 
 
-def missing_column(row: Mapping[str, Any], mapping: FieldMap) -> str | None:
-    """Return the column that a table with the columns of `row` lacks, as a message, or `None`."""
-    fields = Fields(row, mapping, typed=False)
+def _fault(error: FieldError, where: str, line: int, fields: Fields) -> RowError:
+    column = fields.mapping.columns.get(error.field)
+    column = column if column and look_up(fields.row, column) is not ABSENT else None
+    return RowError(where, line, error.field, error.got, error.expected, fields.known_id(), column, error.word)
+
+
+def is_derived(name: str) -> bool:
+    """Return whether an id, or the group of a text without a source, was derived from the text itself."""
+    return _DERIVED_ID.fullmatch(name) is not None
+
+
+def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None:
+    """Check that a table with the columns of `row` has a column for each needed or mapped field.
+
+    Raises:
+        DataError: if it lacks one.
+    """
+    fields = Fields(row, mapping, UNTYPED)
     try:
         for name in ("output", *mapping.columns):
-            if fields.value(name) is ABSENT:
-                fields.no_output()
-    except FieldError as wrong:
-        return f"field {wrong.field!r}: got {wrong.got}, expected {wrong.expected}"
-    return None
+            fields.check_column(name)
+    except FieldError as error:
+        mapped = mapping.columns.get(error.field)
+        proposed = proposed_mapping([row]) if mapped is None else {}
+        if mapped is not None or error.field not in proposed:
+            proposed = {error.field: (mapped and closest_column(mapped, [str(name) for name in row])) or "COLUMN"}
+        hint = f"Name the column that holds it: {option('mapping', mapping_text({**mapping.columns, **proposed}))}."
+        raise DataError(f"{where}: field {error.field!r}: got {error.got}, expected {error.expected}.", hint) from None
 
 
 def _an_object(row: Any) -> str:
@@ -84,14 +130,27 @@ def _an_object(row: Any) -> str:
     return "an object with a field 'output'"
 
 
-def _example(fields: Fields) -> Example:
-    output = fields.output()
-    named = {name: fields.name(name) for name in ("id", "group", "system")}
-    texts = {name: fields.text(name) for name in ("source", "context", "reference")}
+def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
+    """Return the example, or `None` after adding every fault to `faults`."""
+
+    def valid(read: Callable[[], T]) -> T | None:
+        try:
+            return read()
+        except FieldError as fault:
+            faults.append(fault)
+            return None
+
+    output = valid(fields.output)
+    named = {name: valid(partial(fields.name, name)) for name in ("id", "group", "system")}
+    texts = {name: valid(partial(fields.text, name)) for name in ("source", "context", "reference")}
+    cells = valid(partial(fields.table, "scores")) or []
+    scores = {aspect: valid(partial(fields.number, f"scores.{aspect}", cell)) for aspect, cell in cells}
+    annotated = valid(partial(_annotations, fields, faults)) or {}
+    if faults or output is None:
+        return None
     about = texts["source"] or texts["context"]
     shown = [named["group"], named["system"], texts["source"], texts["context"], output]
     own_id = named["id"] or _derived("text", shown)
-    annotated = _annotations(fields)
     return Example(
         id=own_id,
         output=output,
@@ -100,33 +159,35 @@ def _example(fields: Fields) -> Example:
         context=texts["context"],
         reference=texts["reference"],
         system=named["system"],
-        scores={aspect: fields.number(f"scores.{aspect}", cell) for aspect, cell in fields.table("scores")},
+        scores={aspect: score for aspect, score in scores.items() if score is not None},
         annotations={aspect: numbers for aspect, (_, numbers) in annotated.items()},
         raters={aspect: raters for aspect, (raters, _) in annotated.items() if raters},
     )
 
 
-def _annotations(fields: Fields) -> dict[str, tuple[tuple[str, ...], tuple[float, ...]]]:
-    """Return raters and annotations by aspect; no raters if their names are unknown."""
+def _annotations(fields: Fields, faults: list[FieldError]) -> dict[str, tuple[tuple[str, ...], tuple[float, ...]]]:
+    """Return raters (empty if unknown) and annotations by aspect; faults are added to `faults`."""
     named: dict[str, dict[str, float]] = {}
     listed: dict[str, tuple[float, ...]] = {}
     for key, cell in fields.table("annotations"):
         aspect, dot, rater = key.partition(".")
         if isinstance(cell, Mapping):
-            _add(fields, key, cell, named.setdefault(key, {}))
+            _add(fields, key, cell, named.setdefault(key, {}), faults)
         elif dot and not fields.is_list(cell):
-            _add(fields, aspect, {rater: cell}, named.setdefault(aspect, {}))
+            _add(fields, aspect, {rater: cell}, named.setdefault(aspect, {}), faults)
         elif numbers := fields.numbers(f"annotations.{key}", cell):
             listed[key] = numbers
     if both := sorted(named.keys() & listed.keys()):
-        wanted = "the scores of an aspect either in a list or by the raters' names"
-        raise FieldError(f"annotations.{both[0]}", "both a list and named raters", wanted)
+        expected = "the scores of an aspect either in a list or by the raters' names"
+        raise FieldError(f"annotations.{both[0]}", "both a list and named raters", expected)
     rated = {aspect: (tuple(scores), tuple(scores.values())) for aspect, scores in named.items() if scores}
     return rated | {aspect: ((), numbers) for aspect, numbers in listed.items()}
 
 
-def _add(fields: Fields, aspect: str, cells: Mapping[Any, Any], scores: dict[str, float]) -> None:
-    """Add the scores of named raters; null is a missing score."""
+def _add(
+    fields: Fields, aspect: str, cells: Mapping[Any, Any], scores: dict[str, float], faults: list[FieldError]
+) -> None:
+    """Add the scores of named raters to `scores`, and faults to `faults`; null is a missing score."""
     for name, cell in cells.items():
         rater, place = str(name).strip(), f"annotations.{aspect}"
         if is_blank(rater):
@@ -135,7 +196,10 @@ def _add(fields: Fields, aspect: str, cells: Mapping[Any, Any], scores: dict[str
             continue
         if rater in scores:
             raise FieldError(place, f"the rater {rater!r} twice", "one score from each rater")
-        scores[in_unicode(place, rater)] = fields.number(f"{place}.{rater}", cell)
+        try:
+            scores[in_unicode(place, rater)] = fields.number(f"{place}.{rater}", cell)
+        except FieldError as fault:
+            faults.append(fault)
 
 
 def _derived(kind: str, content: Any) -> str:

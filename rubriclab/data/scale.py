@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from rubriclab.errors import SettingsError
 
-# A scale with more integer steps is described by five anchors, since eleven levels of a trait are too many to write.
+# A scale with more levels is described by five anchors, since descriptions of eleven levels would be too many.
 MOST_LEVELS = 7
 ANCHORS = 5
-# Bounds of the ends and of the width, beyond which differences of scores overflow or vanish.
+# Limits of the ends and of the width; beyond them, differences between scores overflow or vanish.
 LARGEST_END = 1e9
 LEAST_WIDTH = 1e-6
 
@@ -54,7 +54,7 @@ class Scale(BaseModel):
         return math.isfinite(label) and self.low <= label <= self.high
 
     def moved_to(self, other: Scale, score: float) -> float:
-        """Return a score of this scale on another one, mapped linearly from end to end."""
+        """Return a score of this scale mapped linearly to another one, end to end."""
         return other.low + (score - self.low) * other.width / self.width
 
     def same_ends(self, other: Scale) -> bool:

@@ -1,4 +1,4 @@
-"""Drift: how scores change when another version, or another judge, takes over."""
+"""Drift: how scores change when another version, or another judge, is used."""
 
 from rubriclab.drift.compare import compare_scores
 from rubriclab.drift.limits import DriftLimits, LimitCheck, check_limits, worst_outcome

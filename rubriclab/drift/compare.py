@@ -179,21 +179,21 @@ def _criteria(
         strongest = of_flips.argmax(axis=1)[of_flips.max(axis=1) > ROUNDING]
     flips = np.bincount(strongest, minlength=len(scorers.rows)).tolist()
     criteria = [_criterion(pair, changes[:, row], flips[row]) for row, pair in enumerate(scorers.rows)]
-    shown = [each for each in criteria if each.state != "intercept" or (each.mean_absolute or 0.0) > ROUNDING]
-    return tuple(sorted(shown, key=lambda each: -(each.mean_absolute or 0.0)))
+    shown = [row for row in criteria if row.state != "intercept" or (row.mean_absolute or 0.0) > ROUNDING]
+    return tuple(sorted(shown, key=lambda row: -(row.mean_absolute or 0.0)))
 
 
 def _criterion(pair: CriterionPair, changes: FloatArray, flips: int) -> CriterionDrift:
-    known = changes[~np.isnan(changes)]
+    defined = changes[~np.isnan(changes)]
     criterion = pair.after or pair.before
     return CriterionDrift(
         name=pair.name,
         state=pair.state,
         trait=criterion.trait if criterion else "intercept",
         statement=criterion.statement if criterion else "the score of a text that is average by all criteria",
-        total=_rounded(known.sum()) if len(known) else None,
-        mean=_rounded(known.mean()) if len(known) else None,
-        mean_absolute=_rounded(np.abs(known).mean()) if len(known) else None,
+        total=_rounded(defined.sum()) if len(defined) else None,
+        mean=_rounded(defined.mean()) if len(defined) else None,
+        mean_absolute=_rounded(np.abs(defined).mean()) if len(defined) else None,
         flips=flips,
     )
 

@@ -97,7 +97,7 @@ def rating_changes(
 
     def share(criterion: Criterion | None, score: Score, scale: Scale) -> float:
         rating = rating_of(criterion, score)
-        if criterion is None or criterion.kind == "measure" or rating is None or rating.score is None:
+        if criterion is None or criterion.kind == "feature" or rating is None or rating.score is None:
             return math.nan
         return rating.score if criterion.kind == "question" else (rating.score - scale.low) / scale.width
 

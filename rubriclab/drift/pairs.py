@@ -1,4 +1,4 @@
-"""The same text scored before and after; of each text numbers are kept only, as texts can be many."""
+"""The same text scored before and after. Only numbers are kept for each text, as there can be many texts."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class ScorerPair:
 
     @property
     def scale(self) -> Scale:
-        """The scale of all figures: that of the scores before."""
+        """The scale of all figures: the scale of the scores before."""
         return self.before.scale
 
     @property

@@ -149,7 +149,7 @@ class Drift(Displayed, FrozenModel):
     """How the scores of the same texts change from one version or judge to another.
 
     Attributes:
-        scale: of all figures, that of the version before; scores after are mapped to it linearly.
+        scale: of all figures: the scale of the version before, to which scores after are mapped linearly.
         texts, groups: how many there are.
         compared: texts scored both before and after, on which all figures are based.
         unscored_both: texts scored neither before nor after.

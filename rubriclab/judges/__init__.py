@@ -11,7 +11,7 @@ from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.judges.limits import Limited
 from rubriclab.judges.logprobs import score_distribution
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.price import Price, estimated_tokens, parse_price
+from rubriclab.judges.price import Price, as_price, estimated_tokens
 from rubriclab.judges.recording import Recording, Replay
 from rubriclab.judges.request import messages_of, request_digest
 from rubriclab.judges.retry import Retried
@@ -37,12 +37,12 @@ __all__ = [
     "Retried",
     "Token",
     "Usage",
+    "as_price",
     "ask",
     "close_connections",
     "connect",
     "estimated_tokens",
     "messages_of",
-    "parse_price",
     "price_of",
     "request_digest",
     "score_distribution",

@@ -10,10 +10,10 @@ from rubriclab.errors import BudgetReached, ReplyTooLarge, SettingsError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.price import Price, estimated_tokens
 from rubriclab.judges.request import messages_of
-from rubriclab.option_names import option
+from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.prompts import Prompt
 
-CONTINUE = "Run the same command again with a higher cap: answers so far are cached and not requested again."
+CONTINUE = f"{RUN_AGAIN} with a higher cap: answers so far are cached and not requested again."
 
 _log = logging.getLogger(__name__)
 

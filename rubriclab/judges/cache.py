@@ -184,7 +184,7 @@ class Cached(JudgeWrapper):
             pause = min(2 * pause, LONGEST_PAUSE)
         try:
             reply = await self.judge.reply(prompt)
-            first = await self._call(self._answers.put, digest, written(reply))
+            first = await self._put(digest, written(reply))
         except BaseException:
             self._release(digest)
             raise
@@ -215,6 +215,20 @@ class Cached(JudgeWrapper):
         """Release a claim that arrived after its request was cancelled: other processes would wait for it."""
         if not claimed.cancelled() and claimed.exception() is None and claimed.result():
             self._release(digest)
+
+    async def _put(self, digest: str, answer: dict[str, Any]) -> bool:
+        """Return whether `answer` was cached. It was paid for, so a cancellation waits until it is stored."""
+        if not self._answers.remote:
+            return self._answers.put(digest, answer)
+        # Not a task: those are cancelled when the event loop is closed, before a busy thread pool has begun with them.
+        storing = asyncio.get_running_loop().run_in_executor(None, self._answers.put, digest, answer)
+        try:
+            return await asyncio.shield(storing)
+        except asyncio.CancelledError:
+            await asyncio.wait([storing])
+            if error := storing.exception():
+                _log.warning("%s: the answer %s could not be cached: %s", self.name, digest, error)
+            raise
 
     def _release(self, digest: str) -> None:
         if self._answers.remote:

@@ -5,19 +5,18 @@ Other packages add judges by an entry point in the group `rubriclab.judges`, as 
     [project.entry-points."rubriclab.judges"]
     toy = "toy_judge:connect"
 
-`toy_judge.connect(rest, options)` returns a `Judge`; a user calls it `toy` or `toy:REST`. Names hold neither ":" nor
-"/", and cannot replace `embedded` or `recorded`. They come before litellm's model strings.
+`toy_judge.connect(rest, options)` returns a `Judge`; a user calls it `toy` or `toy:REST`, which is also the judge's
+`name`. Names hold neither ":" nor "/", and cannot replace `embedded` or `recorded`. They come before litellm's model
+strings.
 """
 
 from __future__ import annotations
 
 import functools
-import logging
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.judges.budget import Budget, Budgeted
 from rubriclab.judges.cache import AnswerCache, Cached
 from rubriclab.judges.judge import Judge
@@ -25,6 +24,7 @@ from rubriclab.judges.language_model import LanguageModel
 from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.judges.limits import Limited
 from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.plug_ins import plug_in_judge
 from rubriclab.judges.recording import PREFIX, Recording, open_replay
 from rubriclab.judges.retry import Retried
 
@@ -32,8 +32,6 @@ EMBEDDED = "embedded"
 PLUG_INS = "rubriclab.judges"
 # Prompts in a row that may fail after all attempts; at least a full round of those in flight.
 BREAKER = 20
-
-_log = logging.getLogger(__name__)
 
 
 def connect(
@@ -66,7 +64,8 @@ def connect(
         budget: shared by several judges of one command; by default one with the caps in `options`.
 
     Raises:
-        SettingsError: for a cap on cost without a price, a recording without such a judge, or a plug-in that fails.
+        SettingsError: for a cap on cost without a price, or a recording without such a judge.
+        PlugInError: for a plug-in that cannot be loaded or used.
         DataError: for a recording that cannot be read or written.
     """
     judge = _source(spec, options, answers, budget, ledger.damaged)
@@ -101,9 +100,9 @@ def _source(
 
 def _called(spec: str, options: JudgeOptions, budget: Budget) -> Judge:
     """Return a judge whose calls cost money and may fail, with limits, retries and the budget."""
-    name, _, rest = spec.partition(":")
+    name = spec.partition(":")[0]
     if name in plug_ins():
-        judge = _from_plug_in(name, rest, options)
+        judge = plug_in_judge(plug_ins()[name], spec, options)
         budgeted = Budgeted(judge, budget, price=options.price)
     else:
         model = _language_model(spec, options)
@@ -133,41 +132,3 @@ def _language_model(model: str, options: JudgeOptions) -> LanguageModel:
         reasoning_tokens=options.reasoning_tokens,
         max_reply_bytes=options.max_reply_bytes,
     )
-
-
-def _from_plug_in(name: str, rest: str, options: JudgeOptions) -> Judge:
-    points = plug_ins()[name]
-    if len(points) > 1:
-        packages = " and ".join(sorted(map(_package, points)))
-        raise SettingsError(f"The judge {name!r} is added by {packages}.", "Uninstall all but one of them.")
-    (point,) = points
-    try:
-        judge: Judge = point.load()(rest, options)
-    except RubriclabError:
-        raise
-    except Exception as error:
-        raise SettingsError(
-            f"The judge {name!r} of {_package(point)} cannot be loaded: {type(error).__name__}: {error}.",
-            "Report this to its authors, or uninstall it.",
-        ) from error
-    if not _is_judge(judge):
-        raise SettingsError(
-            f"The judge {name!r} of {_package(point)} cannot be used: expected an object with `name`, `identity` and "
-            f"`reply`, got {type(judge).__name__}.",
-            "Report this to its authors, or uninstall it.",
-        )
-    _log.info("%s: a judge of %s", name, _package(point))
-    return judge
-
-
-def _is_judge(judge: object) -> bool:
-    return (
-        isinstance(getattr(judge, "name", None), str)
-        and isinstance(getattr(judge, "identity", None), Mapping)
-        and callable(getattr(judge, "reply", None))
-    )
-
-
-def _package(point: EntryPoint) -> str:
-    package = point.dist
-    return f"the package {package.name} {package.version}" if package else "a package"

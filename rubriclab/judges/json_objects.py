@@ -52,6 +52,9 @@ def json_objects(text: str, *, usable: bool = True) -> Iterator[tuple[int, Any]]
             are yielded in its place.
     """
     has_halves = usable and "\\ud" in text.lower()
+    if not has_halves and (whole := _only_object(text, _usable_object if usable else dict)) is not _UNUSABLE:
+        yield text.index("{"), whole
+        return
     scanned, decoded = _Scanned(), dict[int, Any]()
     decode = _decoding(_usable_object if usable else dict)
     opening = _OPENING.search(text)
@@ -73,6 +76,26 @@ def json_objects(text: str, *, usable: bool = True) -> Iterator[tuple[int, Any]]
         opening = _OPENING.search(text, at + 1 if value is _UNUSABLE else scanned.closed[place][1])
 
 
+def _only_object(text: str, read: Callable[[list[tuple[str, Any]]], Any]) -> Any:
+    """Return the object that `text` consists of, as most replies do, without a scan; else `_UNUSABLE`."""
+    stripped = text.strip(" \t\n\r")
+    whole = stripped.startswith("{") and stripped.endswith("}")
+    if not whole or stripped.count("{") + stripped.count("[") > DEEPEST:
+        return _UNUSABLE
+    try:
+        value, end = _decoder(read).raw_decode(stripped)
+    except ValueError:
+        return _UNUSABLE
+    return value if end == len(stripped) else _UNUSABLE
+
+
+def _decoder(read: Callable[[list[tuple[str, Any]]], Any]) -> json.JSONDecoder:
+    # Not strict: a model that writes paragraphs may leave the line breaks in its strings as they are.
+    return json.JSONDecoder(
+        parse_float=_number, parse_int=_whole_number, parse_constant=_number, object_pairs_hook=read, strict=False
+    )
+
+
 def _decoding(read: Callable[[list[tuple[str, Any]]], Any]) -> Callable[[str, int], list[Any]]:
     """Return what decodes a complete object to all objects in it, by `read`, in the order in which they close.
 
@@ -84,10 +107,7 @@ def _decoding(read: Callable[[list[tuple[str, Any]]], Any]) -> Callable[[str, in
         values.append(read(pairs))
         return values[-1]
 
-    # Not strict: a model that writes paragraphs may leave the line breaks in its strings as they are.
-    decoder = json.JSONDecoder(
-        parse_float=_number, parse_int=_whole_number, parse_constant=_number, object_pairs_hook=closed, strict=False
-    )
+    decoder = _decoder(closed)
 
     def decode(text: str, at: int) -> list[Any]:
         values.clear()

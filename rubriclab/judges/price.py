@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from rubriclab.errors import SettingsError
 from rubriclab.prompts import Message
@@ -29,19 +30,21 @@ class Price:
 FREE = Price(0.0, 0.0)
 
 
-def parse_price(text: str) -> Price:
-    """Return the price written as `IN:OUT`, US dollars per million tokens.
+def as_price(value: Any) -> Price:
+    """Return a price that is given as one, as two numbers, or as a text `IN:OUT`: US dollars per million tokens.
 
     Raises:
-        SettingsError: if `text` is not two numbers of at least zero.
+        SettingsError: if `value` is none of these.
     """
+    if isinstance(value, Price):
+        return value
     try:
-        prompt, completion = (float(part) for part in text.split(":"))
+        prompt, completion = (float(part) for part in (value.split(":") if isinstance(value, str) else value))
         if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
             raise ValueError
-    except ValueError:
+    except (TypeError, ValueError):
         raise SettingsError(
-            f"The price {text!r} is not understood.",
+            f"The price {value!r} is not understood.",
             "Write US dollars per million prompt and completion tokens, as in 0.15:0.60.",
         ) from None
     return Price(prompt, completion)

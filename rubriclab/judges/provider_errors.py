@@ -21,6 +21,8 @@ TRANSIENT = {408, 409, 425, 429}
 LONGEST_MESSAGE = 300
 # Characters of a message that are searched: some of the patterns below take more than linear time.
 LONGEST_READ = 8_000
+# No key is longer.
+LONGEST_KEY = 8_000
 
 _NO_KEY = re.compile(r"missing\b.{0,200}?(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
 _SETTINGS = {
@@ -38,6 +40,18 @@ _TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"\n]{1,1
 _PATH = re.compile(
     r"(?:[A-Za-z]:)?[\\/][^\s\"'<>|()]{0,300}?(?:(?:site|dist)-packages[^\s\"'<>|()]*|\.pyc?\b(?::\d+)?)(?:, line \d+)?"
 )
+# Errors of connections, by the package of the client and the name of the class.
+_CONNECTION_ERRORS = {
+    ("aiohttp", "ClientConnectionError"),
+    ("aiohttp", "ClientPayloadError"),
+    ("httpx", "TransportError"),
+    ("openai", "APIConnectionError"),
+    ("requests", "ConnectionError"),
+    ("requests", "Timeout"),
+    ("socket", "gaierror"),
+    ("urllib", "URLError"),
+    ("urllib3", "HTTPError"),
+}
 _PREFIX = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
 
 
@@ -56,6 +70,28 @@ def translated(error: Exception, model: str) -> JudgeError:
     if status in TRANSIENT or not 400 <= status < 500:  # below 400 the reply's body was damaged
         return JudgeUnavailable(message, retry_after=retry_after(_headers(error)))
     return JudgeRefused(message, _what_to_check(status, model))
+
+
+def provider_fault(error: Exception, who: str) -> JudgeError | None:
+    """Return this package's error for a failed connection, a time-out or an HTTP status of an error in a plug-in.
+
+    The common HTTP clients are told by class name, since none of them need be installed.
+
+    Args:
+        who: begins the message.
+
+    Returns:
+        `None` if the error has another cause.
+    """
+    status = _http_status(error)
+    if status is None and not _is_lost_connection(error):
+        return None
+    message = f"{who}: {type(error).__name__}: {provider_message(error).rstrip('.')}."
+    if status is None or status in TRANSIENT or status >= 500:
+        return JudgeUnavailable(message, retry_after=retry_after(_headers(error)))
+    if status == 413:
+        return PromptRejected(message)
+    return JudgeRefused(message, "The provider does not accept the request; no retry can help.")
 
 
 def refused_setting(error: Exception, settings: Collection[str]) -> str | None:
@@ -85,9 +121,25 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return seconds if seconds is not None or value is None else _seconds_until(value)
 
 
+def _http_status(error: Exception) -> int | None:
+    """Return the HTTP status of 400 to 599 that an error reports, or its response."""
+    response = getattr(error, "response", None)
+    reported = (
+        *(getattr(error, name, None) for name in ("status_code", "status", "code")),
+        *(getattr(response, name, None) for name in ("status_code", "status")),
+    )
+    return next((each for each in reported if isinstance(each, int) and 400 <= each < 600), None)
+
+
+def _is_lost_connection(error: Exception) -> bool:
+    names = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(error).__mro__}
+    return isinstance(error, ConnectionError | TimeoutError) or bool(names & _CONNECTION_ERRORS)
+
+
 def _message(error: Exception) -> str:
     """Return the start of an error's message, with keys masked before it is cut."""
-    return masked(str(error))[:LONGEST_READ]
+    # A longer start is masked than is read, because half a key would not be recognised.
+    return masked(str(error)[: LONGEST_READ + LONGEST_KEY])[:LONGEST_READ]
 
 
 def _kinds(error: Exception) -> set[str]:

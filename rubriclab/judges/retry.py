@@ -10,6 +10,7 @@ from typing import Any
 
 from rubriclab.errors import JudgeError, JudgeUnavailable, PromptRejected, ProviderDown, ReplyTooLarge
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
+from rubriclab.option_names import RUN_AGAIN
 from rubriclab.prompts import Prompt
 
 # Seconds: longer than any rate-limit window that providers publish per minute.
@@ -85,7 +86,7 @@ class Retried(JudgeWrapper):
         if error.retry_after and error.retry_after > PATIENCE:
             raise ProviderDown(
                 f"{error.message} The provider asks for a pause of {error.retry_after:g} seconds.",
-                "Run the same command again later; cached answers are not requested again.",
+                f"{RUN_AGAIN} later; cached answers are not requested again.",
             ) from error
 
     def _pause(self, attempt: int, error: JudgeUnavailable) -> float:
@@ -101,7 +102,7 @@ class Retried(JudgeWrapper):
         # Requests that were in flight when the limit was reached fail after it, with the same message.
         return ProviderDown(
             f"{self._breaker} prompts in a row got no reply from {self.name}; the last one: {error.message}",
-            "Run the same command again when the provider is back; cached answers are not requested again.",
+            f"{RUN_AGAIN} when the provider is back; cached answers are not requested again.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Baselines: how well surface measures, which understand no text, agree with the labels."""
+"""Baselines without calls: agreement of text features with the labels."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from rubriclab.stats.correlation import FloatArray, IntArray, pearson
 from rubriclab.stats.interval import DIGITS
 from rubriclab.text_features import CATALOGUE, WORD_COUNT, extract_features
 
-# Every measure of the catalogue, in its order: the columns of what is called `surface` in the training phase.
-SURFACE = tuple(entry.name for entry in CATALOGUE)
+# Columns of a matrix of text features, in the order of the catalogue.
+FEATURE_NAMES = tuple(entry.name for entry in CATALOGUE)
 
 CONSTANT = "constant"
 WORDS = "word count"
-BEST = "best surface measure"
-ALL = "all surface measures"
+BEST = "best text feature"
+ALL = "all text features"
 
 
-def measure_values(examples: Sequence[Example], names: Sequence[str]) -> FloatArray:
-    """Return the named surface measures of each text, shape (texts, measures), NaN where undefined."""
+def feature_values(examples: Sequence[Example], names: Sequence[str]) -> FloatArray:
+    """Return the named text features of each text, shape (texts, features), NaN where undefined."""
     rows = (extract_features(example.output, example.source, example.context) for example in examples)
     return np.array([[row[name] for name in names] for row in rows], dtype=float).reshape(-1, len(names))
 
 
-def best_measure(examples: Sequence[Example], aspect: str) -> Baseline | None:
-    """Return the measure that correlates most with the scores of `aspect`, in either direction.
+def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
+    """Return the text feature that correlates most with the scores of `aspect`, in either direction.
 
-    Only measures defined for every text compete. `None` if none of them varies with the scores.
+    Only features defined for every text are considered. `None` if none of them varies with the scores.
     """
     names = [entry.name for entry in CATALOGUE]
-    values = measure_values(examples, names)
+    values = feature_values(examples, names)
     labels = np.array([example.scores[aspect] for example in examples], dtype=float)
     correlations: list[tuple[float, str]] = []
     for name, column in zip(names, values.T, strict=True):
@@ -45,24 +45,24 @@ def best_measure(examples: Sequence[Example], aspect: str) -> Baseline | None:
     if not correlations:
         return None
     r, name = max(correlations, key=lambda pair: (round(abs(pair[0]), DIGITS), pair[1]))
-    return Baseline(measure=name, sign=1 if r >= 0 else -1, pearson=round(r, DIGITS))
+    return Baseline(feature=name, sign=1 if r >= 0 else -1, pearson=round(r, DIGITS))
 
 
-def held_out_baselines(surface: FloatArray, labels: FloatArray, fold: IntArray) -> dict[str, FloatArray]:
-    """Return what evaluators that cost nothing say of each text, fitted to the labels of the other folds alone.
+def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray) -> dict[str, FloatArray]:
+    """Return the scores of each text by baselines without calls, fitted only to the labels of the other folds.
 
-    - `constant`: the same of every text. What its value is makes no difference to a correlation, and the means of the
-      other folds' labels must not stand for it: they are high where the fold's own labels are low.
-    - `word count`: which takes no fit.
-    - `best surface measure`: the one with the largest correlation, in its direction.
-    - `all surface measures`: one component of partial least squares (Wold, Sjostrom & Eriksson 2001, "PLS-regression:
+    - `constant`: the same score for every text. Its value does not affect a correlation; the mean label of the other
+      folds must not be used, as it is high where the fold's own labels are low.
+    - `word count`: not fitted.
+    - `best text feature`: the one with the largest correlation, in its direction.
+    - `all text features`: one component of partial least squares (Wold, Sjostrom & Eriksson 2001, "PLS-regression:
       a basic tool of chemometrics", Chemometrics and Intelligent Laboratory Systems 58).
 
-    The last two are in points of the labels' scale above the mean of the other folds, without that mean, for the same
-    reason. Measures missing in a text count there as average; those missing in some text cannot be the best.
+    The last two are deviations from the mean label of the other folds, in points of the labels' scale, for the same
+    reason. A missing feature counts as average; a feature that is missing in any text cannot be the best.
 
     Args:
-        surface: shape (texts, measures), columns as in `SURFACE`, NaN where undefined.
+        features: shape (texts, features), columns as in `FEATURE_NAMES`, NaN where undefined.
         labels: shape (texts,).
         fold: of each text, shape (texts,).
     """
@@ -70,17 +70,17 @@ def held_out_baselines(surface: FloatArray, labels: FloatArray, fold: IntArray) 
     for left_out in np.unique(fold):
         inside = fold == left_out
         if not inside.all():
-            best[inside], everything[inside] = _fitted_baselines(surface, labels, ~inside)[:, inside]
-    words = surface[:, SURFACE.index(WORD_COUNT)]
+            best[inside], everything[inside] = _fitted_baselines(features, labels, ~inside)[:, inside]
+    words = features[:, FEATURE_NAMES.index(WORD_COUNT)]
     return {CONSTANT: np.zeros(len(labels)), WORDS: words, BEST: best, ALL: everything}
 
 
-def _fitted_baselines(surface: FloatArray, labels: FloatArray, others: BoolArray) -> FloatArray:
-    """Return the best measure and all measures, fitted to `others`: shape (2, texts); 0 where nothing tracks them."""
-    z = standardised(surface, *centers_and_spreads(surface[others]))
+def _fitted_baselines(features: FloatArray, labels: FloatArray, others: BoolArray) -> FloatArray:
+    """Return the best text feature and all features, fitted to `others`, shape (2, texts); 0 if none correlates."""
+    z = standardised(features, *centers_and_spreads(features[others]))
     aims = labels[others] - labels[others].mean()
     covariances = z[others].T @ aims / len(aims)
-    complete: BoolArray = ~np.any(np.isnan(surface), axis=0)
+    complete: BoolArray = ~np.any(np.isnan(features), axis=0)
     place = int(np.argmax(np.abs(covariances) * complete))
     component = z @ covariances
     size = float(component[others] @ component[others])

@@ -1,15 +1,14 @@
-"""From the weighted sum of standardised scores onto the raters' scale: straight, in steps, or as the judge said.
+"""Calibration: maps from the weighted sum of standardised scores onto the raters' scale.
 
-Weights were found by the same labels that a map is fitted to, so the sum follows these labels more closely than it will
-follow others. A straight map is therefore less steep than the labels' own regression line, by what adjusting R squared
-for the price of the weights takes away (Copas 1983, "Regression, prediction and shrinkage", JRSS B 45; van Houwelingen
-& le Cessie 1990, "Predictive value of statistical models", Statistics in Medicine 9, section 3). Which map is best is
-told by squared errors on texts whose group it was not fitted to.
+A map is linear, isotonic, or the weighted mean of the judge's ratings. The weights were fitted to the same labels as
+the map, so the sum agrees better with these labels than with new ones. The slope of a linear map is therefore shrunk
+from the regression line's by the adjustment of R squared for the degrees of freedom of the weights (Copas 1983,
+"Regression, prediction and shrinkage", JRSS B 45; van Houwelingen & le Cessie 1990, "Predictive value of statistical
+models", Statistics in Medicine 9, section 3). The kind of map is chosen by squared errors on held-out groups.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Literal
 
@@ -21,49 +20,49 @@ from rubriclab.learning.rating_matrix import BoolArray
 from rubriclab.stats.conformal import enough, error_bound, expected_error
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.paired import standard_error
 
 Kind = Literal["none", "linear", "isotonic"]
 Fitter = Callable[[FloatArray, FloatArray], Calibration]
 
-# Degrees of freedom that finding the weights costs. Of 0 to 10, 5 gave the smallest squared error on new groups with 30
-# labels (150 learning sets of 18 aspects; 0.835 of the labels' variance, 0.863 without), and 60 (0.817, 0.835 without);
-# with 100, where hardly anything is left to shrink, all up to 5 are level (0.768, 0.770 without).
-SPENT = 1
-# The least share of the steepness that is kept: a flat map would give all texts one score, and lose their order.
+# Degrees of freedom of the weights: one for the slope, as `weighting` shrinks the weights themselves. For weights
+# fitted with less shrinkage, 5 gave the smallest squared error on new groups with 30 labels.
+WEIGHT_PARAMETERS = 1
+# The smallest share of the slope that is kept: a slope of 0 would give all texts the same score.
 LEAST_KEPT = 0.1
-# How much wider an interval gets with the disagreement of the criteria. On 300 learning sets of 30 texts and 150 of 80
-# (20 aspects; embedded judge, and recorded answers of a language model), nominal 90 % intervals held 90.5 % of the
+# Growth of an interval with the disagreement of the criteria. On 300 learning sets of 30 texts and 150 of 80
+# (20 aspects; embedded judge, and recorded answers of a language model), nominal 90 % intervals contained 90.5 % of the
 # labels of new groups, and the fifth of texts with the widest intervals had 1.26 times the mean error; 1.20 without.
-# Choosing it anew from each learning set, by likelihood, gained nothing over this: at 30 texts it mostly fits noise.
+# Estimating it from each learning set, by likelihood, was not better: with 30 texts it mostly fits noise.
 UNREST = 0.5
 
 
-def linear(raw: FloatArray, labels: FloatArray, spent: int = SPENT) -> Calibration:
-    """Return the straight map of least squares, made less steep for the weights' sake; it never falls.
+def linear(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMETERS) -> Calibration:
+    """Return the least-squares linear map with its slope shrunk for the fitted weights; the slope is not negative.
 
     Args:
         raw: shape (texts,), without NaN.
         labels: of the same texts.
-        spent: degrees of freedom that finding the weights cost these labels.
+        parameters: degrees of freedom of weights fitted to these labels.
     """
     n, middle = len(raw), float(raw.mean())
     across = float(np.square(raw - middle).sum())
     up = float(np.square(labels - labels.mean()).sum())
     along = float((raw - middle) @ (labels - labels.mean()))
     if along <= 0 or across * up <= 0:
-        return straight(0.0, middle, float(labels.mean()))
+        return linear_map(0.0, middle, float(labels.mean()))
     fit = min(along**2 / (across * up), 1.0)
-    return straight(along / across * _kept(fit, n, spent), middle, float(labels.mean()))
+    return linear_map(along / across * _kept(fit, n, parameters), middle, float(labels.mean()))
 
 
 def isotonic(raw: FloatArray, labels: FloatArray) -> Calibration:
-    """Return the map of least squares among all that never fall, by its knots; arguments as for `linear`."""
+    """Return the least-squares map among all that never decrease, by its knots; arguments as for `linear`."""
     from scipy.optimize import isotonic_regression
 
-    # Knots nearer than the last digit kept would fall together when they are written down.
+    # Knots closer than the stored precision would coincide when stored.
     x, place, count = np.unique(raw.round(DIGITS), return_inverse=True, return_counts=True)
     regression = isotonic_regression(np.bincount(place, labels) / count, weights=count)
-    # Between the ends of a level stretch nothing bends.
+    # Inner knots of a constant segment are redundant.
     ends = np.unique(np.concatenate([regression.blocks[:-1], regression.blocks[1:] - 1]))
     return Calibration(
         kind="isotonic",
@@ -72,17 +71,16 @@ def isotonic(raw: FloatArray, labels: FloatArray) -> Calibration:
     )
 
 
-def as_judged(
+def mean_rating_map(
     weights: FloatArray, centers: FloatArray, spreads: FloatArray, unit: BoolArray, scale: Scale
 ) -> Calibration | None:
-    """Return the map whose value is the weighted mean of what the judge said, in points of the scale.
+    """Return the map to the weighted mean of the judge's ratings, in points of the scale.
 
-    Each criterion counts by weight over spread. `None` where there is no such mean, because a weight is negative or all
-    are zero.
+    Each criterion counts by weight over spread. `None` if a weight is negative or all weights are zero.
 
     Args:
         weights, centers, spreads: of the criteria, as in `Term`.
-        unit: of each, whether its scores are shares, 0 to 1, of the scale's width; all others are points of the scale.
+        unit: whether a criterion's scores are shares, 0 to 1, of the scale's width rather than points of the scale.
     """
     width, bottom = np.where(unit, scale.width, 1.0), np.where(unit, scale.low, 0.0)
     sizes = weights / (spreads * width)
@@ -94,18 +92,18 @@ def as_judged(
 
 
 def calibrate(
-    kind: Kind, raw: FloatArray, labels: FloatArray, judged: Calibration | None, spent: int = SPENT
+    kind: Kind, raw: FloatArray, labels: FloatArray, judged: Calibration | None, parameters: int = WEIGHT_PARAMETERS
 ) -> Calibration:
-    """Return the map of that kind; `judged` is the one of kind `none`, from `as_judged`, `spent` as for `linear`.
+    """Return the map of this kind: for `none`, `judged` from `mean_rating_map`; `parameters` as for `linear`.
 
     Raises:
-        ValueError: for `none`, where there is no mean of what the judge said.
+        ValueError: for `none` if `judged` is `None`.
     """
     if kind == "none":
         if judged is None:
-            raise ValueError("a rubric with negative weights has no mean of what the judge said; calibrate it")
+            raise ValueError("expected no negative weights, as ratings have no mean by these; calibrate the rubric")
         return judged
-    return linear(raw, labels, spent) if kind == "linear" else isotonic(raw, labels)
+    return linear(raw, labels, parameters) if kind == "linear" else isotonic(raw, labels)
 
 
 def chosen_kind(
@@ -117,40 +115,30 @@ def chosen_kind(
     judged: Calibration | None,
     scale: Scale,
 ) -> Kind:
-    """Return the kind of map that fits best: the straight one, unless another is better by a standard error.
+    """Return the kind of map that fits best: linear, unless another is better by more than one standard error.
 
-    Better is a smaller mean squared error on texts of folds that a map was not fitted to; the standard error is that of
-    the mean difference, with texts of one group taken together. Of several that are better, the best; with a single
-    fold there is nothing to tell by.
+    Maps are compared by mean squared error on held-out folds; the standard error is the cluster-robust one of the mean
+    difference. With a single fold they cannot be compared, and the map is linear.
 
     Args:
-        raw: shape (texts,), without NaN, each by weights that were not fitted to the text's fold: on weights fitted to
-            the same labels steps look better than they are, and cost 17 % in squared error on new texts where they were
-            chosen so.
+        raw: shape (texts,), without NaN, each by weights that were not fitted to the text's fold: with weights fitted
+            to the same labels, isotonic maps look better than they are, and choosing them so increased the squared
+            error on new texts by 17 %.
         labels: of the same texts.
         groups, folds: numbers of each text's group and fold; a group lies within one fold.
-        judged: from `as_judged`; `None` leaves that kind out.
+        judged: from `mean_rating_map`; `None` excludes kind `none`.
     """
     if len(np.unique(folds)) < 2:
         return "linear"
-    straight = _errors(linear, raw, labels, folds, scale)
+    linear_errors = _errors(linear, raw, labels, folds, scale)
     others: dict[Kind, Fitter] = {"isotonic": isotonic, **({"none": lambda *_: judged} if judged else {})}
-    gains = {kind: straight - _errors(fit, raw, labels, folds, scale) for kind, fit in others.items()}
+    gains = {kind: linear_errors - _errors(fit, raw, labels, folds, scale) for kind, fit in others.items()}
     better = {kind: gain.mean() for kind, gain in gains.items() if gain.mean() > standard_error(gain, groups)}
     return max(better, key=lambda kind: better[kind]) if better else "linear"
 
 
-def standard_error(values: FloatArray, groups: IntArray) -> float:
-    """Return the standard error of the mean of `values` when whole groups are drawn; infinite for a single group."""
-    count = len(set(groups.tolist()))
-    if count < 2:
-        return math.inf
-    sums = np.bincount(groups, values - values.mean())
-    return float(np.sqrt(count / (count - 1) * np.square(sums).sum()) / len(values))
-
-
 def conformal(scores: FloatArray, labels: FloatArray, hardness: FloatArray, confidence: float) -> Conformal | None:
-    """Return what intervals are made of; `None` where there are too few texts to hold one with that confidence.
+    """Return the errors that determine intervals; `None` if there are too few texts for this confidence.
 
     Args:
         scores: on the scale, each by a rubric fitted without the labels of the text's group; NaN where there is none.
@@ -168,7 +156,7 @@ def conformal(scores: FloatArray, labels: FloatArray, hardness: FloatArray, conf
 def bounds(
     scores: FloatArray, hardness: FloatArray, conformal: Conformal | None, scale: Scale
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of each score's interval, shape (texts,) each; NaN where there is no score or no interval."""
+    """Return the ends of each score's interval, shape (texts,) each; NaN without a score or an interval."""
     if conformal is None:
         return np.full(len(scores), np.nan), np.full(len(scores), np.nan)
     half = error_bound(conformal.errors, conformal.confidence) * expected_error(hardness, conformal.unrest)
@@ -185,14 +173,14 @@ def _errors(fit: Fitter, raw: FloatArray, labels: FloatArray, folds: IntArray, s
     return squares
 
 
-def _kept(fit: float, n: int, spent: int) -> float:
-    """Return R squared as adjusted for what the weights cost, as a share of R squared."""
-    left = n - 1 - spent
-    adjusted = fit - spent * (1 - fit) / left if left > 0 else 0.0
+def _kept(fit: float, n: int, parameters: int) -> float:
+    """Return adjusted R squared as a share of R squared."""
+    left = n - 1 - parameters
+    adjusted = fit - parameters * (1 - fit) / left if left > 0 else 0.0
     return max(adjusted / fit, LEAST_KEPT)
 
 
-def straight(slope: float, x: float, y: float) -> Calibration:
-    """Return the straight map of this slope through a point."""
+def linear_map(slope: float, x: float, y: float) -> Calibration:
+    """Return the linear map of this slope through a point."""
     at_zero = y - slope * x
     return Calibration(kind="linear", x=(0.0, 1.0), y=(round(at_zero, DIGITS), round(at_zero + slope, DIGITS)))

@@ -1,7 +1,7 @@
-"""The criteria that several methods found on the same labelled texts, with every text rated by each of them.
+"""Candidate criteria of several methods on the same labelled texts, with the rating of every text by each of them.
 
-Every method learns as it does alone, one after the other. What it would drop in the end takes part here too: choosing
-is left to whoever sees all criteria at once, and can do it anew without the labels of a text.
+Methods learn one after the other, as each would alone. Criteria that a method would drop are candidates too: they are
+selected from all methods together, which can be repeated without the labels of a fold.
 """
 
 from __future__ import annotations
@@ -9,25 +9,24 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from pydantic import BaseModel
 
-from rubriclab.aggregation import Ask
+from rubriclab.aggregation import Ask, Bounds
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.ids import every_criterion, renamed, unique_names
+from rubriclab.learning.ids import all_criteria, renamed, unique_names
 from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table
 from rubriclab.learning.selection_path import ONE_CALL
 from rubriclab.learning.settings import Asking
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import CriterionRating, Learned, Method, Progress, TrainingInput, silent
-from rubriclab.methods.single_call import at_most as jointly_at_most
-from rubriclab.methods.single_call import can_join, joins
+from rubriclab.methods.single_call import can_join, estimate_single_call, joins
 from rubriclab.rubric import Criterion, DroppedCriterion, Part
 from rubriclab.text_features.prior import prior_directions
 from rubriclab.training_record import Candidate, Cell
@@ -37,7 +36,7 @@ NOT_JUDGED = "the method did not have this text judged, as it is shown to the ju
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A method to run, on what and how."""
+    """A method to run, with its training input and settings."""
 
     method: Method
     training_input: TrainingInput
@@ -49,14 +48,16 @@ class Candidates:
     """Labelled texts by criteria, and the parts that the criteria are from.
 
     Attributes:
-        examples: the labelled texts, by id: the rows of `cells`.
-        candidates: the criteria that all texts were rated by, part by part: the columns of `cells`. None counts as
-            kept yet; their ids are unique over all parts.
-        cells: what was found of each text by each candidate, asked by method; of questions that were not asked so, what
-            was found in one call.
-        together: the same, with those candidates that can be asked about in one call rated so; empty where none were.
-        parts: as each method would keep them, with these ids.
-        notes: what the user should be told, with the method's name before it.
+        examples: the labelled texts, sorted by id: the rows of `cells`.
+        candidates: the criteria, part by part: the columns of `cells`. None is marked as kept; ids are unique over all
+            parts.
+        cells: the rating of each text by each candidate, in calls by method; for questions without such ratings, the
+            ratings from the single call.
+        together: the same, with ratings from the single call for candidates that can join it; empty without such a
+            call.
+        parts: as learned by each method, with these ids.
+        notes: to the user, each preceded by the method's name.
+        bounds: by id, the lowest and highest weight that a person allows.
     """
 
     examples: tuple[Example, ...]
@@ -65,6 +66,7 @@ class Candidates:
     parts: tuple[Part, ...]
     notes: tuple[str, ...] = ()
     together: tuple[tuple[Cell, ...], ...] = ()
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
 
     @functools.cached_property
     def ids(self) -> tuple[str, ...]:
@@ -72,28 +74,32 @@ class Candidates:
         return tuple(candidate.criterion.id for candidate in self.candidates)
 
     def marked(self, kept: Collection[str]) -> tuple[Candidate, ...]:
-        """Return the candidates with those named marked as kept."""
-        return tuple(each.model_copy(update={"kept": each.criterion.id in kept}) for each in self.candidates)
+        """Return the candidates, with those of these ids marked as kept."""
+        return tuple(
+            candidate.model_copy(update={"kept": candidate.criterion.id in kept}) for candidate in self.candidates
+        )
 
     @property
     def joined(self) -> tuple[int, ...]:
-        """The candidates that can be asked about in one call."""
+        """The numbers of the candidates that can join the single call."""
         names = {part.method for part in self.parts if can_join(part)}
-        return tuple(place for place, each in enumerate(self.candidates) if each.method in names)
+        return tuple(place for place, candidate in enumerate(self.candidates) if candidate.method in names)
 
-    def every_way(self, assignment: Assignment) -> RatingMatrix:
-        """Return the table of all ratings: asked by method, and beside them those given in one call."""
-        own = self.table(assignment, "by method")
-        return own.beside(self.table(assignment, "in one call").columns(self.joined)) if self.together else own
+    def all_ratings(self, assignment: Assignment) -> RatingMatrix:
+        """Return the rating matrix of all ratings: by method, and the columns from the single call."""
+        by_method = self.table(assignment, "by method")
+        if not self.together:
+            return by_method
+        return by_method.joined_with(self.table(assignment, "in one call").columns(self.joined))
 
     def rated(self, ask: Ask) -> tuple[tuple[Cell, ...], ...]:
-        """Return what was found of each text by each candidate when asked so."""
+        """Return the ratings of each text by each candidate for this way of asking."""
         return self.together if ask == "in one call" and self.together else self.cells
 
     def table(self, assignment: Assignment, ask: Ask) -> RatingMatrix:
-        """Return the candidates' scores as numbers, with what choosing and weighing need to know of them."""
+        """Return the rating matrix of the candidates for this way of asking."""
         aspect = assignment.aspect
-        usual = prior_directions(aspect.name, aspect.definition, assignment.words.task)
+        directions = prior_directions(aspect.name, aspect.definition, assignment.words.task)
         rows = [[np.nan if cell.score is None else cell.score for cell in row] for row in self.rated(ask)]
         return candidate_table(
             self.candidates,
@@ -102,44 +108,47 @@ class Candidates:
             texts=[(example.id, example.group) for example in self.examples],
             bundles=self.bundles(ask),
             scale=assignment.scale,
-            usual=usual,
+            prior_direction=directions,
+            bounds=self.bounds,
         )
 
     def bundles(self, ask: Ask) -> tuple[str, ...]:
-        """Return what each candidate shares its call with, by the settings its method learned with."""
+        """Return the bundle of each candidate, by its method's settings; a bundle is rated in one call."""
         parts = {part.method: part for part in self.parts}
         joined = {name for name, part in parts.items() if ask == "in one call" and can_join(part)}
         return tuple(
-            ONE_CALL if each.method in joined else _bundle(each.criterion, parts[each.method])
-            for each in self.candidates
+            ONE_CALL if candidate.method in joined else _bundle(candidate.criterion, parts[candidate.method])
+            for candidate in self.candidates
         )
 
     def calls(self, assignment: Assignment, ask: Ask) -> dict[str, float]:
-        """Return by bundle the most calls that a text takes, on average over the labelled texts, if all its candidates
-        are asked about; what costs nothing is not among them."""
+        """Return for each bundle the maximum number of calls per text, averaged over the labelled texts.
+
+        Bundles without calls are left out.
+        """
         bundles = self.bundles(ask)
         by_bundle = {}
         for bundle in dict.fromkeys(filter(None, bundles)):
             names = {name for name, other in zip(self.ids, bundles, strict=True) if other == bundle}
             parts = self.parts_with(names)
             most = (_most(example, parts, assignment, bundle) for example in self.examples)
-            by_bundle[bundle] = sum(each.calls for each in most) / len(self.examples)
+            by_bundle[bundle] = sum(estimate.calls for estimate in most) / len(self.examples)
         return by_bundle
 
-    def calls_every_way(self, assignment: Assignment) -> dict[str, float]:
-        """Return `calls` of the candidates asked by method, and of those that can be asked about in one call."""
-        own = self.calls(assignment, "by method")
-        return {**self.calls(assignment, "in one call"), **own} if self.together else own
+    def all_calls(self, assignment: Assignment) -> dict[str, float]:
+        """Return `calls` by method, and of the single call."""
+        by_method = self.calls(assignment, "by method")
+        return {**self.calls(assignment, "in one call"), **by_method} if self.together else by_method
 
     def parts_with(self, kept: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
-        """Return the parts that have any of the candidates named, with these as their criteria and all others dropped.
+        """Return the parts with any criterion in `kept`, with these as their criteria and all others dropped.
 
         Args:
-            reasons: why those that are not kept are not, by id; for others the method's own reason stands.
+            reasons: why criteria are dropped, by id; the method's own reason for those not named.
         """
         parts = []
         for part in self.parts:
-            criteria = (each.criterion for each in self.candidates if each.method == part.method)
+            criteria = (candidate.criterion for candidate in self.candidates if candidate.method == part.method)
             chosen = tuple(criterion for criterion in criteria if criterion.id in kept)
             if chosen:
                 dropped = _dropped(part, kept, reasons or {})
@@ -156,14 +165,14 @@ async def find_candidates(
     ask: Asking = "by method",
     on_progress: Progress = silent,
 ) -> Candidates:
-    """Return what the methods find, run one after the other in the order of the plans.
+    """Return the candidates of the methods, run one after the other in the order of the plans.
 
-    Unless asked `by method`, the questions of a checklist are put to texts by `asked_in_one_call` alone, if the
-    criteria of another method can join them: texts have no part in writing them, and of all methods' rubrics the
-    checklist alone agreed least with people.
+    Unless `ask` is `by method`, the questions of a checklist are answered only by `rated_in_one_call`, if the criteria
+    of another method can join them: the questions do not depend on the texts, and of all methods alone the checklist
+    had the lowest agreement.
 
-    The same plans with the same replies give the same result, in whatever order the examples come. A criterion whose
-    id another one has already is called METHOD.ID; scores of the whole aspect go by their method's name.
+    The same plans and replies give the same result, in any order of the examples. Duplicate ids become METHOD.ID; the
+    id of a holistic score is its method's name.
 
     Raises:
         DataError: if there are no labelled texts.
@@ -187,12 +196,12 @@ async def find_candidates(
 
 
 def joining(plans: Sequence[Plan]) -> list[str]:
-    """Return the methods whose criteria can be asked beside those of others."""
+    """Return the methods with criteria that can join a single call."""
     return [plan.method.name for plan in plans if joins(plan.method.name, plan.settings.model_dump())]
 
 
 def _asked(plans: Sequence[Plan], ask: Asking) -> list[Plan]:
-    """Return the plans, without texts where these are for `asked_in_one_call` alone."""
+    """Return the plans, without texts for methods that are rated only by `rated_in_one_call`."""
     together = joining(plans) if ask != "by method" else []
     later = {name for name in together if name == "checkeval" and len(together) > 1}
     return [
@@ -204,7 +213,7 @@ def _asked(plans: Sequence[Plan], ask: Asking) -> list[Plan]:
 
 
 def learning_at_most(plans: Sequence[Plan], ask: Asking = "by method") -> tuple[CallEstimate, CallEstimate]:
-    """Return the most that `find_candidates` asks of the judge, and of the generator."""
+    """Return the maximum calls and tokens of `find_candidates` to the judge, and to the generator."""
     judge, generator = CallEstimate(), CallEstimate()
     for plan in _asked(plans, ask):
         judged, generated = plan.method.learning_at_most(plan.training_input, plan.settings)
@@ -215,10 +224,10 @@ def learning_at_most(plans: Sequence[Plan], ask: Asking = "by method") -> tuple[
 def _check(plans: Sequence[Plan]) -> None:
     names = [plan.method.name for plan in plans]
     texts = [{example.id for example in plan.training_input.examples} for plan in plans]
-    if not plans or len(set(names)) < len(names) or any(each != texts[0] for each in texts):
+    if not plans or len(set(names)) < len(names) or any(ids != texts[0] for ids in texts):
         raise ValueError(f"expected plans of different methods about the same texts, got {names}")
     if not texts[0]:
-        raise DataError("Criteria of several methods are chosen and weighed by labelled texts, and there are none.")
+        raise DataError("Criteria of several methods are selected and weighted by labelled texts; got none.")
     for plan in plans:
         if getattr(plan.settings, "ask", None) == "concatenated":
             raise SettingsError(
@@ -228,9 +237,10 @@ def _check(plans: Sequence[Plan]) -> None:
 
 
 def _shares(plans: Sequence[Plan]) -> list[tuple[float, float]]:
-    """Return for each plan the share of the whole that is done before it, and its own, by the calls they may take."""
+    """Return for each plan the shares of all work before it and in it, by the maximum number of calls."""
     most = [
-        sum(each.calls for each in plan.method.learning_at_most(plan.training_input, plan.settings)) for plan in plans
+        sum(estimate.calls for estimate in plan.method.learning_at_most(plan.training_input, plan.settings))
+        for plan in plans
     ]
     sizes = [(calls + 1) / (sum(most) + len(plans)) for calls in most]
     return [(sum(sizes[:place]), size) for place, size in enumerate(sizes)]
@@ -239,11 +249,11 @@ def _shares(plans: Sequence[Plan]) -> list[tuple[float, float]]:
 def _side_by_side(examples: Sequence[Example], results: Sequence[Learned]) -> Candidates:
     texts = tuple(sorted(examples, key=lambda example: example.id))
     names = unique_names([learned.part for learned in results])
-    parts = [renamed(learned.part, given) for learned, given in zip(results, names, strict=True)]
+    parts = [renamed(learned.part, new_ids) for learned, new_ids in zip(results, names, strict=True)]
     candidates: list[Candidate] = []
     columns: list[list[Cell]] = []
-    for learned, part, given in zip(results, parts, names, strict=True):
-        for place, criterion in _offered(learned, part, given):
+    for learned, part, new_ids in zip(results, parts, names, strict=True):
+        for place, criterion in _offered(learned, part, new_ids):
             made_from = tuple(sorted(criterion.evidence.examples))
             candidates.append(Candidate(method=part.method, criterion=criterion, kept=False, made_from=made_from))
             columns.append(_cells(learned, place, texts))
@@ -252,19 +262,18 @@ def _side_by_side(examples: Sequence[Example], results: Sequence[Learned]) -> Ca
         candidates=tuple(candidates),
         cells=tuple(zip(*columns, strict=True)),
         parts=tuple(parts),
-        notes=tuple(f"{each.part.method}: {note}" for each in results for note in each.notes),
+        notes=tuple(f"{learned.part.method}: {note}" for learned in results for note in learned.notes),
     )
 
 
 def _offered(learned: Learned, part: Part, names: Mapping[str, str]) -> Iterator[tuple[int, Criterion]]:
-    """Yield the columns of a method's ratings, each with its criterion under its new name.
+    """Yield the columns of a method's ratings, each with its criterion under its new id.
 
-    All explanations are offered, not only the one that all labels chose: offered alone, that one would know labels of
-    every fold.
+    All explanations are candidates, not only the one selected by all labels, which would leak the labels of every fold.
     """
-    known = {criterion.id: criterion for criterion in every_criterion(part)}
+    by_id = {criterion.id: criterion for criterion in all_criteria(part)}
     for place, name in enumerate(learned.candidates):
-        yield place, known[names[name]]
+        yield place, by_id[names[name]]
 
 
 def _cells(learned: Learned, place: int, texts: Sequence[Example]) -> list[Cell]:
@@ -274,13 +283,13 @@ def _cells(learned: Learned, place: int, texts: Sequence[Example]) -> list[Cell]
 
 
 def cell_of(rated: CriterionRating) -> Cell:
-    """Return what a record says of a rating; equal reasons are kept in memory once."""
+    """Return a rating as a cell of a record; equal reasons share memory."""
     return Cell(score=rated.score, reason=sys.intern(rated.reason), applies=rated.applies)
 
 
 def _bundle(criterion: Criterion, part: Part) -> str:
-    """Return what a criterion shares its call with, where each method asks for itself; empty if it costs none."""
-    if criterion.kind == "measure":
+    """Return the bundle of a criterion in calls by method; empty if it takes no call."""
+    if criterion.kind == "feature":
         return ""
     match part.settings.get("ask"):
         case "together":
@@ -293,14 +302,14 @@ def _bundle(criterion: Criterion, part: Part) -> str:
 
 def _most(example: Example, parts: Sequence[Part], assignment: Assignment, bundle: str) -> CallEstimate:
     if bundle == ONE_CALL:
-        return jointly_at_most(example, parts, assignment)
+        return estimate_single_call(example, parts, assignment)
     return METHODS[parts[0].method].scoring_at_most(example, parts[0], assignment)
 
 
 def _dropped(part: Part, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
-    """Return what a part is without: what the method kept first, then what it did not."""
-    why = {each.criterion.id: each.reason for each in part.dropped}
-    left = (criterion for criterion in every_criterion(part) if criterion.id not in kept)
+    """Return the dropped criteria of a part: first those that the method kept, then those that it dropped."""
+    why = {item.criterion.id: item.reason for item in part.dropped}
+    left = (item for item in all_criteria(part) if item.id not in kept)
     return tuple(
-        DroppedCriterion(criterion=each, reason=reasons.get(each.id) or why.get(each.id, "not chosen")) for each in left
+        DroppedCriterion(criterion=item, reason=reasons.get(item.id) or why.get(item.id, "not chosen")) for item in left
     )

@@ -1,9 +1,9 @@
 """Held-out scores of the labelled texts, each without the labels of its group, for the gate and for intervals.
 
-There are two ways. `reweighed` keeps the criteria, and selects, weighs and calibrates them anew for each fold; criteria
-made from labels of the fold are left out there, so its figures are conservative, the more so the fewer groups there
-are. `relearned` runs the methods anew for each fold: its figures are of the whole training, and it costs about as many
-trainings as there are folds, less the calls that are cached.
+There are two procedures. `refitted` keeps the criteria, and repeats selection, weighting and calibration for each fold;
+criteria generated from labels of the fold are left out there, so it is conservative, especially with few groups.
+`relearned` repeats the whole training for each fold, at the price of about as many trainings as folds, less the cached
+calls.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from rubriclab.aggregation import Ask, disagreement
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.baselines import SURFACE, measure_values
+from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.candidates import Candidates, Plan, find_candidates
-from rubriclab.learning.fitting import HeldOut, Weighting, fit, held_out, in_labels, mean_of
+from rubriclab.learning.fitting import HeldOut, Weighting, fit, held_out, in_label_units, mean_over_repetitions
 from rubriclab.learning.rating_matrix import RatingMatrix, standardised
-from rubriclab.learning.selection_path import SelectionPath, climb
+from rubriclab.learning.selection_path import SelectionPath, select_rubric
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.shortcuts import shortcut_columns
-from rubriclab.learning.single_call import asked_in_one_call
+from rubriclab.learning.single_call import rated_in_one_call
 from rubriclab.methods.method import Progress
 from rubriclab.rubric import Part
 from rubriclab.scoring.score import ratings_of
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import grouped_folds
 
-# The gate has these from the table and from the texts.
-COMPARED_ELSEWHERE = ("direct", "surface")
+# The gate computes these from the table and from the texts.
+COMPARED_ELSEWHERE = ("direct", "text_features")
 
 
 @dataclass(frozen=True, eq=False)
 class CrossValidatedScores:
-    """Scores without one's own labels; all of shape (texts,), NaN where there is none.
+    """Held-out scores, all of shape (texts,), NaN where missing.
 
     Attributes:
         fold: of each text.
-        raw, scores: by the rubric of all that may enter, before and after calibration.
+        raw, scores: by the rubric, before and after calibration.
         hardness: how far the criteria disagree about the text.
-        alone: by method, what its own criteria come to before calibration.
+        alone: by method, raw values by its own criteria only.
     """
 
     fold: IntArray
@@ -55,25 +55,25 @@ class CrossValidatedScores:
     alone: Mapping[str, FloatArray]
 
 
-def reweighed(
-    ladder: SelectionPath, table: RatingMatrix, every: RatingMatrix, settings: JointSettings, seed: int
+def refitted(
+    path: SelectionPath, table: RatingMatrix, every: RatingMatrix, settings: JointSettings, seed: int
 ) -> CrossValidatedScores:
-    """Return the texts' scores by the same candidates, chosen, weighed and calibrated without each fold.
+    """Return the texts' scores by the same candidates, selected, weighted and calibrated without each fold.
 
     Args:
-        ladder: of `table`, whose columns may enter the rubric.
-        every: all candidates, whether they may or not.
+        path: of `table`, with the columns that the rubric may be selected from.
+        every: the rating matrix of all candidates.
     """
-    nested = ladder.held_out
+    nested = path.held_out
     hard = held_out_hardness(nested, table)
-    alone = {name: held_out(part, _straight(settings), seed=seed).raw for name, part in tables_by_method(every).items()}
+    alone = {name: held_out(part, _linear(settings), seed=seed).raw for name, part in tables_by_method(every).items()}
     return CrossValidatedScores(nested.folds[0], nested.raw, nested.scores, hard, alone)
 
 
 async def relearned(
     plans: Sequence[Plan], settings: JointSettings, *, judge: Judge, generator: Judge, seed: int, on_progress: Progress
 ) -> CrossValidatedScores:
-    """Return the texts' scores by trainings that each left one fold out, in the order of the examples' ids.
+    """Return the texts' scores by trainings without each fold, in the order of the examples' ids.
 
     Raises:
         JudgeError: if a method could learn nothing without one of the folds.
@@ -90,55 +90,62 @@ async def relearned(
         plans_left = [replace(plan, training_input=replace(plan.training_input, examples=others)) for plan in plans]
 
         def tell(doing: str, share: float, number: int = number) -> None:
-            on_progress(f"without part {number + 1} of {count}: {doing}", (number + share) / count)
+            on_progress(f"without fold {number + 1} of {count}: {doing}", (number + share) / count)
 
         candidates = await find_candidates(
             plans_left, judge=judge, generator=generator, seed=seed, ask=settings.ask, on_progress=tell
         )
         if settings.ask != "by method":
-            candidates = await asked_in_one_call(candidates, assignment, judge)
+            candidates = await rated_in_one_call(candidates, assignment, judge)
         rows = [text for text, left in zip(texts, inside, strict=True) if left]
-        rate = partial(_values, found=candidates, rows=rows, assignment=assignment, judge=judge)
+        rate = partial(_values, candidates=candidates, rows=rows, assignment=assignment, judge=judge)
         every = candidates.table(assignment, "by method")
-        allowed = allowed_columns(every, measure_values(candidates.examples, SURFACE), settings, seed)
+        allowed = allowed_columns(every, feature_values(candidates.examples, FEATURE_NAMES), settings, seed)
         table = offered(candidates, assignment, settings, allowed)
-        ladder = climb(table, settings, candidates.calls_every_way(assignment), seed=seed)
-        weighing, values = ladder.fit, await rate(candidates.parts_with(candidates.ids), ask="by method")
-        kept = {candidates.ids[table.places[column]] for column in weighing.columns}
-        asked = ladder.steps[ladder.kept].rung.ask
-        final = values if asked == "by method" else await rate(candidates.parts_with(kept), ask=asked)
-        may = final[:, list(table.places)]
-        raw[inside] = in_labels(weighing.raw(may), weighing)
-        scores[inside], hard[inside] = weighing.scores(may, table.scale), hardness(weighing, may)
+        path = select_rubric(table, settings, candidates.all_calls(assignment), seed=seed)
+        weighting, values = path.fit, await rate(candidates.parts_with(candidates.ids), ask="by method")
+        kept = {candidates.ids[table.places[column]] for column in weighting.columns}
+        ask = path.steps[path.kept].rubric.ask
+        final = values if ask == "by method" else await rate(candidates.parts_with(kept), ask=ask)
+        selected = final[:, list(table.places)]
+        raw[inside] = in_label_units(weighting.raw(selected), weighting)
+        scores[inside], hard[inside] = (
+            weighting.scores(selected, table.scale),
+            hardness(weighting, selected),
+        )
         for name, part in tables_by_method(every).items():
             columns = [place for place, of in enumerate(every.methods) if of == name]
-            single = fit(part, _straight(settings), seed=seed)
-            alone.setdefault(name, np.full(len(texts), np.nan))[inside] = in_labels(
+            single = fit(part, _linear(settings), seed=seed)
+            alone.setdefault(name, np.full(len(texts), np.nan))[inside] = in_label_units(
                 single.raw(values[:, columns]), single
             )
     return CrossValidatedScores(fold, raw, scores, hard, alone)
 
 
 def tables_by_method(table: RatingMatrix) -> dict[str, RatingMatrix]:
-    """Return the candidates of each method that is held against the rubric, as tables of their own."""
+    """Return a table of its own candidates for each method that the rubric is compared with."""
     places = {
         name: [place for place, of in enumerate(table.methods) if of == name]
         for name in dict.fromkeys(table.methods)
         if name not in COMPARED_ELSEWHERE
     }
-    return {name: table.columns(own) for name, own in places.items()}
+    return {name: table.columns(columns) for name, columns in places.items()}
 
 
-def allowed_columns(table: RatingMatrix, surface: FloatArray, settings: JointSettings, seed: int) -> list[int]:
-    """Return the candidates that may enter the rubric: all, or those that follow no shortcut, if that leaves any."""
+def allowed_columns(table: RatingMatrix, features: FloatArray, settings: JointSettings, seed: int) -> list[int]:
+    """Return the candidates that may be selected: all, or those that are no shortcut, unless all are."""
     every = list(range(len(table.methods)))
-    marked = shortcut_columns(table, surface, seed=seed) if settings.no_shortcuts else frozenset()
+    marked = shortcut_columns(table, features, seed=seed) if settings.no_shortcuts else frozenset()
     return [place for place in every if place not in marked] or every
 
 
-def offered(found: Candidates, assignment: Assignment, settings: JointSettings, allowed: Sequence[int]) -> RatingMatrix:
-    """Return the ratings that a rubric may be made of, by the candidates allowed."""
-    table = found.every_way(assignment) if settings.ask == "chosen" else found.table(assignment, settings.ask)
+def offered(
+    candidates: Candidates, assignment: Assignment, settings: JointSettings, allowed: Sequence[int]
+) -> RatingMatrix:
+    """Return the rating matrix of the candidates that a rubric may be selected from."""
+    table = (
+        candidates.all_ratings(assignment) if settings.ask == "chosen" else candidates.table(assignment, settings.ask)
+    )
     return table.columns([column for column, place in enumerate(table.places) if place in set(allowed)])
 
 
@@ -146,39 +153,41 @@ async def _values(
     parts: Sequence[Part],
     *,
     ask: Ask,
-    found: Candidates,
+    candidates: Candidates,
     rows: Sequence[Example],
     assignment: Assignment,
     judge: Judge,
 ) -> FloatArray:
-    """Return the scores of texts by all candidates, shape (texts, candidates), asked as in scoring; NaN where there is
-    none, and for candidates that the parts do not have."""
+    """Return the scores of texts by all candidates, as in scoring, shape (texts, candidates).
+
+    NaN if missing, and for candidates that are not in `parts`.
+    """
     rated = await asyncio.gather(*(ratings_of(text, parts, ask, assignment, judge) for text in rows))
-    by_id = [{each.criterion: each.score for each in ratings} for ratings in rated]
-    values = [[np.nan if row.get(name) is None else row[name] for name in found.ids] for row in by_id]
-    return np.array(values, dtype=float).reshape(len(rows), len(found.ids))
+    by_id = [{rating.criterion: rating.score for rating in ratings} for ratings in rated]
+    values = [[np.nan if row.get(name) is None else row[name] for name in candidates.ids] for row in by_id]
+    return np.array(values, dtype=float).reshape(len(rows), len(candidates.ids))
 
 
-def held_out_hardness(found: HeldOut, table: RatingMatrix) -> FloatArray:
-    """Return how far the criteria disagree about each text, by the rubrics fitted without its fold."""
+def held_out_hardness(held_out_fits: HeldOut, table: RatingMatrix) -> FloatArray:
+    """Return how far the criteria disagree about each text, by the rubrics fitted without its fold; shape (texts,)."""
     repeated = []
-    for fold, fits in zip(found.folds, found.fits, strict=True):
+    for fold, fits in zip(held_out_fits.folds, held_out_fits.fits, strict=True):
         hard = np.full(len(table.labels), np.nan)
-        for number, weighing in enumerate(fits):
+        for number, weighting in enumerate(fits):
             inside = fold == number
-            hard[inside] = hardness(weighing, table.values[inside])
+            hard[inside] = hardness(weighting, table.values[inside])
         repeated.append(hard)
-    return mean_of(repeated)
+    return mean_over_repetitions(repeated)
 
 
-def hardness(found: Weighting, values: FloatArray) -> FloatArray:
-    """Return how far the criteria of a weighing disagree about each text, NaN where it has none."""
-    if not found.columns:
+def hardness(fitted: Weighting, values: FloatArray) -> FloatArray:
+    """Return how far the criteria of a rubric disagree about each text, NaN without any criterion."""
+    if not fitted.columns:
         return np.full(len(values), np.nan)
-    own = values[:, list(found.columns)]
-    z = np.where(np.isnan(own), np.nan, standardised(own, found.centers, found.spreads))
-    return disagreement(found.weights, z)
+    selected = values[:, list(fitted.columns)]
+    z = np.where(np.isnan(selected), np.nan, standardised(selected, fitted.centers, fitted.spreads))
+    return disagreement(fitted.weights, z)
 
 
-def _straight(settings: JointSettings) -> JointSettings:
+def _linear(settings: JointSettings) -> JointSettings:
     return settings.model_copy(update={"calibration": "linear"})

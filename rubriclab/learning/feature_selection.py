@@ -17,9 +17,9 @@ class DroppedColumn:
     """Why a candidate is not in the rubric.
 
     Attributes:
-        why: it has no score; the same for every text; says what another one says; weighs nothing beside the others;
-            would take more calls than allowed; or the rubric chosen does not ask it.
-        like: the column of the one that it repeats, and their correlation in `alike`.
+        why: it has no score; it is constant; it is redundant; its weight is 0; it would take more calls than allowed;
+            or the selected rubric does not use it.
+        like: the column that it duplicates, with the correlation in `alike`.
     """
 
     why: Literal["unscored", "constant", "repeated", "weightless", "beyond the bound", "not asked"]
@@ -27,7 +27,7 @@ class DroppedColumn:
     alike: float = 0.0
 
     def words(self, names: Sequence[str]) -> str:
-        """Return the reason as a person reads it; `names` are those of the table's columns."""
+        """Return the reason in words; `names` are the names of the table's columns."""
         if self.why == "repeated":
             return f"says what {names[self.like]} says (r = {self.alike:.2f}), and tracks the labels no better"
         return {
@@ -39,8 +39,8 @@ class DroppedColumn:
         }[self.why]
 
 
-def unvaried(matrix: DesignMatrix, columns: Sequence[int]) -> dict[int, DroppedColumn]:
-    """Return those columns that have the same value for every text, with the reason."""
+def constant_columns(matrix: DesignMatrix, columns: Sequence[int]) -> dict[int, DroppedColumn]:
+    """Return the columns with no score, or the same score for every text, with the reason."""
     values = matrix.table.values
     return {
         place: DroppedColumn("unscored" if np.isnan(values[:, place]).all() else "constant")
@@ -50,17 +50,17 @@ def unvaried(matrix: DesignMatrix, columns: Sequence[int]) -> dict[int, DroppedC
 
 
 def distinct(
-    matrix: DesignMatrix, columns: Sequence[int], toward: FloatArray, most: int | None = None
+    matrix: DesignMatrix, columns: Sequence[int], shrunken: FloatArray, most: int | None = None
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
-    """Return the columns that say something of their own, best first, at most `most` of them; and those that do not.
+    """Return the columns that are not redundant, the best first, at most `most`; and the redundant ones.
 
     Args:
-        toward: of every column, how far more of it is better; of two that are alike the better one stays.
+        shrunken: correlation of each column with the labels; of two redundant columns the higher one is kept.
     """
     kept: list[int] = []
     repeated: dict[int, DroppedColumn] = {}
     places = np.array(columns, dtype=int)
-    ordered: list[int] = places[np.lexsort([places, -toward[places]])].tolist()
+    ordered: list[int] = places[np.lexsort([places, -shrunken[places]])].tolist()
     if not matrix.twins[np.ix_(ordered, ordered)].any():
         return ordered[:most], repeated
     for place in ordered:

@@ -1,15 +1,14 @@
-"""The gate: whether a rubric agrees with people better than baselines that cost nothing, on held-out labels.
+"""The gate: whether a rubric agrees with people better than baselines without calls, on held-out labels.
 
-All evaluators are compared on the same labelled texts, each text scored without the labels of its own group.
-Correlations are within groups where enough groups can be compared, else over all texts. A group with constant labels
-is left out, and an evaluator with constant scores has correlation 0 where the labels differ. Intervals come from a
-bootstrap over groups, of differences from a paired one, both expanded for few groups; with very few groups no
-difference has an interval.
+All evaluators are compared on the same labelled texts, and each text is scored without the labels of its group.
+Correlations are within groups if enough groups can be compared, else over all texts. Groups with constant labels are
+left out, and an evaluator with constant scores has correlation 0 if the labels differ. Intervals are by a bootstrap
+over groups (paired for differences), expanded for few groups; with very few groups differences have no interval.
 
-A scorer fitted to the other folds must be given without their mean label: left in, it is high where the labels left
-out are low, and pulls the correlation over all texts down (Parker, Gunter & Bedo 2007, "Stratification bias in low
-signal microarray studies", BMC Bioinformatics 8). Values of one fold may therefore differ from those of another by a
-factor, never by an offset that the labels have set.
+Scores fitted to the other folds must not include their mean label: it is high where the held-out labels are low, which
+biases the correlation over all texts downwards (Parker, Gunter & Bedo 2007, "Stratification bias in low signal
+microarray studies", BMC Bioinformatics 8). Scores of different folds may therefore differ by a factor, but not by an
+offset that depends on labels.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, centers_an
 from rubriclab.methods.names import JOINT
 from rubriclab.stats.bootstrap import Statistic, batch_size, estimate, expanded_confidence
 from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
-from rubriclab.stats.correlation_inference import correlations_without
 from rubriclab.stats.interval import Interval
+from rubriclab.stats.jackknife_correlations import correlations_without
 from rubriclab.stats.levels import (
     Coefficient,
     ScoredTexts,
@@ -41,12 +40,8 @@ from rubriclab.validation import (
     MATTERS,
     MOST_LABELS,
     EvaluatorAgreement,
-    FrontierPoint,
     GateVerdict,
-    MethodContribution,
     Outcome,
-    Raters,
-    Shortcut,
     Validation,
 )
 
@@ -58,7 +53,7 @@ EQUAL = "equal weights"
 CONFIDENCE = 0.95
 RESAMPLES = 1000
 
-# Who is better among rivals is what a rubric is for; fewer groups, or smaller ones, say too little about it.
+# Correlations are within groups if at least this many groups have at least this many texts.
 RIVAL_GROUPS = 10
 RIVALS = 3
 
@@ -81,63 +76,58 @@ class Scored:
 
 def validation(
     table: RatingMatrix,
-    surface: FloatArray,
+    features: FloatArray,
     held_out: FloatArray,
     fitted: FloatArray,
     fold: IntArray,
     *,
     alone: Mapping[str, FloatArray],
     calls: Mapping[str, float],
-    frontier: Sequence[FrontierPoint] = (),
-    added: Sequence[MethodContribution] = (),
-    shortcuts: Sequence[Shortcut] = (),
-    raters: Raters | None = None,
-    forgone: float | None = None,
-    noise: float | None = None,
     seed: int = 0,
 ) -> Validation:
-    """Return what the labelled texts say of a rubric, beside everything that it has to be better than.
+    """Return the held-out agreement of a rubric, compared with baselines and other evaluators.
 
     Args:
-        table: all candidates, whether the rubric has them or not.
-        surface: measures of the texts, shape (texts, measures), columns as in `rubriclab.learning.baselines.SURFACE`.
+        table: all candidates, selected or not.
+        features: of the texts, shape (texts, features), columns as in `rubriclab.learning.baselines.FEATURE_NAMES`.
         held_out: the rubric's scores of each text, fitted without the labels of its fold; see the module's docstring.
         fitted: the same when fitted to all.
         fold: of each text, shape (texts,); a group lies in one fold.
-        alone: by method, its own scores of each text by what the labels of other folds would have chosen. `direct`
-            is taken from the table.
-        calls: calls per text by name, of `joint` and each of `alone`; `direct` and equal weights take one for each
-            bundle of their candidates, unless given here.
-        frontier, added, shortcuts, raters, forgone, noise: handed on.
-        seed: of the resamples; equal seeds and data give equal figures, in whatever order the texts come.
+        alone: by method, held-out scores of each text by its own criteria. `direct` is from the table.
+        calls: calls per text by name, of `joint` and each of `alone`; by default `direct` and equal weights take one
+            for each bundle of their candidates.
+        seed: of the resamples; equal seeds and data give equal results, in any order of the texts.
     """
     level = gate_level(table.labels, table.groups)
     rubric = Scored(JOINT, "rubric", held_out, calls[JOINT])
     baselines = [
-        Scored(name, "baseline", scores) for name, scores in held_out_baselines(surface, table.labels, fold).items()
+        Scored(name, "baseline", scores) for name, scores in held_out_baselines(features, table.labels, fold).items()
     ]
-    judged = [
-        *_compared_with(table, fold, calls),
-        *(Scored(name, "judged", alone[name], calls[name]) for name in alone if name != DIRECT),
-    ]
-    arena = _Arena(table.labels, table.groups, level, seed)
-    evaluators = {each.name: arena.evaluator_agreement(each) for each in (rubric, *baselines, *judged)}
-    others = sorted((name for name in evaluators if name != JOINT), key=lambda name: -_known(evaluators[name]))
+    methods = [Scored(name, "judged", alone[name], calls[name]) for name in alone if name != DIRECT]
+    judged = [*_compared_with(table, fold, calls), *methods]
+    comparison = _Comparison(table.labels, table.groups, level, seed)
+    evaluators = {
+        evaluator.name: comparison.evaluator_agreement(evaluator) for evaluator in (rubric, *baselines, *judged)
+    }
+    training = comparison.evaluator_agreement(Scored(JOINT, "rubric", fitted, calls[JOINT]))
     return Validation(
         level=level,
         n=int((~np.isnan(held_out)).sum()),
         groups=len(set(table.groups)),
         folds=len(np.unique(fold)),
-        training=arena.evaluator_agreement(Scored(JOINT, "rubric", fitted, calls[JOINT])),
-        evaluators=tuple(evaluators[name] for name in (JOINT, *others)),
-        verdicts=(arena.gate(rubric, baselines, evaluators), *(arena.compared(rubric, each) for each in judged)),
-        frontier=tuple(frontier),
-        added=tuple(added),
-        shortcuts=tuple(shortcuts),
-        raters=raters,
-        forgone=forgone,
-        noise=noise,
+        training=training,
+        evaluators=_best_first(evaluators),
+        verdicts=(
+            comparison.gate(rubric, baselines, evaluators),
+            *(comparison.compared(rubric, evaluator) for evaluator in judged),
+        ),
     )
+
+
+def _best_first(evaluators: Mapping[str, EvaluatorAgreement]) -> tuple[EvaluatorAgreement, ...]:
+    """Return the rubric, then the others in descending order of correlation."""
+    others = [evaluator for name, evaluator in evaluators.items() if name != JOINT]
+    return evaluators[JOINT], *sorted(others, key=lambda evaluator: -_known(evaluator))
 
 
 def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
@@ -150,9 +140,9 @@ def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
 
 
 def _compared_with(table: RatingMatrix, fold: IntArray, calls: Mapping[str, float]) -> list[Scored]:
-    """Return `direct`, where it is among the candidates, and all judged candidates with equal weights.
+    """Return `direct`, if it is a candidate, and all judged candidates with equal weights.
 
-    Measures have no better end, so they have no place among equals.
+    Text features are not among them, as neither direction is better.
     """
     judged: list[int] = np.flatnonzero(~table.signed).tolist()
     direct = [place for place in judged if table.methods[place] == DIRECT]
@@ -164,18 +154,18 @@ def _compared_with(table: RatingMatrix, fold: IntArray, calls: Mapping[str, floa
 
 
 def _equal_weights(table: RatingMatrix, fold: IntArray) -> FloatArray:
-    """Return each text's mean of standardised candidates, NaN where there is none.
+    """Return each text's mean of standardised candidates, NaN if all are missing.
 
-    It takes no label, but criteria may be made of some: a candidate that a fold's labels had a part in is left out
-    there, and the folds' means, of other numbers of candidates, are put in units of their own spread.
+    Weights use no labels, but criteria may have been generated from labels: such candidates are left out in the fold of
+    these labels, and as folds then differ in their candidates, their means are standardised.
     """
     z = standardised(table.values, *centers_and_spreads(table.values))
     scores = np.full(len(fold), np.nan)
     for number in np.unique(fold):
         inside = fold == number
-        unseen = ~np.any(table.seen[inside], axis=0)
-        if unseen.any():
-            means = z[:, unseen].mean(axis=1)
+        usable = ~np.any(table.seen[inside], axis=0)
+        if usable.any():
+            means = z[:, usable].mean(axis=1)
             scores[inside] = means[inside] / (means.std() or 1.0)
     present: BoolArray = ~np.isnan(table.values)
     return np.where(present.any(axis=1), scores, np.nan)
@@ -184,35 +174,35 @@ def _equal_weights(table: RatingMatrix, fold: IntArray) -> FloatArray:
 def paired_difference(
     first: FloatArray, second: FloatArray, labels: FloatArray, groups: Sequence[str], *, seed: int = 0
 ) -> Interval:
-    """Return by how much the first held-out scores correlate more with the labels than the second."""
-    return _Arena(labels, groups, gate_level(labels, groups), seed).difference(first, second)
+    """Return the correlation of the first held-out scores with the labels minus that of the second."""
+    return _Comparison(labels, groups, gate_level(labels, groups), seed).difference(first, second)
 
 
 @dataclass(frozen=True, eq=False)
-class _Arena:
-    """The labels that all evaluators are held to."""
+class _Comparison:
+    """Comparison of evaluators on the same labels."""
 
     labels: FloatArray
     groups: Sequence[str]
     level: GateLevel
     seed: int
 
-    def evaluator_agreement(self, each: Scored) -> EvaluatorAgreement:
+    def evaluator_agreement(self, evaluator: Scored) -> EvaluatorAgreement:
         return EvaluatorAgreement(
-            name=each.name,
-            kind=each.kind,
-            n=int((~np.isnan(each.scores)).sum()),
-            spearman=self._interval([each.scores], spearman_rows),
-            pearson=self._interval([each.scores], pearson_rows),
-            calls=each.calls,
+            name=evaluator.name,
+            kind=evaluator.kind,
+            n=int((~np.isnan(evaluator.scores)).sum()),
+            spearman=self._interval([evaluator.scores], spearman_rows),
+            pearson=self._interval([evaluator.scores], pearson_rows),
+            calls=evaluator.calls,
         )
 
     def gate(
         self, rubric: Scored, baselines: Sequence[Scored], evaluators: Mapping[str, EvaluatorAgreement]
     ) -> GateVerdict:
-        """Return the verdict against the best baseline, or against the constant where that is harder to exceed.
+        """Return the worse of the verdicts against the best baseline and against the constant.
 
-        An evaluator no better than a constant gains nothing from baselines that are worse still.
+        A rubric that is not better than a constant must not pass because the other baselines are even worse.
         """
         best = max(baselines, key=lambda baseline: (_known(evaluators[baseline.name]), baseline.name != CONSTANT))
         constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
@@ -233,12 +223,12 @@ class _Arena:
         return self.verdict(rubric, other).model_copy(update={"outcome": None, "more_labels": None})
 
     def difference(self, first: FloatArray, second: FloatArray) -> Interval:
-        """Return by how much the first scores correlate more with the labels; no ends where groups are too few."""
-        found = self._interval([first, second], pearson_rows)
-        return Interval(found.value) if self._few_groups([first, second]) is not None else found
+        """Return the difference of the correlations with the labels; without ends if groups are too few."""
+        interval = self._interval([first, second], pearson_rows)
+        return Interval(interval.value) if self._few_groups([first, second]) is not None else interval
 
     def _interval(self, scores: Sequence[FloatArray], coefficient: Coefficient) -> Interval:
-        """Return the first one's agreement, less the second's where there are two, on the texts that both scored."""
+        """Return the first agreement, minus the second if there are two, on the texts that both scored."""
         texts = self._texts(scores)
         statistics = [_statistic(texts, row, coefficient, self.level) for row in range(len(scores))]
         interval = estimate(
@@ -252,39 +242,39 @@ class _Arena:
         return interval.rounded()
 
     def _few_groups(self, scores: Sequence[FloatArray]) -> int | None:
-        """Return how many groups there are to draw, if these are too few to tell a difference.
+        """Return the number of groups if it is too small for an interval of a difference, else `None`.
 
-        Where every text is a group of its own, or all are of one, texts are drawn.
+        If every text is its own group, or all are in one group, texts are resampled instead of groups.
         """
         texts = self._texts(scores)
         return texts.clusters if texts.unit == "groups" and texts.clusters < FEWEST_GROUPS else None
 
     def _texts(self, scores: Sequence[FloatArray]) -> ScoredTexts:
-        """Return the texts that all of these scored, as far as the level can use them."""
+        """Return the texts with all of these scores that are usable at the level."""
         return used_texts(scored_texts(scores, self.labels, self.groups, None), self.level, "skip")
 
 
 def held_out_pearson(scores: FloatArray, labels: FloatArray, groups: Sequence[str]) -> tuple[float, FloatArray]:
-    """Return the correlation of an evaluator, and the same without each cluster, shape (clusters,).
+    """Return the correlation of an evaluator, and the same without each cluster, shape (clusters,); NaN if undefined.
 
-    Computed from sums over clusters, in time that grows with the number of texts alone. NaN where undefined.
+    Computed from sums over clusters, in time linear in the number of texts.
 
     Args:
-        scores: held out, shape (texts,), NaN where there is none.
+        scores: held out, shape (texts,), NaN where missing.
     """
     level = gate_level(labels, groups)
     texts = used_texts(scored_texts([scores], labels, groups, None), level, "skip")
     if level == "group":
-        own = group_coefficients(texts, texts.predicted[0], _defined(pearson_rows))
-        return float(own.mean()), (own.sum() - own) / max(len(own) - 1, 1)
-    # The labels' correlation with themselves is undefined just where they are constant.
+        by_group = group_coefficients(texts, texts.predicted[0], _defined(pearson_rows))
+        return float(by_group.mean()), (by_group.sum() - by_group) / max(len(by_group) - 1, 1)
+    # The correlation of the labels with themselves is undefined if and only if they are constant.
     both = correlations_without(np.column_stack([texts.predicted[0], texts.human]), texts.human, texts.cluster)
-    r, without = (np.where(np.isnan(own[..., 1]), np.nan, np.nan_to_num(own[..., 0])) for own in both)
+    r, without = (np.where(np.isnan(by_group[..., 1]), np.nan, np.nan_to_num(by_group[..., 0])) for by_group in both)
     return float(r), without
 
 
 def outcome_of(difference: Interval) -> Outcome:
-    """Return what a difference in Pearson correlation with its interval allows to say."""
+    """Return the outcome for a difference in Pearson correlation, by its interval."""
     if difference.low is None or difference.high is None:
         return "inconclusive"
     if difference.low > 0:
@@ -293,10 +283,10 @@ def outcome_of(difference: Interval) -> Outcome:
 
 
 def more_labels(difference: Interval, labels: int) -> int | None:
-    """Return about how many more labels would decide, if the difference stayed as it is; `None` beyond `MOST_LABELS`.
+    """Return about how many more labels would decide, if the difference stayed the same; `None` above `MOST_LABELS`.
 
-    The interval narrows with the square root of the number of labels, on either side by itself: until its low end
-    passes 0 (better) or its high end `MATTERS` (not better), whichever comes first.
+    Each side of the interval narrows with the square root of the number of labels, until its low end is above 0
+    (better) or its high end below `MATTERS` (not better), whichever comes first.
     """
     value, low, high = difference.value, difference.low, difference.high
     if value is None or low is None or high is None:
@@ -314,7 +304,7 @@ def _statistic(texts: ScoredTexts, row: int, coefficient: Coefficient, level: Ga
 
 
 def _defined(coefficient: Coefficient) -> Coefficient:
-    """Return the coefficient with 0 for constant scores: what tells no texts apart has shown no agreement."""
+    """Return the coefficient with 0 for constant scores, and NaN for constant labels."""
 
     def defined(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
         values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)

@@ -8,21 +8,21 @@ from collections.abc import Collection, Mapping, Sequence
 from rubriclab.rubric import Criterion, DroppedCriterion, Part
 
 
-def every_criterion(part: Part) -> tuple[Criterion, ...]:
+def all_criteria(part: Part) -> tuple[Criterion, ...]:
     """Return all criteria of a part: those kept, then those dropped."""
     return (*part.criteria, *(dropped.criterion for dropped in part.dropped))
 
 
 def unique_names(parts: Sequence[Part]) -> list[dict[str, str]]:
-    """Return for each part what its criteria are called, by their ids; no name is given twice.
+    """Return for each part the unique name of each criterion, by its id.
 
-    A measure keeps its own in any case: by that it is found in the catalogue.
+    A text feature always keeps its id, its key in the catalogue.
     """
-    used = {item.id for part in parts for item in every_criterion(part) if item.kind == "measure"}
+    used = {item.id for part in parts for item in all_criteria(part) if item.kind == "feature"}
     names_of_parts = []
     for part in parts:
         names = {}
-        for criterion in every_criterion(part):
+        for criterion in all_criteria(part):
             names[criterion.id] = name = _free_name(part, criterion, used)
             used.add(name)
         names_of_parts.append(names)
@@ -30,7 +30,7 @@ def unique_names(parts: Sequence[Part]) -> list[dict[str, str]]:
 
 
 def _free_name(part: Part, criterion: Criterion, used: Collection[str]) -> str:
-    if criterion.kind == "measure":
+    if criterion.kind == "feature":
         return criterion.id
     name = part.method if criterion.kind == "score" and criterion is part.criteria[0] else criterion.id
     if name in used:
@@ -41,16 +41,19 @@ def _free_name(part: Part, criterion: Criterion, used: Collection[str]) -> str:
 
 
 def renamed(part: Part, names: Mapping[str, str]) -> Part:
-    """Return the part with its criteria under their new names, wherever it speaks of them."""
+    """Return the part with its criteria renamed, in the reasons for dropped criteria too."""
     changed = {old: new for old, new in names.items() if old != new}
     if not changed:
         return part
 
-    speaks_of = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, changed))})(?![\w-])")
-    reasons = (speaks_of.sub(lambda found: changed[found.group()], each.reason) for each in part.dropped)
+    pattern = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, changed))})(?![\w-])")
+    reasons = (
+        pattern.sub(lambda match: changed[match.group()], dropped_criterion.reason)
+        for dropped_criterion in part.dropped
+    )
     dropped = (
-        DroppedCriterion(criterion=_called(each.criterion, changed), reason=reason)
-        for each, reason in zip(part.dropped, reasons, strict=True)
+        DroppedCriterion(criterion=_called(dropped_criterion.criterion, changed), reason=reason)
+        for dropped_criterion, reason in zip(part.dropped, reasons, strict=True)
     )
     criteria = (_called(criterion, changed) for criterion in part.criteria)
     return part.model_copy(update={"criteria": tuple(criteria), "dropped": tuple(dropped)})

@@ -1,9 +1,9 @@
-"""How uncertain a held-out agreement is, learning included.
+"""Standard errors of held-out agreement that include the variance of learning.
 
-A held-out score depends on two random draws: the text, and the texts that its rubric was learned from. Resampling
-finished scores covers the first only, and with thirty labels the second is as large: intervals are too narrow (Bates,
-Hastie & Tibshirani 2024, "Cross-validation: what does it estimate and how well does it do it?", JASA 119). So here
-groups are left out, and the rubrics of all folds are fitted again without them: the jackknife of the whole procedure.
+A held-out score depends on two random samples: the text, and the texts that its rubric was learned from. Resampling
+final scores covers only the first, and with thirty labels the second is as large: intervals are too narrow (Bates,
+Hastie & Tibshirani 2024, "Cross-validation: what does it estimate and how well does it do it?", JASA 119). So groups
+are left out here, and the rubrics of all folds are refitted without them: a jackknife of the whole procedure.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.weighting import design, posterior
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import FloatArray, IntArray, fisher_z
-from rubriclab.stats.correlation_inference import jackknife_error
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.stats.interval import Interval
+from rubriclab.stats.jackknife_correlations import jackknife_error
 from rubriclab.stats.levels import Level
 
-# Where there are more groups, so many bundles of them are left out one by one: the delete-a-group jackknife.
+# With more groups, this many bundles of groups are left out one by one: the delete-a-group jackknife.
 MOST_BUNDLES = 50
 
 
 def agreement_errors(table: RatingMatrix, nested: HeldOut, *, level: Level, seed: int = 0) -> Mapping[str, float]:
     """Return the standard errors of the held-out `spearman` and `pearson` agreement, on Fisher's scale.
 
-    The rubric that each fold has chosen is weighed anew without each group. An error is infinite where fewer than two
-    groups can be left out.
+    The rubric selected in each fold is refitted without each group. An error is infinite if fewer than two groups can
+    be left out.
 
     Args:
-        found: what `held_out` or a ladder gives for the table.
+        nested: held-out scores from `held_out` or `select_rubric`, of the same table.
         level: of the agreement, as in `rubriclab.stats.agreement`.
-        seed: of the bundles, where there are more than `MOST_BUNDLES` groups.
+        seed: of the bundles, if there are more than `MOST_BUNDLES` groups.
     """
     bundle = grouped_folds(table.groups, MOST_BUNDLES, seed)
-    told = [
+    agreements = [
         agreement(raw, table.labels, table.groups, level=level, resamples=0)
         for raw in _raw_without(table, nested, bundle)
     ]
-    return {name: _error([getattr(each, name).value for each in told]) for name in ("spearman", "pearson")}
+    return {name: _error([getattr(result, name).value for result in agreements]) for name in ("spearman", "pearson")}
 
 
 def fisher_interval(value: float | None, error: float, confidence: float) -> Interval:
-    """Return a correlation with its interval, symmetric on Fisher's scale; no ends where `error` is infinite.
+    """Return a correlation with its interval, symmetric on Fisher's scale; without ends if `error` is infinite.
 
-    The quantile is the normal one: the jackknife's error is too large rather than too small (Efron & Stein 1981, "The
-    jackknife estimate of variance", Annals of Statistics 9), and Student's on top of it held more than was asked for.
+    The quantile is normal: the jackknife overestimates the error (Efron & Stein 1981, "The jackknife estimate of
+    variance", Annals of Statistics 9), and with Student's quantile the coverage was above the nominal one.
     """
     from scipy.special import ndtri
 
@@ -63,7 +63,7 @@ def fisher_interval(value: float | None, error: float, confidence: float) -> Int
 def _raw_without(table: RatingMatrix, folds: HeldOut, bundle: IntArray) -> FloatArray:
     """Return held-out raw values without each bundle, shape (bundles, texts), NaN for the bundle's own texts.
 
-    Of repeated divisions into folds the first one is taken: what the others average away is no error of learning.
+    Only the first repetition is used: the variance that repetitions average out is not an error of learning.
     """
     matrix = design(table)
     every = matrix.moments(np.ones(len(bundle), dtype=bool))
@@ -75,8 +75,8 @@ def _raw_without(table: RatingMatrix, folds: HeldOut, bundle: IntArray) -> Float
         for left in range(len(parts)):
             others = ~inside & (bundle != left)
             if others.any() and fold_fit.columns:
-                own = rest - parts[left] if not (inside & (bundle == left)).any() else matrix.moments(others)
-                weights = posterior(table, own, fold_fit.columns)
+                moments = rest - parts[left] if not (inside & (bundle == left)).any() else matrix.moments(others)
+                weights = posterior(table, moments, fold_fit.columns)
                 raw[left, inside] = matrix.z[inside][:, list(fold_fit.columns)] @ weights.mean * (weights.spread or 1.0)
     raw[bundle, np.arange(len(bundle))] = np.nan
     return raw

@@ -17,18 +17,18 @@ from rubriclab.stats.raters import EPSILON, alternative_annotator, rater_statist
 from rubriclab.stats.reliability import krippendorff_alpha
 from rubriclab.validation import Rater, Raters
 
-# With more raters than this nobody has rated much, and what severity adds to noise is not told apart in intervals: the
-# intraclass correlation is then of case 1 instead of case 2, which estimate the same share.
+# With more raters than this, each rated few texts, and severity is not separated from noise: the intraclass correlation
+# is then of case 1 instead of case 2, which estimate the same share.
 MOST_SEPARATED = 30
 
 
 @dataclass(frozen=True, eq=False)
 class RaterScores:
-    """Who rated what.
+    """Scores by single raters.
 
     Attributes:
-        names: of the raters; empty where it is not known which scores are whose.
-        table: shape (raters, texts), NaN where there is none; without names the order in a column says nothing.
+        names: of the raters; empty if raters are not identified.
+        table: shape (raters, texts), NaN where missing; without names the order within a column has no meaning.
     """
 
     names: tuple[str, ...]
@@ -36,14 +36,14 @@ class RaterScores:
 
 
 def raters(examples: Sequence[Example], assignment: Assignment, scores: FloatArray, *, seed: int = 0) -> Raters | None:
-    """Return what is known of the raters, and whether who gave `scores` could replace one; None below two raters.
+    """Return the agreement of the raters, and whether the judge could replace one; `None` below two raters.
 
-    Intervals come from resampling groups. The ceiling is for the level at which the gate takes correlations.
+    Intervals are by a bootstrap over groups. The ceiling is for correlations at the gate's level.
 
     Args:
         examples: the labelled texts.
-        assignment: what was rated.
-        scores: shape (texts,), on the raters' scale, each made without the text's own label, NaN where there is none.
+        assignment: with the aspect and the scale.
+        scores: the judge's held-out scores, shape (texts,), on the raters' scale, NaN where missing.
         seed: of the bootstrap.
     """
     aspect = assignment.aspect.name
@@ -52,20 +52,20 @@ def raters(examples: Sequence[Example], assignment: Assignment, scores: FloatArr
         return None
     groups = np.unique([example.group for example in examples], return_inverse=True)[1]
     labels = np.array([example.scores[aspect] for example in examples], dtype=float)
-    among = groups if gate_level(labels, [example.group for example in examples]) == "group" else None
-    known = bool(rated.names)
-    separated = known and len(rated.names) <= MOST_SEPARATED
+    within = groups if gate_level(labels, [example.group for example in examples]) == "group" else None
+    identified = bool(rated.names)
+    separated = identified and len(rated.names) <= MOST_SEPARATED
     single, mean = (
         intraclass(rated.table, groups, raters_known=separated, of_mean=of_mean, seed=seed, resamples=resamples)
         for of_mean, resamples in ((False, 1000), (True, 0))
     )
-    replaced = alternative_annotator(rated.table, scores) if known else None
+    replaced = alternative_annotator(rated.table, scores) if identified else None
     return Raters(
         raters=_raters(rated, groups, seed),
         icc=single.rounded(),
         icc_mean=rounded(mean.value),
         alpha=krippendorff_alpha(rated.table, "interval", groups, seed=seed).rounded(),
-        ceiling=rounded(ceiling(rated.table, among, raters_known=known)),
+        ceiling=rounded(ceiling(rated.table, within, raters_known=identified)),
         winning=rounded(replaced.winning) if replaced else None,
         advantage=rounded(replaced.advantage) if replaced else None,
         epsilon=EPSILON if replaced else None,
@@ -73,10 +73,10 @@ def raters(examples: Sequence[Example], assignment: Assignment, scores: FloatArr
 
 
 def ratings(examples: Sequence[Example], aspect: str) -> RaterScores | None:
-    """Return single raters' scores of `aspect`; None unless some text has two of them.
+    """Return single raters' scores of `aspect`; `None` unless some text has two of them.
 
-    Raters are known by name, or where no text names any by their place in the list, if all lists are equally long.
-    Where some texts name their raters, scores of nobody in particular are left out.
+    Raters are identified by name. If no text has names, they are identified by their position in the list, if all lists
+    are equally long. If some texts have names, unnamed scores are left out.
     """
     listed = [named_annotations(example, aspect) for example in examples]
     named = any(listed)
@@ -86,8 +86,8 @@ def ratings(examples: Sequence[Example], aspect: str) -> RaterScores | None:
         return None
     names = sorted({name for scores in listed for name in scores}, key=lambda name: (named or int(name), name))
     table = np.array([[scores.get(name, np.nan) for scores in listed] for name in names], dtype=float)
-    known = named or len({len(scores) for scores in listed if scores}) == 1
-    return RaterScores(tuple(names) if known else (), table)
+    identified = named or len({len(scores) for scores in listed if scores}) == 1
+    return RaterScores(tuple(names) if identified else (), table)
 
 
 def _numbered(scores: Sequence[float]) -> dict[str, float]:

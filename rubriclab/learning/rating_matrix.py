@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rubriclab.data.scale import Scale
+from rubriclab.rubric import Criterion
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import Candidate
 
 BoolArray = npt.NDArray[np.bool_]
 
-# A column whose values differ by less than this, relative to their size, differs by rounding alone.
+# Values of a column that differ by less than this, relative to their size, differ by rounding only.
 SAME = 1e-9
 
 
@@ -24,22 +25,22 @@ class RatingMatrix:
     """The candidates' scores of the labelled texts.
 
     Attributes:
-        values: shape (texts, candidates), NaN where there is no score. Questions 0 to 1, measures in their own units,
-            everything else on the raters' scale.
+        values: shape (texts, candidates), NaN where there is no score: questions from 0 to 1, text features in their
+            own units, all others on the raters' scale.
         labels: human scores, shape (texts,).
         groups: of each text.
-        methods: of each candidate, the one it came from.
-        signed: of each candidate, whether more of it may be worse; false where its wording says which end is better.
-        unit: of each candidate, whether its scores are shares, 0 to 1, rather than points of the scale.
-        whole: of each candidate, whether it is a score of the whole aspect.
-        usual: of each candidate, what is believed of its weight before any label, relative to others of its kind: 1 for
-            judged ones, for signed ones from -1 to 1.
-        bundles: of each candidate, what it is asked about together with: candidates of one bundle share a call.
-            The empty string for those that cost no call.
-        seen: shape (texts, candidates), true where the text's label had a part in making the candidate.
-        scale: the raters'.
-        places: of each column, which of the candidates found it is; one may be rated both by its method and in one call
-            about all of them.
+        methods: the method of each candidate.
+        signed: whether higher values of a candidate may be worse; false if its wording says which end is better.
+        unit: whether a candidate's scores are shares, 0 to 1, rather than points of the scale.
+        holistic: whether a candidate is a score of the whole aspect.
+        prior_direction: prior weight of each candidate relative to others of its kind: 1 if judged, -1 to 1 if signed.
+        bundles: the call in which each candidate is rated: candidates of one bundle share a call. Empty without a call.
+        seen: shape (texts, candidates), true if the candidate was generated from the text's label.
+        scale: the raters' scale.
+        places: the number of each column's candidate. A candidate may have two columns: rated by its method, and in one
+            call about all candidates.
+        limits: lowest and highest share of the weights of each candidate that a person allows, shape (candidates, 2);
+            `None` if all are free.
     """
 
     values: FloatArray
@@ -48,15 +49,16 @@ class RatingMatrix:
     methods: tuple[str, ...]
     signed: BoolArray
     unit: BoolArray
-    whole: BoolArray
-    usual: FloatArray
+    holistic: BoolArray
+    prior_direction: FloatArray
     bundles: tuple[str, ...]
     seen: BoolArray
     scale: Scale
     places: tuple[int, ...]
+    limits: FloatArray | None = None
 
     def rows(self, chosen: BoolArray | IntArray) -> RatingMatrix:
-        """Return the table of some of the texts, by a mask or by their places in the order wanted."""
+        """Return the table with only these texts, by a mask, or by their row numbers in the order wanted."""
         return replace(
             self,
             values=self.values[chosen],
@@ -66,7 +68,7 @@ class RatingMatrix:
         )
 
     def columns(self, chosen: Sequence[int]) -> RatingMatrix:
-        """Return the table of some of the candidates, in the order given."""
+        """Return the table with only these columns, in the order given."""
         places = list(chosen)
         return replace(
             self,
@@ -74,31 +76,40 @@ class RatingMatrix:
             methods=tuple(self.methods[place] for place in places),
             signed=self.signed[places],
             unit=self.unit[places],
-            whole=self.whole[places],
-            usual=self.usual[places],
+            holistic=self.holistic[places],
+            prior_direction=self.prior_direction[places],
             bundles=tuple(self.bundles[place] for place in places),
             seen=self.seen[:, places],
             places=tuple(self.places[place] for place in places),
+            limits=None if self.limits is None else self.limits[places],
         )
 
-    def beside(self, other: RatingMatrix) -> RatingMatrix:
-        """Return the table with the columns of another one of the same texts after its own."""
+    def joined_with(self, other: RatingMatrix) -> RatingMatrix:
+        """Return the table with the columns of another table of the same texts appended."""
         return replace(
             self,
             values=np.hstack([self.values, other.values]),
             methods=(*self.methods, *other.methods),
             signed=np.concatenate([self.signed, other.signed]),
             unit=np.concatenate([self.unit, other.unit]),
-            whole=np.concatenate([self.whole, other.whole]),
-            usual=np.concatenate([self.usual, other.usual]),
+            holistic=np.concatenate([self.holistic, other.holistic]),
+            prior_direction=np.concatenate([self.prior_direction, other.prior_direction]),
             bundles=(*self.bundles, *other.bundles),
             seen=np.hstack([self.seen, other.seen]),
             places=(*self.places, *other.places),
+            limits=None
+            if self.limits is None and other.limits is None
+            else np.vstack([self.weight_limits, other.weight_limits]),
         )
 
     @property
+    def weight_limits(self) -> FloatArray:
+        """Lowest and highest share of the weights of each candidate, shape (candidates, 2)."""
+        return free_limits(self.signed) if self.limits is None else self.limits
+
+    @property
     def on_scale(self) -> FloatArray:
-        """Scores of judged candidates in points of the scale; those of signed ones as they are."""
+        """Scores of judged candidates in points of the scale; scores of signed candidates unchanged."""
         shares = self.scale.low + self.scale.width * self.values
         points: FloatArray = np.where(self.unit, shares, self.values)
         return points
@@ -112,38 +123,58 @@ def candidate_table(
     texts: Sequence[tuple[str, str]],
     bundles: Sequence[str],
     scale: Scale,
-    usual: Mapping[str, float] | None = None,
+    prior_direction: Mapping[str, float] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
 ) -> RatingMatrix:
-    """Return the scores of labelled texts by candidates as numbers, with what choosing and weighing need to know.
+    """Return the rating matrix of labelled texts by candidates.
 
     Args:
         values, labels: as in `RatingMatrix`.
         texts: id and group of each.
         bundles: of each candidate.
-        usual: by the id of a measure, which way it usually goes, from -1 to 1; 0 for one that is not named.
+        prior_direction: by the id of a text feature, its usual direction, from -1 to 1; 0 if not named.
+        bounds: by the id of a criterion, the lowest and highest share of the weights that a person allows.
     """
-    known = usual or {}
+    directions = prior_direction or {}
     criteria = [candidate.criterion for candidate in candidates]
+    signed = np.array([criterion.kind == "feature" for criterion in criteria], dtype=bool)
     return RatingMatrix(
         values=values,
         labels=labels,
         groups=tuple(group for _, group in texts),
         methods=tuple(candidate.method for candidate in candidates),
-        signed=np.array([criterion.kind == "measure" for criterion in criteria], dtype=bool),
+        signed=signed,
         unit=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
-        whole=np.array([criterion.kind == "score" for criterion in criteria], dtype=bool),
-        usual=np.array([known.get(each.id, 0.0) if each.kind == "measure" else 1.0 for each in criteria], dtype=float),
+        holistic=np.array([criterion.kind == "score" for criterion in criteria], dtype=bool),
+        prior_direction=np.array(
+            [directions.get(criterion.id, 0.0) if criterion.kind == "feature" else 1.0 for criterion in criteria],
+            dtype=float,
+        ),
         bundles=tuple(bundles),
         seen=_seen(candidates, texts),
         scale=scale,
         places=tuple(range(len(candidates))),
+        limits=_limits(criteria, signed, bounds) if bounds else None,
     )
 
 
-def _seen(candidates: Sequence[Candidate], texts: Sequence[tuple[str, str]]) -> BoolArray:
-    """Return which labels had a part in which candidate, shape (texts, candidates).
+def free_limits(signed: BoolArray) -> FloatArray:
+    """Return the limits of weights that are fitted freely: from 0 to 1, from -1 if signed; shape (candidates, 2)."""
+    return np.column_stack([np.where(signed, -1.0, 0.0), np.ones(len(signed))])
 
-    Whole groups count: who has seen one of the texts about a source has seen the source as well.
+
+def _limits(criteria: Sequence[Criterion], signed: BoolArray, bounds: Mapping[str, tuple[float, float]]) -> FloatArray:
+    limits = free_limits(signed)
+    for place, criterion in enumerate(criteria):
+        if criterion.id in bounds:
+            limits[place] = bounds[criterion.id]
+    return limits
+
+
+def _seen(candidates: Sequence[Candidate], texts: Sequence[tuple[str, str]]) -> BoolArray:
+    """Return which candidates were generated from which labels, shape (texts, candidates).
+
+    All texts of a group count: a candidate generated from one text of a source was generated from the source as well.
     """
     of = dict(texts)
     groups = np.array([group for _, group in texts], dtype=object)
@@ -152,31 +183,31 @@ def _seen(candidates: Sequence[Candidate], texts: Sequence[tuple[str, str]]) -> 
 
 
 def left_out(table: RatingMatrix, folds: int, seed: int) -> Iterator[tuple[BoolArray, RatingMatrix]]:
-    """Yield for each fold which texts it holds, and the table of all others.
+    """Yield for each fold the mask of its texts, and the table of all other texts.
 
-    Candidates that one of the fold's texts had a part in making have no score there: they could know its label. A fold
-    of all texts there are is left out.
+    Candidates generated from a text of the fold have no score there, as they could leak its label. A fold of all texts
+    is left out.
     """
     fold = grouped_folds(table.groups, folds, seed)
     for number in range(int(fold.max(initial=-1)) + 1):
         inside: BoolArray = fold == number
         if not inside.all():
-            told = np.flatnonzero(table.seen[inside].any(axis=0)).tolist()
-            yield inside, without_columns(table, told).rows(~inside)
+            leaking = np.flatnonzero(table.seen[inside].any(axis=0)).tolist()
+            yield inside, without_columns(table, leaking).rows(~inside)
 
 
 def without_columns(table: RatingMatrix, columns: Sequence[int]) -> RatingMatrix:
-    """Return the table as if these columns had no score; places stay as they are."""
+    """Return the table without the scores of these columns; column numbers do not change."""
     values = table.values.copy()
     values[:, list(columns)] = np.nan
     return replace(table, values=values)
 
 
 def in_order(table: RatingMatrix) -> IntArray:
-    """Return the texts' places in canonical order, independent of the order of the input.
+    """Return the row numbers in canonical order, independent of the order of the input.
 
-    Sums then come out the same to the last bit. Labels come last: a text's own label moves it among texts with the
-    same scores at most.
+    Sums are then reproducible to the last bit. Labels are the last key: a text's label only changes its position among
+    texts with the same scores.
     """
     group = np.unique(np.array(table.groups, dtype=str), return_inverse=True)[1]
     keys = [table.labels, *table.seen.T, *table.values.T, group]
@@ -187,7 +218,7 @@ def in_order(table: RatingMatrix) -> IntArray:
 def centers_and_spreads(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of each column's defined values, shapes (m,) each.
 
-    A column that does not vary has the spread 0; one without any value the center 0 too.
+    A constant column has spread 0; a column without any value has center 0 and spread 0.
     """
     there = ~np.isnan(values)
     counts = np.maximum(there.sum(axis=0), 1)
@@ -199,6 +230,6 @@ def centers_and_spreads(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def standardised(values: FloatArray, centers: FloatArray, spreads: FloatArray) -> FloatArray:
-    """Return (values - centers) / spreads, 0 where a value is missing or its column does not vary."""
+    """Return (values - centers) / spreads, 0 if the value is missing or the column is constant."""
     z: FloatArray = (values - centers) / np.where(spreads > 0, spreads, np.inf)
     return np.where(np.isnan(z), 0.0, z)

@@ -12,42 +12,42 @@ Asking = Literal["chosen", "by method", "in one call"]
 
 
 class JointSettings(BaseModel):
-    """Everything tunable in choosing, weighing and calibrating; written into the version it produced."""
+    """Hyperparameters of selection, weighting and calibration; stored in the version."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     prefer: Literal["smallest", "accuracy"] = "smallest"
-    """Which rubric is made: the smallest whose agreement with held-out labels is within one standard error of the best,
-    by calls per text and then by criteria; or the best."""
+    """Which rubric is selected: the smallest (by calls per text, then by criteria) with held-out agreement within one
+    standard error of the best, or the best."""
 
     calibration: Literal["linear", "isotonic", "none", "chosen"] = "chosen"
-    """How the raw value is mapped onto the raters' scale."""
+    """The map of the weighted sum onto the raters' scale."""
 
     ask: Asking = "chosen"
-    """Whether scoring asks once for each method, or about all criteria in one call; `chosen` has the texts rated both
-    ways and lets held-out labels say."""
+    """Whether scoring calls the judge for each method, or once for all criteria; with `chosen` the texts are rated both
+    ways and held-out labels decide."""
 
     folds: Whole = Field(10, ge=2, le=100)
-    """Parts into which the groups are put for cross-validation; at most as many as there are groups."""
+    """Number of folds for cross-validation over groups; at most the number of groups."""
 
     relearned: Whole = Field(0, ge=0, le=100)
-    """Parts of which each is left out of a training of its own, methods and all, to tell what the rubric is worth: true
-    where few groups make the usual way too strict, at the price of about as many trainings. 0 uses the usual way."""
+    """Number of folds for cross-validation of the whole training, methods included: unbiased with few groups, where the
+    usual cross-validation is conservative, at the price of about as many trainings. 0 for the usual one."""
 
     repeats: Whole = Field(3, ge=1, le=50)
-    """How often groups are divided into folds anew; held-out scores are means over these divisions."""
+    """Repetitions of cross-validation with other folds; held-out scores are means over the repetitions."""
 
     confidence: Number = Field(0.9, gt=0.5, lt=1)
     """Of the intervals of single texts and of weights."""
 
     repeated: Number = Field(0.95, gt=0, le=1)
-    """Correlation of two candidates from which on the one that tracks the labels less adds nothing."""
+    """Candidates that correlate at least this much are redundant; the one closer to the labels is kept."""
 
     calls_per_text: Number = Field(0, ge=0, le=1000)
-    """The most calls that scoring one text may take; 0 sets no bound."""
+    """Maximum number of calls to score one text; 0 for no limit."""
 
     no_shortcuts: bool = False
-    """Whether criteria leave that follow length, copying or formatting more than the raters do."""
+    """Whether to exclude criteria that correlate with length, copying or formatting more than the raters do."""
 
     @field_validator("relearned")
     @classmethod

@@ -1,4 +1,4 @@
-"""One training run: a method learns, the result is measured, and everything it hangs on is written down."""
+"""Training with a single method: the rubric, its agreement with the labels, and its provenance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from rubriclab import __version__
 from rubriclab.data.example import Example, data_digest, named_annotations, text_digest
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.baselines import best_measure
+from rubriclab.learning.baselines import best_feature
 from rubriclab.methods.method import Learned, Method, Progress, TrainingInput, silent
 from rubriclab.prompts import prompts_digest
 from rubriclab.provenance import Provenance, TrainingAgreement
@@ -25,9 +25,9 @@ from rubriclab.training_record import RecordedText, TrainingRecord
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What learning produced: the rubric, where it came from, and what the user should be told about it.
+    """The result of a training: the rubric, its provenance, and notes to the user.
 
-    `record` is what a training of several methods saw and found, text by text.
+    `record` holds the ratings and scores of each text; only a training of several methods has one.
     """
 
     rubric: Rubric
@@ -49,7 +49,7 @@ async def train(
 ) -> Trained:
     """Return the rubric that `method` learns, with its provenance.
 
-    `settings` are the method's own. `model_versions` returns the model names that the provider reported.
+    `model_versions` returns the model names that the provider reported.
 
     Raises:
         DataError: if the method needs labelled texts, and there are none.
@@ -68,7 +68,7 @@ async def train(
         prompts=prompts_digest(method.prompts),
         seed=seed,
         agreement=_training_agreement(learned, ordered, assignment.aspect.name) if ordered else None,
-        baseline=best_measure(ordered, assignment.aspect.name) if ordered else None,
+        baseline=best_feature(ordered, assignment.aspect.name) if ordered else None,
     )
     return Trained(rubric, provenance, learned.notes)
 
@@ -76,7 +76,7 @@ async def train(
 def origins(
     examples: Sequence[Example], aspect: str, judge: Judge, generator: Judge, model_versions: Iterable[str]
 ) -> dict[str, Any]:
-    """Return those fields of a provenance that say who asked, and what was learned from."""
+    """Return the fields of a provenance about the models and the training data."""
     return {
         "judge": judge.name,
         "generator": generator.name,
@@ -99,11 +99,11 @@ def training_agreement(
     *,
     optimistic: bool = True,
 ) -> TrainingAgreement:
-    """Return how well scores of the training texts agree with their labels, over the whole set.
+    """Return the agreement of scores of the training texts with their labels, over all texts.
 
     Args:
         scores: by the rubric, shape (texts,), NaN where missing.
-        reselected: the same, but each group's by what the other groups' labels alone would have chosen.
+        reselected: the same, with the criteria for each group selected by the labels of the other groups only.
     """
     fitted = agreement(scores, labels, groups, level="dataset")
     left_out = agreement(reselected, labels, groups, level="dataset")
@@ -128,7 +128,7 @@ def recorded_texts(
     """Return labelled texts as a training record holds them.
 
     Args:
-        predicted, low, high: what was said of each without its own label, shape (texts,), NaN where nothing was.
+        predicted, low, high: held-out score of each text and its interval, shape (texts,), NaN where missing.
     """
     return tuple(
         RecordedText(

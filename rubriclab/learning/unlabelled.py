@@ -1,7 +1,7 @@
-"""Rubrics without any label: what is believed of an aspect before people have scored a text.
+"""Rubrics without labels, from prior knowledge of an aspect.
 
-Nothing says how well such a rubric agrees with people. A language model is asked for one score of the whole aspect; the
-offline judge, which reads nothing, is replaced by surface measures with their prior weights.
+The agreement of such a rubric with people is unknown. A language model is asked for one holistic score; the offline
+judge, which does not understand texts, is replaced by text features with their prior weights.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from rubriclab.aggregation import Aggregation, Calibration, Term
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import DataError
-from rubriclab.learning.baselines import SURFACE, measure_values
+from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.fitting import significant
 from rubriclab.learning.rating_matrix import centers_and_spreads, standardised
 from rubriclab.methods.baselines.definition import BaselineSettings, whole_aspect
-from rubriclab.methods.surface import SurfaceSettings, measured_criterion
+from rubriclab.methods.text_features import TextFeatureSettings, feature_criterion
 from rubriclab.option_names import option
 from rubriclab.rubric import Part, Rubric
 from rubriclab.stats.interval import DIGITS
 from rubriclab.text_features.prior import prior_directions
 
-# Texts that means and standard deviations of measures are taken from; fewer than FEWEST say too little.
+# The largest and smallest number of texts that means and standard deviations of features are computed from.
 MOST, FEWEST = 1000, 5
-# The standard deviation of scores on the scale, as a share of its width: labels of public sets have 0.2 to 0.3.
+# The standard deviation of scores as a share of the scale's width: 0.2 to 0.3 for labels of public sets.
 SPREAD = 0.25
 
 
@@ -37,8 +37,8 @@ def judged_rubric(assignment: Assignment) -> Rubric:
     return _rubric(assignment, Part(method="direct", settings=settings, criteria=(criterion,)), None)
 
 
-def measured_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubric:
-    """Return the rubric of surface measures by their prior weights (`rubriclab.text_features.prior_directions`).
+def text_feature_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubric:
+    """Return the rubric of text features by their prior weights (`rubriclab.text_features.prior_directions`).
 
     Scores compare a text with `examples`: their mean is the middle of the scale.
 
@@ -46,7 +46,7 @@ def measured_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubr
         examples: texts of the same kind, `MOST` at most; labels are not read.
 
     Raises:
-        DataError: if there are fewer than `FEWEST` texts, or no measure with a prior weight varies among them.
+        DataError: if there are fewer than `FEWEST` texts, or no text feature with a prior weight varies among them.
     """
     if len(examples) < FEWEST:
         raise DataError(
@@ -55,14 +55,14 @@ def measured_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubr
         )
     aspect, scale = assignment.aspect, assignment.scale
     prior = prior_directions(aspect.name, aspect.definition, assignment.words.task)
-    values = measure_values(examples, SURFACE)
+    values = feature_values(examples, FEATURE_NAMES)
     centers, spreads = (significant(column) for column in centers_and_spreads(values))
-    weights = np.array([prior[name] for name in SURFACE]) * (spreads > 0)
+    weights = np.array([prior[name] for name in FEATURE_NAMES]) * (spreads > 0)
     weights = (weights / (np.abs(weights).sum() or 1.0)).round(DIGITS)
     raw = standardised(values, centers, spreads) @ weights
     if not raw.std() > 0:
         raise DataError(
-            f"No surface measure that is known to matter for {aspect.name!r} varies over the {len(examples)} texts.",
+            f"No text feature that is known to matter for {aspect.name!r} varies over the {len(examples)} texts.",
             f"Give other texts, or name a language model with {option('judge')}.",
         )
     middle, reach = (scale.low + scale.high) / 2, SPREAD * scale.width
@@ -74,7 +74,7 @@ def measured_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubr
     kept = np.flatnonzero(weights)
     terms = tuple(
         Term(
-            criterion=SURFACE[place],
+            criterion=FEATURE_NAMES[place],
             weight=float(weights[place]),
             center=float(centers[place]),
             spread=float(spreads[place]),
@@ -84,8 +84,8 @@ def measured_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubr
         )
         for place in kept
     )
-    criteria = tuple(measured_criterion(SURFACE[place]) for place in kept)
-    part = Part(method="surface", settings=SurfaceSettings().model_dump(mode="json"), criteria=criteria)
+    criteria = tuple(feature_criterion(FEATURE_NAMES[place]) for place in kept)
+    part = Part(method="text_features", settings=TextFeatureSettings().model_dump(mode="json"), criteria=criteria)
     return _rubric(assignment, part, Aggregation(terms=terms, calibration=line))
 
 

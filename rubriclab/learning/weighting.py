@@ -1,14 +1,14 @@
-"""What each criterion weighs: a linear Gaussian model with a prior mean, in closed form.
+"""The weight of each criterion: a linear Gaussian model with a prior mean, in closed form.
 
-Labels y and scores z are standardised, y = z v + e, and the weights v are normal around what is believed before any
-label: scores of the whole have most of the weight, judged criteria share the rest equally, and surface measures
-point in their usual directions (Lindley & Smith 1972, "Bayes estimates for the linear model", JRSS B 34). How far each
-of these three composites can be believed is uncertain, and so is each single weight; thirty labels change both a
-little. Strong shrinkage agreed best with people on texts of other groups, see `experiments/weighing`.
+Labels y and scores z are standardised, y = z v + e, with a normal prior on the weights v: holistic scores have most of
+the weight, judged criteria share the rest equally, and text features have their usual directions (Lindley & Smith 1972,
+"Bayes estimates for the linear model", JRSS B 34). The weight of each of these three composites is uncertain, and so is
+each single weight; thirty labels change both a little. Strong shrinkage had the best agreement on other groups, see
+`experiments/weighing`.
 
-A score of a text whose label had a part in making the criterion counts as missing here: it agrees by construction.
+If a criterion was generated from a text's label, its score of this text counts as missing: it agrees by construction.
 
-All that the model needs of the texts are sums over them (`Moments`), so a fold is left out by subtraction.
+The model depends on the texts only through sums over them (`Moments`), so a fold is left out by subtraction.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from rubriclab.learning.rating_matrix import SAME, BoolArray, RatingMatrix, centers_and_spreads, standardised
+from rubriclab.learning.weight_limits import within_limits
 from rubriclab.stats.correlation import FloatArray
 
 # In units of the labels' standard deviation. Chosen on 220 learning sets of 20 aspects with the offline judge and three
@@ -28,22 +29,22 @@ NOISE = 0.9
 PRIOR_SPREAD = 0.5
 COMPOSITE_ERROR = 0.3
 WEIGHT_VARIANCE = 0.25
-# Relative belief in each kind of column; those that are there share it. A language model's score of the whole, given
-# after the criteria in the same call, agreed better than what the criteria add to it: with 0.5 and 0.5 the rubric of
-# one live training lost 0.024 on withheld texts; the recorded sets say 0.65 to 0.8, and the offline judge, which
-# understands no text as a whole, 0.5.
+# Prior weight of each kind of column; those present share it. A language model's holistic score, given after the
+# criteria in the same call, agreed better than the criteria: with 0.5 and 0.5 the agreement of one live training was
+# 0.024 lower on held-out texts. The optimum was 0.65 to 0.8 on the recorded sets, and 0.5 for the offline judge, which
+# does not understand texts.
 WHOLE, JUDGED, MEASURED = 0.75, 0.25, 0.2
-# Beyond so many standard deviations a score says no more.
+# Standardised scores are clipped to this.
 FURTHEST = 3.0
-# Composites of criteria that cancel each other out are not blown up beyond this.
+# Composites with a smaller spread, of criteria that cancel each other out, are not scaled to unit variance.
 LEAST_SPREAD = 0.15
-# Labels that say of each correlation that it is the usual one of its kind.
+# The number of labels that the shrinkage of each correlation to the mean of its kind is equivalent to.
 USUAL_LABELS = 30.0
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Sums over texts of standardised scores z and labels y; those of parts of the texts add up.
+    """Sums over texts of standardised scores z and labels y; sums over disjoint texts are additive.
 
     Attributes:
         n, y, yy: texts, and sums of the labels and of their squares.
@@ -62,11 +63,11 @@ class Moments:
     counted_yy: FloatArray
 
     def __sub__(self, other: Moments) -> Moments:
-        return Moments(*(getattr(self, each.name) - getattr(other, each.name) for each in fields(self)))
+        return Moments(*(getattr(self, field.name) - getattr(other, field.name) for field in fields(self)))
 
     @property
     def correlations(self) -> FloatArray:
-        """Each column's correlation with the labels over the texts that count, 0 where undefined; shape (columns,)."""
+        """Each column's correlation with the labels over the texts that count, 0 if undefined; shape (columns,)."""
         n = np.maximum(self.counted, 1.0)
         along = self.zy - self.z * self.counted_y / n
         across = (self.zz.diagonal() - self.z**2 / n) * (self.counted_yy - self.counted_y**2 / n)
@@ -77,15 +78,15 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class DesignMatrix:
-    """A table as the model sees it.
+    """A rating matrix prepared for the model.
 
     Attributes:
         table: with its texts in canonical order.
-        centers, spreads: of its columns; they see no label, so they are those of all texts in every fold.
-        z: shape (texts, columns), 0 where a score is missing.
-        counts: whether a cell has a part in learning: a score, not of a text that the criterion was made from.
+        centers, spreads: of its columns, over all texts: they do not depend on labels, so every fold has the same.
+        z: standardised scores, shape (texts, columns), 0 if missing.
+        counts: whether a cell is used for learning: it has a score, and its criterion was not generated from the text.
         alike: correlations of the columns with each other.
-        twins: which are so high that the second column says nothing new.
+        twins: whether two columns are redundant.
     """
 
     table: RatingMatrix
@@ -114,7 +115,7 @@ class DesignMatrix:
 
 
 def design(table: RatingMatrix, repeated: float = 0.95) -> DesignMatrix:
-    """Return the table as the model sees it; columns that correlate by `repeated` or more say the same."""
+    """Return the table prepared for the model; columns that correlate by `repeated` or more are redundant."""
     centers, spreads = centers_and_spreads(table.values)
     z = standardised(table.values, centers, spreads)
     lengths = np.sqrt((z**2).sum(axis=0))
@@ -125,27 +126,28 @@ def design(table: RatingMatrix, repeated: float = 0.95) -> DesignMatrix:
     return DesignMatrix(table, centers, spreads, z, counts, alike, near & ~np.eye(len(alike), dtype=bool))
 
 
-def tracking(table: RatingMatrix, moments: Moments) -> FloatArray:
-    """Return how far more of each column is better: its correlation, drawn to the mean of its kind; shape (columns,).
+def shrunken_correlations(table: RatingMatrix, moments: Moments) -> FloatArray:
+    """Return each column's correlation with the labels, shrunk to the mean of its kind, shape (columns,).
 
-    Of signed columns it is the size.
+    For signed columns it is the absolute correlation.
     """
     r, n = moments.correlations, moments.counted
     r = np.where(table.signed, np.abs(r), r)
-    drawn = np.zeros_like(r)
-    for kind in (table.whole, table.signed, table.unit, ~(table.whole | table.signed | table.unit)):
-        usual = float(n[kind] @ r[kind]) / max(float(n[kind].sum()), 1.0)
-        drawn[kind] = (n[kind] * r[kind] + USUAL_LABELS * usual) / (n[kind] + USUAL_LABELS)
-    return drawn.round(9)
+    shrunken = np.zeros_like(r)
+    for kind in (table.holistic, table.signed, table.unit, ~(table.holistic | table.signed | table.unit)):
+        mean = float(n[kind] @ r[kind]) / max(float(n[kind].sum()), 1.0)
+        shrunken[kind] = (n[kind] * r[kind] + USUAL_LABELS * mean) / (n[kind] + USUAL_LABELS)
+    return shrunken.round(9)
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Weights of some columns, in standard deviations of the labels for each of the column.
+    """Weights of some columns, in standard deviations of the labels for each standard deviation of the column.
 
     Attributes:
         columns: of the table.
-        mean: shape (columns,); 0 for judged columns that the labels speak against.
+        mean: shape (columns,); 0 for judged columns with a negative estimate. As shares, they are within the limits
+            of the table.
         errors: standard deviation of each weight.
         spread, average: of the labels that it was learned from.
     """
@@ -158,7 +160,7 @@ class Posterior:
 
 
 def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> Posterior:
-    """Return what the weights of these columns are after the labels; labels that are all the same change nothing."""
+    """Return the posterior weights of these columns; with constant labels it is the prior."""
     places, n = list(columns), max(float(moments.n), 1.0)
     gram = moments.zz[np.ix_(places, places)] - np.outer(moments.z[places], moments.z[places]) / n
     along = moments.zy[places] - moments.z[places] * float(moments.y) / n
@@ -166,21 +168,25 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     spread = np.sqrt(max(float(moments.yy) / n - average**2, 0.0))
     prior, precision = _prior(table, places, gram / n)
     varied = spread > SAME * max(1.0, abs(average))
-    covariance = np.linalg.inv(precision + gram / NOISE**2 * varied)
+    precision = precision + gram / NOISE**2 * varied
+    covariance = np.linalg.inv(precision)
     shift = (along / spread - gram @ prior) / NOISE**2 if varied else np.zeros(len(places))
     mean, variance = _not_below_zero(prior + covariance @ shift, covariance, ~table.signed[places])
     if not np.abs(mean).sum() > SAME:
         mean = prior
+    if table.limits is not None:
+        start = prior + covariance @ shift
+        mean = within_limits(start, precision, table.limits[places], np.sign(mean), instead=prior)
     return Posterior(tuple(places), mean, np.sqrt(variance), float(spread) if varied else 0.0, average)
 
 
 def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and precision of the weights before any label."""
+    """Return mean and precision of the prior of the weights."""
     places = list(columns)
-    kinds = (table.whole[places], ~(table.whole | table.signed)[places], table.signed[places])
+    kinds = (table.holistic[places], ~(table.holistic | table.signed)[places], table.signed[places])
     units, shares = [], []
     for kind, share in zip(kinds, (WHOLE, JUDGED, MEASURED), strict=True):
-        composite = np.where(kind, table.usual[places], 0.0)
+        composite = np.where(kind, table.prior_direction[places], 0.0)
         if (size := np.abs(composite).sum()) > 0:
             composite = composite / size
             units.append(composite / max(_size(composite, gram), LEAST_SPREAD))
@@ -197,14 +203,14 @@ def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tup
 
 
 def _size(weights: FloatArray, gram: FloatArray) -> float:
-    """Return the standard deviation of a weighted sum; rounding may leave less than nothing of a variance of 0."""
+    """Return the standard deviation of a weighted sum; rounding may make a variance of 0 negative."""
     return float(np.sqrt(max(float(weights @ gram @ weights), 0.0)))
 
 
 def _not_below_zero(mean: FloatArray, covariance: FloatArray, judged: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return means and variances given that judged weights which would be negative are 0.
+    """Return means and variances conditional on 0 for judged weights that would be negative.
 
-    The wording of a judged criterion says which end is better, and thirty labels do not refute it.
+    The wording of a judged criterion says which end is better, and thirty labels are too few to refute it.
     """
     out = np.zeros(len(mean), dtype=bool)
     adjusted = mean

@@ -1,16 +1,17 @@
 """All methods by name: those built in, and those that installed packages offer.
 
 A package offers a method through the entry-point group `rubriclab.methods`: the name is the method's, the object is a
-`Method`. A name that is built in cannot be replaced.
+`Method`, whose results are checked. A name that is built in cannot be replaced.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 
-from rubriclab.errors import PlugInError, UnknownMethod
+from rubriclab.errors import UnknownMethod
+from rubriclab.judges.plug_ins import PlugIn, loaded
 from rubriclab.methods.method import Method
 from rubriclab.methods.names import BUILT_IN
 
@@ -58,6 +59,12 @@ def _built_in(name: str) -> Method:
     return method
 
 
+def plug_in_of(name: str) -> PlugIn | None:
+    """Return the plug-in that offers the method called `name`; `None` if it is built in or not installed."""
+    points = () if name in BUILT_IN else tuple(entry_points(group=PLUG_INS, name=name))
+    return loaded("method", points)[0] if points else None
+
+
 def _plug_in(name: str) -> Method:
     points = tuple(entry_points(group=PLUG_INS, name=name))
     if not points:
@@ -65,24 +72,8 @@ def _plug_in(name: str) -> Method:
             f"The method {name!r} is not installed.",
             f"Built in are: {', '.join(BUILT_IN)}; install the package that offers it (entry point {PLUG_INS}).",
         )
-    if len(points) > 1:
-        packages = ", ".join(sorted(map(_package, points)))
-        raise PlugInError(f"Several packages offer the method {name!r}: {packages}.", "Uninstall all but one.")
-    (point,) = points
-    try:
-        method = point.load()
-    except Exception as error:
-        raise PlugInError(
-            f"The method {name!r} of {_package(point)} cannot be loaded: {type(error).__name__}: {error}.",
-            "Update or uninstall that package.",
-        ) from error
-    if not isinstance(method, Method) or method.name != name:
-        raise PlugInError(
-            f"The entry point {name!r} of {_package(point)} gives {method!r:.80}, expected a Method of that name.",
-            "Update or uninstall that package.",
-        )
-    return method
+    plug_in, method = loaded("method", points)
+    # Imported here: the built-in methods, which every command lists, need none of it.
+    from rubriclab.methods.plug_ins import checked
 
-
-def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist else point.value
+    return checked(method, plug_in)

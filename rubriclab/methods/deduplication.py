@@ -1,8 +1,8 @@
-"""Which criteria of a bank repeat one another: one call groups what is the same or nested, and the better one stays.
+"""Removal of redundant criteria: one call groups those that are the same or nested, and the better one is kept.
 
-The papers ask about every pair (HypoEval: 380 calls in the published code). A model that sees the whole bank needs one.
-Equal wording is the only thing that is settled without a call, and the order of the words counts: "Does the cause come
-before the effect?" asks the contrary the other way round.
+The papers ask about every pair (HypoEval: 380 calls in the published code); a model that sees all criteria needs one
+call. Only equal wording is decided without a call. The order of words matters: "Does the cause come before the effect?"
+with exchanged nouns asks the opposite.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from rubriclab.rubric import Criterion
 
 TEMPLATE = "deduplication/group"
 
-# Entries in one prompt, at most. Of a larger bank every pair of entries is still shown together in some prompt.
+# Most entries in one prompt. With more criteria, every pair is still shown together in some prompt.
 MOST_SHOWN = 100
 
 TOKENS_PER_GROUP = 100
 
-# Both of 100: how alike levels must be to be taken for the same in reverse, and how much more so than as they stand.
+# Similarities out of 100: of reversed levels of opposites, and the least difference to that of the levels in order.
 MIRRORED, CLEARLY = 70.0, 15.0
 
 Noun = Literal["question", "hypothesis"]
@@ -38,12 +38,12 @@ Relation = Literal["same", "nested"]
 
 _QUOTES = str.maketrans({**dict.fromkeys("“”„«»", '"'), **dict.fromkeys("‘’", "'")})
 _QUOTED = re.compile(r"([\"'])(.*)\1")
-# One mark only: the others may be what is asked about.
+# Only one mark: others may be the subject of the question.
 _CLOSING = re.compile(r"\s*[.?!]$")
 
 
 def shown_ids(fields: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the entries that a prompt's fields show."""
+    """Return the ids of the entries in a prompt's fields."""
     return [entry["id"] for entry in fields["entries"]]
 
 
@@ -78,9 +78,9 @@ class Group(BaseModel):
         return self
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield the pairs that repeat each other: all of them, or of a nested group the first member with each other.
+        """Yield the redundant pairs: all pairs, or in a nested group the first member with each of the others.
 
-        Two parts of one thing need not have anything in common with each other.
+        The nested members need not be similar to each other.
         """
         members = list(dict.fromkeys(self.members))
         yield from (
@@ -98,7 +98,7 @@ class Groups(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Redundancy:
-    """Two criteria of which one repeats the other, how, and the one that is worded better."""
+    """The relation of two redundant criteria, the better worded one, and the reason."""
 
     relation: Relation
     best: str
@@ -111,7 +111,7 @@ def group_prompt(criteria: Sequence[Criterion], noun: Noun, assignment: Assignme
     return Prompt(TEMPLATE, fields, Groups, max_tokens=512 + TOKENS_PER_GROUP * len(criteria))
 
 
-async def redundant(
+async def find_redundant(
     tiers: Sequence[Sequence[Criterion]],
     noun: Noun,
     assignment: Assignment,
@@ -121,22 +121,24 @@ async def redundant(
 ) -> dict[str, str]:
     """Return the ids of the criteria that repeat a better one, each with the reason.
 
-    A better tier comes before a worse one; within a tier the better wording does, and else the earlier place. Of two
-    that repeat each other the one that comes later goes. A seed question is not repeated by the finer points made from
-    it, which are parts of it by design. Opposites stay, whatever the reply says. Where no usable reply comes, nothing
-    but equal wording is dropped: dropping needs a reason.
+    Of two redundant criteria the later one is dropped: better tiers come first, and within a tier the better wording,
+    then the earlier position. A seed question and the finer questions made from it are not redundant, since those are
+    nested by design. Opposites are kept whatever the reply says. Without a usable reply, only equal wording is dropped.
 
     Args:
-        most_shown: entries in one prompt; at 2, every pair is asked about by itself.
+        tiers: criteria in order of preference.
+        most_shown: most entries in one prompt; with 2, every pair has a prompt of its own.
     """
-    out = _worded_alike([criterion for tier in tiers for criterion in tier])
-    left = [[criterion for criterion in tier if criterion.id not in out] for tier in tiers]
-    found = await _repetitions([criterion for tier in left for criterion in tier], noun, assignment, judge, most_shown)
-    return out | _resolved(left, found)
+    dropped = _equally_worded([criterion for tier in tiers for criterion in tier])
+    remaining = [[criterion for criterion in tier if criterion.id not in dropped] for tier in tiers]
+    redundancies = await _redundancies(
+        [criterion for tier in remaining for criterion in tier], noun, assignment, judge, most_shown
+    )
+    return dropped | _dropped(remaining, redundancies)
 
 
 def blocks(criteria: Sequence[Criterion], most: int) -> list[list[Criterion]]:
-    """Return lists of at most `most` criteria such that every two stand together in one of them at least."""
+    """Return lists of at most `most` criteria such that every two are together in at least one of them."""
     if len(criteria) <= most:
         return [list(criteria)] if len(criteria) > 1 else []
     half = most // 2
@@ -145,44 +147,44 @@ def blocks(criteria: Sequence[Criterion], most: int) -> list[list[Criterion]]:
 
 
 def wording(text: str) -> str:
-    """Return `text` without case, extra spaces, enclosing quotes and a closing mark, its words in their order."""
+    """Return `text` in lower case without extra spaces, enclosing quotes and a closing mark."""
     plain = " ".join(text.translate(_QUOTES).casefold().split())
     quoted = _QUOTED.fullmatch(plain)
     return _CLOSING.sub("", quoted[2] if quoted else plain)
 
 
-def _worded_alike(criteria: Sequence[Criterion]) -> dict[str, str]:
+def _equally_worded(criteria: Sequence[Criterion]) -> dict[str, str]:
     first: dict[tuple[str, ...], str] = {}
-    out = {}
+    dropped = {}
     for criterion in criteria:
         key = (wording(criterion.statement), *(wording(level.description) for level in criterion.levels))
         if first.setdefault(key, criterion.id) != criterion.id:
-            out[criterion.id] = f"worded like {first[key]}"
-    return out
+            dropped[criterion.id] = f"worded like {first[key]}"
+    return dropped
 
 
-async def _repetitions(
+async def _redundancies(
     criteria: Sequence[Criterion], noun: Noun, assignment: Assignment, judge: Judge, most_shown: int
 ) -> dict[frozenset[str], Redundancy]:
     by_id = {criterion.id: criterion for criterion in criteria}
     prompts = [group_prompt(block, noun, assignment) for block in blocks(criteria, most_shown)]
     answers = await asyncio.gather(*(ask(judge, prompt, salvage=Groups) for prompt in prompts))
-    found: dict[frozenset[str], Redundancy] = {}
+    redundancies: dict[frozenset[str], Redundancy] = {}
     for group in (group for answer in answers if answer.value for group in answer.value.groups):
         for one, other in group.pairs():
-            if not _apart(by_id[one], by_id[other], group.relation):
-                told = Redundancy(group.relation, group.best, group.reason.strip())
-                found.setdefault(frozenset((one, other)), told)
-    return found
+            if not _both_kept(by_id[one], by_id[other], group.relation):
+                redundancy = Redundancy(group.relation, group.best, group.reason.strip())
+                redundancies.setdefault(frozenset((one, other)), redundancy)
+    return redundancies
 
 
-def _apart(one: Criterion, other: Criterion, relation: Relation) -> bool:
-    """Return whether two criteria both stay although a reply says that they repeat each other."""
-    return (relation == "nested" and _made_of(one, other)) or opposed(one, other)
+def _both_kept(one: Criterion, other: Criterion, relation: Relation) -> bool:
+    """Return whether both criteria are kept although a reply says that they are redundant."""
+    return (relation == "nested" and _derived(one, other)) or opposed(one, other)
 
 
-def _made_of(one: Criterion, other: Criterion) -> bool:
-    """Return whether one of two questions is a finer point of the other."""
+def _derived(one: Criterion, other: Criterion) -> bool:
+    """Return whether one of two questions was made from the other."""
     return any(
         a.question is not None and a.question.origin == "elaborated" and a.question.seed == b.id
         for a, b in ((one, other), (other, one))
@@ -190,10 +192,10 @@ def _made_of(one: Criterion, other: Criterion) -> bool:
 
 
 def opposed(one: Criterion, other: Criterion) -> bool:
-    """Return whether two criteria run against each other, as far as their wording tells.
+    """Return whether two criteria are opposites by their wording.
 
-    Questions do if the same words stand on other sides of the verb, or if one denies what the other asks; hypotheses if
-    the levels of one, taken from the highest to the lowest, are worded like those of the other from the lowest up.
+    Questions are opposites if the same words are on other sides of the verb, or if one negates the other; hypotheses if
+    the levels of one in reverse are worded like those of the other.
     """
     from rapidfuzz import fuzz
 
@@ -201,25 +203,28 @@ def opposed(one: Criterion, other: Criterion) -> bool:
 
     if not (one.levels and other.levels):
         return contrary(one.statement, other.statement)
-    mine, theirs = ([level.description for level in each.levels] for each in (one, other))
-    along, against = fuzz.ratio(" ".join(mine), " ".join(theirs)), fuzz.ratio(" ".join(mine[::-1]), " ".join(theirs))
-    return against > MIRRORED and against > along + CLEARLY
+    levels, other_levels = ([level.description for level in criterion.levels] for criterion in (one, other))
+    same, mirrored = (
+        fuzz.ratio(" ".join(levels), " ".join(other_levels)),
+        fuzz.ratio(" ".join(levels[::-1]), " ".join(other_levels)),
+    )
+    return mirrored > MIRRORED and mirrored > same + CLEARLY
 
 
-def _resolved(tiers: Sequence[Sequence[Criterion]], found: Mapping[frozenset[str], Redundancy]) -> dict[str, str]:
-    best = {repetition.best for repetition in found.values()}
+def _dropped(tiers: Sequence[Sequence[Criterion]], redundancies: Mapping[frozenset[str], Redundancy]) -> dict[str, str]:
+    best = {repetition.best for repetition in redundancies.values()}
     kept: list[str] = []
-    out: dict[str, str] = {}
+    dropped: dict[str, str] = {}
     for criterion in (each for tier in tiers for each in _better_wording_first(tier, best)):
         name = criterion.id
-        told = ((other, found[pair]) for other in kept if (pair := frozenset((name, other))) in found)
-        if (first := next(told, None)) is None:
+        repeated = ((other, redundancies[pair]) for other in kept if (pair := frozenset((name, other))) in redundancies)
+        if (first := next(repeated, None)) is None:
             kept.append(name)
         else:
             other, repetition = first
             how = "says what {} says" if repetition.relation == "same" else "is nested with {}"
-            out[name] = f"{how.format(other)}: {repetition.reason}".removesuffix(": ")
-    return out
+            dropped[name] = f"{how.format(other)}: {repetition.reason}".removesuffix(": ")
+    return dropped
 
 
 def _better_wording_first(tier: Sequence[Criterion], best: Collection[str]) -> list[Criterion]:

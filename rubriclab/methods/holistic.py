@@ -1,8 +1,8 @@
-"""One score of the whole aspect: asked once, or weighted by how probable the judge holds each score to be.
+"""One score of the whole aspect: a single answer, or the probability-weighted mean of the possible scores.
 
-What SEEval and the baselines share. Weighting follows G-Eval (Liu et al. 2023, EMNLP, "G-Eval: NLG Evaluation using
+SEEval and the baselines share this. Weighting follows G-Eval (Liu et al. 2023, EMNLP, "G-Eval: NLG Evaluation using
 GPT-4 with Better Human Alignment", section 2): the sum of p(s) * s over the legal scores s, from the provider's
-log-probabilities, or else estimated from samples.
+log-probabilities, or otherwise from samples.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from rubriclab.segmentation import Units
 from rubriclab.stats.correlation import FloatArray, pearson
 from rubriclab.stats.interval import DIGITS, rounded
 
-# The most that providers report at each place of a reply.
+# The most that providers report at each position of a reply.
 ALTERNATIVES = 20
 
-# On a scale of more whole scores than this, those that are reported are no distribution over all of them.
+# On scales with more whole scores, the reported alternatives are not a distribution over all of them.
 MOST_SCORES = 100
 
-# Samples are numbered with gaps: the numbers between serve questions that are asked again after an unusable reply.
+# Samples are numbered with gaps; the numbers between are for repeated requests after unusable replies.
 STRIDE = 10
 
-# A mean over less than this share of the samples would be another statistic.
+# A smaller share of usable samples gives no score.
 LEAST_SAMPLES = 0.5
 
 
-class OverallSettings(BaseModel):
-    """How one score of the whole aspect is asked for."""
+class HolisticSettings(BaseModel):
+    """How one score of the whole aspect is requested."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -55,30 +55,30 @@ class OverallSettings(BaseModel):
     """One answer at temperature 0; or the probability-weighted mean of the legal scores."""
 
     form: Literal["with a reason", "score only"] = "with a reason"
-    """What a single answer holds: a reason and then the score; or a whole score alone, as G-Eval's and SEEval's papers
-    have it (analyze_rate keeps its analysis). A weighted score is always asked for alone."""
+    """What a single answer contains: a reason and then the score; or a whole score alone, as in the papers of G-Eval
+    and SEEval (analyze_rate keeps its analysis). A weighted score is always requested alone."""
 
     samples: Whole = Field(20, ge=1, le=100)
     """Answers sampled for a weighted score."""
 
     probabilities: Literal["reported", "sampled"] = "reported"
-    """Where the probabilities of a weighted score come from: the provider's log-probabilities where it reports them,
-    else samples; or always samples."""
+    """The source of the probabilities of a weighted score: the provider's log-probabilities if it reports them,
+    otherwise samples; or always samples."""
 
     temperature: Number = Field(1.0, gt=0, le=2)
     """Sampling temperature of weighted scoring."""
 
 
 def reasoned_once(settings: Mapping[str, Any]) -> bool:
-    """Return whether a part with these settings asks for one score with a reason, which can share a call.
+    """Return whether a part with these settings requests one score with a reason, which can share a call.
 
-    Weighted scores need the probabilities of a reply of their own, and every entry of a shared reply has a reason.
+    Weighted scores need the probabilities of a separate reply, and every entry of a shared reply has a reason.
     """
-    overall = OverallSettings.model_validate(settings)
+    overall = HolisticSettings.model_validate(settings)
     return overall.scoring == "once" and overall.form == "with a reason"
 
 
-# Without a reason before it, so that the probability of a score does not hang on one reasoning.
+# Without a reason, so that the probability of a score does not depend on one sampled reasoning.
 class BareScore(BaseModel):
     """A score and nothing else."""
 
@@ -86,13 +86,13 @@ class BareScore(BaseModel):
 
     @property
     def reasoning(self) -> str:
-        """Nothing: no reason was asked for."""
+        """Empty: no reason was requested."""
         return ""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreFormat:
-    """How a method words its question: its template, the fields it adds, and the answer with and without a reason."""
+    """A method's request for a score: template, additional fields, and the replies with and without a reason."""
 
     template: str
     fields: Callable[[Criterion], Mapping[str, Any]]
@@ -101,14 +101,14 @@ class ScoreFormat:
     max_tokens: int = 512
 
 
-def overall_prompt(
-    example: Example, criterion: Criterion, assignment: Assignment, form: ScoreFormat, settings: OverallSettings
+def holistic_prompt(
+    example: Example, criterion: Criterion, assignment: Assignment, form: ScoreFormat, settings: HolisticSettings
 ) -> Prompt[Any]:
-    """Return the prompt for one score of `example`; of a weighted one the first sample."""
+    """Return the prompt for one score of `example`, or for the first sample of a weighted score."""
     weighted = settings.scoring == "weighted"
     score_only = weighted or settings.form == "score only"
     fields = {
-        **asked(assignment, settings).fields(),
+        **with_answer_scale(assignment, settings).fields(),
         **assignment.text_fields(example),
         **form.fields(criterion),
         "score_only": score_only,
@@ -126,12 +126,12 @@ def overall_prompt(
     )
 
 
-def asked(assignment: Assignment, settings: OverallSettings) -> Assignment:
-    """Return the assignment with the scale on which single answers are given.
+def with_answer_scale(assignment: Assignment, settings: HolisticSettings) -> Assignment:
+    """Return the assignment with the scale of single answers.
 
-    Where scores are weighted or given alone that is whole steps, if the ends allow it: a weighted mean fills in what
-    lies between, and whole scores are single tokens. From 0 to 1 there would be two scores only, which is taken where
-    the papers' form is asked for.
+    Weighted scores and scores without a reason are requested in whole steps if the ends of the scale are whole: a
+    weighted mean gives values in between, and whole scores are single tokens. A scale from 0 to 1, with only two whole
+    scores, is reduced only for the papers' form.
     """
     scale, alone = assignment.scale, settings.form == "score only"
     whole = scale.low.is_integer() and scale.high.is_integer() and (scale.width > 1 or alone)
@@ -140,34 +140,33 @@ def asked(assignment: Assignment, settings: OverallSettings) -> Assignment:
     return replace(assignment, scale=Scale(low=scale.low, high=scale.high, whole=True))
 
 
-async def score_overall(
+async def holistic_rating(
     example: Example,
     criterion: Criterion,
     assignment: Assignment,
     judge: Judge,
     *,
     form: ScoreFormat,
-    settings: OverallSettings,
+    settings: HolisticSettings,
 ) -> CriterionRating:
     """Return the text's score by one criterion of the whole aspect, rounded, with the reason."""
-    prompt = overall_prompt(example, criterion, assignment, form, settings)
+    prompt = holistic_prompt(example, criterion, assignment, form, settings)
     first = await ask(judge, prompt)
     if settings.scoring == "once":
         return _rated(criterion.id, first)
-    found = distribution(first, prompt)
-    if found:
-        expected = sum(score * share for score, share in found.items())
-        return CriterionRating(criterion.id, round(expected, DIGITS), f"Probability-weighted: {_shares(found)}.")
+    probabilities = distribution(first, prompt)
+    if probabilities:
+        expected = sum(score * share for score, share in probabilities.items())
+        return CriterionRating(
+            criterion.id, round(expected, DIGITS), f"Probability-weighted: {_shares(probabilities)}."
+        )
     numbers = range(1, settings.samples)
     later = (replace(prompt, sample=STRIDE * number, alternatives=0) for number in numbers)
     return _mean(criterion.id, [first, *await asyncio.gather(*(ask(judge, each) for each in later))])
 
 
 def distribution(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float, float] | None:
-    """Return the probability of each legal score as the provider reports it; `None` where it does not.
-
-    A reply that cannot be used tells nothing of them either.
-    """
+    """Return the reported probability of each legal score; `None` without a usable reply or reported probabilities."""
     scale = prompt.fields["scale"]
     if answer.value is None or answer.reply is None or not prompt.alternatives or not scale["whole"]:
         return None
@@ -178,23 +177,23 @@ def distribution(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float
 
 
 async def score_all(
-    training_input: TrainingInput, criterion: Criterion, judge: Judge, form: ScoreFormat, settings: OverallSettings
+    training_input: TrainingInput, criterion: Criterion, judge: Judge, form: ScoreFormat, settings: HolisticSettings
 ) -> dict[str, CriterionRating]:
     """Return each example's score by `criterion`, by id."""
     scored = (
-        score_overall(example, criterion, training_input.assignment, judge, form=form, settings=settings)
+        holistic_rating(example, criterion, training_input.assignment, judge, form=form, settings=settings)
         for example in training_input.examples
     )
     return dict(zip((example.id for example in training_input.examples), await asyncio.gather(*scored), strict=True))
 
 
-def require_some(rated: Sequence[CriterionRating]) -> None:
-    """Return if any text has a score, or if there are no texts.
+def require_scores(rated: Sequence[CriterionRating]) -> None:
+    """Check that a text has a score, if there are any texts.
 
     Raises:
-        JudgeError: if none of them could be scored.
+        JudgeError: if none of the texts has a score.
     """
-    if rated and all(each.score is None for each in rated):
+    if rated and all(rating.score is None for rating in rated):
         reason = rated[0].reason
         raise JudgeError(
             f"The judge gave no usable score for any training text: {reason}", f"Try another {option('judge')}."
@@ -202,13 +201,13 @@ def require_some(rated: Sequence[CriterionRating]) -> None:
 
 
 def values(rated: Mapping[str, CriterionRating], ids: Sequence[str]) -> FloatArray:
-    """Return the scores of the texts named, NaN where missing or not asked for."""
+    """Return the scores of the texts with these ids, NaN if missing or not requested."""
     scores = (rated[name].score if name in rated else None for name in ids)
     return np.array([np.nan if score is None else score for score in scores], dtype=float)
 
 
 def with_evidence(criterion: Criterion, scores: FloatArray, labels: FloatArray) -> Criterion:
-    """Return the criterion with its way of tracking the labels written down."""
+    """Return the criterion with its correlation with the labels as evidence."""
     judged = ~np.isnan(scores)
     evidence = criterion.evidence.model_copy(
         update={
@@ -227,17 +226,17 @@ async def learn_single(
     judge: Judge,
     *,
     form: ScoreFormat,
-    settings: OverallSettings,
+    settings: HolisticSettings,
     on_progress: Progress,
 ) -> Learned:
-    """Return what a method learns that has nothing to choose: its one criterion, measured on the labelled texts.
+    """Return the part of a method with a fixed criterion, evaluated on the labelled texts.
 
     Raises:
-        JudgeError: if there are such texts, and none of them could be scored.
+        JudgeError: if there are labelled texts, and none of them could be scored.
     """
     on_progress(f"{len(training_input.examples)} texts to score", 0.1)
     rated = await score_all(training_input, criterion, judge, form, settings)
-    require_some(tuple(rated.values()))
+    require_scores(tuple(rated.values()))
     return learned_single(method, training_input, criterion, rated, settings=settings)
 
 
@@ -250,7 +249,7 @@ def learned_single(
     settings: BaseModel,
     units: Units | None = None,
 ) -> Learned:
-    """Return the part of one criterion, with the evidence of the labelled texts' ratings, which are given by id."""
+    """Return the part of one criterion with the evidence of `rated`, the labelled texts' ratings by id."""
     ids, labels = tuple(sorted(rated)), training_input.labels
     scores = values(rated, ids)
     kept = with_evidence(criterion, scores, np.array([labels[name] for name in ids], dtype=float))
@@ -260,51 +259,48 @@ def learned_single(
 
 
 def scorer(form: ScoreFormat) -> ScoreFunction:
-    """Return how a part scores a text that is asked about in `form`, once for each of its criteria."""
+    """Return the scoring function of a method with requests in `form`."""
 
     async def score(
         example: Example, part: Part, assignment: Assignment, judge: Judge
     ) -> tuple[float | None, tuple[CriterionRating, ...]]:
         """Return the mean of the text's scores, and each rating with its reason."""
-        settings = OverallSettings.model_validate(part.settings)
-        asked_for = (
-            score_overall(example, criterion, assignment, judge, form=form, settings=settings)
+        settings = HolisticSettings.model_validate(part.settings)
+        requests = (
+            holistic_rating(example, criterion, assignment, judge, form=form, settings=settings)
             for criterion in part.criteria
         )
-        ratings = tuple(await asyncio.gather(*asked_for))
-        given = [rated.score for rated in ratings if rated.score is not None]
-        return sum(given) / len(given) if given else None, ratings
+        ratings = tuple(await asyncio.gather(*requests))
+        present = [rated.score for rated in ratings if rated.score is not None]
+        return sum(present) / len(present) if present else None, ratings
 
     return score
 
 
-def part_at_most(form: ScoreFormat) -> Callable[[Example, Part, Assignment], CallEstimate]:
-    """Return what tells the most that scoring one text asks."""
+def scoring_estimator(form: ScoreFormat) -> Callable[[Example, Part, Assignment], CallEstimate]:
+    """Return the function that estimates the scoring of one text."""
 
     def at_most(example: Example, part: Part, assignment: Assignment) -> CallEstimate:
-        settings = OverallSettings.model_validate(part.settings)
-        total = CallEstimate()
-        for criterion in part.criteria:
-            total += _at_most(example, criterion, assignment, form, settings)
-        return total
+        settings = HolisticSettings.model_validate(part.settings)
+        bounds = (_at_most(example, criterion, assignment, form, settings) for criterion in part.criteria)
+        return sum(bounds, CallEstimate())
 
     return at_most
 
 
-def texts_at_most(
-    training_input: TrainingInput, criterion: Criterion, form: ScoreFormat, settings: OverallSettings
+def estimate_texts(
+    training_input: TrainingInput, criterion: Criterion, form: ScoreFormat, settings: HolisticSettings
 ) -> CallEstimate:
-    """Return the most that scoring all labelled texts asks."""
-    total = CallEstimate()
-    for example in training_input.examples:
-        total += _at_most(example, criterion, training_input.assignment, form, settings)
-    return total
+    """Return an upper bound for scoring all labelled texts."""
+    assignment = training_input.assignment
+    bounds = (_at_most(example, criterion, assignment, form, settings) for example in training_input.examples)
+    return sum(bounds, CallEstimate())
 
 
 def _at_most(
-    example: Example, criterion: Criterion, assignment: Assignment, form: ScoreFormat, settings: OverallSettings
+    example: Example, criterion: Criterion, assignment: Assignment, form: ScoreFormat, settings: HolisticSettings
 ) -> CallEstimate:
-    once = estimate_prompt(overall_prompt(example, criterion, assignment, form, settings))
+    once = estimate_prompt(holistic_prompt(example, criterion, assignment, form, settings))
     return once * (settings.samples if settings.scoring == "weighted" else 1)
 
 
@@ -327,5 +323,5 @@ def _mean(name: str, answers: Sequence[JudgeAnswer[Any]]) -> CriterionRating:
     )
 
 
-def _shares(found: Mapping[float, float]) -> str:
-    return ", ".join(f"{show(score)}: {share:.0%}" for score, share in sorted(found.items()) if share >= 0.005)
+def _shares(shares: Mapping[float, float]) -> str:
+    return ", ".join(f"{show(score)}: {share:.0%}" for score, share in sorted(shares.items()) if share >= 0.005)

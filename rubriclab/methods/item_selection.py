@@ -1,8 +1,8 @@
-"""What training labels say of the questions: which ones leave, and what the others weigh.
+"""Selection and weighting of questions by training labels.
 
-The papers have no labels, and CheckEval finds no way to measure what its filter does. Here a question leaves if its
-answers never vary, if they run against the labels, or if they repeat another question's. The last two could be chance,
-with some thirty labels and as many questions; each rule says how much it takes.
+The papers use no labels, and CheckEval finds no way to measure what its filter does. Here a question is dropped if its
+answers never vary, if they correlate negatively with the labels, or if they repeat another question's answers. With
+about thirty labels and as many questions the last two may be chance; each rule has a threshold against that.
 """
 
 from __future__ import annotations
@@ -25,60 +25,60 @@ from rubriclab.stats.interval import DIGITS
 
 BoolArray = npt.NDArray[np.bool_]
 
-# All the same; the same for each sub-dimension, shared by its questions; or by regression on the labels.
+# Equal weights; equal weights of the sub-dimensions, shared by their questions; or weights by regression on the labels.
 Weighing = Literal["equal", "sub-dimensions", "regression"]
 
-# Answers that differ from the rest on one or two texts may well do so on the same ones: among some 400 pairs of
-# questions and 30 texts it happens by chance. Three of 30 on the same texts do so for one pair in 4,060.
+# Two questions with one or two rare answers may have them on the same texts by chance, among 400 pairs of questions and
+# 30 texts. With three rare answers of 30, one pair in 4,060 does.
 FEWEST_RARE = 3
 
 
-class ChoosingSettings(BaseModel):
-    """What choosing and weighing by labels hangs on, in the settings of every method that does so."""
+class SelectionSettings(BaseModel):
+    """Hyperparameters of selection and weighting by labels, for every method with questions."""
 
     model_config = ConfigDict(frozen=True)
 
     fewest_answers: Whole = Field(10, ge=3, le=1000)
-    """Answers on the training texts from which on these may speak against a question."""
+    """Fewest answers on training texts that can speak against a question."""
 
     against: Number = Field(0.2, ge=0, le=0.5)
-    """A question leaves where chance alone would give a correlation with the labels as far below zero in fewer cases
-    than this: 0 lets every question stay, 0.5 none of negative correlation. On 30 labels, 0.2 cost nothing where all
-    questions were sound (Spearman 0.65 on other texts with and without it), and brought 0.53 to 0.59 where of 24 four
-    were turned round and six answered by lot."""
+    """Significance level (one-sided) at which a question with a negative correlation with the labels is dropped: 0
+    keeps every question, 0.5 none with a negative correlation. On 30 labels, 0.2 cost nothing if all questions were
+    good (Spearman 0.65 on other texts with and without it), and raised 0.53 to 0.59 if of 24 questions four were
+    reversed and six were answered at random."""
 
     ends: Number = Field(0, ge=0, le=0.5)
-    """Share of the labelled texts at the lower and at the upper end on which generated questions are tried: one that
-    the worst texts earn as often as the best leaves. 0 tries none."""
+    """Share of the labelled texts with the lowest and with the highest labels on which generated questions are tried: a
+    question that the worst texts pass as often as the best is dropped. 0 tries none."""
 
     repeated: Number = Field(0.95, gt=0, le=1)
-    """Correlation of two questions' answers from which on the later one adds nothing."""
+    """Correlation of two questions' answers from which the later one is redundant."""
 
     selected: Whole = Field(0, ge=0, le=200)
-    """Most questions kept, by correlation with the labels; 0 keeps all that are left."""
+    """Most questions kept, by correlation with the labels; 0 keeps all remaining ones."""
 
     penalty: Number = Field(30, ge=0.01, le=10_000)
-    """Ridge penalty of weights by regression. On 30 labels a light one (1) overfits: Spearman 0.61 on other texts, 0.63
-    with 30, 0.65 with equal weights, as CheckEval's paper too finds no gain in regression."""
+    """Ridge penalty of weights by regression. On 30 labels a small one (1) overfits: Spearman 0.61 on other texts, 0.63
+    with 30, 0.65 with equal weights. CheckEval's paper finds no gain in regression either."""
 
     @property
     @abstractmethod
     def asks_labels(self) -> bool:
-        """Whether the labels take questions out."""
+        """Whether labels drop questions."""
 
     @property
     @abstractmethod
     def weighing(self) -> Weighing:
-        """What the questions that stay come to weigh."""
+        """How the selected questions are weighted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
-    """The answers of the training texts, shape (texts, questions).
+class AnswerMatrix:
+    """The answers on the training texts, shape (texts, questions).
 
     Attributes:
-        good: 1 for the better answer, 0 for the other, shares for a text in parts; NaN where there is none.
-        applies: false where a question cannot be asked of a text.
+        good: 1 for the good answer, 0 for the other, a share for a text in parts; NaN if missing.
+        applies: false if a question is not applicable to a text.
         labels: human scores, shape (texts,).
     """
 
@@ -86,50 +86,54 @@ class Sheet:
     applies: BoolArray
     labels: FloatArray
 
-    def rows(self, chosen: BoolArray) -> Sheet:
-        """Return the sheet of some of the texts."""
-        return Sheet(self.good[chosen], self.applies[chosen], self.labels[chosen])
+    def rows(self, chosen: BoolArray) -> AnswerMatrix:
+        """Return the answers on some of the texts."""
+        return AnswerMatrix(self.good[chosen], self.applies[chosen], self.labels[chosen])
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """Questions kept, in their order and with their weights; why the others leave, by id; and what was overruled."""
+class SelectedQuestions:
+    """The selected questions with their weights, why the others were dropped, by id, and notes for the user."""
 
     questions: tuple[Criterion, ...]
-    left: Mapping[str, str]
+    dropped: Mapping[str, str]
     notes: tuple[str, ...] = ()
 
 
-def choose(questions: Sequence[Criterion], sheet: Sheet, settings: ChoosingSettings) -> Chosen:
-    """Return what the labels leave of the questions, and what each weighs; without labels, all of them do.
+def select_questions(
+    questions: Sequence[Criterion], answers: AnswerMatrix, settings: SelectionSettings
+) -> SelectedQuestions:
+    """Return the questions that the labels select, with weights; without labels, all of them.
 
-    At least one question stays: where the labels speak against every one, the best of each sub-dimension.
+    At least one question is kept: if the labels speak against all, the best of each sub-dimension.
     """
-    r: list[float] = label_correlations(sheet.good, sheet.labels).tolist()
+    r: list[float] = label_correlations(answers.good, answers.labels).tolist()
     order = sorted(range(len(questions)), key=lambda column: not is_seed(questions[column]))
-    left, notes = _left(order, questions, sheet, r, settings) if settings.asks_labels else ({}, ())
-    if settings.selected and len(sheet.labels):
-        ranked = sorted((column for column in order if column not in left), key=lambda column: -_known(r[column]))
+    dropped, notes = _dropped(order, questions, answers, r, settings) if settings.asks_labels else ({}, ())
+    if settings.selected and len(answers.labels):
+        ranked = sorted((column for column in order if column not in dropped), key=lambda column: -_known(r[column]))
         reason = f"not among the {settings.selected} that track the labels best"
-        left |= dict.fromkeys(ranked[settings.selected :], reason)
-    kept = [column for column in range(len(questions)) if column not in left]
-    weights = weigh([questions[column] for column in kept], sheet.good[:, kept], sheet.labels, settings)
+        dropped |= dict.fromkeys(ranked[settings.selected :], reason)
+    kept = [column for column in range(len(questions)) if column not in dropped]
+    weights = question_weights([questions[column] for column in kept], answers.good[:, kept], answers.labels, settings)
     if not weights.any():
         weights, notes = np.ones(len(kept)), (*notes, "no question tracks the labels: all weigh the same")
     weightless = [column for column, weight in zip(kept, weights, strict=True) if not weight]
-    left |= dict.fromkeys(weightless, "weight 0 in the regression on the labels")
+    dropped |= dict.fromkeys(weightless, "weight 0 in the regression on the labels")
     weighed = (_with_weight(questions[column], weight) for column, weight in zip(kept, weights, strict=True) if weight)
-    return Chosen(tuple(weighed), {questions[column].id: left[column] for column in sorted(left)}, notes)
+    return SelectedQuestions(
+        tuple(weighed), {questions[column].id: dropped[column] for column in sorted(dropped)}, notes
+    )
 
 
-def weigh(
-    questions: Sequence[Criterion], good: FloatArray, labels: FloatArray, settings: ChoosingSettings
+def question_weights(
+    questions: Sequence[Criterion], good: FloatArray, labels: FloatArray, settings: SelectionSettings
 ) -> FloatArray:
     """Return the questions' weights, shape (questions,); zero for those that add nothing to the regression.
 
-    Regression is CheckEval's (appendix C.2) held to what a checklist can mean: least squares with a ridge penalty,
-    since there are about as many questions as labels, and no weight below zero. A missing answer takes the mean of its
-    question's others. Weights are told in multiples of their mean.
+    The regression is CheckEval's (appendix C.2) with non-negative weights, since a question is written to speak for a
+    text, and a ridge penalty, since there are about as many questions as labels. Missing answers are imputed by the
+    mean of the question. Weights are multiples of their mean.
     """
     if settings.weighing == "sub-dimensions":
         sizes = {trait: len(each) for trait, each in by_trait(questions).items()}
@@ -139,86 +143,94 @@ def weigh(
     from sklearn.linear_model import Ridge
 
     filled = np.where(np.isnan(good), _means(good), good)
-    # Rounded, because labels that are all the same are so only up to the last bits of their mean.
-    found = np.round(Ridge(alpha=settings.penalty, positive=True, tol=1e-10).fit(filled, labels).coef_, 9)
-    return np.round(found / found[found > 0].mean(), DIGITS) if (found > 0).any() else np.zeros(len(questions))
+    # Rounded, because constant labels are equal only up to rounding errors of their mean.
+    coefficients = np.round(Ridge(alpha=settings.penalty, positive=True, tol=1e-10).fit(filled, labels).coef_, 9)
+    return (
+        np.round(coefficients / coefficients[coefficients > 0].mean(), DIGITS)
+        if (coefficients > 0).any()
+        else np.zeros(len(questions))
+    )
 
 
-def _left(
-    order: Sequence[int], questions: Sequence[Criterion], sheet: Sheet, r: Sequence[float], settings: ChoosingSettings
+def _dropped(
+    order: Sequence[int],
+    questions: Sequence[Criterion],
+    answers: AnswerMatrix,
+    r: Sequence[float],
+    settings: SelectionSettings,
 ) -> tuple[dict[int, str], tuple[str, ...]]:
-    """Return the columns that the labels speak against, with the reasons, and a note if these were overruled."""
-    left = _unearned(questions, sheet, settings) | _unvarying(sheet, settings) | _against(sheet, r, settings)
-    left |= _repeating([column for column in order if column not in left], questions, sheet, settings)
-    if len(left) < len(questions):
-        return left, ()
+    """Return the columns to drop, with the reasons, and a note if some are kept nevertheless."""
+    dropped = _unearned(questions, answers, settings) | _unvarying(answers, settings) | _against(answers, r, settings)
+    dropped |= _repeating([column for column in order if column not in dropped], questions, answers, settings)
+    if len(dropped) < len(questions):
+        return dropped, ()
     best = _best_of_each(questions, r)
     note = f"the labels speak against every question: the best of each sub-dimension stay ({len(best)})"
-    return {column: reason for column, reason in left.items() if column not in best}, (note,)
+    return {column: reason for column, reason in dropped.items() if column not in best}, (note,)
 
 
-def _unvarying(sheet: Sheet, settings: ChoosingSettings) -> dict[int, str]:
-    """Return the columns whose answers never vary.
+def _unvarying(answers: AnswerMatrix, settings: SelectionSettings) -> dict[int, str]:
+    """Return the columns with constant answers.
 
-    Were the answer another for every tenth text, 30 texts would all hide that in one of 24 cases.
+    If every tenth text had another answer, 30 texts would all have the same one in one of 24 cases.
     """
-    found = {}
-    for column, (good, applies) in enumerate(zip(sheet.good.T, sheet.applies.T, strict=True)):
-        given = good[~np.isnan(good)]
-        if not len(given) and (~applies).sum() >= settings.fewest_answers:
-            found[column] = f"it cannot be asked of any of the {len(good)} training texts"
-        elif len(given) >= settings.fewest_answers and len(set(given)) == 1:
-            found[column] = f"the same answer for all {len(given)} training texts that it was asked of"
-    return found
+    constant = {}
+    for column, (good, applies) in enumerate(zip(answers.good.T, answers.applies.T, strict=True)):
+        present = good[~np.isnan(good)]
+        if not len(present) and (~applies).sum() >= settings.fewest_answers:
+            constant[column] = f"it cannot be asked of any of the {len(good)} training texts"
+        elif len(present) >= settings.fewest_answers and len(set(present)) == 1:
+            constant[column] = f"the same answer for all {len(present)} training texts that it was asked of"
+    return constant
 
 
-def _against(sheet: Sheet, r: Sequence[float], settings: ChoosingSettings) -> dict[int, str]:
-    """Return the columns whose correlation with the labels lies below zero by more than chance allows, one-sided.
+def _against(answers: AnswerMatrix, r: Sequence[float], settings: SelectionSettings) -> dict[int, str]:
+    """Return the columns whose correlation with the labels is significantly below zero (one-sided).
 
-    Questions are written to speak for a text, so that one a little below zero is more likely a weak one by bad luck.
+    Questions are written to speak for a text, so a slightly negative correlation is more likely due to chance.
     """
-    given = (~np.isnan(sheet.good)).sum(axis=0)
-    found = {}
-    for column, (correlation, n) in enumerate(zip(r, given.tolist(), strict=True)):
-        if correlation < 0 and n >= settings.fewest_answers and (p := chance_below(correlation, n)) < settings.against:
-            found[column] = (
+    present = (~np.isnan(answers.good)).sum(axis=0)
+    negative = {}
+    for column, (correlation, n) in enumerate(zip(r, present.tolist(), strict=True)):
+        if correlation < 0 and n >= settings.fewest_answers and (p := p_below(correlation, n)) < settings.against:
+            negative[column] = (
                 f"runs against the labels: correlation {correlation:.2f} over {n} training texts, "
                 f"so low by chance in {p:.1%} of cases"
             )
-    return found
+    return negative
 
 
-def _unearned(questions: Sequence[Criterion], sheet: Sheet, settings: ChoosingSettings) -> dict[int, str]:
-    """Return the columns of generated questions that the worst texts earn as often as the best.
+def _unearned(questions: Sequence[Criterion], answers: AnswerMatrix, settings: SelectionSettings) -> dict[int, str]:
+    """Return the columns of generated questions that the worst texts pass as often as the best.
 
-    Nonsense earns such a question, or every text does.
+    Every text passes such a question, or even nonsense does.
     """
-    worst, best = _ends(sheet.labels, settings.ends)
-    found = {}
+    worst, best = _ends(answers.labels, settings.ends)
+    unearned = {}
     for column, question in enumerate(questions):
-        low, high = (sheet.good[rows, column] for rows in (worst, best))
+        low, high = (answers.good[rows, column] for rows in (worst, best))
         low, high = low[~np.isnan(low)], high[~np.isnan(high)]
         if is_handwritten(question) or min(len(low), len(high)) < FEWEST_RARE or low.mean() < high.mean():
             continue
-        found[column] = (
+        unearned[column] = (
             f"the worst texts earn it as often as the best: {low.sum():g} of the {len(low)} rated lowest, "
             f"{high.sum():g} of the {len(high)} rated highest"
         )
-    return found
+    return unearned
 
 
 def _ends(labels: FloatArray, share: float) -> tuple[BoolArray, BoolArray]:
-    """Return which texts have the lowest and the highest labels; none where the two ends cannot be told apart."""
+    """Return the masks of the texts with the lowest and the highest labels; empty if the two ends overlap."""
     count = math.floor(float(share) * len(labels))
     ordered = np.sort(labels)
     if not count or ordered[count - 1] >= ordered[-count]:
-        nobody = np.zeros(len(labels), dtype=bool)
-        return nobody, nobody
+        none = np.zeros(len(labels), dtype=bool)
+        return none, none
     return labels <= ordered[count - 1], labels >= ordered[-count]
 
 
-def chance_below(r: float, n: int) -> float:
-    """Return how often unrelated numbers would have a correlation as low as `r` over `n` texts (Student's t)."""
+def p_below(r: float, n: int) -> float:
+    """Return the one-sided p-value of a correlation as low as `r` over `n` texts (Student's t)."""
     from scipy.special import stdtr
 
     if abs(r) >= 1:
@@ -227,14 +239,14 @@ def chance_below(r: float, n: int) -> float:
 
 
 def _repeating(
-    order: Sequence[int], questions: Sequence[Criterion], sheet: Sheet, settings: ChoosingSettings
+    order: Sequence[int], questions: Sequence[Criterion], answers: AnswerMatrix, settings: SelectionSettings
 ) -> dict[int, str]:
-    """Return the columns that answer as an earlier one in `order` does, wherever they can be asked."""
-    r, shared, rare = _pairs(sheet.good)
+    """Return the columns that repeat the answers of an earlier one in `order`, on all texts that they apply to."""
+    r, shared, rare = _pairs(answers.good)
     kept: list[int] = []
-    found = {}
+    repeated = {}
     for column in order:
-        adds = [(~np.isnan(sheet.good[:, column]) & ~sheet.applies[:, other]).any() for other in kept]
+        adds = [(~np.isnan(answers.good[:, column]) & ~answers.applies[:, other]).any() for other in kept]
         alike = [
             other
             for other, more in zip(kept, adds, strict=True)
@@ -245,14 +257,16 @@ def _repeating(
         ]
         if alike:
             first, n = alike[0], int(shared[alike[0], column])
-            found[column] = f"answers as {questions[first].id} does (correlation {r[first, column]:.2f} over {n} texts)"
+            repeated[column] = (
+                f"answers as {questions[first].id} does (correlation {r[first, column]:.2f} over {n} texts)"
+            )
         else:
             kept.append(column)
-    return found
+    return repeated
 
 
 def _pairs(good: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return for each pair of columns the correlation, the texts that have both, and the first one's rarer answers."""
+    """Return for each pair of columns the correlation, the common texts, and the rarer answers of the first one."""
     has = (~np.isnan(good)).astype(float)
     filled = np.where(np.isnan(good), 0.0, good)
     n, ones, squares = has.T @ has, filled.T @ has, (filled**2).T @ has

@@ -1,4 +1,4 @@
-"""What every method is: settings, learning, scoring, and the most that either asks."""
+"""The interface of a method: its settings, learning, scoring, and an upper bound on the calls of both."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from rubriclab.stats.folds import grouped_folds
 # Settings by the name of the preset that sets them.
 Presets = Mapping[str, Mapping[str, Any]]
 
-# What is being done, and the share of the whole that is done, 0 to 1.
+# The current step, and the completed share of the whole, 0 to 1.
 Progress = Callable[[str, float], None]
 
 
-# With so much of what a score rests on missing, it would be another score: of another rubric, or of another text.
-MISSING = 0.5
+# If this share of the answers or verdicts is missing, there is no score: it would be that of another rubric or text.
+MISSING_SHARE = 0.5
 
-# Groups are left out one by one up to so many; a bundle of more than one group then is at most 2 % of the texts.
-MOST_LEFT_OUT = 50
+# Groups are left out one by one up to this number of folds; a fold of more groups is about 2 % of the texts.
+MOST_FOLDS = 50
 
 
 def silent(_doing: str, _share: float) -> None:
-    """Tell nobody."""
+    """No-op progress callback."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingInput:
-    """What there is to learn from.
+    """The input of learning.
 
     Attributes:
         examples: labelled texts, each with a score for the assignment's aspect; may be empty for a method that needs no
             labels.
         assignment: task, aspect and scale.
-        findings: from literature.
-        checklist: seed questions; `None` where the method asks none.
+        findings: findings from literature.
+        checklist: seed questions; `None` if the method uses none.
     """
 
     examples: tuple[Example, ...]
@@ -63,15 +63,15 @@ class TrainingInput:
 
 @dataclass(frozen=True, slots=True)
 class UnitVerdict:
-    """What a judge found of one unit of a text by one criterion.
+    """A judge's verdict on one unit of a text by one criterion.
 
     Attributes:
-        unit: its words.
-        sentences: the places of the text's sentences that it stands in, from 0, as `split_sentences` counts them.
-        value: 1 where the verdict speaks for the text, 0 where it speaks against it, a share in between where the unit
-            was rated; `None` where there is no usable verdict.
-        reason: the judge's, or what went wrong.
-        support: the facts that bear it out, in their own words.
+        unit: the text of the unit.
+        sentences: indices of the sentences that contain it, from 0, in the order of `split_sentences`.
+        value: 1 in favour of the text, 0 against it, a share in between if the unit was rated; `None` without a usable
+            verdict.
+        reason: the judge's reason, or what went wrong.
+        support: the texts of the facts that support the unit.
     """
 
     unit: str
@@ -86,10 +86,9 @@ class CriterionRating:
     """One text's score by one criterion with the judge's reason, or no score and why it is missing.
 
     Attributes:
-        applies: false where the judge found that the criterion cannot be asked of this text: that is an answer, and no
-            failure.
-        weight: the share that it counts for in this text, where questions weigh differently.
-        units: the verdicts that the score is made of, where the text was judged piece by piece.
+        applies: false if the criterion is not applicable to this text, which is an answer and not a failure.
+        weight: its share of the text's score, if questions have different weights.
+        units: the verdicts that the score is computed from, if the text was judged unit by unit.
     """
 
     criterion: str
@@ -102,18 +101,17 @@ class CriterionRating:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A part of a rubric, and the ratings it was chosen from.
+    """A part of a rubric, and the ratings it was selected from.
 
     Attributes:
         part: criteria kept and dropped, with evidence.
         examples: ids of the training texts, the rows of `ratings`.
-        candidates: ids of the criteria that were rated, the columns of `ratings`; each is among the part's criteria,
-            kept or dropped.
-        ratings: one row for each example, one rating for each candidate; without a score where it is missing.
-        scores: the examples' scores by the part, as scoring would give them; NaN where missing.
-        reselected: the same, but each group's by what the other groups' labels alone would have chosen.
-        optimistic: whether the labels had any part in what `scores` are computed by.
-        notes: what the user should be told: requests in vain, and what was overruled.
+        candidates: ids of the rated criteria, the columns of `ratings`: criteria of the part, kept or dropped.
+        ratings: one row for each example, one rating for each candidate; without a score if it is missing.
+        scores: the examples' scores by the part, as scoring would give them; NaN if missing.
+        reselected: cross-validated scores: those of each group by what the other groups' labels select.
+        optimistic: whether labels had an influence on what `scores` are computed by.
+        notes: messages for the user: failed requests, and filters that were overruled.
     """
 
     part: Part
@@ -127,7 +125,7 @@ class Learned:
 
     @property
     def matrix(self) -> FloatArray:
-        """The ratings' scores, shape (examples, candidates), NaN where missing."""
+        """The ratings' scores, shape (examples, candidates), NaN if missing."""
         return scores_of(self.ratings, len(self.candidates))
 
 
@@ -164,26 +162,26 @@ class ScoreFunction(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One way to evaluate, whole.
+    """A method of learning and applying one part of a rubric.
 
     Attributes:
-        name: as users write it.
-        settings: its hyperparameters.
-        presets: named groups of settings; `paper` gives the setting of the paper where the defaults differ from it.
-        prompts: the templates it may ask with.
+        name: the name that users write.
+        settings: the model of its hyperparameters.
+        presets: named groups of settings; `paper` has the settings of the paper where the defaults differ from it.
+        prompts: the names of all its templates.
         learn, score: the two phases.
-        learning_at_most: the most that learning asks of the judge and of the generator, if no reply needs a repair.
-        scoring_at_most: the most that scoring one text asks.
-        needs_labels: whether its default settings cannot learn without a labelled text.
-        checklists: the folder of `stores/` with the questions that it starts from; `None` if it asks none.
-        needs_checklist: whether it cannot do without them, given its settings.
-        joint_settings: what differs from its own defaults when it learns together with other methods.
+        learning_at_most: upper bounds on the calls of learning to the judge and to the generator, without repairs.
+        scoring_at_most: an upper bound on the calls of scoring one text.
+        needs_labels: whether learning with the default settings needs labelled texts.
+        checklists: the folder of `stores/` with its seed questions; `None` if it uses none.
+        needs_checklist: whether it needs seed questions, given its settings.
+        joint_settings: settings that differ from the defaults in joint training.
         shares_call: whether its criteria can be rated in one call with those of other methods, given a part's settings.
         criterion_kind: the kind of its criteria.
         single_criterion: whether it scores by exactly one criterion.
         states: what the statement of its criterion is, for a method that scores the whole aspect.
-        templates: the folder of its templates, for a method outside of rubriclab; `NAME/x` is `x.md` in it.
-        part_faults: what else is wrong with a part of it that came from elsewhere.
+        templates: the folder of its templates, for a method of another package; `NAME/x` is `x.md` in it.
+        part_faults: returns further faults of an imported part.
     """
 
     name: str
@@ -207,30 +205,34 @@ class Method:
 
 
 def scores_of(ratings: Sequence[Sequence[CriterionRating]], criteria: int) -> FloatArray:
-    """Return the scores of ratings by so many criteria, shape (texts, criteria), NaN where there is none."""
+    """Return the scores of ratings, shape (texts, criteria), NaN if missing."""
     rows = [[np.nan if rated.score is None else rated.score for rated in row] for row in ratings]
     return np.array(rows, dtype=float).reshape(len(rows), criteria)
 
 
-def left_out(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:
-    """Return predictions for each group of texts by what `predict` learns from texts of other groups.
+def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:
+    """Return cross-validated predictions: for each text by what `predict` learns from other groups.
 
-    Groups are left out one by one, or in `MOST_LEFT_OUT` bundles where there are more of them, so that the number of
-    times that is learned does not grow with the number of groups.
+    Each group is a fold; if there are more than `MOST_FOLDS` groups, folds have several.
 
-    `predict(others, inside)` takes two masks over the texts and returns the numbers for those inside, NaN where it has
-    none. Where there is one group only, nothing can be left out, and all are NaN.
+    Args:
+        groups: the group of each text.
+        predict: takes the masks of the training and the held-out texts and returns the predictions for the held-out
+            texts, NaN if there is none.
+
+    Returns:
+        Shape (texts,); NaN if there is only one group.
     """
     predicted = np.full(len(groups), np.nan)
-    bundle = grouped_folds(groups, MOST_LEFT_OUT, seed=0)
-    for number in range(int(bundle.max(initial=-1)) + 1) if len(set(groups)) > 1 else ():
-        inside = bundle == number
-        predicted[inside] = predict(~inside, inside)
+    folds = grouped_folds(groups, MOST_FOLDS, seed=0)
+    for fold in range(int(folds.max(initial=-1)) + 1) if len(set(groups)) > 1 else ():
+        held_out = folds == fold
+        predicted[held_out] = predict(~held_out, held_out)
     return predicted
 
 
 def chosen_settings(model: type[BaseModel], presets: Presets, values: Mapping[str, Any]) -> BaseModel:
-    """Return the settings that `values` ask for; `preset: NAME` sets those of one of the `presets` first.
+    """Return the settings with `values`; a value `preset` names one of the `presets` to start from.
 
     Raises:
         pydantic.ValidationError: for unknown names or values out of bounds.

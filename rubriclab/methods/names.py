@@ -15,10 +15,10 @@ BUILT_IN: Mapping[str, str] = {
     "few_shot": "rubriclab.methods.baselines:FEW_SHOT",
     "geval": "rubriclab.methods.baselines:GEVAL",
     "analyze_rate": "rubriclab.methods.baselines:ANALYZE_RATE",
-    "surface": "rubriclab.methods.surface:SURFACE",
+    "text_features": "rubriclab.methods.text_features:TEXT_FEATURES",
 }
-# `surface` costs nothing and can be part of a rubric, but is not a way to evaluate by itself.
-METHOD_NAMES: tuple[str, ...] = tuple(name for name in BUILT_IN if name != "surface")
+# `text_features` costs nothing and can be part of a rubric, but is not an evaluator by itself.
+METHOD_NAMES: tuple[str, ...] = tuple(name for name in BUILT_IN if name != "text_features")
 BASELINE_NAMES: tuple[str, ...] = ("direct", "few_shot", "geval", "analyze_rate")
 # The methods of a rubric unless the user chooses others.
 DEFAULT_METHODS: tuple[str, ...] = ("hypoeval", "checkeval", "seeval", "direct")

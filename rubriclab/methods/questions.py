@@ -1,4 +1,4 @@
-"""Yes/no questions as rubrics hold them, whichever method asks them."""
+"""Yes/no questions as criteria of a rubric, and as prompts show them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rubriclab.methods.yes_no import YesNo
 from rubriclab.rubric import Criterion, Evidence, Question
 
 
-def about(criterion: Criterion) -> Question:
-    """Return how a question came about and how its answer counts.
+def question_of(criterion: Criterion) -> Question:
+    """Return the question of a criterion: its origin and its good answer.
 
     Raises:
-        ValueError: if the criterion is no question.
+        ValueError: if the criterion is not a question.
     """
     if criterion.question is None:
         raise ValueError(f"criterion {criterion.id!r}: expected a question, got a {criterion.kind}")
@@ -22,21 +22,21 @@ def about(criterion: Criterion) -> Question:
 
 
 def is_seed(criterion: Criterion) -> bool:
-    """Return whether learning started from the question, whoever wrote it."""
-    return about(criterion).origin == "seed"
+    """Return whether the question is a seed, of a person or a generator."""
+    return question_of(criterion).origin == "seed"
 
 
 def is_handwritten(criterion: Criterion) -> bool:
-    """Return whether a person wrote the question; a generator may write seeds too."""
+    """Return whether a person wrote the question."""
     return is_seed(criterion) and criterion.evidence.origin != "prior knowledge"
 
 
 def by_trait(questions: Sequence[Criterion]) -> dict[str, list[Criterion]]:
-    """Return the questions of each sub-dimension, in the order of their first ones."""
-    found: dict[str, list[Criterion]] = {}
+    """Return the questions of each sub-dimension, in the order of first occurrence."""
+    groups: dict[str, list[Criterion]] = {}
     for question in questions:
-        found.setdefault(question.trait, []).append(question)
-    return found
+        groups.setdefault(question.trait, []).append(question)
+    return groups
 
 
 def make_question(
@@ -51,10 +51,11 @@ def make_question(
     absent: YesNo | None = None,
     broken: YesNo | None = None,
 ) -> Criterion:
-    """Return the question with the id `name`, made from the question with the id `seed` unless it is one itself.
+    """Return the question with the id `name`.
 
     Args:
-        author: who wrote it, if it is a seed: a person, or the generator from what it knows.
+        seed: the id of the seed that it was made from; `None` for a seed.
+        author: the author of a seed: a person, or the generator from prior knowledge.
     """
     return Criterion(
         id=name,
@@ -67,11 +68,11 @@ def make_question(
 
 
 def payload(criterion: Criterion, *, presupposed: bool = True) -> dict[str, str | None]:
-    """Return what is shown of a question: not which answer is better, since that would suggest one.
+    """Return the fields of a question in a prompt, without the good answer, which would suggest one.
 
     Args:
-        presupposed: whether the answers are shown that are stated for what is absent and for a broken text.
+        presupposed: whether to include the answers stated for an absent subject and for a broken text.
     """
-    stated = about(criterion)
+    stated = question_of(criterion)
     absent, broken = (stated.absent, stated.broken) if presupposed else (None, None)
     return {"id": criterion.id, "text": criterion.statement, "absent": absent, "broken": broken}

@@ -1,7 +1,7 @@
-"""The answer in a judge's words: yes, no, not applicable, or unreadable.
+"""Parsing of a judge's answer: yes, no, not applicable, or unreadable.
 
-CheckEval's published code looks for "yes" and "no" anywhere, inside words too. Here an answer is the whole of what was
-said, or its beginning up to a mark that sets off an explanation; whatever could mean another answer as well is none.
+CheckEval's published code looks for "yes" and "no" anywhere, inside words too. Here an answer is the whole
+text, or its beginning up to a mark before an explanation; an ambiguous text is unreadable.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ YesNo = Literal["yes", "no", "n/a"]
 
 _DECORATION = str.maketrans("", "", "*_`~\"'“”„‘’«»")
 _ENCLOSING = "()[]{}<> \t\r\n"
-# A hyphen inside a word ("no-one") and a number after a dot ("No. 5") set nothing off.
+# A hyphen inside a word ("no-one") and a number after a dot ("No. 5") do not end an answer.
 _ANSWER = re.compile(
     r"(?P<answer>yes|no|n\s?/\s?a|na|n\.a|not[ -]applicable)"
     r"(?:[,;:!(\n–—].*|\.(?!\s*\d).*|\s+[-–—(].*|-\s.*|\s*\n.*)?",
@@ -57,16 +57,16 @@ _DENIAL = re.compile(
 
 
 def read_answer(text: str) -> YesNo | None:
-    """Return what `text` answers to a yes/no question, or `None` where that cannot be told.
+    """Return the answer of `text` to a yes/no question, or `None` if it is unreadable or ambiguous.
 
-    Letter case, markdown, quotes, brackets around it, closing punctuation, full-width letters and characters that
-    cannot be seen do not matter; "NA" and "not applicable" are "n/a". An explanation may follow after punctuation,
-    unless another answer or a hedge occurs in it: then the reply speaks twice. "No errors were found." as a sentence
-    of its own is no other answer. "True" and "false" are none: they may speak of the text instead of the question.
+    Letter case, markdown, quotes, enclosing brackets, closing punctuation, full-width letters and invisible characters
+    are ignored; "NA" and "not applicable" are "n/a". An explanation may follow after punctuation, unless it contains
+    another answer or a hedge. "No errors were found." as a sentence of the explanation is not another answer. "True"
+    and "false" are unreadable, since they may be about the text instead of the question.
     """
-    said = _plain(text).translate(_DECORATION).strip(_ENCLOSING).casefold()
-    match = _ANSWER.fullmatch(said)
-    if match is None or set(_ANSWER_OR_HEDGE.findall(_DENIAL.sub(". ", said))) != {match["answer"]}:
+    plain = _plain(text).translate(_DECORATION).strip(_ENCLOSING).casefold()
+    match = _ANSWER.fullmatch(plain)
+    if match is None or set(_ANSWER_OR_HEDGE.findall(_DENIAL.sub(". ", plain))) != {match["answer"]}:
         return None
     return "yes" if match["answer"] == "yes" else "no" if match["answer"] == "no" else "n/a"
 
@@ -78,11 +78,11 @@ def _yes_or_no(value: Any) -> Any:
     return answer
 
 
-# The field of a reply that must be one of the two.
+# A field of a reply that must be yes or no.
 YesOrNo = Annotated[Literal["yes", "no"], BeforeValidator(_yes_or_no)]
 
 
 def _plain(text: str) -> str:
-    """Return `text` in ordinary letters, full-width ones too, and without characters that cannot be seen."""
-    ordinary = unicodedata.normalize("NFKC", text.replace("№", "#"))  # which would become "No"
+    """Return `text` with full-width letters normalised and without invisible characters."""
+    ordinary = unicodedata.normalize("NFKC", text.replace("№", "#"))  # NFKC would turn it into "No"
     return "".join(character for character in ordinary if unicodedata.category(character) != "Cf")

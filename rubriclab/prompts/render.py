@@ -38,10 +38,17 @@ class Message(TypedDict):
 
 
 def render(prompt: Prompt[Any]) -> list[Message]:
-    """Return the messages that ask `prompt`, the reply's JSON schema spelled out at the end of the user's last turn."""
-    messages = [
-        Message(role=role, content=template.render(prompt.fields).strip()) for role, template in _parts(prompt.name)
-    ]
+    """Return the messages that ask `prompt`, the reply's JSON schema spelled out at the end of the user's last turn.
+
+    Raises:
+        PlugInError: if the template of a method of another package is missing or faulty, or uses an undefined name.
+    """
+    try:
+        messages = [
+            Message(role=role, content=template.render(prompt.fields).strip()) for role, template in _parts(prompt.name)
+        ]
+    except Exception as error:
+        raise _failed(prompt.name, error) from error
     reply: type[BaseModel] = prompt.reply
     messages[-1]["content"] += "\n\n" + _form(reply)
     if prompt.repair:
@@ -57,6 +64,31 @@ def prompts_digest(names: Iterable[str]) -> str:
     shared = {name for text in wording.values() for name in _included(text)}
     wording |= {name: (FOLDER / name).read_text("utf-8") for name in sorted(shared)}
     return digest({name: digest_text(text) for name, text in wording.items()})
+
+
+def template_fault(name: str, folder: Path | None) -> str | None:
+    """Return why the template `name` cannot be used, or `None`.
+
+    Args:
+        folder: where the method's own templates are.
+    """
+    from jinja2 import TemplateSyntaxError, meta
+
+    path = FOLDER / f"{name}.md"
+    if folder and not path.exists():
+        path = folder / f"{name.partition('/')[2]}.md"
+    try:
+        text = path.read_text("utf-8")
+        _turns(text)
+        included = set(meta.find_referenced_templates(_environment().parse(text)))
+    except OSError as error:
+        return f"{path}: {error.strerror}"
+    except TemplateSyntaxError as error:
+        return f"{path}: line {error.lineno}: {error.message}"
+    except ValueError as error:
+        return f"{path}: {error}"
+    missing = sorted(str(each) for each in included if not (each and (FOLDER / each).is_file()))
+    return f"{path}: includes {missing[0]!r}, expected a passage that ships with rubriclab" if missing else None
 
 
 def fenced(text: str, label: str) -> str:
@@ -106,8 +138,32 @@ def _path(name: str) -> Path:
 
 @functools.cache
 def _parts(name: str) -> tuple[tuple[str, Template], ...]:
-    found = _PART.split(_path(name).read_text("utf-8"))
-    return tuple((role, _environment().from_string(text)) for role, text in zip(found[1::2], found[2::2], strict=True))
+    turns = _turns(_path(name).read_text("utf-8"))
+    return tuple((role, _environment().from_string(text)) for role, text in turns)
+
+
+def _turns(template: str) -> list[tuple[str, str]]:
+    """Return role and wording of each turn.
+
+    Raises:
+        ValueError: if there is text before the first turn, or the last turn is not the user's.
+    """
+    before, *found = _PART.split(template)
+    if before.strip() or found[-2:-1] != ["user"]:
+        raise ValueError("expected turns that begin with a line '=== system' or '=== user', the user's as the last one")
+    return list(zip(found[::2], found[1::2], strict=True))
+
+
+def _failed(name: str, error: Exception) -> Exception:
+    """Return the error for a template that cannot be rendered: that of its package if it is not built in."""
+    if (FOLDER / f"{name}.md").exists():
+        return error
+    from rubriclab.methods.catalogue import plug_in_of
+
+    plug_in = plug_in_of(name.partition("/")[0])
+    if plug_in is None:
+        return error
+    return plug_in.error(f"has the template {name!r}, which cannot be rendered: {type(error).__name__}: {error}")
 
 
 def _included(template: str) -> set[str]:

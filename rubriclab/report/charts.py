@@ -16,7 +16,7 @@ from rubriclab.stats.interval import Interval
 from rubriclab.training_record import RecordedText
 
 STEP = 0.2
-MOST_TICKS = 10
+MOST_TICKS, MOST_VALUE_TICKS = 10, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,19 @@ def correlation_axis(statistics: Iterable[Interval]) -> Axis:
     ends = [end for statistic in statistics for end in (statistic.value, statistic.low) if end is not None]
     steps = math.floor(min([0.0, *ends]) / STEP)
     return Axis(steps * STEP, 1.0, tuple(round(step * STEP, 1) for step in range(steps, 6)))
+
+
+def value_axis(statistics: Iterable[Interval]) -> Axis:
+    """Return an axis over all values and intervals, from tick to tick; of values of any size."""
+    ends = [end for each in statistics for end in (each.value, each.low, each.high) if end is not None]
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    if high - low < STEP / 1e3:
+        low, high = low - STEP, high + STEP
+    power = 10.0 ** math.floor(math.log10((high - low) / MOST_VALUE_TICKS))
+    step = next(power * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (power * factor) <= MOST_VALUE_TICKS)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    ticks = tuple(round(step * place, 9) for place in range(first, last + 1))
+    return Axis(ticks[0], ticks[-1], ticks)
 
 
 def score_axis(scale: Scale, scores: Iterable[float]) -> Axis:
@@ -89,6 +102,17 @@ def bar(axis: Axis, statistic: Interval, *, total: bool) -> Markup:
         f"{100 * (axis.share(end) - axis.share(start)):.2f}%",
     )
     return _strip(axis, shape + _interval(axis, statistic))
+
+
+def step(axis: Axis, start: float, end: float) -> Markup:
+    """Return one step of a waterfall, a bar from `start` to `end`; a dot if both are equal."""
+    left, right = sorted((axis.share(start), axis.share(end)))
+    shape = Markup('<circle class="dot" cx="{}" cy="50%" r="4"/>').format(axis.percent(end))
+    if left != right:
+        kind = "rise" if end > start else "fall"
+        bar = '<svg y="50%" overflow="visible"><rect class="{}" x="{}" y="-6" width="{}" height="12"/></svg>'
+        shape = Markup(bar).format(kind, f"{100 * left:.2f}%", f"{100 * (right - left):.2f}%")
+    return _strip(axis, shape)
 
 
 def places(human: float, rubric: float) -> Markup:

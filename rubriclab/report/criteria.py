@@ -97,7 +97,7 @@ def dropped_section(dropped: Sequence[DroppedCriterion]) -> Details:
         for omission in omissions(dropped)
     )
     tally = describe.tally([entry.criterion for entry in dropped], "more ")
-    hint = "--evidence shows them, and where each criterion came from."
+    hint = f"{describe.SHOWN_BY_EVIDENCE}, and where each criterion came from."
     return Details(f"{tally} considered and dropped", blocks, hint=hint)
 
 

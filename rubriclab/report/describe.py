@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rubriclab.aggregation import Term
+from rubriclab.aggregation import Bounds, Term
 from rubriclab.data.scale import show
+from rubriclab.judges.connect import EMBEDDED
+from rubriclab.option_names import by_reader, command, option
 from rubriclab.provenance import Provenance
+from rubriclab.report.model import Words, quoted
 from rubriclab.report.wording import count, counted, excerpt, figure, listed
 from rubriclab.rubric import Criterion, Evidence, Part, Rubric
 
@@ -20,19 +24,37 @@ if TYPE_CHECKING:
 ANSWERS = ("yes", "no", "n/a")
 
 
+# How to see what a terminal leaves out.
+SHOWN_BY_EVIDENCE = by_reader(python="the HTML report shows them", command_line="--evidence shows them")
+
+
+def evidence_command(version: Version) -> str:
+    """Return the command that shows all of a version."""
+    return by_reader(
+        python=f"lab.report({version.ref!r}, 'report.html')", command_line=f"rubriclab show {version.ref} --evidence"
+    )
+
+
 def labels_title(provenance: Provenance) -> str:
     """Return `learned from`, or `labelled texts` if a version was only measured on them."""
     measured_only = provenance.agreement is not None and not provenance.agreement.optimistic
     return "labelled texts" if measured_only else "learned from"
 
 
-def version_origin(version: Version) -> str:
+def version_origin(version: Version) -> Words:
     """Return where a version came from, and whether its recorded judge may be used without being named."""
     if not version.imported:
         return "learned in this store"
     if version.confirmed:
-        return "imported, and confirmed by you: its judge may be used"
-    return f"imported: its judge is used only with --judge, or after: rubriclab trust {version.ref}"
+        return f"imported from {version.imported_from}, and confirmed by you: its judge may be used"
+    allowed = f"its judge is used only with {option('judge')}, or after: {command('trust', version.ref)}"
+    return quoted(f"imported from {version.imported_from}"), f": {allowed}"
+
+
+def judge(version: Version) -> str:
+    """Return the judge that a version was learned with, marked if it is the offline one."""
+    name = version.provenance.judge
+    return f"{name} (offline, no language model)" if name == EMBEDDED else name
 
 
 def scales(rubric: Rubric) -> str:
@@ -80,16 +102,18 @@ def tally(criteria: Sequence[Criterion], which: str = "") -> str:
 def contents(criteria: Sequence[Criterion]) -> str:
     """Return the numbers of criteria by kind, as `5 criteria` or `12 questions in 4 sub-dimensions`."""
     kinds = [
-        [each for each in criteria if each.kind == kind] for kind in ("hypothesis", "question", "score", "measure")
+        [each for each in criteria if each.kind == kind]
+        for kind in ("hypothesis", "question", "score", "trait", "feature")
     ]
-    hypotheses, questions, scores, measures = kinds
+    hypotheses, questions, scores, rated_traits, features = kinds
     traits = {question.trait for question in questions}
     mixed = sum(map(bool, kinds)) > 1
     descriptions = (
         counted(len(hypotheses), "graded criterion" if mixed else "criterion"),
         f"{count(len(questions), 'question')} in {count(len(traits), 'sub-dimension')}",
         f"{count(len(scores), 'score')} of the whole aspect",
-        count(len(measures), "surface measure"),
+        count(len(rated_traits), "rated trait"),
+        count(len(features), "text feature"),
     )
     return listed(words for words, criteria_of_kind in zip(descriptions, kinds, strict=True) if criteria_of_kind)
 
@@ -98,6 +122,13 @@ def title(criterion: Criterion, most: int | None = None) -> str:
     """Return the title of a criterion: the words of a question, cut after `most`, else the trait."""
     words = criterion.statement if criterion.question else criterion.trait
     return f"{excerpt(words, most) if most else words}{polarity(criterion)}"
+
+
+def distinct_titles(titles: Mapping[str, str], most: int) -> dict[str, str]:
+    """Return the titles of criteria by id, cut after `most`; with the id where two would read the same."""
+    cut = {name: excerpt(words, most) for name, words in titles.items()}
+    counts = Counter(cut.values())
+    return {name: f"{words} ({name})" if counts[words] > 1 else words for name, words in cut.items()}
 
 
 def polarity(criterion: Criterion) -> str:
@@ -174,12 +205,23 @@ def weight(term: Term) -> str:
 
 def selected(term: Term) -> str:
     """Return how often a criterion was selected over resamples of the training groups, as `94 %`."""
-    return f"{_percent(term.selected)} %"
+    return percent(term.selected)
 
 
 def weighing(term: Term | None) -> str:
     """Return the weight and how often it was selected; empty without aggregation."""
-    return "" if term is None else f"weight {weight(term)}, chosen in {selected(term)} of resamples"
+    if term is None:
+        return ""
+    set_by_hand = f", {limits(term.bounds)} by hand" if term.bounds else ""
+    return f"weight {weight(term)}{set_by_hand}, chosen in {selected(term)} of resamples"
+
+
+def limits(bounds: Bounds | None) -> str:
+    """Return the limits that a person set for a weight; empty if it is fitted freely."""
+    if bounds is None:
+        return ""
+    low, high = bounds
+    return f"pinned to {percent(low)}" if low == high else f"limited to {percent(low)} to {percent(high)}"
 
 
 def question_weight(part: Part, question: Criterion, terms: Mapping[str, Term]) -> str:
@@ -274,6 +316,11 @@ def carried(criterion: Criterion) -> str:
         f"The judge is shown {count(len(texts), 'labelled text')}{sources}, in full. This rubric and every pack of it "
         "contain them: consider that before sharing it."
     )
+
+
+def percent(share: float) -> str:
+    """Return a share as `19 %`."""
+    return f"{_percent(share)} %"
 
 
 def _percent(share: float) -> str:

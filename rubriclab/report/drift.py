@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from rubriclab.data.scale import show
+from rubriclab.option_names import option
 from rubriclab.report import wording
 from rubriclab.report.model import Block, Pairs, Paragraph, Section, View, Words, line, quiet, quoted, table
 
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 # Criteria that are shown, those that moved scores most.
 CRITERIA, TRAIT = 12, 40
 LIMITS: Mapping[str, str] = {
-    "max_shift": "the mean score moves by {found} points; --max-shift allows {allowed}",
-    "max_flips": "a share of {found} of the texts flips; --max-flips allows {allowed}",
-    "min_rank": "the rankings correlate by {found}; --min-rank requires {allowed}",
+    "max_shift": "the mean score moves by {found} points; {option} allows {allowed}",
+    "max_flips": "a share of {found} of the texts flips; {option} allows {allowed}",
+    "min_rank": "the rankings correlate by {found}; {option} requires {allowed}",
 }
 OUTCOMES: Mapping[LimitOutcome, tuple[str, Literal["", "bad", "warning"]]] = {
     "within": ("Within the limit", ""),
@@ -28,8 +29,8 @@ OUTCOMES: Mapping[LimitOutcome, tuple[str, Literal["", "bad", "warning"]]] = {
 }
 STATES: Mapping[CriterionState, str] = {"kept": "", "changed": "changed", "removed": "removed", "added": "added"}
 BASES = {
-    "contribution": "points that each contributes to a score",
-    "rating": "each one's own scores, as a share of their range; contributions are not known",
+    "contribution": "change of each contribution to the score, in points",
+    "rating": "change of the criterion's ratings, as a share of their range; contributions are unknown",
 }
 
 
@@ -53,17 +54,18 @@ def _basis(drift: Drift) -> Iterator[Paragraph]:
     total = f"of {wording.count(drift.texts, 'text')} in {wording.count(drift.groups, 'group')}"
     yield Paragraph(f"{basis}, {total}, on {drift.scale.describe()}", "quiet")
     if not drift.compared:
-        yield Paragraph("No text was scored by both sides: nothing can be compared.", "bad")
+        yield Paragraph("No text was scored by both sides, so nothing can be compared.", "bad")
 
 
 def _name(side: ScoreSummary) -> str:
-    return f"{side.rubric} by {side.judge}"
+    return f"{side.rubric} with {side.judge}"
 
 
 def _limit(check: LimitCheck) -> Paragraph:
     outcome, style = OUTCOMES[check.outcome]
     figure = "an undefined figure" if check.value is None else show(check.value)
-    return Paragraph(f"{outcome}: {LIMITS[check.limit].format(found=figure, allowed=show(check.allowed))}", style)
+    words = LIMITS[check.limit].format(found=figure, option=option(check.limit), allowed=show(check.allowed))
+    return Paragraph(f"{outcome}: {words}", style)
 
 
 def _scores(drift: Drift) -> Section:
@@ -111,7 +113,10 @@ def _shift(drift: Drift) -> Iterator[tuple[str, str]]:
 def _intervals(drift: Drift) -> Iterator[tuple[str, str]]:
     if (both := drift.intervals) is None:
         return
-    apart = f"{both.disjoint:,} of {both.texts:,} do not overlap, {both.outside:,} scores leave the interval before"
+    apart = (
+        f"{both.disjoint:,} of {both.texts:,} do not overlap, {both.outside:,} new scores lie outside the "
+        "interval before"
+    )
     yield "intervals", f"{apart}; mean width {wording.figure(both.width_before)} to {wording.figure(both.width_after)}"
 
 
@@ -128,7 +133,7 @@ def _flips(drift: Drift) -> Iterator[Section]:
         ]
         blocks.append(table(("text", "before", "after", "mostly because of"), rows, numeric=("before", "after")))
         if (more := flips.texts - len(flips.largest)) > 0:
-            blocks.append(Paragraph(f"and {more:,} more that moved less; -o FILE writes all with reasons", "quiet"))
+            blocks.append(Paragraph(f"{more:,} more that changed less", "quiet"))
     yield Section(f"Texts that flip at {show(flips.threshold)}", tuple(blocks), f"{flips.up:,} up, {flips.down:,} down")
 
 
@@ -155,10 +160,10 @@ def _criteria(drift: Drift) -> Iterator[Section]:
     numeric = ("mean", "absolute", *total, "flips")
     blocks: list[Block] = [table(("", *numeric, ""), [_criterion(e, drift) for e in moved[:CRITERIA]], numeric=numeric)]
     if (more := len(moved) - CRITERIA) > 0:
-        rest = f"and {wording.counted(more, 'criterion')} that moved scores less; --json gives all"
+        rest = f"and {wording.counted(more, 'criterion')} that changed scores less"
         blocks.append(Paragraph(rest, "quiet"))
-    blocks.append(Paragraph("flips: flipped texts that it moved most", "quiet"))
-    yield Section("Criteria that moved scores", tuple(blocks), BASES[drift.effect_unit])
+    blocks.append(Paragraph("flips: number of flipped texts for which the criterion changed most", "quiet"))
+    yield Section("Criteria that changed scores", tuple(blocks), BASES[drift.effect_unit])
 
 
 def _criterion(each: CriterionDrift, drift: Drift) -> tuple[Words, ...]:

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rubriclab.data.example import Example, labelled
-from rubriclab.evaluation import Evaluator, Result
-from rubriclab.evaluation import baseline_evaluators as measured_baselines
-from rubriclab.report import charts, describe, plots, wording
-from rubriclab.report import version as versions
+from rubriclab.evaluation import Evaluator, Result, baseline_evaluators
+from rubriclab.report import charts, describe, plots, version as versions, wording
 from rubriclab.report.criterion_agreement import CriterionRow, criterion_agreements
 from rubriclab.report.model import (
     Block,
     Card,
+    Details,
     Drawing,
     Figure,
     Paragraph,
     Plot,
+    PlotData,
     Row,
     Section,
     Span,
@@ -38,13 +38,12 @@ from rubriclab.report.summary import EvaluationSummary, sentences, summarize
 from rubriclab.report.texts import JudgedText, Placed, furthest_apart, judged_texts, text_card
 from rubriclab.rubric import Criterion
 from rubriclab.scoring.score import CriterionScore, Score
-from rubriclab.text_features import CATALOGUE
 
 if TYPE_CHECKING:
     from rubriclab.methods.method import UnitVerdict
     from rubriclab.store.version import Version
 
-SURFACE = "surface baselines:"
+FREE_BASELINES = "free baselines:"
 COEFFICIENTS = ("spearman", "pearson", "kendall")
 MOST_UNSCORED, TITLE = 50, 60
 
@@ -61,7 +60,7 @@ def evaluation_view(
 
     Args:
         versions: the rubrics that were evaluated.
-        results: their agreement with people and that of the surface baselines; see `rubriclab.evaluation.evaluate`.
+        results: their agreement with people and that of the free baselines; see `rubriclab.evaluation.evaluate`.
         scored: by `NAME@NUMBER`, the scores of `examples`, or of those with a label, in their order.
         examples: the texts, with labels for the rubrics' aspects.
         brief: whether to leave out the parts on single rubrics, which take time to compute.
@@ -69,14 +68,13 @@ def evaluation_view(
     Raises:
         ValueError: scores are missing for a version, or belong to other texts.
     """
-    texts = {version.ref: _texts(version, scored, examples) for version in versions}
-    aspects = list(dict.fromkeys(version.rubric.aspect.name for version in versions))
-    summaries = {aspect: _summary(aspect, versions, results, texts, examples) for aspect in aspects}
+    summaries = evaluation_summaries(versions, results, scored, examples)
+    aspects = list(summaries)
     summary = Section("Summary", tuple(_summaries(summaries)), name="summary")
     if brief:
         return View(_title(aspects), (*_levels(results), summary), "rubriclab evaluation")
     rubrics = (
-        _rubric(number, version, texts[version.ref], summaries[version.rubric.aspect.name])
+        _rubric(number, version, _texts(version, scored, examples), summaries[version.rubric.aspect.name])
         for number, version in enumerate(versions, 1)
     )
     constant = results[0].agreement.constant if results else "skip"
@@ -84,6 +82,22 @@ def evaluation_view(
     agreement = Section("Agreement by level", _levels(results), name="agreement")
     blocks = (summary, agreement, *rubrics, reading(constant, criteria))
     return View(_title(aspects), blocks, "rubriclab evaluation")
+
+
+def evaluation_summaries(
+    versions: Sequence[Version],
+    results: Sequence[Result],
+    scored: Mapping[str, Sequence[Score]],
+    examples: Sequence[Example],
+) -> dict[str, EvaluationSummary | None]:
+    """Return the summary of each aspect, `None` if no correlation is defined; arguments as for `evaluation_view`.
+
+    Raises:
+        ValueError: scores are missing for a version, or belong to other texts.
+    """
+    texts = {version.ref: _texts(version, scored, examples) for version in versions}
+    aspects = dict.fromkeys(version.rubric.aspect.name for version in versions)
+    return {aspect: _summary(aspect, versions, results, texts, examples) for aspect in aspects}
 
 
 def _title(aspects: Sequence[str]) -> tuple[str | Span, ...]:
@@ -117,13 +131,9 @@ def _summary(
 
 
 def _baselines(versions: Sequence[Version], examples: Sequence[Example]) -> list[Evaluator]:
-    """Return the surface baselines' scores once more: results keep figures only, and a comparison needs the scores.
-
-    Measures that this catalogue does not know, of a rubric that was learned elsewhere, are left out.
-    """
-    known = {entry.name for entry in CATALOGUE}
-    measures = {version.ref: version.provenance.baseline for version in versions}
-    return measured_baselines(examples, {ref: own for ref, own in measures.items() if own and own.measure in known})
+    """Return the scores of the free baselines, which the comparison needs and the results do not contain."""
+    best = {version.ref: version.provenance.baseline for version in versions if version.provenance.baseline}
+    return baseline_evaluators(examples, best)
 
 
 def _summaries(summaries: Mapping[str, EvaluationSummary | None]) -> Iterator[Block]:
@@ -149,19 +159,30 @@ def _summary_blocks(aspect: str, summary: EvaluationSummary | None) -> Iterator[
     first, *others = sentences(summary)
     yield Paragraph(first, "lead")
     yield from paragraphs(others)
+    if summary.comparisons:
+        yield Details("Paired differences", (_comparisons(summary),))
+
+
+def _comparisons(summary: EvaluationSummary) -> Table:
+    """Return every paired difference on the same texts."""
+    rows = [
+        (quoted(ref), quoted(wording.evaluator_parts(each.other.evaluator)[0]), Figure(each.difference), each.verdict)
+        for ref, each in summary.comparisons
+    ]
+    return table(("", "compared with", "Spearman", "verdict"), rows, numeric=("Spearman",))
 
 
 def _tiles(summary: EvaluationSummary) -> Iterator[Tile]:
     for row in summary.evaluators:
-        verdict = row.surface.verdict if row.surface else None
+        verdict = row.best_baseline.verdict if row.best_baseline else None
         kind = verdict if verdict in ("above", "below") else ""
-        remark = f"{verdict} the best surface baseline" if verdict else ""
+        remark = f"{verdict} the best free baseline" if verdict else ""
         yield Tile(
             ("baseline " if row.baseline else "", quoted(row.ref)), Figure(row.result.agreement.spearman), remark, kind
         )
-    if best := summary.evaluators[0].surface:
+    if best := summary.evaluators[0].best_baseline:
         name, _ = wording.evaluator_parts(best.other.evaluator)
-        yield Tile(quoted(name), Figure(best.other.agreement.spearman), "the best surface baseline", "baseline")
+        yield Tile(quoted(name), Figure(best.other.agreement.spearman), "the best free baseline", "baseline")
 
 
 def _level(aspect: str, level: str, results: Sequence[Result], *, several: bool) -> Section:
@@ -179,14 +200,14 @@ def _coefficients(results: Sequence[Result]) -> Table:
     rows: list[Row | str] = []
     for result in results:
         baseline = wording.is_baseline(result.evaluator)
-        if baseline and SURFACE not in rows:
-            rows.append(SURFACE)
+        if baseline and FREE_BASELINES not in rows:
+            rows.append(FREE_BASELINES)
         name, _ = wording.evaluator_parts(result.evaluator)
         drawing = Drawing(charts.whisker(axis, result.agreement.spearman, baseline=baseline))
         figures = (Figure(getattr(result.agreement, coefficient)) for coefficient in COEFFICIENTS)
         rows.append(Row((quoted(name), drawing, *figures), "baseline" if baseline else ""))
     numeric = [coefficient.title() for coefficient in COEFFICIENTS]
-    caption = "Spearman: filled dots are rubrics, hollow diamonds surface baselines; lines are 95 % intervals."
+    caption = "Spearman: filled dots are rubrics, hollow diamonds free baselines; lines are 95 % intervals."
     return table(("", "", *numeric), rows, numeric=numeric, caption=caption, ticks=charts.tick_row(axis))
 
 
@@ -215,7 +236,8 @@ def _scatter(version: Version, pairs: Sequence[tuple[float, float]]) -> Plot:
         "Each dot is a text; texts of equal scores share a dot, which is darker the more there are. On the broken line "
         "both scores are equal; a rubric may be stricter or milder than people and still rank as they do."
     )
-    return Plot(caption, plots.scatter(pairs, version.rubric.scores_on, version.ref))
+    data = PlotData(("label", "score"), tuple(pairs))
+    return Plot(caption, plots.scatter(pairs, version.rubric.scores_on, version.ref), data)
 
 
 def _criteria(version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary) -> Iterator[Section]:

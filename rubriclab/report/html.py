@@ -152,6 +152,11 @@ def _block(block: Block, level: int, title: str) -> Markup:
     match block:
         case model.Paragraph():
             shown = _paragraph(block)
+        case model.Badge():
+            shown = _badge(block)
+        case model.Bullets(items):
+            rows = (Markup("<li>{}</li>\n").format(_words(item)) for item in items)
+            shown = Markup("<ul>\n{}</ul>\n").format(_joined(rows))
         case model.Pairs():
             shown = _pairs(block, level, title)
         case model.Table():
@@ -184,6 +189,12 @@ def _group(block: Block, level: int, title: str) -> Markup:
     raise TypeError(f"expected a block of a report, got {type(block).__name__}")
 
 
+def _badge(badge: model.Badge) -> Markup:
+    return Markup('<p class="badge"><strong class="{}">{}</strong> <bdi>{}</bdi></p>\n').format(
+        badge.tone, badge.words, _plain(badge.remark)
+    )
+
+
 def _pairs(pairs: model.Pairs, level: int, title: str) -> Markup:
     rows = (
         Markup("<div><dt>{}</dt><dd>{}</dd></div>\n").format(_words(name), _cell(value, level, title))
@@ -212,8 +223,15 @@ def _section(section: model.Section, level: int) -> Markup:
     if not section.name:
         return _heading(section.title, level) + beside + inside
     name = f"{section.name}-title"
+    heading = _heading(section.title, level, name)
+    if section.folded:
+        # A link to something inside a folded part opens it; a link to the part itself would not.
+        folded = Markup(
+            '<section aria-labelledby="{}">\n<details><summary>{}</summary>\n<div id="{}">{}{}</div></details>\n'
+        )
+        return folded.format(name, heading, section.name, beside, inside) + Markup("</section>\n")
     return Markup('<section id="{}" aria-labelledby="{}">\n{}{}{}</section>\n').format(
-        section.name, name, _heading(section.title, level, name), beside, inside
+        section.name, name, heading, beside, inside
     )
 
 

@@ -11,8 +11,7 @@ from rubriclab.report import wording
 from rubriclab.report.model import Cell, Figure, Pairs, Paragraph, Row, Section, View, line, quiet, quoted, table
 
 if TYPE_CHECKING:
-    from rubriclab.interrater import CriterionAgreement, InterraterAgreement, Kind
-    from rubriclab.interrater import Figure as Coefficient
+    from rubriclab.interrater import CriterionAgreement, Figure as Coefficient, InterraterAgreement, Kind
 
 TITLES: Mapping[Coefficient, str] = {
     "alpha_interval": "alpha, interval",

@@ -6,39 +6,56 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rubriclab.report import describe, wording
-from rubriclab.report.model import Block, Cell, Figure, Indented, Pairs, Paragraph, View, line, quoted, table
+from rubriclab.report.conclusion import badge_of
+from rubriclab.report.model import (
+    Block,
+    Cell,
+    Figure,
+    Indented,
+    Pairs,
+    Paragraph,
+    View,
+    Words,
+    line,
+    paragraphs,
+    quoted,
+    table,
+)
+from rubriclab.report.verdicts import headline, recorded_agreement
 
 if TYPE_CHECKING:
+    from rubriclab.services.versions import VerifyResult
     from rubriclab.store.verify import Problem
     from rubriclab.store.version import Version
-
-NOTE = (
-    "Spearman: with the labels given while learning; re-selected if these chose the criteria, which may be optimistic."
-)
 
 
 def names_view(versions: Sequence[Version]) -> View:
     """Return one line a version: what it is called and judges, and how well it agreed while learning."""
     if not versions:
         return _sentence("No rubric is stored.")
-    origin = any(version.imported for version in versions)
-    columns = ("rubric", "aspect", "criteria", "Spearman", "tags", *(("origin",) if origin else ()))
-    rows = [_name(version, origin=origin) for version in versions]
-    return View((), (table(columns, rows, numeric=("criteria", "Spearman")), Paragraph(NOTE, "quiet")))
+    columns = ["rubric", "aspect", "criteria", "verdict", "agreement", "measure"]
+    columns += ["tags"] if any(version.tags for version in versions) else []
+    columns += ["origin"] if any(version.imported for version in versions) else []
+    rows = [[cell for name, cell in _cells(version).items() if name in columns] for version in versions]
+    return View((), (table(columns, rows, numeric=("criteria", "agreement")),))
 
 
-def _name(version: Version, *, origin: bool) -> tuple[Cell, ...]:
-    rubric, agreement = version.rubric, version.provenance.agreement
-    return (
-        quoted(version.ref),
-        quoted(rubric.aspect.name),
-        str(len(rubric.criteria)),
-        "not measured"
-        if agreement is None
-        else Figure(agreement.reselected if agreement.optimistic else agreement.spearman),
-        quoted(", ".join(version.tags)),
-        *(("imported" if version.imported else "learned here",) if origin else ()),
-    )
+def _cells(version: Version) -> dict[str, Cell]:
+    rubric, validation, measured = version.rubric, version.provenance.validation, recorded_agreement(version)
+    return {
+        "rubric": quoted(version.ref),
+        "aspect": quoted(rubric.aspect.name),
+        "criteria": str(len(rubric.criteria)),
+        "verdict": badge_of(validation).words if validation else "not validated",
+        "agreement": "" if measured is None else Figure(measured.value),
+        "measure": "not measured" if measured is None else measured.name,
+        "tags": quoted(", ".join(version.tags)),
+        "origin": quoted(_origin(version)),
+    }
+
+
+def _origin(version: Version) -> str:
+    return f"imported from {version.imported_from}" if version.imported else "learned here"
 
 
 def log_view(versions: Sequence[Version]) -> View:
@@ -72,10 +89,19 @@ def trust_view(versions: Sequence[Version], files: Mapping[str, bool]) -> View:
     return View((), (table(("imported or confirmed", "judge", "state"), rows),))
 
 
+def verify_view(result: VerifyResult) -> View:
+    """Return the answers that were removed, where each problem is and what does not match."""
+    removed = paragraphs(
+        f"Removed the damaged answer {digest}: it is requested again when it is needed." for digest in result.removed
+    )
+    if result.problems:
+        return View((), (*removed, *problems_view(result.problems).blocks))
+    rubrics = wording.count(result.names, "rubric")
+    return View((), (*removed, Paragraph((quoted(result.place), f": {rubrics}, everything as it was written"))))
+
+
 def problems_view(problems: Sequence[Problem]) -> View:
     """Return where each problem is and what does not match."""
-    if not problems:
-        return _sentence("No problems: everything is as it was written.")
     entries = (
         block
         for problem in problems
@@ -90,11 +116,15 @@ def _sentence(words: str) -> View:
 
 def _entry(version: Version) -> Iterator[Block]:
     yield Paragraph(line(quoted(version.ref, "strong"), *(quoted(tag, "tag") for tag in version.tags)))
-    yield Indented((Pairs(tuple((name, quoted(value)) for name, value in _facts(version))),))
+    yield Indented((Pairs(tuple((name, _shown(value)) for name, value in _facts(version))),))
     yield Paragraph("")
 
 
-def _facts(version: Version) -> Iterator[tuple[str, str]]:
+def _shown(value: Words) -> Words:
+    return quoted(value) if isinstance(value, str) else value
+
+
+def _facts(version: Version) -> Iterator[tuple[str, Words]]:
     made, rubric = version.provenance, version.rubric
     judge = wording.asked_at(made.judge, made.judge_address)
     generator = wording.asked_at(made.generator, made.generator_address)
@@ -102,7 +132,10 @@ def _facts(version: Version) -> Iterator[tuple[str, str]]:
     yield "method", ", ".join(part.method for part in rubric.parts)
     yield "judge", judge if made.judge == made.generator else f"{judge}, generator {generator}"
     yield describe.labels_title(made), f"{describe.labels(made)}, with seed {made.seed}"
-    yield "criteria", f"{describe.contents(rubric.criteria)}; {_agreement(version)}"
+    yield "criteria", describe.contents(rubric.criteria)
+    yield "agreement", _agreement(version)
+    if made.validation:
+        yield "verdict", headline(made.validation)
     if version.imported:
         yield "origin", describe.version_origin(version)
     yield "parent", version.parent or "none"
@@ -110,10 +143,5 @@ def _facts(version: Version) -> Iterator[tuple[str, str]]:
 
 
 def _agreement(version: Version) -> str:
-    """Return the least optimistic figure that the version records."""
-    agreement = version.provenance.agreement
-    if agreement is None:
-        return "agreement not measured"
-    if agreement.optimistic:
-        return f"Spearman {wording.estimate(agreement.reselected)} re-selected"
-    return f"Spearman {wording.estimate(agreement.spearman)}"
+    measured = recorded_agreement(version)
+    return f"{wording.estimate(measured.value)} ({measured.name})" if measured else "not measured"

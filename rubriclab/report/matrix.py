@@ -34,7 +34,7 @@ def matrix_view(record: TrainingRecord) -> View:
     blocks = (
         Table(columns, rows, columns[1:], repeated=3),
         Paragraph("rubric: its score when the labels of the text's own group were held out", "quiet"),
-        Paragraph("none: no usable rating; n/a: cannot be asked of the text; --json and -o give all reasons", "quiet"),
+        Paragraph("none: no usable rating; n/a: cannot be asked of the text", "quiet"),
     )
     sections = (Section(title, blocks, f"{kept} kept, which come first"), Section("Criteria", (Pairs(legend),)))
     return View((), sections, "rubriclab matrix")

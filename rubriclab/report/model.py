@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from markupsafe import Markup
 
+from rubriclab.option_names import for_reader
 from rubriclab.stats.interval import Interval
 
 if TYPE_CHECKING:
+    from rubriclab.report.plot_files import PlotFile
     from rubriclab.report.terminal import RenderableType
 
 NO_DRAWING = Markup("")
@@ -64,9 +66,9 @@ def line(*parts: str | Span) -> Words:
 
 
 def spans(words: Words) -> tuple[Span, ...]:
-    """Return the parts of a line that are not empty."""
+    """Return the parts of a line that are not empty, with options and commands as the reader calls them."""
     parts = words if isinstance(words, tuple) else (words,)
-    found = (Span(part) if isinstance(part, str) else part for part in parts)
+    found = (Span(for_reader(part)) if isinstance(part, str) else part for part in parts)
     return tuple(part for part in found if part.words)
 
 
@@ -90,6 +92,22 @@ class Paragraph(Block):
 
     words: Words
     style: Literal["", "lead", "quiet", "strong", "bad", "warning", "prose", "quote"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Badge(Block):
+    """The result in a word or two, coloured by its tone, with a remark beside it."""
+
+    words: str
+    tone: Literal["good", "warning", "bad"]
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets(Block):
+    """A list of items."""
+
+    items: tuple[Words, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +145,24 @@ class Table(Block):
 
 
 @dataclass(frozen=True, slots=True)
+class PlotData:
+    """What a plot draws, one row for each mark, without NaN."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[float | str | bool | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Plot(Block):
-    """A drawing with a caption, on pages only."""
+    """A drawing with a caption, on pages only.
+
+    Attributes:
+        data: what is drawn.
+    """
 
     caption: Words
     svg: Markup
+    data: PlotData
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +232,12 @@ class Details(Block):
 
 @dataclass(frozen=True, slots=True)
 class Section(Block):
-    """Blocks under a heading with a remark beside it; `name` is what a link on the page leads to.
+    """Blocks under a heading with a remark beside it.
 
-    `page_only` sections are left out in a terminal.
+    Attributes:
+        name: what a link on the page leads to.
+        page_only: whether a terminal leaves it out.
+        folded: whether a page shows the heading alone until it is opened; only for sections with a name.
     """
 
     title: Words
@@ -211,6 +245,7 @@ class Section(Block):
     beside: str = ""
     name: str = ""
     page_only: bool = False
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +277,30 @@ class View:
         from rubriclab.report.html import page
 
         return page(self)
+
+    def markdown(self) -> str:
+        """Return the view as Markdown, for a pull request."""
+        from rubriclab.report.export import markdown
+
+        return markdown(self)
+
+    def latex(self) -> str:
+        """Return the tables of the view as LaTeX, for a paper; they need the package booktabs."""
+        from rubriclab.report.export import latex_tables
+
+        return latex_tables(self)
+
+    def csv(self) -> str:
+        """Return the figures of the tables as CSV, one a line with its interval."""
+        from rubriclab.report.export import csv_tables
+
+        return csv_tables(self)
+
+    def plots(self) -> tuple[PlotFile, ...]:
+        """Return the plots of the view as SVG with their data; each column of figures with intervals is one."""
+        from rubriclab.report.plot_files import plot_files
+
+        return plot_files(self)
 
 
 def paragraphs(lines: Iterable[Words], style: Literal["", "quiet"] = "") -> tuple[Paragraph, ...]:

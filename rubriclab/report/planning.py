@@ -44,31 +44,31 @@ def advised(plan: LabelPlan) -> str:
     advice = plan.advice
     if advice is None:
         return (
-            "The labels so far do not show how many more are worth it: there are too few groups, or the rubric does "
-            "not predict held-out labels."
+            "The labels do not show how many more are worth it: there are too few groups, or the rubric does not "
+            "predict held-out labels."
         )
     bar = f"{advice.threshold:g} per {STEP} labels"
     more = round(advice.more.value or 0)
     if not more:
         return (
-            f"No more labels are worth it at {bar}: expected held-out agreement is {estimate(advice.now)} now, and "
-            f"{STEP} more add less than {advice.threshold:g}. {_sure(advice)}"
+            f"More labels are not worth it: the expected held-out agreement is {estimate(advice.now)}, and {STEP} more "
+            f"labels add less than {advice.threshold:g}.{_sure(advice)}"
         )
-    labels_worth = f"{MAX_LABELS} or more" if more >= MAX_LABELS else f"about {more}"
+    labels_worth = f"at least {MAX_LABELS}" if more >= MAX_LABELS else f"about {more}"
     labels = "label is" if more == 1 else "labels are"
     return (
-        f"{labels_worth[0].upper()}{labels_worth[1:]} more {labels} worth it: expected held-out agreement "
-        f"{figure(advice.now.value)} -> {figure(advice.then.value)} {_range(advice.then)}; beyond that less than "
-        f"{bar}. {_sure(advice)}"
+        f"{labels_worth[0].upper()}{labels_worth[1:]} more {labels} worth it: they raise the expected held-out "
+        f"agreement from {figure(advice.now.value)} to {figure(advice.then.value)} {_range(advice.then)}; further "
+        f"labels add less than {bar}.{_sure(advice)}"
     )
 
 
 def basis(plan: LabelPlan) -> str:
     """Return what the figures of a plan rest on."""
     return (
-        f"Width: of the {CONFIDENCE:.0%} interval of a score given the uncertain weights of the criteria, in points, "
-        f"mean over {count(plan.pool, 'text')} without a label; {plan.width:.2f} now. Agreement: Pearson's correlation "
-        "with people on held-out groups, estimated from subsets of the labels so far, for texts drawn at random."
+        f"Width: how wide the {CONFIDENCE:.0%} intervals of the scores are because of uncertain weights, in points, "
+        f"as the mean of {count(plan.pool, 'unlabelled text')}; now {plan.width:.2f}. Agreement: Pearson's correlation "
+        "with people on held-out groups, estimated from subsets of the present labels, for texts drawn at random."
     )
 
 
@@ -85,10 +85,13 @@ def plan_row(planned: SelectedText) -> dict[str, object]:
 
 def _sure(advice: StoppingAdvice) -> str:
     low, high = advice.more.low, advice.more.high
-    if low is None or high is None:
+    if low is None or high is None or round(high) == 0:
         return ""
-    most = f"{MAX_LABELS} or more" if high >= MAX_LABELS else f"{high:.0f}"
-    return f"{advice.labels} labels leave this uncertain: {low:.0f} to {most} at {CONFIDENCE:.0%} confidence."
+    most = f"more than {MAX_LABELS}" if high >= MAX_LABELS else f"{high:.0f}"
+    return (
+        f" With {advice.labels} labels this estimate is uncertain: {low:.0f} to {most} further labels at "
+        f"{CONFIDENCE:.0%} confidence."
+    )
 
 
 def _range(interval: Interval) -> str:

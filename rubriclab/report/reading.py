@@ -41,9 +41,9 @@ def _entries(constant: ConstantRule, criteria: Sequence[Criterion]) -> Iterator[
     )
     yield "Groups with constant labels", CONSTANT[constant]
     yield (
-        "Surface baselines",
-        "Measures of a text's surface that involve no understanding: its number of words, and for each rubric the "
-        "measure that correlated best with its training labels. A rubric is worth its cost only if it is above them.",
+        "Free baselines",
+        "Scores that take no calls: the number of words, and for each rubric the text "
+        "feature that correlated best with its training labels. A rubric is worth its cost only if it is above them.",
     )
     yield (
         "Intervals",

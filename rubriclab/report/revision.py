@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, get_args
 
 from rubriclab.data.scale import show
+from rubriclab.option_names import option
 from rubriclab.report import wording
 from rubriclab.report.model import (
     Block,
@@ -46,7 +47,7 @@ def improvement_view(summary: RevisionSummary, effort: Effort) -> View:
     return View(quoted(f"{summary.rubric}: {wording.count(summary.texts, 'text')}"), blocks, "rubriclab revision")
 
 
-def rewriting_view(improvement: Improvement) -> View:
+def rewrite_view(improvement: Improvement) -> View:
     """Return one text's rounds: its scores, which sentences were rewritten to what, and why."""
     scores = Indented(paragraphs(map(quoted, _scores(improvement)), "quiet"))
     rounds = (part for each in improvement.rounds for part in _round(each))
@@ -64,7 +65,7 @@ def _roles(summary: RevisionSummary) -> tuple[tuple[str, ScoreGain | None], ...]
 def _outcomes(summary: RevisionSummary) -> Iterator[tuple[str, str]]:
     counts = summary.outcomes
     rejected = [f"{counts[why]:,} {why}" for why in REJECTIONS if counts[why]]
-    yield "already without fault", f"{counts['without fault']:,}"
+    yield "without faults", f"{counts['without fault']:,}"
     yield "improved", f"{counts['improved']:,}"
     unchanged = f"{sum(counts[why] for why in REJECTIONS):,}"
     yield "unchanged", ": ".join(filter(None, (unchanged, ", ".join(rejected))))
@@ -95,21 +96,21 @@ def _gains(gains: Sequence[tuple[str, ScoreGain]]) -> Table:
 
 def _caution(summary: RevisionSummary) -> Iterator[str]:
     yield (
-        "The judge's own gain is optimistic: rewritings were made from its reasons and accepted only if its score rose."
+        "The judge's own gain is optimistic: rewrites were based on its reasons and accepted only if its score rose."
     )
     if summary.second_judge_before_veto is None:
-        yield "A second judge that has no part in this (--second-judge) gives an unbiased gain."
+        yield f"A second judge ({option('second_judge')}), whose reasons are not used, gives an unbiased gain."
         return
     yield (
-        "The unbiased gain is the second judge's before its veto: it covers for each text the first rewriting that the "
-        "judge would have accepted, whatever the second judge's score. After its veto its gain cannot be negative, as "
-        "rewritings that it scores lower are rejected."
+        "The second judge's gain before its veto is unbiased: it covers, for each text, the first rewrite that "
+        "the judge would have accepted, regardless of the second judge's score. Its gain after its veto cannot be "
+        "negative, because rewrites that it scores lower are rejected."
     )
     higher, equal, lower, unclear = (summary.first_rewritings[name] for name in ("higher", "equal", "lower", "unclear"))
     if tried := higher + equal + lower + unclear:
         unknown = f"; {unclear:,} cannot be compared" if unclear else ""
         yield (
-            f"Of {wording.count(tried, 'such first rewriting')} the second judge scores {higher:,} higher than the "
+            f"Of {wording.count(tried, 'such first rewrite')}, the second judge scores {higher:,} higher than the "
             f"original, {equal:,} equal and {lower:,} lower{unknown}."
         )
 

@@ -2,33 +2,55 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rubriclab.data.scale import show
 from rubriclab.report.model import Cell, Paragraph, View, quoted, table
-from rubriclab.report.wording import count
+from rubriclab.report.wording import BLOCKS, count, excerpt, figure
 
 if TYPE_CHECKING:
     from rubriclab.scoring import Score
-    from rubriclab.services.score import Scores
+    from rubriclab.services.score_distribution import ScoreDistribution
+    from rubriclab.services.scores import Scores
 
 # Rows that are shown at each end of a long list.
 SHOWN = 10
-LONGEST_REASON = 200
+LONGEST_REASON, MOST_REASONS = 200, 5
 
 
 def scores_view(scores: Scores) -> View:
     """Return the mean, how many texts have no score, and the first and last scores with their intervals."""
-    mean = "undefined" if math.isnan(scores.mean) else show(scores.mean)
-    summary = f"{count(len(scores), 'text')} scored by {scores.rubric}: mean {mean}, {len(scores.unscored)} unscored."
+    scored = f"{count(len(scores), 'text')} scored by {scores.rubric}, {len(scores.unscored):,} unscored"
     rows = list(scores)
     first, last = (rows[:SHOWN], rows[-SHOWN:]) if len(rows) > 2 * SHOWN else (rows, [])
     cells = [_cells(score) for score in first]
     if last:
         cells += [("…", "", "", f"{len(rows) - 2 * SHOWN:,} more"), *(_cells(score) for score in last)]
     columns = ("text", "score", "interval", "reason")
-    return View((), (Paragraph(summary), table(columns, cells, numeric=("score", "interval"))))
+    return View(
+        (), (Paragraph(scored), *summary_blocks(scores.summary), table(columns, cells, numeric=("score", "interval")))
+    )
+
+
+def summary_blocks(summary: ScoreDistribution) -> tuple[Paragraph, ...]:
+    """Return mean, spread and histogram, and the most frequent reasons why texts have no score."""
+    blocks: list[Paragraph] = []
+    if summary.mean is not None:
+        spread = f", standard deviation {figure(summary.standard_deviation)}" if summary.standard_deviation else ""
+        ends = f"{show(summary.scale.low)} |{_bars(summary.histogram)}| {show(summary.scale.high)}"
+        blocks.append(Paragraph(f"mean {figure(summary.mean)}{spread}; {ends}"))
+    blocks += [
+        Paragraph(quoted(f"{count(number, 'text')} unscored: {excerpt(reason, LONGEST_REASON)}"), "quiet")
+        for reason, number in summary.unscored.most_common(MOST_REASONS)
+    ]
+    return tuple(blocks)
+
+
+def _bars(counts: Sequence[int]) -> str:
+    """Return a histogram as one character a bin; an empty bin is a dot."""
+    highest = max(1, *counts)
+    return "".join(BLOCKS[round(number / highest * (len(BLOCKS) - 1))] if number else "." for number in counts)
 
 
 def _cells(score: Score) -> tuple[Cell, ...]:

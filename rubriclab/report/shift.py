@@ -1,4 +1,4 @@
-"""How far texts lie from those of training: the finding, then what moved most and which texts lie outside."""
+"""The distribution shift from the training texts: the finding, the largest shifts and the outliers."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ STYLES: Mapping[ShiftSeverity, Literal["strong", "warning", "bad"]] = {
     "moderate": "warning",
     "large": "bad",
 }
-SHIFTED = "shift: of the mean, in standard deviations of training"
+SHIFTED = "shift: of the mean, in standard deviations of the training texts"
 OTHERS = (
-    "KS: Kolmogorov-Smirnov distance; out of range: share outside the range of training; significant: at a false "
-    "discovery rate of 5 %"
+    "KS: Kolmogorov-Smirnov distance; out of range: share outside the range of the training texts; "
+    "significant: at a false discovery rate of 5 %"
 )
 NUMERIC = ("training", "here", "shift", "KS", "out of range")
 
@@ -56,7 +56,7 @@ def _basis(shift: DistributionShift) -> str:
     here = f"{wording.count(shift.target_texts, 'text')} in {wording.count(shift.target_groups, 'group')}"
     if not shift.source_texts:
         return f"{here}, compared with the means and standard deviations that the rubric holds"
-    source = f"{wording.count(shift.source_texts, 'text')} of training in {wording.count(shift.source_groups, 'group')}"
+    source = f"{wording.count(shift.source_texts, 'training text')} in {wording.count(shift.source_groups, 'group')}"
     return f"{here}, compared with {source}"
 
 
@@ -73,7 +73,7 @@ def _comparison(title: str, comparison: SampleComparison | None) -> Iterator[Sec
     if features:
         blocks.append(_features(features[:FEATURES]))
         if (more := len(features) - FEATURES) > 0:
-            blocks.append(Paragraph(f"and {more} more with a smaller shift; --json gives all", "quiet"))
+            blocks.append(Paragraph(f"{more} more with smaller shifts", "quiet"))
     yield Section(title, tuple(blocks), beside)
 
 
@@ -81,7 +81,7 @@ def _summary(comparison: SampleComparison) -> Iterator[tuple[str, Words]]:
     auc = wording.estimate(comparison.auc)
     yield "classifier AUC", f"{auc} (0.50 is chance)"
     if outliers := comparison.outliers:
-        yield "outliers", f"{wording.estimate(outliers.share)} ({outliers.expected_share:.2f} would be expected)"
+        yield "outliers", f"{wording.estimate(outliers.share)} ({outliers.expected_share:.2f} expected)"
         if outliers.ids:
             more = len(outliers.ids) - IDS
             yield "outlying texts", quoted(", ".join(outliers.ids[:IDS]) + (f" and {more:,} more" if more > 0 else ""))

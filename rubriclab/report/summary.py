@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from rubriclab.evaluation import Evaluator, Result
 from rubriclab.methods.names import BASELINE_NAMES
@@ -48,13 +48,13 @@ class EvaluatorRow:
     """How well one rubric or baseline agrees.
 
     Attributes:
-        surface: against the best surface baseline; `None` if none was evaluated.
+        best_baseline: against the best free baseline; `None` if none was evaluated.
         best: against the first of its ranking; `None` for the first itself and for baselines beside rubrics.
         seen: texts of groups that it has learned from.
     """
 
     result: Result
-    surface: EvaluatorComparison | None
+    best_baseline: EvaluatorComparison | None
     best: EvaluatorComparison | None
     seen: int
     baseline: bool
@@ -77,24 +77,44 @@ class EvaluationSummary:
     evaluators: tuple[EvaluatorRow, ...]
     baselines: tuple[EvaluatorComparison, ...]
 
+    @property
+    def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
+        """Every paired comparison that was made, each with the rubric or baseline whose side it takes."""
+        made = [(row.ref, each) for row in self.evaluators for each in (row.best_baseline, row.best) if each]
+        return (*made, *((self.evaluators[0].ref, each) for each in self.baselines))
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one JSON object for each comparison: Spearman's difference on the same texts, and what it shows."""
+        return [
+            {
+                "evaluator": ref,
+                "compared_with": each.other.evaluator,
+                "aspect": self.aspect,
+                "level": self.level,
+                "difference": asdict(each.difference),
+                "verdict": each.verdict,
+            }
+            for ref, each in self.comparisons
+        ]
+
 
 def summarize(
     aspect: str,
     versions: Sequence[Version],
     results: Sequence[Result],
     texts: Mapping[str, Sequence[JudgedText]],
-    surface_baselines: Sequence[Evaluator],
+    free_baselines: Sequence[Evaluator],
 ) -> EvaluationSummary | None:
     """Return how the rubrics of `aspect` did; `None` if no correlation is defined for any of them.
 
-    `texts` holds each version's texts by its ref, the same texts for all; `surface_baselines` their scores of them.
+    `texts` holds each version's texts by its ref, the same texts for all; `free_baselines` their scores of them.
     """
     refs = {version.ref: version for version in versions}
     chosen = _headline([result for result in results if result.aspect == aspect], refs)
     if not chosen:
         return None
     level, rows = chosen
-    scores = {_key(baseline.name): baseline.scores for baseline in surface_baselines}
+    scores = {_key(baseline.name): baseline.scores for baseline in free_baselines}
     scores |= {ref: rubric_scores(texts[ref]) for ref in refs}
     ours = _best_first([row for row in rows if row.evaluator in refs])
     baselines = [row for row in ours if _is_baseline(refs[row.evaluator])]
@@ -135,7 +155,7 @@ def sentences(summary: EvaluationSummary) -> Iterator[str]:
         f"{wording.estimate(agreement.spearman)} {place}, on {wording.count(agreement.n, 'text')} in "
         f"{wording.count(agreement.groups, 'group')}."
     )
-    yield _against_surface(best)
+    yield _against_best_baseline(best)
     yield from (_against_best(other, contest) for other, contest in others)
     yield from (_against_baseline(best, contest) for contest in summary.baselines)
     if others:
@@ -143,8 +163,8 @@ def sentences(summary: EvaluationSummary) -> Iterator[str]:
     for row in summary.evaluators:
         if row.seen:
             yield (
-                f"{wording.count(row.seen, 'text')} are of groups that {row.ref} has "
-                "learned from, so its figures are optimistic."
+                f"{wording.count(row.seen, 'text')} are of groups that {row.ref} has learned from, so its figures are "
+                "optimistic."
             )
 
 
@@ -154,12 +174,12 @@ def _among(best: EvaluatorRow, others: int) -> str:
     return f"The baseline {best.ref} has a" if best.baseline else f"{best.ref} has a"
 
 
-def _against_surface(row: EvaluatorRow) -> str:
-    contest = row.surface
+def _against_best_baseline(row: EvaluatorRow) -> str:
+    contest = row.best_baseline
     if contest is None:
-        return "No surface baseline was evaluated, so it is not known what a measure without understanding reaches."
+        return "No free baseline was evaluated, so there is nothing to compare with."
     name, _ = wording.evaluator_parts(contest.other.evaluator)
-    baseline = f"the best surface baseline, {name} with {wording.estimate(contest.other.agreement.spearman)}"
+    baseline = f"the best free baseline, {name} with {wording.estimate(contest.other.agreement.spearman)}"
     difference = f"on the same texts the difference is {wording.estimate(contest.difference)}"
     match contest.verdict:
         case "above":
@@ -167,9 +187,7 @@ def _against_surface(row: EvaluatorRow) -> str:
         case "below":
             return f"This is below {baseline}: {difference}, an interval below 0. The baseline is better."
         case "overlaps":
-            return (
-                f"This overlaps {baseline}: {difference}. The interval includes 0: these texts do not distinguish them."
-            )
+            return f"This is not distinguishable from {baseline}: {difference}, an interval that includes 0."
     return f"It cannot be compared with {baseline} on the same texts."
 
 
@@ -221,7 +239,7 @@ def _difference(row: Result, other: Result, scores: Mapping[str, FloatArray], te
 
 
 def _key(evaluator: str) -> str:
-    """Return a surface baseline's name without the remark that says for which rubrics it was evaluated."""
+    """Return a free baseline's name without the remark that says for which rubrics it was evaluated."""
     return wording.BASELINE + wording.evaluator_parts(evaluator)[0] if wording.is_baseline(evaluator) else evaluator
 
 

@@ -67,6 +67,10 @@ def _block(block: Block, *, unfolded: bool) -> Iterator[RenderableType]:
     match block:
         case model.Paragraph():
             yield _paragraph(block, unfolded=unfolded)
+        case model.Badge(words, tone, remark):
+            yield Text.assemble((f" {words.upper()} ", f"{STYLES[tone]} bold reverse"), f" {one_line(remark)}")
+        case model.Bullets(items):
+            yield from (_item("-", item) for item in items)
         case model.Pairs(rows):
             yield _pairs(rows, unfolded=unfolded)
         case model.Table():
@@ -149,14 +153,16 @@ def _line(line: str) -> RenderableType:
     if not (line and match):
         return _text(line)
     indent, mark, words = match.group("indent", "mark", "words")
-    shown: RenderableType = _text(words)
-    if mark:
-        item = Table.grid(padding=(0, 1, 0, 0))
-        item.add_column(no_wrap=True)
-        item.add_column(overflow="fold")
-        item.add_row(Text(mark), _text(words))
-        shown = item
+    shown = _item(mark, words) if mark else _text(words)
     return Padding(shown, (0, 0, 0, min(len(indent), DEEPEST)), expand=False)
+
+
+def _item(mark: str, words: Words) -> Table:
+    item = Table.grid(padding=(0, 1, 0, 0))
+    item.add_column(no_wrap=True)
+    item.add_column(overflow="fold")
+    item.add_row(Text(mark), _text(words))
+    return item
 
 
 def _pairs(rows: Iterable[tuple[str, Cell]], *, unfolded: bool) -> Table:
@@ -180,18 +186,25 @@ class _FittedTable:
         if self.table.repeated:
             for number, columns in enumerate(_cut(self.table, width)):
                 yield from ([""] if number else [])
-                yield self._drawn(columns, stacked=False, narrow=True)
+                yield self._drawn(columns, width, stacked=False, narrow=True)
             return
-        yield self._drawn(_columns(self.table), stacked=_one_line_width(self.table) > width)
+        yield self._drawn(_columns(self.table), width, stacked=_one_line_width(self.table) > width)
 
-    def _drawn(self, columns: Sequence[int], *, stacked: bool, narrow: bool = False) -> Table:
+    def _drawn(self, columns: Sequence[int], width: int, *, stacked: bool, narrow: bool = False) -> Table:
         drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         drawn.show_header = any(self.table.columns)
+        widths = {} if narrow else _widths(self.table, columns, width, stacked=stacked)
         for place in columns:
             name = self.table.columns[place]
             most = NARROW if narrow and place >= self.table.repeated else None
             right = name in self.table.numeric
-            drawn.add_column(_text(name), overflow="fold", justify="right" if right else "left", max_width=most)
+            drawn.add_column(
+                _text(name),
+                overflow="fold",
+                justify="right" if right else "left",
+                max_width=most,
+                width=widths.get(place),
+            )
         for row in self.table.rows:
             if isinstance(row, str):
                 drawn.add_section()
@@ -241,6 +254,32 @@ def _width(cell: Cell) -> int:
             return sum(cell_len(span.words) for span in spans(cell))
         case _:
             return NAMES
+
+
+def _widths(table: model.Table, columns: Sequence[int], width: int, *, stacked: bool) -> dict[int, int]:
+    """Return the width of each column if no word has to be broken, else none: rich then breaks words."""
+    rows = [row for row in table.rows if not isinstance(row, str)]
+    cells = {place: (table.columns[place], *(row.cells[place] for row in rows)) for place in columns}
+    widths = {place: max(map(_longest_word, cells[place])) for place in columns}
+    free = width - sum(widths.values()) - GAP * (len(columns) - 1)
+    if free < 0 or not stacked:
+        return {}
+    for place, own in cells.items():
+        wanted = max(_longest_word(cell) if isinstance(cell, Figure) else _width(cell) for cell in own)
+        added = min(free, max(wanted - widths[place], 0))
+        widths[place], free = widths[place] + added, free - added
+    return widths
+
+
+def _longest_word(cell: Cell) -> int:
+    """Return the width of the longest word of a cell, or of the interval below a figure."""
+    match cell:
+        case Figure(value):
+            return max(map(cell_len, estimate(value).replace(" [", "\n[").split("\n")))
+        case str() | Span() | tuple():
+            return max((cell_len(word) for span in spans(cell) for word in span.words.split()), default=0)
+        case _:
+            return 0
 
 
 def _cut(table: model.Table, width: int) -> Iterator[list[int]]:

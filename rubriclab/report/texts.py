@@ -56,8 +56,7 @@ def judged_texts(examples: Sequence[Example], scores: Sequence[Score], ref: str,
     if [example.id for example in texts] != [score.id for score in scores]:
         raise ValueError(
             f"scored[{ref!r}]: expected one score for each of the {len(examples)} examples, or of the {len(rated)} "
-            f"with a label for {aspect!r}, in their order; got {len(scores)} scores with other ids or in "
-            "another order"
+            f"with a label for {aspect!r}, in their order; got {len(scores)} scores with other ids or in another order"
         )
     pairs = zip(texts, scores, strict=True)
     return [JudgedText(text, text.scores[aspect], score) for text, score in pairs if aspect in text.scores]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,33 +24,33 @@ from rubriclab.report.model import (
     table,
 )
 from rubriclab.report.shift import shift_blocks
-from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, interval
+from rubriclab.report.wording import LEVELS, count, counted, estimate, figure
 from rubriclab.stats.interval import Interval
 from rubriclab.validation import FEWEST_GROUPS
 
 if TYPE_CHECKING:
     from rubriclab.provenance import Action
-    from rubriclab.transfer.advice import ActionAdvice
+    from rubriclab.transfer.recommendation import ActionAdvice
     from rubriclab.transfer.results import ActionEvaluation, AgreementMetrics, Transfer
 
 # What to do, as advice begins.
 ADVICE: Mapping[Action, str] = {
-    "reuse": "Reuse it as it is",
+    "reuse": "Reuse it unchanged",
     "recalibrate": "Recalibrate it",
     "reweight": "Reweight its criteria",
-    "reselect": "Reweight it, selecting again among all criteria considered when it was learned",
+    "reselect": "Reselect and reweight among all candidate criteria from learning",
     "relearn": "Relearn it",
 }
 MEANING: Mapping[Action, str] = {
-    "reuse": "as it is",
-    "recalibrate": "a new map onto the scale",
+    "reuse": "unchanged",
+    "recalibrate": "new calibration",
     "reweight": "its criteria with new weights",
-    "reselect": "all criteria once considered, selected and weighted again",
+    "reselect": "all candidate criteria, selected and weighted again",
     "relearn": "from scratch",
 }
 LEGEND = (
-    "error: squared distance from people, as a share of the labels' variance: 0 is perfect, 1 is what giving every "
-    "text the mean score would yield"
+    "error: mean squared error, as a share of the labels' variance; 0 is perfect, 1 equals giving every text the mean "
+    "label"
 )
 
 
@@ -63,14 +65,14 @@ def transfer_matrix_view(cells: Sequence[Transfer]) -> View:
     return View((), (*_matrix(cells), Paragraph(note, "quiet")), "rubriclab transfer")
 
 
-def transfer_report(cells: Sequence[Transfer]) -> str:
-    """Return how well rubrics work on other texts as one self-contained HTML page."""
+def transfer_report(cells: Sequence[Transfer]) -> View:
+    """Return how well rubrics work on other texts, all together and one by one."""
     single = tuple(Section(quoted(title(cell)), tuple(_cell(cell))) for cell in cells)
     blocks = (
         Section("All together", tuple(_matrix(cells)), name="matrix"),
         Section("One by one", single, name="cells"),
     )
-    return View("Transfer of rubrics to other texts", blocks, "rubriclab transfer report").page()
+    return View("Transfer of rubrics to other texts", blocks, "rubriclab transfer report")
 
 
 def title(transfer: Transfer) -> str:
@@ -79,7 +81,9 @@ def title(transfer: Transfer) -> str:
 
 
 def sentences(transfer: Transfer) -> Iterator[str]:
-    """Yield the findings, the advice first."""
+    """Yield the findings: first whether the held-out labels contradict the advice, then the advice."""
+    if contradiction := _contradiction(transfer):
+        yield contradiction
     if transfer.advice:
         yield advice(transfer)
     else:
@@ -99,17 +103,38 @@ def sentences(transfer: Transfer) -> Iterator[str]:
         yield f"{unscored}: {transfer.unscored_reason}"
 
 
+def _contradiction(transfer: Transfer) -> str:
+    """Return the action that did better on the held-out labels than the advised one; empty if none did."""
+    compared = [
+        (action.excess_error.value, action)
+        for action in transfer.actions
+        if action.excess_error is not None and action.excess_error.value is not None
+    ]
+    lowest, best = min(compared, key=lambda pair: pair[0], default=(0.0, None))
+    if transfer.advice is None or best is None or best.excess_error is None or lowest >= 0:
+        return ""
+    held_out = f"the {count(transfer.held_out_labels, 'label')} held out to check this"
+    smaller = (
+        f"{best.action} has smaller errors than {transfer.advice.action}, by {_size(best.excess_error, less=False)}"
+    )
+    if best.excess_error.high is not None and best.excess_error.high < 0:
+        return (
+            f"Check failed: on {held_out}, {smaller}, which contradicts the recommendation below. Prefer {best.action}."
+        )
+    return f"The check does not confirm the recommendation below: on {held_out}, {smaller}, which may be due to chance."
+
+
 def _cautions(transfer: Transfer) -> Iterator[str]:
     """Yield what limits the advice."""
     recommended = transfer.advice and transfer.advice.action
     metrics = next((each.cross_validated for each in transfer.actions if each.action == recommended), None)
     if metrics and metrics.error.value is not None and metrics.error.value >= 1:
         yield (
-            "Even then its scores are no closer to people than the mean label of all texts: by these labels no action "
-            "makes it useful on these texts."
+            "Even then its scores are no closer to the labels than the mean label. According to these labels, "
+            "no action makes it useful on these texts."
         )
     elif metrics and metrics.error.high is not None and metrics.error.high >= 1:
-        yield "It is not certain that its scores are then closer to people than the mean label of all texts."
+        yield "Even then its scores may be no closer to the labels than the mean label."
     if metrics and metrics.groups < FEWEST_GROUPS:
         yield f"Intervals over {count(metrics.groups, 'group')} are unreliable; at least {FEWEST_GROUPS} are needed."
     labelled = transfer.agreement.n + transfer.agreement.unscored if transfer.agreement else 0
@@ -117,8 +142,8 @@ def _cautions(transfer: Transfer) -> Iterator[str]:
     if idle > 0:
         none_left = "" if transfer.held_out_labels else "; none are left to check the result"
         yield (
-            f"{count(idle, 'more labelled text')} cannot be used for checking, as other texts of their groups were "
-            f"used for fitting{none_left}."
+            f"{count(idle, 'more labelled text')} cannot be used for checking, because other texts of their groups "
+            f"were used for fitting{none_left}."
         )
 
 
@@ -132,23 +157,25 @@ def advice(transfer: Transfer) -> str:
     if advised is None:
         raise ValueError("expected a transfer with labels, got one without")
     if advised.too_few_groups:
-        other = " Another judge uses the scale in its own way." if advised.action == "recalibrate" else ""
+        other = " Another judge uses the scale differently." if advised.action == "recalibrate" else ""
         return (
             f"{ADVICE[advised.action]}, by default: labels of fewer than {FEWEST_GROUPS} groups, or all equal, "
             f"show no difference between actions.{other}"
         )
     if advised.action == "reuse":
-        return f"{ADVICE['reuse']}: no action moves its scores closer to people on these labels.{_others(advised)}"
+        return f"{ADVICE['reuse']}: no action brings its scores closer to these labels.{_others(advised)}"
     gain = f"reduces its squared errors by {estimate(advised.gain)} of the labels' variance"
-    sure = "" if advised.significant else ", which may be chance"
+    sure = "" if advised.significant else ", which may be due to chance"
     rest = {
-        "recalibrate": "The order of texts stays the same except for new ties: for ranking alone it may be reused.",
-        "reweight": "A new map onto the scale alone does less.",
-        "reselect": "Its own criteria alone do less.",
-        "relearn": "Nothing learned on the source texts does as much.",
+        "recalibrate": (
+            "The order of texts stays the same except for new ties, so for ranking it can be reused unchanged."
+        ),
+        "reweight": "Recalibration alone reduces them less.",
+        "reselect": "Reweighting its own criteria reduces them less.",
+        "relearn": "No action that keeps source criteria reduces them as much.",
     }
-    best = f" As the best of {len(advised.compared)} on the same labels, this is slightly optimistic."
-    return f"{ADVICE[advised.action]}: that {gain}{sure}.{best} {rest[advised.action]}{_others(advised)}"
+    best = f" This is slightly optimistic, being the best of {len(advised.compared)} on the same labels."
+    return f"{ADVICE[advised.action]}: this {gain}{sure}.{best} {rest[advised.action]}{_others(advised)}"
 
 
 def _others(advised: ActionAdvice) -> str:
@@ -161,7 +188,7 @@ def _others(advised: ActionAdvice) -> str:
 
 
 def agreement(transfer: Transfer) -> str:
-    """Return how well people agree with the rubric as it is, beside the source texts and the surface baselines.
+    """Return how well people agree with the rubric as it is, beside the source texts and the free baselines.
 
     Raises:
         ValueError: there are no labels to compare with.
@@ -169,12 +196,12 @@ def agreement(transfer: Transfer) -> str:
     there, source = transfer.agreement, transfer.source
     if there is None:
         raise ValueError("expected a transfer with labels, got one without")
-    here = f"As it is it reaches Spearman {estimate(there.spearman)} here, {LEVELS[there.level]}"
+    here = f"Unchanged, it reaches Spearman {estimate(there.spearman)} on these texts, {LEVELS[there.level]}"
     baselines = [f"{name} {figure(metrics.spearman.value)}" for name, metrics in transfer.baselines.items()]
     beside = f" ({', '.join(baselines)})" if baselines else ""
     if source is None or transfer.drop is None or transfer.drop.value is None:
-        return f"{here}{beside}; its agreement on the source texts is not known."
-    original = f"after {estimate(source.spearman)} on {count(source.n, 'label')} of the source texts"
+        return f"{here}{beside}; its agreement on the source texts is unknown."
+    original = f"compared with {estimate(source.spearman)} on {count(source.n, 'label')} of the source texts"
     return f"{here}{beside}, {original}: {_drop(transfer.drop)}."
 
 
@@ -215,7 +242,7 @@ def _actions(transfer: Transfer, labels: str, heading: str, beside: str) -> Sect
 def _action(transfer: Transfer, evaluation: ActionEvaluation, metrics: AgreementMetrics | None) -> Row:
     advised = transfer.advice is not None and transfer.advice.action == evaluation.action
     remark = Paragraph(quoted(evaluation.skipped) if evaluation.skipped else action_row(evaluation), "quiet")
-    name = f"{evaluation.action}{', as advised' if advised else ''}"
+    name = f"{evaluation.action}{', recommended' if advised else ''}"
     label = Stack((Paragraph(Span(name, "strong" if advised else "")), Indented((remark,))))
     figures = (metrics.error, metrics.spearman, metrics.pearson) if metrics else ()
     return Row((label, *(map(Figure, figures) if figures else ("", "", ""))))
@@ -247,7 +274,7 @@ def _drop(drop: Interval) -> str:
     if drop.low is None or drop.high is None or not drop.low <= 0 <= drop.high:
         less = (drop.value or 0) > 0
         return f"a {'drop' if less else 'rise'} of {_size(drop, less)}"
-    return f"the difference of {figure(drop.value)} {interval(drop)} may be chance"
+    return f"the change of {_size(drop, less=False)} may be due to chance"
 
 
 def _size(drop: Interval, less: bool) -> str:
@@ -258,9 +285,14 @@ def _size(drop: Interval, less: bool) -> str:
     return estimate(Interval(-drop.value, low, high))
 
 
-def csv_rows(cells: Sequence[Transfer]) -> list[dict[str, Any]]:
-    """Return a row for each cell, with the same columns in all."""
-    return [_csv_row(cell) for cell in cells]
+def csv_text(cells: Sequence[Transfer]) -> str:
+    """Return all figures as CSV, a row for each cell, with the same columns in all."""
+    rows = [_csv_row(cell) for cell in cells]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def _csv_row(cell: Transfer) -> dict[str, Any]:

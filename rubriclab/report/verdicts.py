@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rubriclab.data.scale import show
 from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, interval
@@ -76,8 +76,29 @@ def rubric_agreement(validation: Validation) -> EvaluatorAgreement:
     return next(evaluator for evaluator in validation.evaluators if evaluator.kind == "rubric")
 
 
+class RecordedAgreement(NamedTuple):
+    """The agreement that a version records, with the name of the statistic: the same wherever one figure is shown."""
+
+    name: str
+    value: Interval
+
+
+def recorded_agreement(version: Version) -> RecordedAgreement | None:
+    """Return the least optimistic agreement that a version records, with its statistic, level and number of labels."""
+    made = version.provenance
+    if made.validation:
+        name = f"Pearson, held out, {LEVELS[made.validation.level]}, n = {made.validation.n:,}"
+        return RecordedAgreement(name, rubric_agreement(made.validation).pearson)
+    if made.agreement is None:
+        return None
+    if made.agreement.optimistic:
+        name = f"Spearman, re-selected, {LEVELS['dataset']}, n = {made.agreement.n:,}"
+        return RecordedAgreement(name, made.agreement.reselected)
+    return RecordedAgreement(f"Spearman, {LEVELS['dataset']}, n = {made.agreement.n:,}", made.agreement.spearman)
+
+
 def best_baseline(validation: Validation) -> EvaluatorAgreement | None:
-    """Return the surface baseline that agrees best; `None` if no correlation of theirs is defined."""
+    """Return the free baseline that agrees best; `None` if no correlation of theirs is defined."""
     baselines = [each for each in validation.evaluators if each.kind == "baseline" and each.pearson.value is not None]
     return max(baselines, key=lambda baseline: baseline.pearson.value or 0.0, default=None)
 
@@ -101,9 +122,9 @@ def basis(validation: Validation) -> str:
     """Return what the held-out figures rest on."""
     return (
         f"{count(validation.n, 'text')} in {count(validation.groups, 'group')}, by cross-validation in "
-        f"{count(validation.folds, 'fold')}: the texts of each fold are scored by a rubric that is chosen and weighted "
-        "with the labels of the other folds alone, and averaged over several divisions into folds. Correlations are "
-        f"taken {LEVELS[validation.level]}; in brackets 95 % bootstrap intervals over groups."
+        f"{count(validation.folds, 'fold')}: the texts of each fold are scored by a rubric that is selected and "
+        "weighted with the labels of the other folds only, and scores are averaged over several divisions into "
+        f"folds. Correlations are taken {LEVELS[validation.level]}; in brackets 95 % bootstrap intervals over groups."
     )
 
 
@@ -117,7 +138,7 @@ def optimism(validation: Validation) -> str:
     noise = f" Fitted to shuffled labels, it reaches {figure(validation.noise)}." if validation.noise else ""
     if fitted.value is None or held_out.value is None or fitted.value <= held_out.value:
         return f"{both}.{noise}"
-    return f"{both}: the first is too high by {figure(fitted.value - held_out.value)}.{noise}"
+    return f"{both}: the former is too high by {figure(fitted.value - held_out.value)}.{noise}"
 
 
 def asked(point: FrontierPoint) -> str:
@@ -197,6 +218,8 @@ def _replacement(raters: Raters, winning: float) -> str:
 
 def not_validated(version: Version) -> str:
     """Return why it is not known how well a version agrees with held-out labels."""
+    if not version.provenance.examples:
+        return f"{version.ref} was not validated: it was made without labels, so its agreement with people is unknown."
     if version.rubric.aggregation is None:
         return (
             f"{version.ref} was not validated: it was learned by one method, and only rubrics of several methods are "

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import orjson
 
 from rubriclab.report import describe, verdicts, wording
+from rubriclab.report.conclusion import outcome
 from rubriclab.report.criteria import criteria_blocks, dropped_section
+from rubriclab.report.edit import edit_origin
 from rubriclab.report.model import (
     Block,
     Cell,
@@ -31,14 +33,13 @@ if TYPE_CHECKING:
     from rubriclab.validation import Validation
 
 
-def version_view(version: Version, *, evidence: bool = False) -> View:
-    """Return the rubric with where it came from, how well it agrees with people, and its criteria one by one.
+def version_view(version: Version) -> View:
+    """Return the rubric with its origin, how well it agrees with people, and its criteria one by one.
 
-    With `evidence` a terminal shows also where each criterion came from, its rewards or how its question was answered,
-    and what was dropped and why.
+    A terminal leaves out the origin of each criterion, how it was answered, and what was dropped and why.
     """
     blocks = (definition(version.rubric), facts(version), *agreement(version), *contents(version.rubric))
-    return View(_title(version), (*blocks, settings(version)), "rubriclab version", unfolded=evidence)
+    return View(_title(version), (*blocks, settings(version)), "rubriclab version")
 
 
 def rubric_view(rubric: Rubric) -> View:
@@ -74,13 +75,15 @@ def _facts(version: Version, judges: Iterable[str]) -> Iterator[tuple[str, Cell]
     if version.imported:
         yield "origin", describe.version_origin(version)
     if made.model_versions:
-        yield "reported as", ", ".join(made.model_versions)
+        yield "model reported", ", ".join(made.model_versions)
     yield describe.labels_title(made), f"{describe.labels(made)}, with seed {made.seed}"
     yield "created", f"{wording.moment(version.created)}, by rubriclab {made.version}"
     if version.parent:
         yield "parent", version.parent
     if made.transfer:
         yield "transferred", describe.carried_over(made)
+    if made.edit:
+        yield from edit_origin(made.edit)
     yield "cost", wording.effort(version.effort)
     if by_stage := wording.stages(version.effort):
         yield "by stage", by_stage
@@ -89,12 +92,11 @@ def _facts(version: Version, judges: Iterable[str]) -> Iterator[tuple[str, Cell]
 
 
 def agreement(version: Version) -> Iterator[Block]:
-    """Yield how well a version agrees with people, in brief, and the best surface baseline beside it."""
+    """Yield how well a version agrees with people, in brief, and the best free baseline beside it."""
     made = version.provenance
     if made.validation:
-        headline = Paragraph(verdicts.headline(made.validation))
         rows = Pairs(tuple(_held_out(made.validation)))
-        yield Section("Agreement with people", (Indented((headline, rows)),), "held out")
+        yield Section("Agreement with people", (Indented((*outcome(version), rows)),), "held out")
         return
     if made.agreement is None:
         unknown = "It was not measured when this version was made; `rubriclab evaluate` measures it."
@@ -104,11 +106,11 @@ def agreement(version: Version) -> Iterator[Block]:
         rows = Pairs(tuple(_statistics(made.agreement, describe.reselection(version.rubric))))
         yield Section(f"Agreement with {whose}", (Indented((rows,)),), wording.count(made.agreement.n, "text"))
     if made.baseline:
-        measure = f"{wording.baseline_measure(made.baseline)}: Pearson {wording.figure(made.baseline.pearson)}"
-        yield Section("Surface baseline", (Indented((Paragraph(f"{measure} with the same labels"),)),))
+        measure = f"{wording.baseline_feature(made.baseline)}: Pearson {wording.figure(made.baseline.pearson)}"
+        yield Section("Free baseline", (Indented((Paragraph(f"{measure} with the same labels"),)),))
     elif made.agreement:
-        constant = Paragraph("No surface measure varies with the labels.")
-        yield Section("Surface baseline", (Indented((constant,)),))
+        constant = Paragraph("No text feature varies with the labels.")
+        yield Section("Free baseline", (Indented((constant,)),))
 
 
 def _held_out(validation: Validation) -> Iterator[tuple[str, str]]:
@@ -117,15 +119,15 @@ def _held_out(validation: Validation) -> Iterator[tuple[str, str]]:
     fitted = wording.figure(validation.training.pearson.value)
     yield "Pearson", f"{wording.estimate(rubric.pearson)}; {fitted} on the labels it was fitted to"
     if baseline:
-        yield "best surface baseline", f"{baseline.name}, Pearson {wording.estimate(baseline.pearson)}"
+        yield "best free baseline", f"{baseline.name}, Pearson {wording.estimate(baseline.pearson)}"
     if (ceiling := verdicts.ceiling(validation)) is not None:
-        yield "ceiling", f"Pearson {wording.figure(ceiling)}, as the raters differ"
+        yield "ceiling", f"Pearson {wording.figure(ceiling)}, because the raters disagree"
     yield "calls", f"{verdicts.calls(rubric.calls)} per text"
 
 
 def _statistics(agreement: TrainingAgreement, reselection: str) -> Iterator[tuple[str, str]]:
     optimistic = ", optimistic" if agreement.optimistic else ""
-    because = ": the same labels chose the criteria" if agreement.optimistic else ""
+    because = ": the same labels selected the criteria" if agreement.optimistic else ""
     yield "Spearman", f"{wording.estimate(agreement.spearman)}{optimistic}{because}"
     yield "Pearson", f"{wording.estimate(agreement.pearson)}{optimistic}"
     yield "Kendall", f"{wording.estimate(agreement.kendall)}{optimistic}"
@@ -140,7 +142,7 @@ def contents(rubric: Rubric) -> Iterator[Block]:
         blocks = tuple(criteria_blocks(part, rubric.aspect.definition, terms))
         yield Section(describe.contents(part.criteria), blocks, f"method {part.method}")
     dropped = [entry for part in rubric.parts for entry in part.dropped]
-    yield dropped_section(dropped) if dropped else Paragraph("No other criterion was considered.", "quiet")
+    yield dropped_section(dropped) if dropped else Paragraph("No other criteria were considered.", "quiet")
 
 
 def settings(version: Version) -> Details:
@@ -159,7 +161,7 @@ def settings(version: Version) -> Details:
         for method, values in made.settings.items()
     )
     rows = Pairs(tuple((name, quoted(digest)) for name, digest in digests))
-    return Details("Settings and digests", (rows, *tables), hint="--evidence shows them.")
+    return Details("Settings and digests", (rows, *tables), hint=f"{describe.SHOWN_BY_EVIDENCE}.")
 
 
 def _value(value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ EXCERPT = 420
 # Characters of one text that are shown: wrapping takes minutes for millions of them, and nobody reads on.
 LONGEST_SHOWN = 20_000
 JUDGE_SHOWN = 80
+# Ends of intervals below are 0 but for rounding errors.
+SMALLEST = 1e-6
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 LEVELS: Mapping[str, str] = {
@@ -32,7 +35,7 @@ LEVELS: Mapping[str, str] = {
 LEVEL_NOTES: Mapping[str, str] = {
     "group": "texts that share a source are compared with each other; mean over the groups",
     "dataset": "one correlation over all texts, whatever their source",
-    "system": "the systems' mean scores are compared, one point a system",
+    "system": "the systems' mean scores are compared, one point per system",
 }
 
 
@@ -86,12 +89,20 @@ def figure(value: float | None) -> str:
 
 
 def interval(statistic: Interval) -> str:
-    """Return the interval as `[0.41, 0.53]`; empty if there is none."""
-    return (
-        ""
-        if statistic.low is None or statistic.high is None
-        else f"[{figure(statistic.low)}, {figure(statistic.high)}]"
-    )
+    """Return the interval as `[0.41, 0.53]`; empty if there is none.
+
+    An end that two decimals would round to 0 keeps its first digit: whether 0 lies inside has to be visible.
+    """
+    if statistic.low is None or statistic.high is None:
+        return ""
+    return f"[{_end(statistic.low)}, {_end(statistic.high)}]"
+
+
+def _end(end: float) -> str:
+    shown = figure(end)
+    if shown != "0.00" or abs(end) < SMALLEST:
+        return shown
+    return f"{end:.{-math.floor(math.log10(abs(end)))}f}"
 
 
 def estimate(statistic: Interval) -> str:
@@ -121,7 +132,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def is_baseline(evaluator: str) -> bool:
-    """Return whether an evaluator of this name is a surface baseline; see `rubriclab.evaluation`."""
+    """Return whether an evaluator of this name is a free baseline; see `rubriclab.evaluation`."""
     return evaluator.startswith(BASELINE)
 
 
@@ -205,12 +216,12 @@ def cost(usd: float | None) -> str:
     return "less than $0.01" if usd < 0.005 else f"${usd:,.2f}"
 
 
-def baseline_measure(baseline: Baseline) -> str:
-    """Return what a surface baseline measures, by its title if the catalogue has it."""
+def baseline_feature(baseline: Baseline) -> str:
+    """Return what a free baseline measures, by its title if the catalogue has it."""
     from rubriclab.text_features import CATALOGUE
 
     titles = {entry.name: entry.title for entry in CATALOGUE}
-    title = f"{titles[baseline.measure]} ({baseline.measure})" if baseline.measure in titles else baseline.measure
+    title = f"{titles[baseline.feature]} ({baseline.feature})" if baseline.feature in titles else baseline.feature
     return title if baseline.sign > 0 else f"the less {title}, the better"
 
 
@@ -218,8 +229,8 @@ def rewards(points: Sequence[RewardPoint]) -> str:
     """Return a criterion's first and last reward of the bandit, and how often it was rated."""
     first, last = (point.utility + point.bonus for point in (points[0], points[-1]))
     return (
-        f"reward {first:.2f} to {last:.2f} over {count(points[-1].visits, 'visit')}, "
-        f"of which utility {points[0].utility:.2f} to {points[-1].utility:.2f}"
+        f"reward {first:.2f} to {last:.2f} over {count(points[-1].visits, 'visit')}, of which utility "
+        f"{points[0].utility:.2f} to {points[-1].utility:.2f}"
     )
 
 
@@ -243,7 +254,8 @@ def basis(result: Result) -> str:
             parts.append(f"{count(agreement.single_groups, 'group')} of one text left out")
     parts.append(f"{count(result.unscored, 'text')} unscored" if result.unscored else "none unscored")
     if result.answers_missing:
-        parts.append(f"{missing_answers(result.answers_missing, result.answers)}; scores rest on the others")
+        remark = "; scores rest on the others" if result.answers_missing < result.answers else ""
+        parts.append(missing_answers(result.answers_missing, result.answers) + remark)
     return "; ".join(parts)
 
 
@@ -259,7 +271,7 @@ def bases(results: Sequence[Result]) -> list[str]:
 
 
 def blocks(results: Sequence[Result]) -> list[tuple[str, str, list[Result]]]:
-    """Return the results by aspect and level, in order of occurrence, surface baselines last."""
+    """Return the results by aspect and level, in order of occurrence, free baselines last."""
     grouped: dict[tuple[str, str], list[Result]] = {}
     for result in results:
         grouped.setdefault((result.aspect, result.agreement.level), []).append(result)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from rubriclab.data.example import Example
@@ -78,6 +79,7 @@ class Improvement:
         rounds: every rewriting, accepted or not.
         stopped: why faults are left for which no sentence may be rewritten; `None` otherwise.
         unscored: why rewritings could not be compared with the original; `None` otherwise.
+        columns: the columns of the user's row that are no fields.
     """
 
     id: str
@@ -96,6 +98,7 @@ class Improvement:
     rounds: tuple[RevisionRound, ...] = ()
     stopped: str | None = None
     unscored: str | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def outcome(self) -> RevisionOutcome:
@@ -109,11 +112,11 @@ class Improvement:
         return "no sentence at fault" if self.stopped else "without fault"
 
     def to_row(self) -> dict[str, Any]:
-        """Return one JSON object: the text's own fields with the new `output`, and the record in `improvement`.
+        """Return one JSON object: the user's columns, the text's fields with the new `output`, and the `improvement`.
 
         Human scores are left out if the text has changed: they are of another text.
         """
-        return {**self._fields(), "improvement": self._record()}
+        return {**self.columns, **self._fields(), "improvement": self._record()}
 
     def _fields(self) -> dict[str, Any]:
         if self.example is None:

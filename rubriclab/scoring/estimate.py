@@ -8,7 +8,7 @@ from rubriclab.data.example import Example
 from rubriclab.data.row import RowError
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.single_call import at_most as jointly_at_most
+from rubriclab.methods.single_call import estimate_single_call
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import assignment_of
 
@@ -25,7 +25,7 @@ def scoring_at_most(rubric: Rubric, rows: Iterable[Example | RowError]) -> CallE
 def _text_at_most(rubric: Rubric, example: Example) -> CallEstimate:
     assignment = assignment_of(rubric)
     if rubric.aggregation and rubric.aggregation.ask == "in one call":
-        return jointly_at_most(example, rubric.parts, assignment)
+        return estimate_single_call(example, rubric.parts, assignment)
     total = CallEstimate()
     for part in rubric.parts:
         total += METHODS[part.method].scoring_at_most(example, part, assignment)

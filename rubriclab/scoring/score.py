@@ -136,7 +136,7 @@ async def _mean_of_parts(rubric: Rubric, example: Example, assignment: Assignmen
 async def _combined(
     rubric: Rubric, aggregation: Aggregation, example: Example, assignment: Assignment, judge: Judge
 ) -> Found:
-    """Return the score by learned weights, with its interval and each criterion's share."""
+    """Return the score by learned weights, with its interval and each criterion's contribution."""
     ratings = await ratings_of(example, rubric.parts, aggregation.ask, assignment, judge)
     found = combine(aggregation, {r.criterion: r.score for r in ratings if r.applies}, rubric.scale)
     interval = None if found.low is None or found.high is None else (found.low, found.high)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from rubriclab.base_options import Texts
 from rubriclab.data import Example
+from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.interrater import InterraterAgreement, interrater_agreement
@@ -17,11 +19,10 @@ from rubriclab.option_names import option
 from rubriclab.provenance import Effort
 from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.estimate import scoring_at_most
-from rubriclab.services.base import RowOptions, Texts
 from rubriclab.services.dry_run import DryRun, dry_run
-from rubriclab.services.inputs import Data, describe, notify_comparisons, rows_of
+from rubriclab.services.inputs import Data, describe, notify_left_out, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named
-from rubriclab.services.score import version_of
+from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from rubriclab.report.model import View
 
 
-class AgreeOptions(RowOptions):
+class AgreeOptions(ReadingOptions):
     """Which judges are compared, and how."""
 
     judges: Texts = ()
@@ -39,7 +40,7 @@ class AgreeOptions(RowOptions):
     """Cut scores into so many bins of equal width. Default: the levels of the rubric's scale."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AgreeResult(Displayed):
     """How far judges agree on the scores and on each criterion; `unanswered` names a judge that never replied."""
 
@@ -71,7 +72,7 @@ async def agree(workspace: Workspace, data: Data, rubric: str | Version, options
         SettingsError: unless two different judges are named.
         DataError: if no text can be used.
     """
-    version, examples, names = _prepared(workspace, data, rubric, options)
+    version, examples, names = await workspace.off_event_loop(_prepared, workspace, data, rubric, options)
     judges = {name: workspace.judge(JudgeChoice(name)) for name in names}
     _check_identities(judges)
     scores, unanswered = await _score(version, examples, judges, workspace)
@@ -117,9 +118,9 @@ def _check_identities(judges: Mapping[str, Judge]) -> None:
 
 
 def _examples(data: Data, options: AgreeOptions, workspace: Workspace) -> tuple[Example, ...]:
-    rows = rows_of(data, options)
+    rows = rows_of(data, options, workspace.notify)
     read_rows = list(rows)
-    notify_comparisons(rows, workspace.notify)
+    notify_left_out(rows, workspace.notify)
     examples = tuple(row for row in read_rows if isinstance(row, Example))
     for row in read_rows:
         if not isinstance(row, Example):

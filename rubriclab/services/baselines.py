@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pydantic import BaseModel
 
 from rubriclab.data import Example, labelled
+from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.learning import train
 from rubriclab.methods.baselines.few_shot import FewShotSettings, demonstrations
@@ -15,13 +16,15 @@ from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.names import BASELINE_NAMES
 from rubriclab.option_names import option
+from rubriclab.provenance import Provenance
+from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import assignment_of
-from rubriclab.services.base import RowOptions, SettingsTables
+from rubriclab.services.base import SettingsTables
 from rubriclab.services.inputs import Data, describe, rows_of
 from rubriclab.services.judge_choice import JudgeChoice
 from rubriclab.services.learn import default_name
 from rubriclab.services.settings import method_named, resolve_settings
-from rubriclab.services.workspace import Workspace
+from rubriclab.services.workspace import Notify, Workspace
 from rubriclab.store import Version
 
 # Which of several equally fitting texts are shown as demonstrations.
@@ -55,9 +58,9 @@ class RequestedBaseline:
         judge, generator = method_named(self.name).learning_at_most(training_input, self.settings)
         return judge + generator
 
-    async def make(self, workspace: Workspace) -> Version:
-        """Return its version: the one in the store that holds the same rubric, or else a new one."""
-        judge, store = workspace.judge(self.choice), workspace.store
+    async def make(self, workspace: Workspace) -> MadeBaseline:
+        """Return its rubric, which is saved only when it has scored a text."""
+        judge = workspace.judge(self.choice)
         trained = await train(
             method_named(self.name),
             self.training_input,
@@ -67,13 +70,37 @@ class RequestedBaseline:
             seed=SEED,
             model_versions=workspace.model_versions,
         )
-        rubric = self.version.rubric
-        name = default_name(rubric.task, rubric.aspect.name, self.name)
-        versions = store.log(name) if name in store.names() else ()
-        if same := [version for version in versions if version.digest == trained.rubric.digest]:
-            return same[0]
         sources = {"judge_from": self.choice.named_by, "generator_from": self.choice.named_by}
-        return store.save(name, trained.rubric, trained.provenance.model_copy(update=sources), workspace.effort())
+        provenance = trained.provenance.model_copy(update=sources)
+        return MadeBaseline(self, trained.rubric, provenance)
+
+
+@dataclass(frozen=True)
+class MadeBaseline:
+    """The rubric of a baseline with its provenance."""
+
+    requested: RequestedBaseline
+    rubric: Rubric
+    provenance: Provenance
+
+    @property
+    def name(self) -> str:
+        """Its name in the store."""
+        return default_name(self.rubric.task, self.rubric.aspect.name, self.requested.name)
+
+    async def find(self, workspace: Workspace) -> Version | None:
+        """Return the version in the store that holds the same rubric, or `None`."""
+
+        def found() -> Version | None:
+            store = workspace.store
+            versions = store.log(self.name) if self.name in store.names() else ()
+            return next((version for version in versions if version.digest == self.rubric.digest), None)
+
+        return await workspace.off_event_loop(found)
+
+    async def save(self, workspace: Workspace) -> Version:
+        """Return its new version."""
+        return await workspace.store.save_async(self.name, self.rubric, self.provenance, workspace.effort())
 
 
 def requested_baselines(
@@ -84,7 +111,7 @@ def requested_baselines(
     *,
     demonstrated: Data | None,
     chosen: SettingsTables,
-    row_options: RowOptions,
+    reading: ReadingOptions,
 ) -> list[RequestedBaseline]:
     """Return the baselines named, once for each aspect and scale that the versions judge.
 
@@ -106,7 +133,7 @@ def requested_baselines(
         choice = choices[version.ref]
         if same_kind is version:
             for name, values in settings.items():
-                shown = _shown(version, demonstrated, row_options, values) if name == "few_shot" else ()
+                shown = _shown(version, demonstrated, reading, values, workspace.notify) if name == "few_shot" else ()
                 requested.append(RequestedBaseline(name, version, choice, shown, values))
         elif settings and choices[same_kind.ref] != choice:
             workspace.notify(
@@ -135,7 +162,7 @@ def _settings(names: Sequence[str], chosen: SettingsTables, configured: Settings
 
 
 def _shown(
-    version: Version, demonstrated: Data | None, row_options: RowOptions, settings: BaseModel
+    version: Version, demonstrated: Data | None, reading: ReadingOptions, settings: BaseModel, notify: Notify
 ) -> tuple[Example, ...]:
     """Return the labelled texts that few_shot shows."""
     if demonstrated is None:
@@ -144,7 +171,7 @@ def _shown(
             f"give some that are not evaluated, such as those learned from: {option('labelled', 'PATH')}.",
         )
     aspect = version.rubric.aspect.name
-    rows = rows_of(demonstrated, row_options)
+    rows = rows_of(demonstrated, reading, notify)
     usable = labelled((row for row in rows if isinstance(row, Example)), aspect)
     inside = [example for example in usable if version.rubric.scores_on.contains(example.scores[aspect])]
     if not inside:

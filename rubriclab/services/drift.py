@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from rubriclab.base_options import Texts
 from rubriclab.data import Example, Rows
+from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.scale import show
 from rubriclab.display import Displayed
 from rubriclab.drift import (
@@ -32,11 +34,10 @@ from rubriclab.option_names import option
 from rubriclab.provenance import Effort
 from rubriclab.scoring import Score
 from rubriclab.scoring.estimate import scoring_at_most
-from rubriclab.services.base import RowOptions, Texts
 from rubriclab.services.dry_run import DryRun, dry_run
-from rubriclab.services.inputs import Data, notify_comparisons, row_count, rows_of
+from rubriclab.services.inputs import Data, notify_left_out, row_count, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_of
-from rubriclab.services.score import version_of
+from rubriclab.services.rubric_choice import ref_of, version_of
 from rubriclab.services.workspace import Notify, Workspace
 from rubriclab.store import Version
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from rubriclab.report.model import View
 
 
-class DriftOptions(RowOptions):
+class DriftOptions(ReadingOptions):
     """How drift is measured, and its limits."""
 
     judges: Texts = ()
@@ -63,7 +64,7 @@ class DriftOptions(RowOptions):
     """The lowest Spearman correlation of the two rankings, within groups if groups have several texts."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DriftResult(Displayed):
     """The drift, the outcome of each limit, and the effort."""
 
@@ -97,7 +98,7 @@ class DriftMeasurement:
     def at_most(self) -> DryRun:
         """Return the most that is asked of either judge."""
         before = after = CallEstimate()
-        for text in usable_stream(rows_of(self.data, self.options), self.workspace.notify):
+        for text in usable_stream(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify):
             before += scoring_at_most(self.scorers.before.version.rubric, [text])
             after += scoring_at_most(self.scorers.after.version.rubric, [text])
         roles = {"before": (self.choices[0].spec, before), "after": (self.choices[1].spec, after)}
@@ -113,7 +114,7 @@ class DriftMeasurement:
         workspace = self.workspace
         judges = workspace.judge(self.choices[0]), workspace.judge(self.choices[1])
         _check_identities(self.scorers, judges)
-        texts = usable_stream(rows_of(self.data, self.options), workspace.notify)
+        texts = usable_stream(rows_of(self.data, self.options, workspace.notify), workspace.notify)
         total = row_count(self.data) if workspace.shows_progress else 0
         with workspace.progress(workspace.ledger) as on_progress:
             async with aclosing(score_both(self.scorers, texts, *judges, workspace.under_way)) as scored:
@@ -179,7 +180,7 @@ async def drift(
         RubriclabError: as `prepare_drift` and `DriftMeasurement.stream` do.
         JudgeError: if one side has no score at all, after replies have failed.
     """
-    measurement = prepare_drift(workspace, data, before, after, options)
+    measurement = await workspace.off_event_loop(prepare_drift, workspace, data, before, after, options)
     async for _ in measurement.stream():
         pass
     result = measurement.result()
@@ -200,11 +201,11 @@ def check_sides(before: str | Version, after: str | Version | None, judges: tupl
     Raises:
         SettingsError: otherwise.
     """
-    ref = before if isinstance(before, str) else before.ref
+    ref = ref_of(before)
     if len(judges) > 2:
         raise SettingsError(f"Drift is between two sides, and {len(judges)} judges are named.", "Give one or two.")
     if after is None and len(judges) < 2:
-        two = f"{option('judges', 'JUDGE')} and {option('judges', 'OTHER')}"
+        two = option("judges", "JUDGE", "OTHER")
         raise SettingsError(
             f"{ref} is one version, and drift is between two sides;", f"name a second version, or two judges: {two}."
         )
@@ -226,7 +227,7 @@ def usable_stream(rows: Rows, notify: Notify) -> Iterator[Example]:
             yield row
         else:
             notify(f"left out: {row}")
-    notify_comparisons(rows, notify)
+    notify_left_out(rows, notify)
     if not usable:
         raise DataError(f"None of the {count} rows of {rows.where} can be used.", "Fix the rows named above.")
 

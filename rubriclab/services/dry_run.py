@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rubriclab.display import Displayed
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import FREE, Price
 from rubriclab.judges.recording import PREFIX
 from rubriclab.methods.estimate import CallEstimate
+from rubriclab.option_names import option
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
 
 
 @dataclass(frozen=True)
@@ -33,8 +38,8 @@ class CallBound:
         }
 
 
-@dataclass(frozen=True)
-class DryRun:
+@dataclass(frozen=True, repr=False)
+class DryRun(Displayed):
     """The most that an operation asks, by role; cached answers lower it.
 
     `proposes` says whether criteria are proposed, which a judge is asked for up to five times.
@@ -46,6 +51,25 @@ class DryRun:
     def to_row(self) -> dict[str, Any]:
         """Return the bounds as one JSON object."""
         return {"dry_run": True, "at_most": {role: bound.to_row() for role, bound in self.roles.items()}}
+
+    def lines(self) -> Iterator[str]:
+        """Yield calls, tokens and money of each role, and what may change them."""
+        for role, bound in self.roles.items():
+            unknown = f"price unknown ({option('price')})"
+            money = unknown if bound.cost_usd is None else f"${bound.cost_usd:.4f}"
+            tokens = f"{bound.prompt_tokens:,} tokens read, {bound.completion_tokens:,} written"
+            yield f"{role} {bound.judge}: at most {bound.calls:,} calls, {tokens}, {money}"
+        proposals = ", and a proposal up to five times" if self.proposes else ""
+        yield (
+            "No calls made. Cached answers lower this bound. A reply that cannot be used raises it: it is asked for "
+            f"once again{proposals}."
+        )
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.model import View, paragraphs
+
+        return View((), paragraphs(self.lines()))
 
 
 def dry_run(roles: Mapping[str, tuple[str, CallEstimate]], options: JudgeOptions, *, proposes: bool = False) -> DryRun:

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field
 
+from rubriclab.base_options import Texts
 from rubriclab.data import Example, labelled
+from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError
-from rubriclab.evaluation import LEVELS, Evaluator, Result, baseline_evaluators, unseen
-from rubriclab.evaluation import evaluate as agreements
+from rubriclab.evaluation import LEVELS, Evaluator, Result, baseline_evaluators, evaluate as agreements, unseen
 from rubriclab.option_names import option
-from rubriclab.provenance import Effort
+from rubriclab.provenance import Effort, Provenance
 from rubriclab.report.wording import count
+from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.estimate import scoring_at_most
-from rubriclab.services.base import JudgeOption, RowOptions, SettingsTables, Texts
-from rubriclab.services.baselines import RequestedBaseline, requested_baselines
+from rubriclab.services.base import JudgeOption, SettingsOption
+from rubriclab.services.baselines import MadeBaseline, RequestedBaseline, requested_baselines
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, usable_texts
 from rubriclab.services.judge_choice import JudgeChoice, judge_of
-from rubriclab.services.score import version_of
+from rubriclab.services.rubric_choice import versions_of
 from rubriclab.services.workspace import Workspace
 from rubriclab.stats.levels import ConstantRule, Level
 from rubriclab.store import Version
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from rubriclab.report.model import View
 
 
-class EvaluateOptions(RowOptions, JudgeOption):
+class EvaluateOptions(ReadingOptions, JudgeOption):
     """How rubrics are evaluated."""
 
     baselines: Texts = ()
@@ -52,11 +54,11 @@ class EvaluateOptions(RowOptions, JudgeOption):
     include_training: bool = False
     """Do not leave out the groups that a rubric has learned from."""
 
-    settings: SettingsTables = Field(default_factory=dict)
+    settings: SettingsOption = Field(default_factory=dict)
     """Hyperparameters of the baselines: `{"few_shot": {"k": 3}}`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation(Displayed):
     """Agreement of rubrics with human scores.
 
@@ -83,6 +85,14 @@ class Evaluation(Displayed):
         from rubriclab.report.evaluation import evaluation_view
 
         return evaluation_view(self.versions, self.results, self.scores, self.examples, brief=True)
+
+    def to_row(self) -> dict[str, Any]:
+        """Return all figures, and the paired comparisons with the best free baseline and with each other."""
+        from rubriclab.report.evaluation import evaluation_summaries
+
+        summaries = evaluation_summaries(self.versions, self.results, self.scores, self.examples).values()
+        comparisons = [row for summary in summaries if summary for row in summary.to_rows()]
+        return {"results": [result.to_row() for result in self.results], "comparisons": comparisons}
 
     def check_answered(self) -> None:
         """Return unless there were prompts and not one had a reply.
@@ -117,17 +127,26 @@ async def evaluate(
         NotConfirmed: if only an imported version that is not confirmed names the judge.
         BudgetReached: if a cap on calls or money was reached.
     """
-    task = _prepared(workspace, data, rubrics, options)
-    versions, choices, examples = list(task.versions), dict(task.choices), task.examples
-    for baseline in task.baselines:
-        version = await baseline.make(workspace)
-        if version.ref not in choices:
-            versions.append(version)
-            choices[version.ref] = baseline.choice
-            examples = _unseen(examples, [version], options, workspace)
+    task = await workspace.off_event_loop(_prepared, workspace, data, rubrics, options)
+    versions = list(task.versions)
+    made = [(baseline, await baseline.find(workspace)) for baseline in await _made(task.baselines, workspace)]
+    added = [(baseline, stored) for baseline, stored in made if stored is None or stored not in versions]
+    learned_from = [stored.provenance if stored else baseline.provenance for baseline, stored in added]
+    examples = _unseen(task.examples, learned_from, options, workspace) if added else task.examples
     texts = _texts(examples, versions)
     _check(texts, versions, options, workspace)
-    scores = await _score(versions, texts, choices, workspace)
+    scores = {
+        version.ref: await _scores(
+            version.rubric, texts[version.ref], task.choices[version.ref], version.ref, workspace
+        )
+        for version in versions
+    }
+    for baseline, stored in added:
+        rows = texts[baseline.requested.version.ref]
+        version, scored = await _baseline_scores(baseline, stored, rows, workspace)
+        if version and version.ref not in scores:
+            versions.append(version)
+            texts[version.ref], scores[version.ref] = rows, scored
     results, by_aspect = _results(versions, texts, scores, options)
     reasons = [score.unscored for rows in scores.values() for score in rows if score.unscored]
     unanswered = reasons[-1] if reasons and workspace.ledger.silent else None
@@ -156,8 +175,7 @@ def evaluate_at_most(
 def _prepared(
     workspace: Workspace, data: Data, rubrics: str | Version | Sequence[str | Version], options: EvaluateOptions
 ) -> _Task:
-    named = [rubrics] if isinstance(rubrics, str | Version) else rubrics
-    versions = tuple({version.ref: version for version in (version_of(workspace, ref) for ref in named)}.values())
+    versions = versions_of(workspace, rubrics)
     choices = {version.ref: judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions}
     baselines = requested_baselines(
         workspace,
@@ -166,20 +184,21 @@ def _prepared(
         choices,
         demonstrated=options.labelled,
         chosen=options.settings,
-        row_options=options,
+        reading=options,
     )
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
     examples = usable_texts(data, options, aspects.items(), workspace.notify)
-    return _Task(versions, choices, _unseen(examples, versions, options, workspace), tuple(baselines))
+    learned_from = [version.provenance for version in versions]
+    return _Task(versions, choices, _unseen(examples, learned_from, options, workspace), tuple(baselines))
 
 
 def _unseen(
-    examples: tuple[Example, ...], versions: Sequence[Version], options: EvaluateOptions, workspace: Workspace
+    examples: tuple[Example, ...], learned_from: Sequence[Provenance], options: EvaluateOptions, workspace: Workspace
 ) -> tuple[Example, ...]:
-    """Return the texts that none of the versions has learned from, unless all are wanted."""
+    """Return the texts that no version of these provenances has learned from, unless all are wanted."""
     if options.include_training:
         return examples
-    kept = unseen(examples, [version.provenance for version in versions])
+    kept = unseen(examples, learned_from)
     if len(kept) < len(examples):
         left_out = f"{len(examples) - len(kept)} of {len(examples)} texts left out"
         workspace.notify(f"{left_out}: their groups, or the texts themselves, were learned from")
@@ -226,23 +245,38 @@ def _check(
             notify(f"{version.ref}: no comparison of systems, as some texts do not name theirs")
 
 
-async def _score(
-    versions: Sequence[Version],
-    texts: Mapping[str, Sequence[Example]],
-    choices: Mapping[str, JudgeChoice],
-    workspace: Workspace,
-) -> dict[str, tuple[Score, ...]]:
-    judges = {ref: workspace.judge(choice) for ref, choice in choices.items()}
-    scores: dict[str, tuple[Score, ...]] = {}
+async def _made(baselines: Sequence[RequestedBaseline], workspace: Workspace) -> list[MadeBaseline]:
+    return [await baseline.make(workspace) for baseline in baselines]
+
+
+async def _scores(
+    rubric: Rubric, rows: Sequence[Example], choice: JudgeChoice, name: str, workspace: Workspace
+) -> tuple[Score, ...]:
+    judge, done = workspace.judge(choice), list[Score]()
     with workspace.progress(workspace.ledger) as on_progress:
-        for version in versions:
-            rows, done = texts[version.ref], list[Score]()
-            judge = judges[version.ref]
-            async for score in score_stream(version.rubric, rows, judge, version.ref, workspace.under_way):
-                done.append(score)
-                on_progress(f"{version.ref}: {len(done)} of {len(rows)} texts", len(done) / len(rows))
-            scores[version.ref] = tuple(done)
-    return scores
+        async for score in score_stream(rubric, rows, judge, name, workspace.under_way):
+            done.append(score)
+            on_progress(f"{name}: {len(done)} of {len(rows)} texts", len(done) / len(rows))
+    return tuple(done)
+
+
+async def _baseline_scores(
+    baseline: MadeBaseline, stored: Version | None, rows: Sequence[Example], workspace: Workspace
+) -> tuple[Version | None, tuple[Score, ...]]:
+    """Return the baseline's version and its scores; no version, which is said, if it is new and has no score at all."""
+    requested = baseline.requested
+    name = stored.ref if stored else requested.label
+    scores = await _scores(baseline.rubric, rows, requested.choice, name, workspace)
+    if stored:
+        return stored, scores
+    if all(score.score is None for score in scores):
+        workspace.notify(
+            f"the baseline {requested.name} is left out and not saved: {requested.choice.spec} gave no usable score "
+            f"for any of {count(len(rows), 'text')}; the first: {scores[0].unscored}"
+        )
+        return None, scores
+    version = await baseline.save(workspace)
+    return version, tuple(replace(score, rubric=version.ref) for score in scores)
 
 
 def _results(
@@ -257,8 +291,8 @@ def _results(
     for aspect in dict.fromkeys(version.rubric.aspect.name for version in versions):
         chosen = [version for version in versions if version.rubric.aspect.name == aspect]
         rows = texts[chosen[0].ref]
-        measures = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
-        by_aspect[aspect] = tuple(baseline_evaluators(rows, measures))
+        best = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
+        by_aspect[aspect] = tuple(baseline_evaluators(rows, best))
         evaluators = [_evaluator(version.ref, scores[version.ref]) for version in chosen]
         levels, constant = options.levels or LEVELS, options.constant_groups
         results += agreements(rows, [*evaluators, *by_aspect[aspect]], aspect, levels=levels, constant=constant)

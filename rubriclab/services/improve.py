@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from rubriclab.data import Example
+from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
@@ -29,11 +31,11 @@ from rubriclab.revision import (
     summarize_revisions,
 )
 from rubriclab.scoring.estimate import scoring_at_most
-from rubriclab.services.base import JudgeOption, RowOptions
+from rubriclab.services.base import JudgeOption
 from rubriclab.services.dry_run import DryRun, dry_run
-from rubriclab.services.inputs import Data, notify_comparisons, row_count, rows_of
+from rubriclab.services.inputs import Data, notify_left_out, own_columns, remembered, row_count, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
-from rubriclab.services.score import version_of
+from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
 
@@ -44,26 +46,26 @@ if TYPE_CHECKING:
     from rubriclab.report.model import View
 
 
-class ImproveOptions(RowOptions, JudgeOption):
+class ImproveOptions(ReadingOptions, JudgeOption):
     """How texts are rewritten."""
 
     rounds: int = Field(default=2, ge=1, le=20)
-    """The most rewritings of one text."""
+    """The maximum number of rewrites of one text."""
 
     good_from: float = Field(default=0.75, gt=0, le=1)
     """The share of the scale from which on a score is no fault."""
 
     take: Literal["better", "every"] = "better"
-    """Keep rewritings that score higher, or every one, as DCR's paper does."""
+    """Accept rewrites that score higher, or every rewrite, as in DCR's paper."""
 
     writer: str | None = None
     """Who rewrites. Default: the judge."""
 
     second_judge: str | None = None
-    """A judge that must not score a rewriting lower; the writer is not shown its reasons."""
+    """A judge that must not score a rewrite lower; the writer never sees its reasons."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ImproveResult(Displayed):
     """The texts with every round, the gain over all of them, and the effort."""
 
@@ -102,7 +104,7 @@ class Improving:
     def at_most(self) -> DryRun:
         """Return the most that is asked by role; a text that becomes longer can take more."""
         scoring, rewriting = CallEstimate(), CallEstimate()
-        for row in rows_of(self.data, self.options):
+        for row in rows_of(self.data, self.options, self.workspace.notify):
             if isinstance(row, Example):
                 scoring += scoring_at_most(self.version.rubric, [row])
                 rewriting += rewriting_at_most(self.version.rubric, row)
@@ -121,10 +123,11 @@ class Improving:
             JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: from the judges; they concern every text.
         """
         workspace, options = self.workspace, self.options
-        judges, rows = self._judges(), rows_of(self.data, self.options)
+        judges, rows = self._judges(), rows_of(self.data, options, workspace.notify)
+        ahead: deque[tuple[Any, Example | None]] = deque()
         texts = improve_stream(
             self.version.rubric,
-            rows,
+            remembered(rows, ahead),
             judges["judge"],
             self.version.ref,
             workspace.under_way,
@@ -135,12 +138,14 @@ class Improving:
         total = row_count(self.data) if workspace.shows_progress else 0
         with workspace.progress(workspace.ledger) as on_progress:
             async with aclosing(texts):
-                async for text in texts:
+                async for improved in texts:
+                    row, _ = ahead.popleft()
+                    text = replace(improved, columns=own_columns(row, options.mapping))
                     self.metrics.append(revision_metrics(text))
                     self.failures.update(_failures(text))
                     yield text
                     on_progress(f"{len(self.metrics):,} texts", len(self.metrics) / total if total else -1.0)
-        notify_comparisons(rows, workspace.notify)
+        notify_left_out(rows, workspace.notify)
 
     def summary(self) -> RevisionSummary:
         """Return the gain over the texts so far."""
@@ -204,7 +209,7 @@ async def improve(workspace: Workspace, data: Data, rubric: str | Version, optio
         RubriclabError: as `prepare_improvement` and `Improving.stream` do.
         JudgeError: if a role had prompts and not one reply.
     """
-    improving = prepare_improvement(workspace, data, rubric, options)
+    improving = await workspace.off_event_loop(prepare_improvement, workspace, data, rubric, options)
     texts = tuple([text async for text in improving.stream()])
     improving.check_answered()
     return ImproveResult(texts, improving.summary(), workspace.effort())

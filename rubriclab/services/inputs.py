@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rubriclab.data import Example, Rows, parse_mapping, read
+from rubriclab.data import Example, Rows, read
 from rubriclab.data.fitted import about, comparison_faults, fit_scores
-from rubriclab.data.formats import LONGEST_ROW
-from rubriclab.data.mapping import NATIVE
+from rubriclab.data.mapping import FIELDS, TABLES, FieldMap
 from rubriclab.data.readers import from_rows
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale
-from rubriclab.errors import DataError
-from rubriclab.services.base import RowOptions
+from rubriclab.option_names import option
+from rubriclab.report.wording import count
 from rubriclab.services.workspace import Notify
 
 # A path or `-`, rows as mappings, texts, examples, or a table of one of the well-known libraries.
@@ -21,31 +23,25 @@ Data = Any
 
 # Bytes read at once.
 BLOCK = 2**20
-EXPECTED = (
-    "expected a path, rows as mappings, texts, Example objects, a pandas, polars or pyarrow table, or a Hugging Face "
-    "data set"
-)
 
 
-def rows_of(data: Data, options: RowOptions) -> Rows:
+def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: None) -> Rows:
     """Return the rows of `data` as examples and faults, read as they are asked for.
+
+    `notify` is told what a file is taken for, where its content was decisive.
 
     Raises:
         DataError: if `data` is nothing that has rows, or a file that cannot be read.
-        SettingsError: for a mapping that is not understood.
+        SettingsError: for an option that does not apply to the file.
     """
-    mapping = parse_mapping(options.mapping) if options.mapping else NATIVE
     if isinstance(data, str | Path):
-        return read(data, mapping, longest=options.max_line_bytes or LONGEST_ROW)
+        rows = read(data, options)
+        if note := rows.source.note():
+            notify(note)
+        return rows
     if isinstance(data, Rows):
         return data
-    if hasattr(data, "to_batches"):  # pyarrow
-        data = (row for batch in data.to_batches() for row in batch.to_pylist())
-    elif hasattr(data, "collect_schema") and not hasattr(data, "iter_rows"):  # polars.LazyFrame
-        data = data.collect()
-    if isinstance(data, bytes) or not _has_rows(data):
-        raise DataError(f"Data of the type {type(data).__name__} has no rows;", f"{EXPECTED}.")
-    return from_rows(data if _is_table(data) or isinstance(data, Mapping) else _as_mappings(data), mapping=mapping)
+    return from_rows(data, options=options)
 
 
 def can_be_read_again(data: Data) -> bool:
@@ -71,14 +67,15 @@ def describe(data: Data) -> str:
 
 
 def usable_texts(
-    data: Data, options: RowOptions, aspects: Iterable[tuple[str, Scale]], notify: Notify
+    data: Data, options: ReadingOptions, aspects: Iterable[tuple[str, Scale]], notify: Notify
 ) -> tuple[Example, ...]:
     """Return the texts of `data`; those that people only compared with others get labels for the aspects too.
 
     Rows that cannot be used are left out, and `notify` is told which and why.
     """
-    rows = rows_of(data, options)
+    rows = rows_of(data, options, notify)
     read_rows = list(rows)
+    notify_skipped(rows, notify)
     for row in read_rows:
         if not isinstance(row, Example):
             notify(f"left out: {row}")
@@ -86,11 +83,20 @@ def usable_texts(
     return _with_compared(examples, rows, aspects, notify)
 
 
-def notify_comparisons(rows: Rows, notify: Notify) -> None:
-    """Say how many rows compared texts, where nothing is made of comparisons."""
+def notify_skipped(rows: Rows, notify: Notify) -> None:
+    """Say how many faulty rows were left out as asked for."""
+    if rows.skipped:
+        notify(
+            f"left out: {count(rows.skipped, 'faulty row')} ({option('skip_faulty')}); the first: {rows.first_skipped}"
+        )
+
+
+def notify_left_out(rows: Rows, notify: Notify) -> None:
+    """Say how many faulty rows were left out as asked for, and how many rows compared texts without use."""
+    notify_skipped(rows, notify)
     if rows.comparisons:
-        count = len({line for line, _ in rows.comparisons})
-        notify(f"{count} {'row' if count == 1 else 'rows'} left out that hold no text, but compare others")
+        lines = len({line for line, _ in rows.comparisons})
+        notify(f"{count(lines, 'row')} left out that hold no text, but compare others")
 
 
 def _with_compared(
@@ -110,13 +116,15 @@ def _with_compared(
     return examples
 
 
-def _has_rows(data: Data) -> bool:
-    return _is_table(data) or isinstance(data, Iterable)
+def remembered(rows: Rows, ahead: deque[tuple[Any, Example | None]]) -> Iterator[Example | RowError]:
+    """Yield the rows, keeping each as it came until its score is here."""
+    for row in rows:
+        ahead.append((rows.row, row if isinstance(row, Example) else None))
+        yield row
 
 
-def _is_table(data: Data) -> bool:
-    return hasattr(data, "itertuples") or hasattr(data, "iter_rows") or hasattr(data, "column_names")
-
-
-def _as_mappings(rows: Iterable[Any]) -> Iterator[Any]:
-    return ({"output": row} if isinstance(row, str) else row for row in rows)
+def own_columns(row: Any, mapping: FieldMap) -> dict[str, Any]:
+    """Return the columns of a user's row that are no fields and are not mapped to any."""
+    used = {*FIELDS, *(column.partition(".")[0] for column in mapping.columns.values()), *mapping.columns.values()}
+    columns = row.items() if isinstance(row, Mapping) else ()
+    return {str(name): cell for name, cell in columns if name not in used and str(name).partition(".")[0] not in TABLES}

@@ -112,5 +112,5 @@ def _notify_embedded(judge: str, why: str, notify: Notify) -> None:
     if judge == EMBEDDED:
         notify(
             f"judge: embedded{why}; it measures texts offline and is not a language model "
-            f"({option('judge')} names another)"
+            f"(name another with {option('judge')})"
         )

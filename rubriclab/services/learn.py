@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,9 +11,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from rubriclab.base_options import Texts
 from rubriclab.checklist import Checklist, seed_questions
 from rubriclab.data import Assignment, find_aspect, task_words, training_examples
 from rubriclab.data.aspect import shipped_aspects
+from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import ChecklistError, SettingsError
 from rubriclab.learning.candidates import Plan
 from rubriclab.literature import Finding, load_findings
@@ -20,7 +23,7 @@ from rubriclab.methods.method import Method, TrainingInput
 from rubriclab.methods.names import DEFAULT_METHODS, JOINT
 from rubriclab.option_names import command, option
 from rubriclab.provenance import Effort
-from rubriclab.services.base import JudgeOption, RowOptions, ScaleText, SettingsTables, Texts
+from rubriclab.services.base import JudgeOption, ScaleText, SettingsOption
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named
@@ -30,8 +33,10 @@ from rubriclab.services.workspace import Notify, Workspace
 from rubriclab.store import Version
 from rubriclab.store.version import check_name
 
+_log = logging.getLogger(__name__)
 
-class LearnOptions(RowOptions, JudgeOption):
+
+class LearnOptions(ReadingOptions, JudgeOption):
     """How a rubric is learned."""
 
     task: str
@@ -47,7 +52,7 @@ class LearnOptions(RowOptions, JudgeOption):
     """The rubric's name in the store. Default: `TASK-ASPECT`, or `TASK-ASPECT-METHOD` for one method."""
 
     definition: str | None = None
-    """What the aspect means; shipped for those of the well-known data sets."""
+    """What the aspect means; included for the aspects of well-known data sets."""
 
     scale: ScaleText | None = None
     """The raters' scale: `(1, 5)` or `"1:5"`. Default: taken from the labels."""
@@ -76,8 +81,8 @@ class LearnOptions(RowOptions, JudgeOption):
     prefer: Literal["smallest", "accuracy"] | None = None
     """The smallest rubric within one standard error of the best, or the best. Default: smallest."""
 
-    surface: Literal["include", "exclude"] = "exclude"
-    """Whether measures of a text's surface, which cost nothing, may enter the rubric."""
+    text_features: Literal["include", "exclude"] = "exclude"
+    """Whether text features, which take no calls, may enter the rubric."""
 
     no_shortcuts: bool = False
     """Leave out criteria that follow length, copying or form more than people."""
@@ -85,13 +90,13 @@ class LearnOptions(RowOptions, JudgeOption):
     parent: str | None = None
     """The version that this one continues. Default: the newest of the name."""
 
-    settings: SettingsTables = Field(default_factory=dict)
+    settings: SettingsOption = Field(default_factory=dict)
     """Hyperparameters by method: `{"hypoeval": {"k": 10}}`."""
 
     @property
     def single_method(self) -> str | None:
         """The method that learns alone, if one does."""
-        return self.methods[0] if len(set(self.methods)) == 1 and self.surface == "exclude" else None
+        return self.methods[0] if len(set(self.methods)) == 1 and self.text_features == "exclude" else None
 
     @property
     def joint_settings(self) -> dict[str, Any]:
@@ -127,9 +132,9 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
     name = check_name(options.name or default_name(options.task, options.aspect, options.single_method))
     training = training_of(workspace, data, options)
     spec = judge_named(options.judge, workspace.notify)
-    store = workspace.open_store(create=True)
+    store = await workspace.off_event_loop(workspace.open_store, create=True)
     if options.parent:
-        store.load(options.parent)
+        await workspace.off_event_loop(store.load, options.parent)
     judge = workspace.judge(JudgeChoice(spec))
     generator = judge if options.generator in (None, spec) else workspace.judge(JudgeChoice(options.generator or spec))
     with workspace.progress(workspace.ledger) as on_progress:
@@ -158,10 +163,10 @@ def learn_at_most(workspace: Workspace, data: Data, options: LearnOptions) -> Dr
 
 def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:
     """Return the training that the options ask for, having read the labelled texts."""
-    if "surface" in options.methods:
+    if "text_features" in options.methods:
         raise SettingsError(
-            f"{option('methods')}: surface features are no way to evaluate by themselves.",
-            f"Add them to other methods: {option('surface', 'include')}.",
+            f"{option('methods')}: text features are no way to evaluate by themselves.",
+            f"Add them to other methods: {option('text_features', 'include')}.",
         )
     if name := options.single_method:
         return _single(name, data, options, workspace)
@@ -203,8 +208,8 @@ def _single(name: str, data: Data, options: LearnOptions, workspace: Workspace) 
 def _joint(data: Data, options: LearnOptions, workspace: Workspace) -> TrainingRun:
     """Return the training of several methods whose criteria become one rubric."""
     names = list(dict.fromkeys(options.methods or DEFAULT_METHODS))
-    if options.surface == "include":
-        names.append("surface")
+    if options.text_features == "include":
+        names.append("text_features")
     methods = [method_named(name) for name in names]
     chosen = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_settings}}
     resolved = resolve_settings(methods, joint=True, configured=workspace.settings, chosen=chosen)
@@ -222,12 +227,12 @@ def _plans(
 ) -> tuple[Plan, ...]:
     """Return the methods with what they learn from, which are the same texts for all.
 
-    Unless the user has named the methods, one without the questions that it starts from takes no part, which is said.
+    Unless the user has named the methods, one without the questions that it starts from takes no part, which is logged.
 
     Raises:
         RubriclabError: if there is nothing to learn from, or not what a method needs.
     """
-    checklists = _checklists(methods, options, notify)
+    checklists = _checklists(methods, options)
     shared = next((checklist for _, _, checklist in checklists if checklist), None)
     training_input = _training_input(data, shared, options, notify, labels_needed=labels_needed)
     return tuple(
@@ -237,7 +242,7 @@ def _plans(
 
 
 def _checklists(
-    methods: Sequence[tuple[Method, BaseModel]], options: LearnOptions, notify: Notify
+    methods: Sequence[tuple[Method, BaseModel]], options: LearnOptions
 ) -> list[tuple[Method, BaseModel, Checklist | None]]:
     checklists: list[tuple[Method, BaseModel, Checklist | None]] = []
     for method, settings in methods:
@@ -246,7 +251,8 @@ def _checklists(
         except ChecklistError as error:
             if options.methods or options.checklist:
                 raise
-            notify(f"{method.name} takes no part: {error.text}")
+            # Nobody asked for this method, and the others learn without it.
+            _log.info("%s takes no part: %s", method.name, error)
     return checklists
 
 
@@ -265,7 +271,10 @@ def _training_input(
     shipped = options.aspect in (aspect.name for aspect in shipped_aspects(task))
     definition = options.definition or (checklist.definition if checklist and (own or not shipped) else None)
     aspect = find_aspect(task, options.aspect, definition)
-    training = training_examples(rows_of(data, options), aspect.name, options.scale, labels_needed=labels_needed)
+    rows = rows_of(data, options, notify)
+    training = training_examples(
+        rows, aspect.name, options.scale, labels_needed=labels_needed, skip_faulty=options.skip_faulty
+    )
     for line in training.notes:
         notify(line)
     assignment = Assignment(task_words(task), aspect, training.scale)

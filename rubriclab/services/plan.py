@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from rubriclab.active_learning import LabelPlan, PoolText
-from rubriclab.active_learning import plan as make_plan
+from rubriclab.active_learning import LabelPlan, PoolText, plan as make_plan
 from rubriclab.data import Example, RowError, Rows
 from rubriclab.data.example import text_digest
+from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore
 from rubriclab.option_names import command, option
@@ -22,11 +22,11 @@ from rubriclab.report.verdicts import unrecorded
 from rubriclab.report.wording import count
 from rubriclab.scoring import score_stream
 from rubriclab.scoring.estimate import scoring_at_most
-from rubriclab.services.base import JudgeOption, RowOptions
+from rubriclab.services.base import JudgeOption
 from rubriclab.services.dry_run import DryRun, dry_run
-from rubriclab.services.inputs import Data, rows_of
+from rubriclab.services.inputs import Data, notify_skipped, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_of
-from rubriclab.services.score import version_of
+from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.workspace import Notify, Workspace
 from rubriclab.store import Version
 from rubriclab.training_record import TrainingRecord
@@ -39,7 +39,7 @@ DEFAULT_COUNT = 10
 FAULTS_SHOWN = 5
 
 
-class PlanOptions(RowOptions, JudgeOption):
+class PlanOptions(ReadingOptions, JudgeOption):
     """How labelling is planned."""
 
     count: int | None = Field(default=None, ge=1)
@@ -53,7 +53,7 @@ class PlanOptions(RowOptions, JudgeOption):
 
 
 @dataclass(frozen=True)
-class Candidate:
+class UnlabelledRow:
     """A text to choose from, with its row as it came; `key` is a digest of the text."""
 
     key: str
@@ -61,7 +61,7 @@ class Candidate:
     row: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PlanResult(Displayed):
     """The texts to label in order, with the advice on how many, and the effort."""
 
@@ -89,7 +89,7 @@ class PreparedPlan:
     version: Version
     record: TrainingRecord
     choice: JudgeChoice
-    pool: tuple[Candidate, ...]
+    pool: tuple[UnlabelledRow, ...]
     options: PlanOptions
 
     def at_most(self) -> DryRun:
@@ -144,7 +144,7 @@ def prepare_plan(workspace: Workspace, data: Data, rubric: str | Version, option
         NotConfirmed: if only an imported version that is not confirmed names the judge.
         DataError: if there are no texts to choose from, or fewer than are to be planned.
     """
-    rows = rows_of(data, options)
+    rows = rows_of(data, options, workspace.notify)
     version = version_of(workspace, rubric)
     record = _record(version, workspace)
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)
@@ -153,7 +153,8 @@ def prepare_plan(workspace: Workspace, data: Data, rubric: str | Version, option
 
 async def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> PlanResult:
     """Return which texts of `data` to label next so that the rubric improves most; errors as of `prepare_plan`."""
-    return await prepare_plan(workspace, data, rubric, options).run()
+    prepared = await workspace.off_event_loop(prepare_plan, workspace, data, rubric, options)
+    return await prepared.run()
 
 
 def plan_at_most(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> DryRun:
@@ -182,21 +183,22 @@ class _LeftOut:
     repeated: int = 0
 
 
-def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[Candidate, ...]:
+def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[UnlabelledRow, ...]:
     """Return the texts to rate, and say which rows are left out; a bounded number of rows is held at a time."""
     left_out = _LeftOut()
-    candidates = _candidates(rows, version, left_out)
+    candidates = _unlabelled(rows, version, left_out)
     # Digests are as good as random numbers, and do not depend on the order of the rows.
     drawn = heapq.nsmallest(options.sample, candidates, key=lambda text: (text.key, text.example.id))
     pool = tuple({text.key: text for text in reversed(drawn)}.values())[::-1]
     left_out.repeated = len(drawn) - len(pool)
+    notify_skipped(rows, notify)
     for line in _notices(left_out, len(pool), version):
         notify(line)
     _check(left_out, len(pool), version, options)
     return pool
 
 
-def _candidates(rows: Rows, version: Version, left_out: _LeftOut) -> Iterator[Candidate]:
+def _unlabelled(rows: Rows, version: Version, left_out: _LeftOut) -> Iterator[UnlabelledRow]:
     learned, aspect = frozenset(version.provenance.texts), version.rubric.aspect.name
     for row in rows:
         if isinstance(row, RowError):
@@ -207,7 +209,7 @@ def _candidates(rows: Rows, version: Version, left_out: _LeftOut) -> Iterator[Ca
             left_out.labelled += 1
         else:
             left_out.usable += 1
-            yield Candidate(key, row, rows.row)
+            yield UnlabelledRow(key, row, rows.row)
 
 
 def _notices(left_out: _LeftOut, pool: int, version: Version) -> Iterator[str]:

@@ -2,47 +2,41 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
 from pydantic import Field
 
-from rubriclab.data import Assignment, Example, Rows, find_aspect, parse_scale, task_words
-from rubriclab.data.row import RowError
-from rubriclab.display import Displayed
-from rubriclab.errors import JudgeError, SettingsError, UserError
+from rubriclab.data import Assignment, Example, find_aspect, parse_scale, task_words
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.learning.unlabelled import MOST, judged_rubric, measured_rubric
+from rubriclab.learning.unlabelled import MOST, judged_rubric, text_feature_rubric
+from rubriclab.methods.estimate import CallEstimate
 from rubriclab.option_names import command, option
-from rubriclab.provenance import Effort
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.estimate import scoring_at_most
-from rubriclab.services.base import JudgeOption, RowOptions, ScaleText
+from rubriclab.services.base import JudgeOption, ScaleText
 from rubriclab.services.dry_run import DryRun, dry_run
-from rubriclab.services.inputs import Data, can_be_read_again, notify_comparisons, row_count, rows_of
+from rubriclab.services.inputs import Data, can_be_read_again, notify_left_out, remembered, row_count, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
+from rubriclab.services.rubric_choice import RubricLike, version_of
+from rubriclab.services.score_distribution import ScoreDistribution
+from rubriclab.services.scores import ScoreCounts, ScoredRow, Scores
 from rubriclab.services.workspace import Workspace
-from rubriclab.store import Version
-
-if TYPE_CHECKING:
-    from rubriclab.report.model import View
 
 # What scores without a learned rubric name as theirs.
 UNVALIDATED = "unvalidated"
 # What scores by a rubric that is no version name as theirs.
 UNSAVED = "unsaved"
 
-# A reference (`NAME`, `NAME@3`, `NAME@production`), a version, or a rubric that is not stored.
-RubricLike = str | Version | Rubric
 
-
-class ScoreOptions(RowOptions, JudgeOption):
+class ScoreOptions(ReadingOptions, JudgeOption):
     """How texts are scored."""
 
     task: str | None = None
@@ -52,51 +46,13 @@ class ScoreOptions(RowOptions, JudgeOption):
     """Without a rubric: the aspect to score. Nothing then says how far people would agree."""
 
     definition: str | None = None
-    """Without a rubric: what the aspect means; shipped for those of the well-known data sets."""
+    """Without a rubric: what the aspect means; included for the aspects of well-known data sets."""
 
     scale: ScaleText | None = None
     """Without a rubric: the scale of the scores. Default: 1 to 5."""
 
     abstain_above: float | None = Field(default=None, gt=0)
     """Mark texts whose interval is wider, in points of the scale: their score is for a person to decide."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredRow:
-    """A score with the row it is of, as that came; `abstained` is `None` where no width was given."""
-
-    score: Score
-    row: Any
-    abstained: bool | None = None
-
-    def to_row(self) -> dict[str, Any]:
-        """Return the score as one JSON object."""
-        return self.score.to_row() if self.abstained is None else {**self.score.to_row(), "abstained": self.abstained}
-
-
-@dataclass(slots=True)
-class ScoreCounts:
-    """Rows, those without a score and those left to a person; answers and those missing.
-
-    `reason` is the latest reason why a text that was judged has no score.
-    """
-
-    rows: int = 0
-    unscored: int = 0
-    abstained: int = 0
-    answers: int = 0
-    answers_missing: int = 0
-    reason: str | None = None
-
-    def add(self, scored: ScoredRow) -> None:
-        """Count one more row."""
-        score = scored.score
-        self.rows += 1
-        self.unscored += score.score is None
-        self.abstained += bool(scored.abstained)
-        self.answers += score.answers
-        self.answers_missing += score.answers_missing
-        self.reason = score.unscored if score.criteria else self.reason
 
 
 @dataclass(eq=False)
@@ -111,10 +67,16 @@ class Scoring:
     options: ScoreOptions
     counts: ScoreCounts = field(default_factory=ScoreCounts)
 
+    def __post_init__(self) -> None:
+        self.summary = ScoreDistribution(self.rubric.scores_on)
+
     def at_most(self) -> DryRun:
         """Return the most that it asks of the judge."""
-        estimate = scoring_at_most(self.rubric, rows_of(self.data, self.options))
-        return dry_run({"judge": (self.choice.spec, estimate)}, self.workspace.options)
+        return dry_run({"judge": (self.choice.spec, self.estimate())}, self.workspace.options)
+
+    def estimate(self) -> CallEstimate:
+        """Return the most calls and tokens that it takes."""
+        return scoring_at_most(self.rubric, rows_of(self.data, self.options, self.workspace.notify))
 
     async def stream(self) -> AsyncGenerator[ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row has no score but the fault as its reason.
@@ -122,18 +84,20 @@ class Scoring:
         Raises:
             JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: as the judge does; they concern every text.
         """
-        work, rows = self.workspace, rows_of(self.data, self.options)
-        ahead: deque[Any] = deque()
-        scores = score_stream(self.rubric, _remembered(rows, ahead), work.judge(self.choice), self.name, work.under_way)
+        work = self.workspace
+        rows = rows_of(self.data, self.options, work.notify)
+        ahead: deque[tuple[Any, Example | None]] = deque()
+        scores = score_stream(self.rubric, remembered(rows, ahead), work.judge(self.choice), self.name, work.under_way)
         total = row_count(self.data) if work.shows_progress else 0
         with work.progress(work.ledger) as on_progress:
             async with aclosing(scores):
                 async for score in scores:
                     scored = self._scored(score, ahead.popleft())
                     self.counts.add(scored)
+                    self.summary.add(score)
                     yield scored
                     on_progress(f"{self.counts.rows:,} texts", self.counts.rows / total if total else -1.0)
-        notify_comparisons(rows, work.notify)
+        notify_left_out(rows, work.notify)
 
     def check_answered(self) -> None:
         """Return unless there were prompts and not one had a reply.
@@ -144,71 +108,10 @@ class Scoring:
         if self.counts.reason and self.workspace.ledger.silent:
             raise JudgeError(f"The provider gave no reply at all; the latest reason: {self.counts.reason}")
 
-    def _scored(self, score: Score, row: Any) -> ScoredRow:
-        above = self.options.abstain_above
-        return ScoredRow(score, row, None if above is None else score.width is not None and score.width > above)
-
-
-@dataclass(frozen=True)
-class Scores(Displayed):
-    """Scores of texts, in the order of the texts."""
-
-    scored: tuple[ScoredRow, ...]
-    rubric: str
-    effort: Effort
-
-    def view(self) -> View:
-        """Return how many there are, their mean, and the first."""
-        from rubriclab.report.scores import scores_view
-
-        return scores_view(self)
-
-    def __iter__(self) -> Iterator[Score]:
-        return (scored.score for scored in self.scored)
-
-    def __len__(self) -> int:
-        return len(self.scored)
-
-    @overload
-    def __getitem__(self, index: int) -> Score: ...
-    @overload
-    def __getitem__(self, index: slice) -> Scores: ...
-    def __getitem__(self, index: int | slice) -> Score | Scores:
-        if isinstance(index, slice):
-            return Scores(self.scored[index], self.rubric, self.effort)
-        return self.scored[index].score
-
-    @property
-    def values(self) -> tuple[float | None, ...]:
-        """The numbers, `None` for a text without a score."""
-        return tuple(score.score for score in self)
-
-    @property
-    def mean(self) -> float:
-        """The mean of the scores, NaN if no text has one."""
-        values = [value for value in self.values if value is not None]
-        return math.fsum(values) / len(values) if values else math.nan
-
-    @property
-    def unscored(self) -> tuple[Score, ...]:
-        """Those without a number, each with the reason."""
-        return tuple(score for score in self if score.score is None)
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return one JSON object for each score, as `rubriclab score` writes them."""
-        return [scored.to_row() for scored in self.scored]
-
-    def to_frame(self) -> Any:
-        """Return a pandas data frame: id, score, interval, reason for its absence, and a column for each criterion.
-
-        Raises:
-            UserError: if pandas is not installed.
-        """
-        try:
-            import pandas
-        except ImportError:
-            raise UserError("A data frame needs pandas, which is not installed.", "Use to_rows().") from None
-        return pandas.DataFrame([_flat(scored) for scored in self.scored])
+    def _scored(self, score: Score, source: tuple[Any, Example | None]) -> ScoredRow:
+        above, (row, example) = self.options.abstain_above, source
+        abstained = None if above is None else score.width is not None and score.width > above
+        return ScoredRow(score, row, abstained, example)
 
 
 def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scoring:
@@ -241,22 +144,15 @@ async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, opt
         RubriclabError: as `prepare_scoring` and `Scoring.stream` do.
         JudgeError: if there were prompts and not one had a reply.
     """
-    scoring = prepare_scoring(workspace, data, rubric, options)
+    scoring = await workspace.off_event_loop(prepare_scoring, workspace, data, rubric, options)
     scored = tuple([row async for row in scoring.stream()])
     scoring.check_answered()
-    return Scores(scored, scoring.name, workspace.effort())
+    return Scores(scored, scoring.name, workspace.effort(), scoring.summary)
 
 
 def score_at_most(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> DryRun:
     """Return the most that `score` would ask of the judge."""
     return prepare_scoring(workspace, data, rubric, options).at_most()
-
-
-def version_of(workspace: Workspace, rubric: str | Version) -> Version:
-    """Return the version that is meant; of an imported one, what the store now says of its confirmation."""
-    if isinstance(rubric, Version) and not rubric.imported:
-        return rubric
-    return workspace.store.load(rubric if isinstance(rubric, str) else rubric.ref)
 
 
 def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Scoring:
@@ -290,10 +186,10 @@ def _measured(workspace: Workspace, data: Data, assignment: Assignment, options:
             "twice;",
             f"give {'a file' if data == '-' else 'a list or a file'}, or name a language model with {option('judge')}.",
         )
-    compared = [row for row in islice(rows_of(data, options), MOST) if isinstance(row, Example)]
-    rubric = measured_rubric(assignment, compared)
+    compared = [row for row in islice(rows_of(data, options, lambda _text: None), MOST) if isinstance(row, Example)]
+    rubric = text_feature_rubric(assignment, compared)
     workspace.notify(
-        f"scored by {len(rubric.criteria)} surface measures, as no language model is named; "
+        f"scored by {len(rubric.criteria)} text features, as no language model is named; "
         f"compared with each other: {len(compared):,} texts"
     )
     return rubric
@@ -308,20 +204,3 @@ def _check_intervals(rubric: Rubric, name: str, options: ScoreOptions) -> None:
         f"{option('abstain_above')}: {name} gives no intervals, as it {why};",
         f"score without it, or learn a rubric of several methods: leave {option('methods')} out.",
     )
-
-
-def _remembered(rows: Rows, ahead: deque[Any]) -> Iterator[Example | RowError]:
-    """Yield the rows, keeping each as it came until its score is here."""
-    for row in rows:
-        ahead.append(rows.row)
-        yield row
-
-
-def _flat(scored: ScoredRow) -> dict[str, Any]:
-    score = scored.score
-    low, high = score.interval or (None, None)
-    row: dict[str, Any] = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
-    if scored.abstained is not None:
-        row["abstained"] = scored.abstained
-    criteria: Mapping[str, float | None] = {criterion.id: criterion.score for criterion in score.criteria}
-    return {**row, **criteria}

@@ -19,9 +19,9 @@ from rubriclab.learning.settings import JointSettings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Method, chosen_settings
 from rubriclab.methods.names import JOINT, has_settings, settings_names
-from rubriclab.option_names import option
+from rubriclab.option_names import did_you_mean, option
 from rubriclab.pydantic_errors import first_fault, has_unknown_name
-from rubriclab.services.base import SettingsTables
+from rubriclab.services.base import SettingsTables, check_tables
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -83,7 +83,8 @@ def method_named(name: str) -> Method:
     try:
         return METHODS[name]
     except UnknownMethod:
-        known = f"Known are: {', '.join(name for name in METHODS if name != 'surface')}."
+        names = [name for name in METHODS if name != "text_features"]
+        known = f"{did_you_mean(name, names)}Known are: {', '.join(names)}."
         raise SettingsError(f"{option('methods')}: there is no method {name!r}.", known) from None
 
 
@@ -121,9 +122,9 @@ def _unlike_defaults(method: Method, values: Mapping[str, Any]) -> dict[str, Any
 
 
 def _check_owners(tables: SettingsTables) -> None:
-    for owner in tables:
+    for owner in check_tables(tables):
         if not has_settings(owner):
-            methods = f"Methods are: {', '.join(settings_names())}."
+            methods = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
             raise SettingsError(f"{option('settings')}: {owner!r} is no method.", methods)
 
 
@@ -131,9 +132,9 @@ def _checked(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
     try:
         return make()
     except ValidationError as error:
-        preset = "" if name == JOINT else "preset, "
-        known = f"Known are: {preset}{', '.join(sorted(model.model_fields))}."
-        hint = known if has_unknown_name(error) else None
+        names = [*([] if name == JOINT else ["preset"]), *sorted(model.model_fields)]
+        wrong = str(error.errors(include_url=False)[0]["loc"][-1])
+        hint = f"{did_you_mean(wrong, names)}Known are: {', '.join(names)}." if has_unknown_name(error) else None
         raise SettingsError(f"{first_fault(error, name)}.", hint) from None
     except ValueError as error:
         raise SettingsError(f"{name}.preset: {error}.") from None

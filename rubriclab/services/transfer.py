@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from rubriclab.checklist import seed_questions
-from rubriclab.data import Assignment, Example, task_words
+from rubriclab.data import Example
+from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import (
     BudgetReached,
-    ChecklistError,
     DataError,
     JudgeError,
     JudgeRefused,
@@ -25,44 +24,37 @@ from rubriclab.errors import (
 )
 from rubriclab.judges.judge import Judge
 from rubriclab.learning import Trained
-from rubriclab.learning.candidates import Plan
-from rubriclab.literature import load_findings
-from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.method import TrainingInput
-from rubriclab.methods.names import JOINT
 from rubriclab.option_names import option
 from rubriclab.provenance import Action, Effort
 from rubriclab.scoring.estimate import scoring_at_most
-from rubriclab.services.base import JudgeOption, RowOptions, ScaleText
+from rubriclab.services.base import JudgeOption, ScaleText
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data
 from rubriclab.services.judge_choice import JudgeChoice, generator_of, imported_source, judge_of
-from rubriclab.services.score import version_of
-from rubriclab.services.settings import resolve_settings
-from rubriclab.services.training import TrainingRun
+from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.transfer_target import target_texts
-from rubriclab.services.workspace import Notify, Workspace
+from rubriclab.services.transfer_training import TrainingOf, training_like
+from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
 from rubriclab.transfer.new_version import as_trained
 from rubriclab.transfer.rating_matrix import with_dropped_criteria
 from rubriclab.transfer.results import Transfer
-from rubriclab.transfer.run import FittedTransfer, RelearnFunction
-from rubriclab.transfer.run import transfer as run_transfer
+from rubriclab.transfer.run import FittedTransfer, RelearnFunction, transfer as run_transfer
 from rubriclab.transfer.source_target import SourceRubric, TargetTexts
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
 
 
-class TransferOptions(RowOptions, JudgeOption):
+class TransferOptions(ReadingOptions, JudgeOption):
     """How a rubric is transferred."""
 
     aspect: str | None = None
     """The aspect of the target's labels. Default: the rubric's."""
 
     definition: str | None = None
-    """What that aspect means; shipped for those of the well-known data sets."""
+    """What that aspect means; included for the aspects of well-known data sets."""
 
     scale: ScaleText | None = None
     """The scale of the target's labels. Default: taken from the labels."""
@@ -86,7 +78,7 @@ class TransferOptions(RowOptions, JudgeOption):
     """Of draws and folds."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TransferResult(Displayed):
     """The evaluation of a rubric on target texts, the version saved if one was asked for, and the effort.
 
@@ -112,9 +104,6 @@ class TransferResult(Displayed):
         from rubriclab.report.transfer import transfer_view
 
         return transfer_view(self.transfer)
-
-
-TrainingOf = Callable[[Sequence[Example]], TrainingRun]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +136,8 @@ class PreparedTransfer:
         total = scoring_at_most(rubric, target.examples)
         if not target.labelled:
             return total
-        every_criterion = rubric.model_copy(update={"parts": with_dropped_criteria(rubric, self.source.record)})
-        total += scoring_at_most(every_criterion, target.labelled)
+        all_criteria = rubric.model_copy(update={"parts": with_dropped_criteria(rubric, self.source.record)})
+        total += scoring_at_most(all_criteria, target.labelled)
         if self.training:
             fitted, held_out = target.split(0)
             learning = sum(self.training(fitted).at_most(), CallEstimate())
@@ -164,9 +153,10 @@ class PreparedTransfer:
             JudgeRefused, BudgetReached, ReplayMiss: from the judge; they concern every text.
         """
         workspace, judge = self.workspace, self.workspace.judge(self.choice)
+        source = await workspace.off_event_loop(lambda: self.source)
         with workspace.progress(workspace.ledger) as on_progress:
             fitted = await run_transfer(
-                self.source,
+                source,
                 self.target,
                 judge,
                 relearn=self._relearn(judge),
@@ -199,7 +189,8 @@ class PreparedTransfer:
             not_saved = f"{action} cannot be saved: {reason}."
             return TransferResult(fitted.transfer, None, workspace.effort(), not_saved)
         trained = as_trained(self.source, fitted, action, judge, workspace.model_versions())
-        provenance = trained.provenance.model_copy(update=self._named_by(action))
+        named_by = await workspace.off_event_loop(self._named_by, action)
+        provenance = trained.provenance.model_copy(update=named_by)
         name, parent = self.options.name or self.version.name, self.version.ref
         version = await workspace.store.save_async(
             name, trained.rubric, provenance, workspace.effort(), parent, training=trained.record
@@ -252,7 +243,8 @@ async def transfer(workspace: Workspace, rubric: str | Version, to: Data, option
         RubriclabError: as `prepare_transfer` and `PreparedTransfer.run` do.
         SettingsError: if the action to save could not be tried.
     """
-    result = await prepare_transfer(workspace, rubric, to, options).run()
+    prepared = await workspace.off_event_loop(prepare_transfer, workspace, rubric, to, options)
+    result = await prepared.run()
     result.check_saved()
     return result
 
@@ -288,39 +280,3 @@ def all_at_most(prepared: Sequence[PreparedTransfer]) -> DryRun:
     """Return the most that several transfers would ask, by name."""
     roles = {each.name: (each.choice.spec, each.at_most()) for each in prepared}
     return dry_run(roles, prepared[0].workspace.options, proposes=any(each.training for each in prepared))
-
-
-def training_like(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingOf | None:
-    """Return the training from scratch by the methods and settings that the version was learned with.
-
-    It starts from the checklists and findings that ship. `None`, with a notice, if none of the methods has a checklist
-    for the aspect.
-    """
-    recorded, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
-    methods = [METHODS[name] for name in recorded if name != JOINT]
-    resolved = resolve_settings(methods, joint=True, configured=workspace.settings, recorded=recorded)
-    startable = []
-    for method in methods:
-        settings = resolved.methods[method.name]
-        try:
-            needed = method.needs_checklist(settings)
-            startable.append((method, settings, seed_questions(method.checklists, task, aspect, needed=needed)))
-        except ChecklistError:
-            continue
-    if not startable:
-        _notify_no_checklist(version, aspect, workspace.notify)
-        return None
-    assignment, findings = Assignment(task_words(task), target.aspect, target.scale), load_findings(task, aspect)
-
-    def training(texts: Sequence[Example]) -> TrainingRun:
-        plans = [
-            Plan(method, TrainingInput(tuple(texts), assignment, findings, checklist), settings)
-            for method, settings, checklist in startable
-        ]
-        return TrainingRun(tuple(plans), resolved.joint)
-
-    return training
-
-
-def _notify_no_checklist(version: Version, aspect: str, notify: Notify) -> None:
-    notify(f"{version.ref} cannot be relearned: its methods need a checklist, and none ships for {aspect}")

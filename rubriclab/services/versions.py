@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PRODUCTION = "production"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GateResult(Displayed):
     """Whether a version agrees better with people than what costs nothing, as found when it was learned."""
 
@@ -40,11 +40,11 @@ class GateResult(Displayed):
         """Return what is shown in a terminal and a notebook."""
         from rubriclab.report.training import gate_view
 
-        return gate_view(self.version.ref, self.validation)
+        return gate_view(self.version, self.validation)
 
 
-@dataclass(frozen=True)
-class VerifyResult:
+@dataclass(frozen=True, repr=False)
+class VerifyResult(Displayed):
     """What in a store is not as it was written, and the damaged answers that were removed.
 
     Attributes:
@@ -57,6 +57,12 @@ class VerifyResult:
     names: int
     problems: tuple[Problem, ...]
     removed: tuple[str, ...] = ()
+
+    def view(self) -> View:
+        """Return what was removed, and what does not match."""
+        from rubriclab.report.lists import verify_view
+
+        return verify_view(self)
 
 
 def load(workspace: Workspace, ref: str) -> Version:
@@ -165,7 +171,7 @@ def untag(workspace: Workspace, name: str, tag: str) -> None:
     Raises:
         NotInStore: if there is no such tag.
     """
-    workspace.open_store().untag(name.partition("@")[0], tag)
+    workspace.open_store().untag(str(name).partition("@")[0], tag)
 
 
 def export(workspace: Workspace, ref: str) -> str:
@@ -186,7 +192,9 @@ def read_pack_file(path: str) -> Pack:
     try:
         text = text_of(read_stdin() if path == "-" else read_file(Path(path)))
     except Unreadable as error:
-        raise PackError(f"{path} cannot be read: {error}.") from None
+        raise PackError(
+            f"{path} cannot be read: {error}.", f"Give the path of a pack, which this writes: {command('export')}"
+        ) from None
     return read_pack(text, path)
 
 
@@ -221,7 +229,7 @@ def _check_production(version: Version, notify: Notify, *, force: bool) -> None:
         if not force:
             raise BelowThreshold(
                 f"{version.ref} stays without the tag {PRODUCTION}. {headline(validation)}",
-                f"Give {option('force')} to tag it all the same.",
+                f"To tag it all the same, use {option('force')}.",
             )
         notify(f"forced, whatever the gate says of {version.ref}: {headline(validation)}")
 

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
+from rubriclab.base_options import option_error
 from rubriclab.judges.budget import Budget
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.price import Price, parse_price
+from rubriclab.judges.price import as_price
 from rubriclab.methods.method import Progress, silent
 from rubriclab.option_names import command
 from rubriclab.provenance import Effort
-from rubriclab.services.base import SettingsTables, option_error
+from rubriclab.services.base import SettingsTables
 from rubriclab.services.progress_log import ProgressDisplay, logged
 from rubriclab.store import Store, open_store
+from rubriclab.store.engine import is_remote
 from rubriclab.store.store import Access
 
 if TYPE_CHECKING:
     from rubriclab.services.judge_choice import JudgeChoice
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # Told what a person should know beside the results.
 Notify = Callable[[str], None]
@@ -67,6 +73,7 @@ class Workspace:
         self._store: Store | None = None
         self._shows_progress = self.progress is not no_progress
         self.progress = logged(self.progress)
+        self.notify = _once(self.notify)
 
     @property
     def store(self) -> Store:
@@ -95,6 +102,12 @@ class Workspace:
             record=self.record,
             budget=self.budget,
         )
+
+    async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+        """Return what synchronous work with the store returns, without blocking the event loop on a remote store."""
+        if not is_remote(self.location):
+            return work(*arguments, **options)
+        return await asyncio.to_thread(work, *arguments, **options)
 
     @property
     def shows_progress(self) -> bool:
@@ -130,6 +143,18 @@ class Workspace:
             self.ledger.damaged.clear()
 
 
+def _once(notify: Notify) -> Notify:
+    """Return what tells a text the first time only: operations that score twice would repeat themselves."""
+    told = set[str]()
+
+    def notify_once(text: str) -> None:
+        if text not in told:
+            told.add(text)
+            notify(text)
+
+    return notify_once
+
+
 def judge_options(values: Mapping[str, Any]) -> JudgeOptions:
     """Return the options that are given, the defaults for those that are `None`.
 
@@ -139,8 +164,8 @@ def judge_options(values: Mapping[str, Any]) -> JudgeOptions:
     from pydantic import ValidationError
 
     given = {name: value for name, value in values.items() if value is not None}
-    if "price" in given and not isinstance(given["price"], Price):
-        given["price"] = parse_price(given["price"]) if isinstance(given["price"], str) else Price(*given["price"])
+    if "price" in given:
+        given["price"] = as_price(given["price"])
     try:
         return JudgeOptions(**given)
     except ValidationError as error:

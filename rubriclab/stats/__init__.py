@@ -1,12 +1,30 @@
 """Statistics over plain arrays: numbers in, numbers out, nothing else of rubriclab imported.
 
-Each measure is a module of its own; whatever can be written as a function of how often each cluster
-counts gets its interval from `rubriclab.stats.bootstrap`.
+A statistic that is a function of cluster counts gets its interval from `rubriclab.stats.bootstrap`.
 """
 
-from rubriclab.stats.agreement import Agreement, AgreementDifference, agreement, difference
-from rubriclab.stats.bootstrap import Statistic, cluster_bootstrap, estimate, percentile_interval, resample_counts
+from rubriclab.stats.agreement import (
+    Agreement,
+    AgreementDifference,
+    agreement,
+    difference,
+)
+from rubriclab.stats.bootstrap import (
+    Statistic,
+    batch_size,
+    cluster_bootstrap,
+    estimate,
+    expanded_confidence,
+    percentile_interval,
+    resample_counts,
+)
+from rubriclab.stats.conformal import (
+    error_bound,
+    expected_error,
+)
 from rubriclab.stats.correlation import (
+    FloatArray,
+    IntArray,
     is_constant,
     kendall,
     kendall_rows,
@@ -15,28 +33,46 @@ from rubriclab.stats.correlation import (
     spearman,
     spearman_rows,
 )
-from rubriclab.stats.interval import Interval
-from rubriclab.stats.levels import ConstantRule, Level, Unit
+from rubriclab.stats.interval import (
+    Interval,
+    rounded,
+)
+from rubriclab.stats.levels import (
+    ConstantRule,
+    Level,
+    Unit,
+)
+from rubriclab.stats.paired import PairedMean, adjust_p_values, paired_mean
 
 __all__ = [
     "Agreement",
     "AgreementDifference",
     "ConstantRule",
+    "FloatArray",
+    "IntArray",
     "Interval",
     "Level",
+    "PairedMean",
     "Statistic",
     "Unit",
+    "adjust_p_values",
     "agreement",
+    "batch_size",
     "cluster_bootstrap",
     "difference",
+    "error_bound",
     "estimate",
+    "expanded_confidence",
+    "expected_error",
     "is_constant",
     "kendall",
     "kendall_rows",
+    "paired_mean",
     "pearson",
     "pearson_rows",
     "percentile_interval",
     "resample_counts",
+    "rounded",
     "spearman",
     "spearman_rows",
 ]

@@ -1,23 +1,23 @@
-"""How well an evaluator's scores agree with human scores, with intervals and with what the figures rest on.
+"""Agreement of an evaluator's scores with human scores, with intervals and counts.
 
-Three levels, as papers on evaluation use them:
+There are three levels, as in papers on evaluation:
 
 - ``group``: correlation among the texts that share an input, averaged over the inputs. Called summary level
   (HypoEval section 3, G-Eval, SEEval), story level (HypoEval) or sample level (CheckEval Table 1).
 - ``dataset``: one correlation over all texts, as HypoEval section 3 reports it for WritingPrompt-A, where
   no two stories share a prompt.
-- ``system``: one correlation over systems, each standing for the mean of its texts.
+- ``system``: one correlation over systems, each represented by the mean score of its texts.
 
-Papers differ in what an input with constant human scores counts for at group level:
+Papers differ in how they treat inputs with constant human scores at group level:
 
-- ``skip``: it is left out, as in G-Eval's published evaluation code and in CheckEval. Unlike in G-Eval's
-  code, an input where the humans differ but the evaluator does not is kept and counts as 0: an evaluator
-  that cannot tell texts apart has shown no agreement, and leaving the input out would reward it for that.
-- ``papers``: it counts as 1, and an evaluator that is constant where the humans differ as 0. HypoEval
-  Appendix B.1 follows the implementation of PairS (Liu et al., COLM 2024) in this. It raises every
-  evaluator's figure, that of a constant one included.
+- ``skip``: such an input is left out, as in G-Eval's published evaluation code and in CheckEval. Unlike in G-Eval's
+  code, an input with constant scores by the evaluator but not by humans counts as 0: the evaluator has shown no
+  agreement, and leaving the input out would reward it.
+- ``papers``: such an input counts as 1, and an input with constant scores by the evaluator only as 0. HypoEval
+  Appendix B.1 follows the implementation of PairS (Liu et al., COLM 2024) in this. It raises the agreement of every
+  evaluator, even a constant one.
 
-The published rules are for Spearman and Pearson; Kendall's tau-b is treated alike here.
+The published rules are for Spearman and Pearson; Kendall's tau-b is treated in the same way here.
 
 Intervals are percentile intervals of a bootstrap over groups; see `rubriclab.stats.bootstrap`.
 """
@@ -44,7 +44,7 @@ from rubriclab.stats.levels import (
 )
 
 KENDALL_RESAMPLES = 200
-"""Resamples for Kendall's interval where more than `PAIR_LIMIT` texts or systems are ranked anew in each."""
+"""Maximum number of resamples for Kendall's interval with more than `PAIR_LIMIT` texts or systems."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,17 @@ class Agreement:
 
     level: Level
     n: int
-    """Texts that the figures rest on."""
+    """Number of texts used."""
     groups: int
-    """Groups that the figures rest on."""
+    """Number of groups used."""
     constant_groups: int
-    """Groups of two or more scored texts whose human scores are constant; of account at group level only."""
+    """Number of groups of two or more scored texts with constant human scores; relevant at group level only."""
     single_groups: int
-    """Groups with one scored text; at group level they are left out."""
+    """Number of groups with one scored text; they are left out at group level."""
     constant: ConstantRule
-    """What a constant group counts for at group level."""
+    """Rule for groups with constant human scores at group level."""
     resampled: Unit
-    """What the bootstrap drew: groups, or texts where there is one group or every text is its own."""
+    """What the bootstrap resampled: groups, or texts if there is a single group or every text is its own group."""
     spearman: Interval
     pearson: Interval
     kendall: Interval
@@ -71,7 +71,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class AgreementDifference:
-    """Agreement of one evaluator less that of another, on the texts that both have scored."""
+    """Agreement of one evaluator minus another's, on the texts that both have scored."""
 
     level: Level
     n: int
@@ -95,19 +95,19 @@ def agreement(
 ) -> Agreement:
     """Spearman, Pearson and Kendall (tau-b) agreement at one level, each with a bootstrap interval.
 
-    A figure is None where it is undefined: no group of two texts, constant scores, fewer than two systems.
+    A value is `None` if undefined: no group of two texts, constant scores, fewer than two systems.
 
     Args:
-        predicted: n scores, nan where the evaluator gave none; these texts are left out.
-        human: n scores.
-        groups: for each text the input that it shares with its rivals.
-        systems: for each text what wrote it; needed at system level only.
+        predicted: shape (n,), nan if unscored; these texts are left out.
+        human: shape (n,).
+        groups: the input of each text.
+        systems: the system that wrote each text; needed at system level only.
         level: see the module's docstring.
-        constant: what groups with constant human scores count for at group level.
-        resamples: resamples of the bootstrap; 0 leaves the intervals out. Above `PAIR_LIMIT` texts at
-            data-set level, or systems at system level, Kendall's interval takes at most `KENDALL_RESAMPLES`.
-        confidence: share of the resamples that lies within an interval.
-        seed: equal seeds give equal intervals, in whatever order the texts come.
+        constant: rule for groups with constant human scores at group level.
+        resamples: of the bootstrap; 0 for no intervals. Above `PAIR_LIMIT` texts at data-set level, or systems at
+            system level, at most `KENDALL_RESAMPLES` for Kendall's interval.
+        confidence: share of the resamples within an interval.
+        seed: equal seeds give equal intervals, in any order of the texts.
 
     Raises:
         ValueError: lengths differ, a human score is not finite, a predicted score is infinite, a group or
@@ -117,11 +117,8 @@ def agreement(
     used = used_texts(texts, level, constant)
 
     def estimated(coefficient: Coefficient, draws: int) -> Interval:
-        statistic = level_statistic(used, 0, coefficient, level, constant)
-        return _estimate(statistic, used, draws, confidence, seed)
+        return _estimate(level_statistic(used, 0, coefficient, level, constant), used, draws, confidence, seed)
 
-    ranked = {"dataset": len(used.human), "system": int(used.system.max(initial=-1)) + 1, "group": 0}
-    slow = ranked[level] > PAIR_LIMIT
     return Agreement(
         level=level,
         n=len(used.human),
@@ -132,7 +129,7 @@ def agreement(
         resampled=used.unit,
         spearman=estimated(spearman_rows, resamples),
         pearson=estimated(pearson_rows, resamples),
-        kendall=estimated(kendall_rows, min(resamples, KENDALL_RESAMPLES) if slow else resamples),
+        kendall=estimated(kendall_rows, _kendall_resamples(used, level, resamples)),
     )
 
 
@@ -149,23 +146,29 @@ def difference(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> AgreementDifference:
-    """Spearman agreement of the first evaluator less that of the second, with a paired bootstrap interval.
+    """Spearman agreement of the first evaluator minus the second's, with a paired bootstrap interval.
 
-    Both are held to the texts that both scored and to the same resamples of them, so what makes a group hard
-    for both cancels out. An interval that leaves out 0 means that one evaluator agrees better.
-    Arguments and errors as for `agreement`.
+    Both are compared on the texts that both scored, with the same resamples, so the difficulty of a group cancels out.
+    If the interval does not contain 0, one evaluator agrees better. Arguments and errors as for `agreement`.
     """
     texts = scored_texts([first, second], human, groups, _needed(systems, level))
     used = used_texts(texts, level, constant)
-    ours, theirs = (level_statistic(used, row, spearman_rows, level, constant) for row in (0, 1))
+    first_agreement, second_agreement = (level_statistic(used, row, spearman_rows, level, constant) for row in (0, 1))
     return AgreementDifference(
         level=level,
         n=len(used.human),
         groups=len(used.sizes),
         constant=constant,
         resampled=used.unit,
-        spearman=_estimate(lambda counts: ours(counts) - theirs(counts), used, resamples, confidence, seed),
+        spearman=_estimate(
+            lambda counts: first_agreement(counts) - second_agreement(counts), used, resamples, confidence, seed
+        ),
     )
+
+
+def _kendall_resamples(used: ScoredTexts, level: Level, resamples: int) -> int:
+    ranked = {"dataset": len(used.human), "system": int(used.system.max(initial=-1)) + 1, "group": 0}
+    return min(resamples, KENDALL_RESAMPLES) if ranked[level] > PAIR_LIMIT else resamples
 
 
 def _estimate(statistic: Statistic, used: ScoredTexts, resamples: int, confidence: float, seed: int) -> Interval:
@@ -184,5 +187,5 @@ def _needed(systems: Sequence[str] | None, level: Level) -> Sequence[str] | None
     if level != "system":
         return None
     if systems is None:
-        raise ValueError("systems: expected what wrote each text, as system level compares systems, got None")
+        raise ValueError("systems: expected the system that wrote each text, for system level, got None")
     return systems

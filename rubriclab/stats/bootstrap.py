@@ -1,8 +1,8 @@
-"""The cluster bootstrap: how much a statistic would vary if other groups had been drawn.
+"""The cluster bootstrap: the variance of a statistic over samples of groups.
 
-Texts that share an input are alike, so whole inputs are resampled, with all their texts (Field & Welsh
-2007, "Bootstrapping clustered data", JRSS B 69). A resample is a row of counts: how often each cluster was
-drawn. A statistic is a function of such counts, so that all resamples are computed in a few array operations.
+Texts that share an input are dependent, so inputs are resampled with all their texts (Field & Welsh 2007,
+"Bootstrapping clustered data", JRSS B 69). A resample is a row of counts: how often each cluster was drawn. A statistic
+is a function of such counts, so that all resamples are computed in a few array operations.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.interval import Interval
 
 BATCH_ELEMENTS = 2**20
-"""Numbers per array when resamples are computed in batches, 8 MB: measured fastest from 800 to 2,000 texts."""
+"""Elements of an array when resamples are computed in batches, 8 MB: measured fastest from 800 to 2,000 texts."""
 
 ALMOST_ALL = 1 - 1e-9
-"""The largest share of the resamples in an interval: its ends are then the least and the largest of them."""
+"""The largest share of the resamples in an interval: its ends are then their minimum and maximum."""
 
 Statistic = Callable[[FloatArray], FloatArray]
-"""Counts of shape (resamples, clusters) in, the statistic's values of shape (resamples,) out, nan where
-undefined. With every count 1 it is the statistic of the data itself."""
+"""Maps counts of shape (resamples, clusters) to values of shape (resamples,), nan if undefined. With all counts 1 the
+value is the statistic of the data."""
 
 
 def estimate(
@@ -47,7 +47,7 @@ def estimate(
 
 
 def clustered_mean(values: FloatArray, cluster: IntArray, *, seed: int = 0) -> Interval:
-    """Return the mean with its 95 % interval of 1,000 resamples of the clusters; undefined where there is no value.
+    """Return the mean with its 95 % interval over 1,000 resamples of the clusters; undefined without any value.
 
     Args:
         values: shape (n,), without NaN.
@@ -66,12 +66,12 @@ def clustered_mean(values: FloatArray, cluster: IntArray, *, seed: int = 0) -> I
 
 
 def batch_size(elements: int) -> int:
-    """Return how many resamples to compute together where each takes arrays of so many numbers."""
+    """Return how many resamples to compute together if each takes arrays of this many elements."""
     return max(1, BATCH_ELEMENTS // max(1, elements))
 
 
 def resample_counts(rng: np.random.Generator, resamples: int, clusters: int) -> FloatArray:
-    """How often each of `clusters` is drawn when as many are drawn with replacement: (resamples, clusters)."""
+    """Return how often each cluster is drawn, with replacement, in each resample, shape (resamples, clusters)."""
     drawn = rng.integers(clusters, size=(resamples, clusters))
     cells = drawn + clusters * np.arange(resamples)[:, np.newaxis]
     counts = np.bincount(cells.ravel(), minlength=resamples * clusters)
@@ -81,9 +81,8 @@ def resample_counts(rng: np.random.Generator, resamples: int, clusters: int) -> 
 def cluster_bootstrap(statistic: Statistic, clusters: int, *, resamples: int, seed: int, batch: int) -> FloatArray:
     """The statistic's values in `resamples` resamples of the clusters, shape (resamples,).
 
-    Equal seeds and numbers of clusters give equal resamples, whatever the statistic; so statistics
-    bootstrapped one by one are still paired. `batch` bounds how many resamples are in memory at once and
-    changes nothing else.
+    Equal seeds and numbers of clusters give equal resamples, so that different statistics are paired. `batch` is the
+    number of resamples in memory at once and does not affect the result.
     """
     rng = np.random.default_rng(seed)
     sizes = [min(batch, resamples - start) for start in range(0, resamples, batch)]
@@ -91,10 +90,9 @@ def cluster_bootstrap(statistic: Statistic, clusters: int, *, resamples: int, se
 
 
 def percentile_interval(values: FloatArray, confidence: float) -> tuple[float, float] | None:
-    """The central share `confidence` of the resampled values (Efron & Tibshirani 1993, section 13.3).
+    """Return the central share `confidence` of the resampled values (Efron & Tibshirani 1993, section 13.3).
 
-    Resamples in which the statistic is undefined (nan) are left out; None where they are the majority, since
-    the rest would then describe the exception.
+    Resamples with an undefined statistic (nan) are left out; `None` if they are the majority.
     """
     defined = values[~np.isnan(values)]
     if len(defined) == 0 or 2 * len(defined) < len(values):
@@ -104,12 +102,12 @@ def percentile_interval(values: FloatArray, confidence: float) -> tuple[float, f
 
 
 def expanded_confidence(confidence: float, clusters: int) -> float:
-    """Return the share of the resamples that an interval has to contain to cover the truth with `confidence`.
+    """Return the share of the resamples in an interval with the coverage `confidence`.
 
-    A bootstrap of few clusters varies less than the data did: by a factor sqrt((n - 1) / n), and as if the spread were
-    known. Hesterberg 2015 ("What Teachers Should Know About the Bootstrap", The American Statistician 69, section 3,
-    "expanded percentile interval") moves the quantiles outwards to those of Student's t. With many clusters nothing
-    changes; with fewer than two there is nothing to expand.
+    With few clusters a bootstrap underestimates the variance: by a factor sqrt((n - 1) / n) of the standard deviation,
+    and as if this were known. Hesterberg 2015 ("What Teachers Should Know About the Bootstrap", The American
+    Statistician 69, section 3, "expanded percentile interval") replaces the normal quantiles by Student's t. With many
+    clusters nothing changes; with fewer than two `confidence` is returned.
 
     Raises:
         ValueError: `confidence` is not between 0 and 1.

@@ -1,9 +1,8 @@
 """Pearson, Spearman and Kendall correlation, of two vectors or of many weighted rows; partial correlation.
 
-A weight says how often an element counts. A bootstrap resample is then a row of whole-number weights and a
-missing element a weight of zero, so the same few lines give the coefficient of the data and of a thousand
-resamples of it. All three are exact for weighted data: a resample has the coefficient that it would have
-written out in full.
+A weight is how often an element counts. A bootstrap resample is a row of integer weights, and a missing element has the
+weight zero, so the same functions give the coefficients of the data and of its resamples. All three are exact for
+weighted data.
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 PAIR_LIMIT = 2000
-"""Elements up to which Kendall's tau is taken from the matrix of all pairs (32 MB at this size); beyond it,
-each row goes through scipy's O(n log n) count."""
+"""Up to this many elements, Kendall's tau is computed from the matrix of all pairs (32 MB at this size); above, by
+scipy's O(n log n) algorithm for each row."""
 
 MIN_RATINGS = 5
-"""Ratings of a criterion below which its correlation with the labels is undefined: Fisher's interval needs four."""
+"""Below this many ratings the correlation of a criterion with the labels is undefined: Fisher's interval needs four."""
 
 NEARLY_PERFECT = 1 - 1e-9
-"""Size from which a correlation counts as perfect, as Fisher's transform of 1 is infinite."""
+"""Maximum absolute correlation before Fisher's transform, as the transform of 1 is infinite."""
 
 MIN_RESIDUAL = 1e-9
-"""Residuals below this share of a variable's own spread are rounding errors: the controls explain all of it."""
+"""Residuals below this share of a variable's spread are rounding errors: the controls explain it completely."""
 
 
 def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Pearson's product-moment correlation of two vectors; nan where undefined.
+    """Pearson's product-moment correlation of two vectors; nan if undefined.
 
-    It is undefined for fewer than two elements and where either vector is constant.
+    It is undefined for fewer than two elements, or if a vector is constant.
 
     Raises:
         ValueError: shapes differ, or a value is nan or infinite (leave missing values out first).
@@ -42,7 +41,7 @@ def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Spearman's rank correlation of two vectors, ties given their average rank; nan where undefined.
+    """Spearman's rank correlation of two vectors, with average ranks for ties; nan if undefined.
 
     Undefined and refused under the same conditions as `pearson`.
     """
@@ -50,7 +49,7 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def kendall(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Kendall's tau-b (corrected for ties) of two vectors; nan where undefined.
+    """Kendall's tau-b (corrected for ties) of two vectors; nan if undefined.
 
     Undefined and refused under the same conditions as `pearson`.
     """
@@ -63,7 +62,7 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
     Args:
         x: shape (n,), or (rows, n).
         y: shape (n,), or (rows, n); a single row is paired with every row of the other arguments.
-        weights: how often each element counts, whole numbers of shape (n,) or (rows, n); once if not given.
+        weights: how often each element counts, integers of shape (n,) or (rows, n); 1 by default.
 
     Raises:
         ValueError: shapes do not fit, a value is nan or infinite, or a weight is not a count.
@@ -89,8 +88,8 @@ def spearman_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | N
 def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
     """Kendall's tau-b of paired rows, shape (rows,); nan where a row's correlation is undefined.
 
-    Takes O(n^2) up to `PAIR_LIMIT` elements, one matrix product for all weights of one pair of vectors; and
-    O(n log n) for each row beyond. Arguments and errors as for `pearson_rows`.
+    O(n^2) up to `PAIR_LIMIT` elements, by one matrix product for all weights of a pair of vectors; above, O(n log n)
+    for each row. Arguments and errors as for `pearson_rows`.
     """
     x, y, weights = _rows(x, y, weights)
     x_levels, y_levels = _levels(x), _levels(y)
@@ -109,12 +108,12 @@ def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
 def partial_correlation(x: npt.ArrayLike, y: npt.ArrayLike, controls: npt.ArrayLike) -> float:
     """Pearson's correlation of the residuals of x and y after linear regression on the controls; nan where undefined.
 
-    Cohen, Cohen, West & Aiken 2003, "Applied Multiple Regression/Correlation Analysis", section 3.3. It is undefined
-    where either has no residuals, and with fewer than three elements more than controls.
+    Cohen, Cohen, West & Aiken 2003, "Applied Multiple Regression/Correlation Analysis", section 3.3. It is undefined if
+    a variable has no residuals, or if there are fewer than three elements more than controls.
 
     Args:
         x, y: shape (n,).
-        controls: shape (n, k); columns that do not vary or repeat others change nothing.
+        controls: shape (n, k); constant and redundant columns have no effect.
 
     Raises:
         ValueError: shapes differ, or a value is nan or infinite (leave missing values out first).
@@ -135,13 +134,13 @@ def partial_correlation(x: npt.ArrayLike, y: npt.ArrayLike, controls: npt.ArrayL
 
 
 def label_correlations(ratings: FloatArray, labels: FloatArray) -> FloatArray:
-    """Return each criterion's Pearson correlation with the labels over the texts that it rated, shape (criteria,).
+    """Return each criterion's Pearson correlation with the labels over the texts with a rating, shape (criteria,).
 
     Args:
         ratings: shape (texts, criteria), NaN where missing.
         labels: human scores, shape (texts,).
 
-    NaN where there are fewer than five ratings, or where ratings or labels do not vary.
+    NaN with fewer than five ratings, or constant ratings or labels.
     """
     correlations = []
     for column in ratings.T:
@@ -152,15 +151,15 @@ def label_correlations(ratings: FloatArray, labels: FloatArray) -> FloatArray:
 
 
 def fisher_z(r: npt.ArrayLike) -> FloatArray:
-    """Return Fisher's transform of correlations; finite, as perfect ones count as nearly perfect."""
+    """Return Fisher's transform of correlations; finite, as perfect ones are clipped."""
     z: FloatArray = np.arctanh(np.clip(r, -NEARLY_PERFECT, NEARLY_PERFECT))
     return z
 
 
 def is_constant(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> npt.NDArray[np.bool_]:
-    """Whether each row holds one value only, shape (rows,); a row of fewer than two elements does.
+    """Whether each row is constant, shape (rows,); a row of fewer than two elements is.
 
-    Equality is exact: round first if equal scores may have come from different sums.
+    Equality is exact: round first if equal scores may come from different sums.
     Arguments and errors as for `pearson_rows`.
     """
     rows, _, weights = _rows(values, values, weights)
@@ -210,7 +209,7 @@ def _table(name: str, values: npt.ArrayLike) -> FloatArray:
 
 
 def _levels(rows: FloatArray) -> IntArray:
-    """Each element's place among its row's distinct values, from 0."""
+    """The index of each element among the distinct values of its row, ascending."""
     order = np.argsort(rows, axis=1, kind="stable")
     ascending = np.take_along_axis(rows, order, axis=1)
     places = np.zeros(rows.shape, dtype=np.int64)
@@ -235,13 +234,13 @@ def _untied_pairs(ties: FloatArray) -> FloatArray:
 
 
 def _average_ranks(levels: IntArray, ties: FloatArray) -> FloatArray:
-    """Ranks from 1 of every element of every row, tied elements sharing their mean rank, shape (rows, n)."""
+    """Ranks from 1 of the elements of each row, with average ranks for ties, shape (rows, n)."""
     ranks = np.cumsum(ties, axis=1) - (ties - 1) / 2
     return np.take_along_axis(ranks, np.broadcast_to(levels, (len(ties), levels.shape[1])), axis=1)
 
 
 def _scaled(rows: FloatArray) -> FloatArray:
-    """Each row within [-1, 1], so that no square overflows; a correlation does not depend on the unit."""
+    """Each row scaled to [-1, 1], so that no square overflows; correlations do not depend on the unit."""
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     scaled: FloatArray = rows / np.where(largest > 0, largest, 1.0)
     return scaled
@@ -260,7 +259,7 @@ def _product_moment(x: FloatArray, y: FloatArray, weights: FloatArray, defined: 
 
 
 def _concordance(x: IntArray, y: IntArray, weights: FloatArray) -> FloatArray:
-    """Concordant less discordant pairs of each row, shape (rows,)."""
+    """Concordant minus discordant pairs of each row, shape (rows,)."""
     if len(x) == len(y) == 1:
         surplus: FloatArray = np.einsum("ij,ij->i", weights @ _pair_signs(x[0], y[0]), weights)
         return surplus / 2
@@ -269,8 +268,8 @@ def _concordance(x: IntArray, y: IntArray, weights: FloatArray) -> FloatArray:
 
 
 def _pair_signs(x: IntArray, y: IntArray) -> FloatArray:
-    """1 where two elements stand in the same order in x and in y, -1 where in opposite order, 0 if tied."""
-    # Signs from comparisons, a byte each: differences would take eight.
+    """1 for pairs in the same order in x and y, -1 for pairs in opposite order, 0 for ties."""
+    # Signs by comparisons, a byte each: differences would take eight bytes.
     x_signs, y_signs = (np.greater.outer(v, v).view(np.int8) - np.less.outer(v, v).view(np.int8) for v in (x, y))
     return (x_signs * y_signs).astype(np.float64)
 

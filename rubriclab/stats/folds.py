@@ -1,4 +1,4 @@
-"""Parts of texts that are left out together: groups, folds of groups, and bundles where groups are too many."""
+"""Texts that are left out together: groups, folds of groups, and bundles of groups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rubriclab.stats.correlation import FloatArray, IntArray
 
 
 def units(groups: Sequence[str]) -> IntArray:
-    """Return what each text is left out with, numbered from 0: its group, or itself where there is one group only."""
+    """Return the unit of each text, from 0: its group, or the text itself if there is only one group."""
     numbers: IntArray = np.unique(np.array(groups, dtype=str), return_inverse=True)[1]
     return numbers if numbers.max(initial=0) > 0 else np.arange(len(numbers))
 
@@ -21,7 +21,7 @@ def unit_sums(rows: FloatArray, unit: IntArray) -> FloatArray:
 
     Args:
         rows: shape (n, ...).
-        unit: of each row, numbered from 0, each of them in use, shape (n,).
+        unit: of each row, numbered from 0 without gaps, shape (n,).
     """
     sizes = np.bincount(unit)
     starts = np.cumsum(sizes) - sizes
@@ -29,23 +29,23 @@ def unit_sums(rows: FloatArray, unit: IntArray) -> FloatArray:
 
 
 def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
-    """Return each text's fold, from 0, shape (n,): as many folds as asked for, or as there are groups if fewer.
+    """Return each text's fold, from 0, shape (n,): `folds` folds, or one for each group if there are fewer groups.
 
-    Groups are put one by one, the largest first and equals in an order drawn by the seed, into the fold with the fewest
-    texts. Where all texts are of one group each stands for itself, in the order given.
+    Groups are assigned to the fold with the fewest texts, the largest groups first and equal ones in random order. If
+    all texts are in one group, each text is its own group, in the order given.
     """
     return bundled(units(groups), folds, seed)
 
 
 def bundled(unit: IntArray, most: int, seed: int) -> IntArray:
-    """Return each text's bundle of units, from 0, shape (n,): `most` bundles, or as many as there are units if fewer.
+    """Return each text's bundle of units, from 0, shape (n,): `most` bundles, or one for each unit if there are fewer.
 
-    Bundles are filled as `grouped_folds` says.
+    Units are assigned as in `grouped_folds`.
 
     Args:
         unit: of each text, numbered from 0, shape (n,).
         most: bundles, at least 1.
-        seed: decides the order of units of one size.
+        seed: of the order of units of equal size.
     """
     sizes = np.bincount(unit)
     drawn = np.random.default_rng(seed).permutation(len(sizes))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 DIGITS = 6
-"""Decimal places of stored figures, so that no digest depends on the last bits of a sum."""
+"""Decimal places of stored numbers, so that digests do not depend on the last bits of a sum."""
 
 
 def rounded(value: float | None) -> float | None:
-    """Return `value` with the decimal places of stored figures; `None` where it is undefined, `None` or NaN."""
+    """Return `value` rounded to the stored decimal places; `None` for NaN and `None`."""
     return None if value is None or math.isnan(value) else round(float(value), DIGITS)
 
 
@@ -20,8 +20,8 @@ class Interval:
     """A statistic with its confidence interval.
 
     Attributes:
-        value: the statistic; `None` where it is undefined, as JSON has no NaN.
-        low, high: the ends of the interval; `None` where there is none.
+        value: the statistic; `None` if undefined, as JSON has no NaN.
+        low, high: the ends of the interval; `None` without an interval.
     """
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
@@ -31,5 +31,10 @@ class Interval:
     high: float | None = None
 
     def rounded(self) -> Interval:
-        """Return the statistic and the ends of its interval as they are stored."""
+        """Return the statistic and the ends of its interval, rounded to the stored decimal places."""
         return Interval(rounded(self.value), rounded(self.low), rounded(self.high))
+
+    def within(self, least: float, most: float) -> Interval:
+        """Return the statistic with the ends of its interval cut at the values that it can have."""
+        low, high = (None if end is None else min(max(end, least), most) for end in (self.low, self.high))
+        return Interval(self.value, low, high)

@@ -1,15 +1,14 @@
-"""How much of what raters say is about the texts: intraclass correlations, and what they allow a judge to reach.
+"""Intraclass correlations of raters, and the ceiling that they set for the agreement of a judge.
 
-Ratings come as a matrix of raters by texts, nan where a rater gave none, and are taken apart into the text's own worth,
-the rater's severity, and the rest. Where it is not known who rated which text, severity is part of the rest (case 1 of
-Shrout & Fleiss 1979, "Intraclass correlations: uses in assessing rater reliability", instead of their case 2).
+Ratings are a matrix of raters by texts, nan if missing, modelled as the text's true score, the rater's severity, and a
+residual. If raters are not identified, severity is part of the residual (case 1 of Shrout & Fleiss 1979, "Intraclass
+correlations: uses in assessing rater reliability", instead of case 2).
 
 Variances are estimated by Henderson's methods (Searle, Casella & McCulloch 1992, "Variance Components", chapter 5):
-sums of squares are set equal to what they are expected to be, which has no bias, whoever left out which texts. The rest
-is what is left once texts and raters are fitted (method III), so that it does not matter whether texts of one group had
-the same raters; severity is what ratings of one text differ by beyond the rest; the texts' variance is taken from their
-totals (method I). Where nobody left out any text all this is the analysis of variance of Shrout & Fleiss. Estimates may
-come out below zero, and are then left there, as in theirs.
+sums of squares are equated to their expectations, which is unbiased for any pattern of missing ratings. The residual
+variance is from the fit of texts and raters (method III), so that it does not depend on which raters rated which group;
+severity is the variance within texts minus the residual; the variance of texts is from their totals (method I). Without
+missing ratings this is the analysis of variance of Shrout & Fleiss. Estimates may be negative, as in theirs.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from rubriclab.stats.interval import Interval
 
 @dataclass(frozen=True, eq=False)
 class Variances:
-    """What ratings vary by, shape (resamples,) each, nan where it cannot be told.
+    """Variance components of ratings, shape (resamples,) each, nan if undefined.
 
     Attributes:
-        text: the worth of the texts.
-        rater: severity; 0 where it is not known who rated what.
-        rest: everything else.
+        text: of the texts' true scores.
+        rater: of severity; 0 if raters are not identified.
+        rest: of the residual.
     """
 
     text: FloatArray
@@ -53,14 +52,14 @@ def intraclass(
 ) -> Interval:
     """Return the intraclass correlation of absolute agreement, with a bootstrap interval over the texts.
 
-    ICC(2,1) of Shrout & Fleiss 1979, or ICC(1,1) unless `raters_known`; with `of_mean` ICC(2,k) or ICC(1,k), k being
-    the harmonic mean of how many ratings the texts have, as the noise of a mean falls with their number.
+    ICC(2,1) of Shrout & Fleiss 1979, or ICC(1,1) unless `raters_known`; with `of_mean` ICC(2,k) or ICC(1,k), where k is
+    the harmonic mean of the number of ratings per text.
 
-    None where no text has two ratings, all are of one text, or nothing varies.
+    `None` if no text has two ratings, only one text has ratings, or all ratings are equal.
 
     Args:
-        ratings: shape (raters, texts), nan where missing; texts without any are left out.
-        clusters: for each text the number, from 0, of what it is drawn with; by default every text is its own.
+        ratings: shape (raters, texts), nan if missing; texts without any are left out.
+        clusters: the resampling cluster of each text, numbered from 0; by default every text is its own.
         raters_known: whether a row is always the same person.
         of_mean: of the texts' mean ratings instead of single ones.
         resamples, confidence, seed: of the bootstrap.
@@ -86,7 +85,7 @@ def intraclass(
 
 
 def variances(ratings: npt.ArrayLike, *, raters_known: bool = True) -> Variances:
-    """Return what the ratings vary by, shape (1,) each.
+    """Return the variance components of the ratings, shape (1,) each.
 
     Raises:
         ValueError: `ratings` is no matrix.
@@ -96,20 +95,20 @@ def variances(ratings: npt.ArrayLike, *, raters_known: bool = True) -> Variances
 
 
 def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, raters_known: bool = True) -> float | None:
-    """Return the correlation with the texts' mean ratings that a judge could reach who knows each text's worth.
+    """Return the correlation with the texts' mean ratings of a judge that knows the true scores.
 
-    That is the square root of the means' reliability (Spearman 1904, "The proof and measurement of association between
-    two things"), the share of their variance that is not noise. Reliability is 1 less the noise that the means of these
-    raters are expected to have, over their variance; where all raters rated all texts that is ICC(3,k), which is
-    Cronbach's alpha and Spearman-Brown's formula for k raters. Severity is noise only as far as texts were rated by
-    different people, since a constant does not touch a correlation.
+    It is the square root of the reliability of the means (Spearman 1904, "The proof and measurement of association
+    between two things"), the share of their variance that is not noise: 1 minus the expected noise variance of the
+    means over their variance. If all raters rated all texts, reliability is ICC(3,k), that is Cronbach's alpha and
+    Spearman-Brown's formula for k raters. Severity is noise only if texts have different raters, as a constant does not
+    affect a correlation.
 
-    It is taken for granted that raters err independently of each other and of the judge. A bias that they share, for
-    length say, counts as worth: a judge that has it too can come as close as this says, one without it cannot.
+    The errors of raters are assumed to be independent of each other and of the judge. A shared bias, for length say, is
+    part of the true scores: only a judge with the same bias can reach the ceiling.
 
     Args:
-        ratings: shape (raters, texts), nan where missing.
-        groups: for each text a whole number: what correlations are taken within; by default all texts are one group.
+        ratings: shape (raters, texts), nan if missing.
+        groups: integers; correlations are within groups; by default all texts are one group.
         raters_known: whether a row is always the same person.
 
     Raises:
@@ -133,7 +132,7 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
 
 
 def _variances(table: FloatArray, weights: FloatArray, raters_known: bool) -> Variances:
-    """The variances where text i counts `weights[:, i]` times."""
+    """The variance components if text i counts `weights[:, i]` times."""
     present = (~np.isnan(table)).astype(np.float64)
     filled = np.nan_to_num(table - np.nanmean(table) if table.size else table)
     ratings, sums = present.sum(axis=0), filled.sum(axis=0)
@@ -151,10 +150,7 @@ def _variances(table: FloatArray, weights: FloatArray, raters_known: bool) -> Va
 
 
 def _left_over(filled: FloatArray, present: FloatArray, weights: FloatArray, inside: FloatArray) -> FloatArray:
-    """The mean square of what a worth for each text and a severity for each rater leave over.
-
-    nan where they leave nothing over, as where no two raters ever met twice.
-    """
+    """The mean square of the residuals of a fit of texts and raters; nan without degrees of freedom."""
     ratings, sums = present.sum(axis=0), filled.sum(axis=0)
     met = (present * (weights / ratings)[:, np.newaxis, :]) @ present.T
     rated = weights @ present.T
@@ -174,14 +170,14 @@ def _harmonic(table: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Quotients, nan where there is nothing to divide by but what rounding leaves."""
+    """Quotients, nan if the denominator is 0 up to rounding."""
     ratio = np.full(np.shape(below), np.nan)
     np.divide(above, below, out=ratio, where=np.abs(below) > 1e-12)
     return ratio
 
 
 def _rated(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[FloatArray, IntArray]:
-    """Return the ratings of the texts that have any, and the clusters of these, numbered from 0."""
+    """Return the ratings of texts with any, and the clusters of these texts, numbered from 0."""
     table = np.asarray(ratings, dtype=np.float64)
     if table.ndim != 2:
         raise ValueError(f"ratings: expected a matrix of raters x texts, got shape {table.shape}")

@@ -1,7 +1,7 @@
-"""Agreement at a level as a function of how often each cluster of texts counts.
+"""Agreement at a level as a function of cluster counts.
 
-From scored texts to a `rubriclab.stats.bootstrap.Statistic`: the form in which one and the same computation
-gives the value (every cluster once) and its interval (resampled counts).
+Turns scored texts into a `rubriclab.stats.bootstrap.Statistic`, which gives both the value (all counts 1) and its
+interval (resampled counts).
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ ConstantRule = Literal["skip", "papers"]
 Unit = Literal["groups", "texts"]
 
 MEAN_DIGITS = 12
-"""Digits kept of a system's mean, relative to the largest score: equal means are then tied whatever the order
-in which their scores were summed."""
+"""Digits of a system's mean, relative to the largest score, so that equal means are ties in any order of summation."""
 
 
 class Coefficient(Protocol):
@@ -33,7 +32,7 @@ class Coefficient(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ScoredTexts:
-    """Scored texts sorted by group, system and scores, so that the order of the input changes no digit."""
+    """Scored texts sorted by group, system and scores, so that results do not depend on the order of the input."""
 
     predicted: FloatArray
     """Shape (evaluators, n)."""
@@ -64,21 +63,21 @@ class ScoredTexts:
 
     @property
     def unit(self) -> Unit:
-        """What a resample draws: texts where groups would draw nothing or the same."""
+        """What the bootstrap resamples: groups, or texts if there is one group or every text is its own group."""
         return "groups" if 1 < len(self.sizes) < len(self.human) else "texts"
 
     @property
     def cluster(self) -> IntArray:
-        """What each text is drawn with: its group, or itself."""
+        """The resampling cluster of each text: its group, or the text itself."""
         return self.group if self.unit == "groups" else np.arange(len(self.human))
 
     @property
     def clusters(self) -> int:
-        """How many there are to draw."""
+        """Number of resampling clusters."""
         return len(self.sizes) if self.unit == "groups" else len(self.human)
 
     def take(self, which: IntArray) -> ScoredTexts:
-        """These texts only, their groups and systems numbered anew."""
+        """Return only these texts, with groups and systems renumbered."""
         group, system = (np.unique(codes[which], return_inverse=True)[1] for codes in (self.group, self.system))
         return ScoredTexts(self.predicted[:, which], self.human[which], group, system)
 
@@ -109,12 +108,12 @@ def scored_texts(
 
 
 def used_texts(texts: ScoredTexts, level: Level, rule: ConstantRule) -> ScoredTexts:
-    """The texts that the value at this level rests on.
+    """Return the texts used at this level.
 
-    At group level a group of one text is left out under either rule, as it has no correlation.
+    At group level groups of one text are left out under either rule, as they have no correlation.
     """
-    _check("level", level, get_args(Level))
-    _check("constant", rule, get_args(ConstantRule))
+    check_choice("level", level, get_args(Level))
+    check_choice("constant", rule, get_args(ConstantRule))
     if level != "group":
         return texts
     left_out = texts.sizes < 2
@@ -140,7 +139,7 @@ def level_statistic(
 
 def _over_texts(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
     cluster, human = texts.cluster, texts.human
-    # np.take keeps a resample's weights side by side in memory, which indexing does not: twice as fast.
+    # np.take makes the weights of a resample contiguous in memory, unlike indexing: twice as fast.
     return lambda counts: coefficient(predicted, human, np.take(counts, cluster, axis=1))
 
 
@@ -162,10 +161,10 @@ def group_coefficients(texts: ScoredTexts, predicted: FloatArray, coefficient: C
 
 
 def _over_systems(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
-    """A system that a resample holds no text of takes no part in it.
+    """Agreement over systems; a system without texts in a resample is left out of it.
 
-    Sums over clusters and systems are sparse: where each text is of a cluster and a system of its own, a full table
-    would have a cell for every pair of texts.
+    Sums over clusters and systems are sparse: with one cluster and one system per text, a dense table would have a cell
+    for every pair of texts.
     """
     from scipy.sparse import csr_array
 
@@ -188,7 +187,7 @@ def _over_systems(texts: ScoredTexts, predicted: FloatArray, coefficient: Coeffi
 
 
 def _with_rule(coefficient: Coefficient, rule: ConstantRule) -> Coefficient:
-    """The coefficient, defined where an evaluator or (by the ``papers`` rule) the humans are constant."""
+    """The coefficient with the rule's values for a constant evaluator and constant human scores."""
 
     def ruled(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
         values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
@@ -204,14 +203,14 @@ def _unit_scaled(scores: FloatArray) -> FloatArray:
 def _scores(name: str, values: npt.ArrayLike, n: int) -> FloatArray:
     scores = np.asarray(values, dtype=np.float64)
     if scores.shape != (n,):
-        raise ValueError(f"{name}: expected {n} scores, as many as groups are given, got shape {scores.shape}")
+        raise ValueError(f"{name}: expected {n} scores, as many as groups, got shape {scores.shape}")
     return scores
 
 
 def _codes(name: str, ids: Sequence[str], n: int) -> IntArray:
-    """Each id's place among the distinct ids in sorted order."""
+    """The index of each id among the sorted distinct ids."""
     if len(ids) != n:
-        raise ValueError(f"{name}: expected {n} ids, as many as groups are given, got {len(ids)}")
+        raise ValueError(f"{name}: expected {n} ids, as many as groups, got {len(ids)}")
     for position, value in enumerate(ids):
         if not isinstance(value, str):
             raise ValueError(f"{name}: expected strings, got {value!r} at position {position}")
@@ -219,6 +218,7 @@ def _codes(name: str, ids: Sequence[str], n: int) -> IntArray:
     return np.array([places[value] for value in ids], dtype=np.int64)
 
 
-def _check(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name}: expected one of {', '.join(known)}, got {value!r}")
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise `ValueError` if an option is none of its choices."""
+    if value not in choices:
+        raise ValueError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")

@@ -3,8 +3,8 @@
 Bradley & Terry 1952, "Rank analysis of incomplete block designs": one text is preferred to another with the log odds of
 the difference of their strengths. A tie counts as half a win for each, as in Turner & Firth 2012, "Bradley-Terry Models
 in R: The BradleyTerry2 Package"; in the model with a parameter for ties (Davidson 1970, "On extending the Bradley-Terry
-model to accommodate ties") wins and half the ties are likewise all that strengths depend on. A normal prior on the
-strengths keeps those finite that never lost, and places those that nothing connects.
+model to accommodate ties") strengths also depend only on wins and half the ties. A normal prior on the strengths makes
+them finite for texts that never lost, and determines those of unconnected texts.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rubriclab.stats.correlation import FloatArray, IntArray
 MOST_STEPS = 100
 CLOSE_ENOUGH = 1e-7
 RELIABILITIES = np.arange(1, 10) / 10
-# A preference is a comparison of two noisy impressions (Thurstone 1927, "A law of comparative judgment", case V). The
-# logistic curve that has the spread of a difference of two impressions with noise 1 is this steep.
+# A preference compares two noisy impressions (Thurstone 1927, "A law of comparative judgment", case V). The slope of
+# the logistic curve with the standard deviation of a difference of two impressions with noise 1.
 STEEPNESS = math.pi / math.sqrt(6)
 
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Pairs of texts, by their numbers from 0; in a tie the order says nothing.
+    """Pairs of texts, by their numbers from 0; in a tie the order has no meaning.
 
     Attributes:
         better, worse: shape (comparisons,).
@@ -39,18 +39,18 @@ class Comparisons:
     ties: npt.NDArray[np.bool_]
 
     def among(self, texts: IntArray, kept: IntArray) -> Comparisons:
-        """Return the comparisons `kept`, all of which are between `texts` (ascending), with these numbered anew."""
+        """Return the comparisons `kept`, all between `texts` (ascending), with the texts renumbered."""
         better, worse = (np.searchsorted(texts, side[kept]) for side in (self.better, self.worse))
         return Comparisons(better, worse, self.ties[kept])
 
 
 @dataclass(frozen=True, eq=False)
 class Latents:
-    """What texts are worth, in points of the scores.
+    """Latent scores of texts, in points of the scores.
 
     Attributes:
-        values: shape (texts,), NaN for those that nobody compared.
-        reliability: the share of the variance of single scores that is the texts' own and not noise.
+        values: shape (texts,), NaN for texts without comparisons.
+        reliability: the share of the variance of single scores that is not noise.
     """
 
     values: FloatArray
@@ -58,10 +58,10 @@ class Latents:
 
 
 def bradley_terry(comparisons: Comparisons, texts: int, *, spread: float) -> FloatArray:
-    """Return the most likely strengths, in log odds, shape (texts,), under a normal prior around 0 with this spread.
+    """Return the maximum a posteriori strengths, in log odds, shape (texts,), by a normal prior with mean 0.
 
-    The wider the prior, the closer to maximum likelihood, which exists only if no text or set of texts won or lost
-    every comparison with the others. Strengths of texts that are compared sum to 0 wherever they are connected.
+    `spread` is the prior's standard deviation: the wider the prior, the closer to maximum likelihood, which exists only
+    if no text or set of texts won or lost every comparison with the others. Strengths of connected texts sum to 0.
 
     Raises:
         ValueError: `spread` is not positive.
@@ -75,16 +75,16 @@ def bradley_terry(comparisons: Comparisons, texts: int, *, spread: float) -> Flo
 def joint_scores(
     scores: npt.ArrayLike, groups: npt.ArrayLike, comparisons: Comparisons, *, center: float, spread: float
 ) -> Latents:
-    """Return what compared texts are worth on the scale of the scores, from their scores and comparisons together.
+    """Return the latent scores of compared texts, on the scale of the scores, from scores and comparisons together.
 
-    The model: texts' worth is normal around `center`, a score is the worth with normal noise, both variances sum to
-    `spread` squared, and a preference compares two impressions that are each as noisy as one score. The share of the
-    worth is the most probable of `RELIABILITIES` after a Beta(2, 2) prior, which keeps few data from the extremes (by
-    Laplace's approximation, MacKay 2003, "Information Theory, Inference, and Learning Algorithms", chapter 27); the
-    worths are the most likely ones.
+    The model: latent scores are normal around `center`, a score is the latent score plus normal noise, both variances
+    sum to `spread` squared, and a preference compares two impressions with the same noise as a score. The reliability
+    is the most probable of `RELIABILITIES` with a Beta(2, 2) prior, which avoids extremes with few data (by Laplace's
+    approximation, MacKay 2003, "Information Theory, Inference, and Learning Algorithms", chapter 27). Latent scores are
+    maximum a posteriori estimates.
 
-    Texts of one group that have comparisons alone have no place but around `center`, and only differences among them
-    mean anything. Without any score nothing sets the unit either: the worths then have the spread `spread`.
+    In a group with comparisons only, latent scores are centred on `center`, and only their differences are meaningful.
+    Without any score the unit is not identified: latent scores then have the standard deviation `spread`.
 
     Args:
         scores: shape (texts,), NaN where there is none.
@@ -97,16 +97,18 @@ def joint_scores(
     """
     numbers, group = np.asarray(scores, dtype=np.float64), np.asarray(groups)
     if np.any(group[comparisons.better] != group[comparisons.worse]):
-        raise ValueError("comparisons: expected pairs within one group, got one between two")
+        raise ValueError("comparisons: expected pairs within one group, got a pair between two groups")
     if not spread > 0:
         raise ValueError(f"spread: expected a positive number, got {spread}")
     compared = np.zeros(len(numbers), dtype=bool)
     compared[comparisons.better] = compared[comparisons.worse] = True
     places = _by_number(np.flatnonzero(compared), group[compared])
     standard = (numbers - center) / spread
-    own = _by_number(np.arange(len(comparisons.better)), group[comparisons.better])
-    parts = [(place, standard[place], comparisons.among(place, kept)) for place, kept in zip(places, own, strict=True)]
-    fits = [[_fit(own, pairs, reliability) for _, own, pairs in parts] for reliability in RELIABILITIES]
+    by_group = _by_number(np.arange(len(comparisons.better)), group[comparisons.better])
+    parts = [
+        (place, standard[place], comparisons.among(place, kept)) for place, kept in zip(places, by_group, strict=True)
+    ]
+    fits = [[_fit(scored, pairs, reliability) for _, scored, pairs in parts] for reliability in RELIABILITIES]
     prior = np.log(RELIABILITIES * (1 - RELIABILITIES))
     best = int(np.argmax(prior + [sum(evidence for _, evidence in fit) for fit in fits]))
     reliability = float(RELIABILITIES[best])
@@ -118,26 +120,26 @@ def joint_scores(
 
 
 def _by_number(items: IntArray, numbers: IntArray) -> list[IntArray]:
-    """Return the items of each number, by rising number, each list in the order given."""
+    """Return the items of each number, by ascending number, each list in the order given."""
     order = np.argsort(numbers, kind="stable")
     return np.split(items[order], np.flatnonzero(np.diff(numbers[order])) + 1) if len(items) else []
 
 
 def _fit(scores: FloatArray, comparisons: Comparisons, reliability: float) -> tuple[FloatArray, float]:
-    """Return the most likely worths of a group's texts, and the logarithm of the data's probability."""
-    noise, known = 1 - reliability, np.isfinite(scores)
-    precision = np.where(known, 1 / noise, 0.0) + 1 / reliability
-    target = np.where(known, scores, 0.0) / noise / precision
+    """Return the latent scores of a group's texts, and the log evidence."""
+    noise, scored = 1 - reliability, np.isfinite(scores)
+    precision = np.where(scored, 1 / noise, 0.0) + 1 / reliability
+    target = np.where(scored, scores, 0.0) / noise / precision
     worth, curvature, preferring = _most_likely(comparisons, target, precision, STEEPNESS / math.sqrt(noise))
-    away = np.square(worth).sum() / reliability + (np.square(scores - worth)[known] / noise).sum()
-    scale = len(scores) * math.log(reliability) + known.sum() * math.log(noise)
+    away = np.square(worth).sum() / reliability + (np.square(scores - worth)[scored] / noise).sum()
+    scale = len(scores) * math.log(reliability) + scored.sum() * math.log(noise)
     return worth, float(-preferring - 0.5 * (away + scale + np.linalg.slogdet(curvature)[1]))
 
 
 def _most_likely(
     comparisons: Comparisons, target: FloatArray, precision: FloatArray, slope: float
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Return the strengths, the curvature there, and what the comparisons cost in negative log likelihood.
+    """Return the strengths, the curvature there, and the negative log likelihood of the comparisons.
 
     Strengths are normal around `target` with `precision`. Newton's method: the problem is convex, and steps that
     overshoot are halved.

@@ -1,12 +1,11 @@
 """Single raters: how each differs from the others, and whether a judge could replace one of them.
 
-Ratings come as a matrix of raters by texts, nan where a rater gave none. A rater is compared on the texts that at least
-one other rated.
+Ratings are a matrix of raters by texts, nan if missing. A rater is compared on the texts that another rater rated too.
 
 The alternative annotator test is from Calderon, Reichart & Dror 2025, "The Alternative Annotator Test for LLM-as-a-
-Judge: How to Statistically Justify Replacing Human Annotators with LLMs". Each rater in turn is set aside, and rater
-and judge are compared with the others on every text; the judge has to be closer, given an advantage for its lower cost,
-than half of the raters.
+Judge: How to Statistically Justify Replacing Human Annotators with LLMs". Each rater in turn is left out, and rater and
+judge are compared with the others on every text; with an advantage for its lower cost, the judge has to be closer than
+half of the raters.
 """
 
 from __future__ import annotations
@@ -21,25 +20,25 @@ from rubriclab.stats.bootstrap import batch_size, estimate
 from rubriclab.stats.correlation import FloatArray, pearson
 from rubriclab.stats.interval import Interval
 
-# What the paper gives a judge: 0.2 beside experts, 0.15 beside skilled raters, 0.1 beside crowd workers. Who the raters
-# were is not in the data: the strictest of the three passes nobody that another would not.
+# The advantage of a judge. The paper's values are 0.2 against experts, 0.15 against skilled raters, 0.1 against crowd
+# workers. The data do not say what the raters are, so this is the strictest.
 EPSILON = 0.1
 FALSE_DISCOVERIES = 0.05
 FEWEST_RATERS = 3
 FEWEST_TEXTS = 10
-# Below so many texts the paper's t-test gives way to Wilcoxon's signed-rank test.
+# Below this many texts the paper uses Wilcoxon's signed-rank test instead of the t-test.
 FEWEST_FOR_T = 30
 
 
 @dataclass(frozen=True, slots=True)
 class RaterStatistics:
-    """One rater beside the others.
+    """A rater compared with the others.
 
     Attributes:
         n: texts that others rated too.
-        severity: mean distance below the others' mean, in points of the scale: positive is strict.
-        noise: standard deviation of that distance; None below two texts. The others' own noise is in it.
-        agreement: Pearson correlation with the others' mean; None where either is constant.
+        severity: mean of the others' mean minus the rating, in points of the scale: positive is strict.
+        noise: standard deviation of this difference, which includes the others' noise; `None` below two texts.
+        agreement: Pearson correlation with the others' mean; `None` if either is constant.
     """
 
     n: int
@@ -60,7 +59,7 @@ def rater_statistics(
 
     Args:
         ratings: shape (raters, texts), nan where missing.
-        clusters: for each text the number, from 0, of what it is drawn with; by default every text is its own.
+        clusters: the resampling cluster of each text, numbered from 0; by default every text is its own.
         resamples, confidence, seed: of the bootstrap.
 
     Raises:
@@ -78,7 +77,7 @@ def rater_statistics(
 
 
 def others_mean(ratings: FloatArray) -> FloatArray:
-    """Return for each rater and text the mean of the others' ratings, nan where there are none."""
+    """Return for each rater and text the mean of the others' ratings, nan without any."""
     present = ~np.isnan(ratings)
     filled = np.where(present, ratings, 0.0)
     others = present.sum(axis=0) - present
@@ -89,13 +88,13 @@ def others_mean(ratings: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class AlternativeAnnotator:
-    """What the test found.
+    """The result of the test.
 
     Attributes:
-        raters: rows of the ratings that were tested: those with enough texts.
-        advantages: for each, how often the judge is at least as close to the others as the rater is.
-        rejected: for each, whether the judge is significantly better, given its advantage.
-        epsilon: that advantage.
+        raters: the rows of tested raters: those with enough texts.
+        advantages: for each, the share of texts on which the judge is at least as close to the others as the rater.
+        rejected: for each, whether the judge is significantly better, with its advantage.
+        epsilon: the advantage.
     """
 
     raters: tuple[int, ...]
@@ -122,12 +121,12 @@ class AlternativeAnnotator:
 def alternative_annotator(
     ratings: npt.ArrayLike, judge: npt.ArrayLike, *, epsilon: float = EPSILON
 ) -> AlternativeAnnotator | None:
-    """Return the test's outcome; None below three raters with ten texts each that another and the judge scored too.
+    """Return the test's result; `None` below three raters with ten texts each that another and the judge scored too.
 
-    Closeness to the others is the root mean squared distance from their ratings of the text, and equal closeness counts
-    for both sides. The differences of a rater's texts are tested one-sidedly against `epsilon`, by a t-test or below 30
-    texts by Wilcoxon's; Benjamini & Yekutieli's procedure keeps false discoveries among the raters to 5 %. The tests
-    take texts for independent of each other.
+    Closeness to the others is the root mean squared distance from their ratings of the text; equal closeness counts for
+    both. The differences over a rater's texts are tested one-sidedly against `epsilon`, by a t-test, or below 30 texts
+    by Wilcoxon's signed-rank test, at a false discovery rate of 5 % over the raters (Benjamini & Yekutieli). The tests
+    assume independent texts.
 
     Args:
         ratings: shape (raters, texts), nan where missing.
@@ -197,7 +196,7 @@ def _outcomes(table: FloatArray, scores: FloatArray, row: int) -> FloatArray:
 
 
 def _chance(ahead: FloatArray, epsilon: float) -> float:
-    """Return how probable a lead of the rater as small as this is if it were `epsilon`."""
+    """Return the p-value of a lead of the rater smaller than `epsilon`."""
     from scipy.stats import ttest_1samp, wilcoxon
 
     if len(ahead) < FEWEST_FOR_T:

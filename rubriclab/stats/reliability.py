@@ -1,15 +1,14 @@
-"""How far raters who rate the same units give the same answers: Krippendorff's alpha, Fleiss' and weighted kappa.
+"""Interrater reliability: Krippendorff's alpha, Fleiss' and weighted kappa.
 
-Answers come as a matrix of raters by units, nan where a rater gave none. Every figure is chance-corrected: 1 where all
-agree, 0 where they agree as often as answers dealt out at random would, below 0 where less often.
+Answers are a matrix of raters by units, nan if missing. All coefficients are corrected for chance: 1 for perfect
+agreement, 0 for the agreement of random answers, negative for less.
 
-A figure is undefined, and None, where there is nothing to correct for: fewer than two units with two answers each (a
-single unit always gives 0), or only equal answers to such units. No disagreement is then expected by chance, and
-raters who give everything the same answer have not shown that they can tell units apart; that is neither 1 nor 0. A
-resample of the bootstrap in which all answers are equal is left out.
+A coefficient is undefined (`None`) with fewer than two units with two answers each (a single unit always gives 0), or
+if all their answers are equal: no disagreement is then expected by chance, and the raters have not shown that they can
+distinguish units. Resamples with only equal answers are left out of the bootstrap.
 
-For nominal data without missing answers, alpha = kappa + (1 - kappa) / n for Fleiss' kappa and n answers in all: on
-thousands of answers the two are one figure.
+For nominal data without missing answers, alpha = kappa + (1 - kappa) / n for Fleiss' kappa and n answers in total: with
+thousands of answers the two are equal.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ import numpy.typing as npt
 from rubriclab.stats.bootstrap import Statistic, batch_size, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.interval import Interval
+from rubriclab.stats.levels import check_choice
 
 Metric = Literal["nominal", "ordinal", "interval"]
 Weights = Literal["linear", "quadratic"]
@@ -43,26 +43,26 @@ def krippendorff_alpha(
 ) -> Interval:
     """Krippendorff's alpha of raters x units answers, with a bootstrap interval over the units.
 
-    Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability". Units with fewer than two answers are left out,
-    and each answer counts once, however many its unit has. Disagreement between two answers is, by `metric`,
+    Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability". Units with fewer than two answers are left out, and
+    each answer counts once, regardless of the number of answers to its unit. Disagreement of two answers, by `metric`:
 
     - ``nominal``: 0 if they are equal, else 1;
     - ``interval``: the square of their difference;
-    - ``ordinal``: the square of the difference of their average ranks among all answers, which is Krippendorff's sum
-      over the ranks between them.
+    - ``ordinal``: the square of the difference of their average ranks among all answers, which equals Krippendorff's
+      sum over the ranks between them.
 
     Args:
-        ratings: shape (raters, units), nan where missing.
-        metric: what the answers are compared as.
-        clusters: for each unit the number, from 0, of what it is drawn with; by default every unit is its own.
-        resamples: resamples of the bootstrap; 0 leaves the interval out.
-        confidence: share of the resamples that lies within the interval.
-        seed: equal seeds and numbers of clusters give equal resamples, so that figures are paired.
+        ratings: shape (raters, units), nan if missing.
+        metric: level of measurement of the answers.
+        clusters: the resampling cluster of each unit, numbered from 0; by default every unit is its own.
+        resamples: of the bootstrap; 0 for no interval.
+        confidence: share of the resamples within the interval.
+        seed: equal seeds and numbers of clusters give equal resamples, so that coefficients are paired.
 
     Raises:
         ValueError: `ratings` is no matrix or holds infinity, `clusters` does not fit, or an option is out of range.
     """
-    _check("metric", metric, get_args(Metric))
+    check_choice("metric", metric, get_args(Metric))
     table, cluster = _table(ratings), _clusters(ratings, clusters)
     paired = (~np.isnan(table)).sum(axis=0) >= 2
     if paired.sum() < 2:
@@ -83,13 +83,13 @@ def fleiss_kappa(
 ) -> Interval:
     """Fleiss' kappa of raters x units answers, with a bootstrap interval over the units.
 
-    Fleiss 1971, "Measuring nominal scale agreement among many raters", on the units with two answers or more: observed
-    agreement is the mean over them of the share of agreeing pairs, a category's chance the mean over them of the share
-    of answers in it. So each of these units counts once, however many answers it has.
+    Fleiss 1971, "Measuring nominal scale agreement among many raters", on the units with two answers or more. Observed
+    agreement is the mean share of agreeing pairs; the probability of a category is its mean share of answers. Each of
+    these units counts once, regardless of its number of answers.
 
-    Gwet 2014, "Handbook of Inter-Rater Reliability", chapter 2, takes chance from the units with a single answer too.
-    Where these differ from the others, as those that one rater alone could answer may, the two sides would speak of
-    different units, and kappa could be anything; alpha leaves them out as well.
+    Gwet 2014, "Handbook of Inter-Rater Reliability", chapter 2, estimates these probabilities from units with a single
+    answer too. If such units differ from the others, observed and expected agreement are about different units, and
+    kappa is meaningless; alpha leaves them out as well.
     Arguments and errors as for `krippendorff_alpha`.
     """
     table, cluster = _table(ratings), _clusters(ratings, clusters)
@@ -109,17 +109,17 @@ def weighted_kappa(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Interval:
-    """The mean over all pairs of raters of Cohen's weighted kappa, with a bootstrap interval over the units.
+    """Cohen's weighted kappa, averaged over all pairs of raters, with a bootstrap interval over the units.
 
-    Cohen 1968, "Weighted kappa"; averaged over the pairs as by Light 1971. Two answers disagree by the difference of
-    their values (``linear``) or its square (``quadratic``), so categories are numbers and a category that nobody used
-    keeps its place. With two categories both are Cohen's unweighted kappa of 1960.
+    Cohen 1968, "Weighted kappa"; averaged over pairs as by Light 1971. Two answers disagree by the difference of their
+    values (``linear``) or its square (``quadratic``), so categories are numbers, and unused categories count as
+    distances. With two categories both are Cohen's unweighted kappa of 1960.
 
-    A pair is compared on the units that both answered, and left out of the mean where it shares fewer than two or
-    where both give one and the same answer throughout; None if that leaves no pair.
+    A pair is compared on the units that both answered, and left out with fewer than two such units or only equal
+    answers; `None` if no pair remains.
     Arguments and errors as for `krippendorff_alpha`; meant for a few dozen distinct values at most.
     """
-    _check("weights", weights, get_args(Weights))
+    check_choice("weights", weights, get_args(Weights))
     table, cluster = _table(ratings), _clusters(ratings, clusters)
     present = ~np.isnan(table)
     values, codes = np.unique(table[present], return_inverse=True)
@@ -156,19 +156,19 @@ class _Sums:
 
 @dataclass(frozen=True, eq=False)
 class _Answers:
-    """The answers to each unit; units with the same answers, whoever gave which, are one pattern."""
+    """The answers to each unit; units with the same answers, in any order of raters, are one pattern."""
 
     values: FloatArray
     """The distinct values, ascending."""
     codes: IntArray
-    """Shape (patterns, raters): each answer's place among the values; where `present` is false, meaningless."""
+    """Index of each answer among the values, shape (patterns, raters); meaningless unless `present`."""
     present: npt.NDArray[np.bool_]
     sizes: FloatArray
     """How many answers each pattern has."""
     drawn: _Sums
-    """From how often each cluster counts to how often each pattern does."""
+    """Maps cluster counts to pattern counts."""
     totals: _Sums
-    """From what each pattern counts to the sum over the answers of each value."""
+    """Maps pattern counts to the total of each value."""
 
     @property
     def unequal(self) -> FloatArray:
@@ -181,7 +181,7 @@ class _Answers:
     def squares(self, points: FloatArray) -> FloatArray:
         """Squared differences summed over the ordered pairs of each pattern's answers, shape (rows, patterns).
 
-        `points` says where each value lies, shape (rows, values).
+        `points` are the positions of the values, shape (rows, values).
         """
         placed = np.take(points, self.codes, axis=1) * self.present
         means = placed.sum(axis=2) / self.sizes
@@ -250,7 +250,7 @@ def _fleiss(answers: _Answers) -> Statistic:
 
 
 def _cohen(codes: IntArray, cluster: IntArray, clusters: int, apart: FloatArray) -> Statistic:
-    """One pair's weighted kappa; `codes` has shape (2, units) and `apart` says how far two values disagree."""
+    """Weighted kappa of a pair; `codes` has shape (2, units), `apart` is the disagreement of two values."""
     units = np.bincount(cluster, minlength=clusters).astype(np.float64)
     disagreements = np.bincount(cluster, apart[codes[0], codes[1]], minlength=clusters)
     first, second = (_crossed(cluster, clusters, row, len(apart)) for row in codes)
@@ -269,7 +269,7 @@ def _crossed(cluster: IntArray, clusters: int, codes: IntArray, values: int) -> 
 
 
 def _average_ranks(totals: FloatArray) -> FloatArray:
-    """Each value's average rank among all answers, less 1/2, shape (rows, values)."""
+    """The average rank of each value among all answers, minus 1/2, shape (rows, values)."""
     ranks: FloatArray = np.cumsum(totals, axis=1) - totals / 2
     return ranks
 
@@ -294,7 +294,7 @@ def _ratio(above: FloatArray, below: FloatArray | IntArray, defined: npt.NDArray
 
 
 def _unit_range(values: FloatArray) -> FloatArray:
-    """The values from 0 to 1; neither alpha nor kappa depends on their unit."""
+    """The values scaled to [0, 1]; neither alpha nor kappa depends on their unit."""
     span = values[-1:] - values[:1]
     scaled: FloatArray = (values - values[:1]) / np.where(span > 0, span, 1.0)
     return scaled
@@ -323,10 +323,5 @@ def _clusters(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None) -> IntArra
         return np.arange(units)
     cluster = np.asarray(clusters)
     if cluster.shape != (units,) or cluster.dtype.kind != "i" or np.any(cluster < 0):
-        raise ValueError(f"clusters: expected {units} whole numbers of at least 0, one a unit, got {clusters!r}")
+        raise ValueError(f"clusters: expected {units} integers of at least 0, one per unit, got {clusters!r}")
     return cluster.astype(np.int64)
-
-
-def _check(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name}: expected one of {', '.join(known)}, got {value!r}")

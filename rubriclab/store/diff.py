@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue, TypeAdapter
 
+from rubriclab.aggregation import bounds_of
 from rubriclab.data.scale import show
+from rubriclab.display import Displayed
 from rubriclab.provenance import Provenance
 from rubriclab.rubric import Criterion, Demonstration, Rubric
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
 
 # Two criteria of one kind with at least this similarity (0 to 100) are one criterion that changed. Ids are not
 # compared, since every learning run assigns new ones.
@@ -51,8 +56,8 @@ class AgreementChange:
     after: Interval | None
 
 
-@dataclass(frozen=True, slots=True)
-class VersionDiff:
+@dataclass(frozen=True, slots=True, repr=False)
+class VersionDiff(Displayed):
     """Two versions side by side.
 
     Attributes:
@@ -78,6 +83,12 @@ class VersionDiff:
     examples_removed: tuple[str, ...]
     agreement: tuple[AgreementChange, ...]
     optimistic: bool
+
+    def view(self) -> View:
+        """Return fields, agreement, criteria and training texts that changed."""
+        from rubriclab.report.difference import difference_view
+
+        return difference_view(self)
 
     def as_json(self) -> dict[str, Any]:
         """Return the difference in JSON types."""
@@ -119,10 +130,14 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
         "prompts": provenance.prompts,
         "data": provenance.data,
         "seed": provenance.seed,
-        "baseline": provenance.baseline.measure if provenance.baseline else None,
+        "baseline": provenance.baseline.feature if provenance.baseline else None,
         "training texts": provenance.agreement.n if provenance.agreement else None,
         "rubriclab": provenance.version,
     }
+    if edit := provenance.edit:
+        fields |= {"edited by": edit.by, "because": edit.because}
+    limited = bounds_of(rubric.aggregation)
+    fields |= {f"limits of the weight of {name}": f"{low:g}:{high:g}" for name, (low, high) in limited.items()}
     for part in rubric.parts:
         fields |= {f"sub-dimension {name}": meaning for name, meaning in (part.dimensions or {}).items()}
         if part.units:

@@ -15,6 +15,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
 
 from rubriclab.errors import StoreError
+from rubriclab.option_names import option
 
 # Seconds that a writer waits for another process to commit.
 TIMEOUT = 30
@@ -62,6 +63,15 @@ def moved(where: str, folder: Path) -> str:
 def shown(url: URL) -> str:
     """Return `url` for messages: a path for SQLite, otherwise without password and options."""
     return url.database or ":memory:" if is_sqlite(url) else str(url.set(query={}))
+
+
+def is_remote(where: str | Path | None) -> bool:
+    """Return whether calls to the store at `where` wait for a network; an SQLite file answers faster than that.
+
+    Raises:
+        StoreError: as `address` does.
+    """
+    return not is_sqlite(address(where))
 
 
 def is_sqlite(url: URL) -> bool:
@@ -117,7 +127,10 @@ def guarded(url: URL) -> Iterator[None]:
     except IntegrityError:
         raise
     except DBAPIError as error:
-        raise StoreError(f"The store {shown(url)} cannot be used: {reason(error)}.") from error
+        raise StoreError(
+            f"The store {shown(url)} cannot be used: {reason(error)}.",
+            f"Check that {option('store')} names a store and that its disk has space; replace a damaged one by a copy.",
+        ) from error
 
 
 def reason(error: DBAPIError) -> str:
@@ -156,7 +169,10 @@ def _sqlite(url: URL, file: Path | None) -> Engine:
         try:
             _create(file)
         except OSError as error:
-            raise StoreError(f"The folder of {shown(url)} cannot be made: {error.strerror}.") from None
+            raise StoreError(
+                f"The folder of {shown(url)} cannot be made: {error.strerror}.",
+                f"Give a place that you may write to: {option('store', 'PATH')}.",
+            ) from None
     # Python's sqlite3 begins transactions only before writes; SQLAlchemy's events begin all of them.
     engine = create_engine(url, connect_args={"timeout": TIMEOUT, "isolation_level": None})
     event.listen(engine, "connect", _set_pragmas)

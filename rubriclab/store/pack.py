@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import Any, Final, Literal
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import AwareDatetime, Field, JsonValue, ValidationError
 
 from rubriclab.base_models import FrozenModel
 from rubriclab.bounds import first_bounds_fault
-from rubriclab.data.fields import describe
+from rubriclab.descriptions import describe
 from rubriclab.documents import Unreadable, parse_json
 from rubriclab.errors import PackError, StoreError
 from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.pydantic_errors import faults
 from rubriclab.rubric import Rubric
+from rubriclab.store.rows import PackOrigin
 from rubriclab.store.soundness import first_soundness_fault
 from rubriclab.store.store import Store
 from rubriclab.store.version import Version, check_name
 
 FORMAT: Final = "rubriclab-pack/1"
+_EXPORT = f"Use a pack as it was written, unchanged: {command('export')}"
 
 
 class Pack(FrozenModel):
@@ -36,7 +37,7 @@ class Pack(FrozenModel):
     provenance_digest: str
     effort: Effort
     parent: str | None
-    created: datetime
+    created: AwareDatetime
 
 
 def write_pack(version: Version) -> str:
@@ -74,38 +75,39 @@ def read_pack(text: str, where: str) -> Pack:
                 f"{where}: {field}: missing.", f"A pack needs its digests; write it with: {command('export')}"
             )
     if beyond := first_bounds_fault(raw):
-        raise PackError(f"{where}: {beyond}.")
+        raise PackError(f"{where}: {beyond}.", _EXPORT)
     try:
         pack = Pack.model_validate(raw)
         check_name(pack.name)
     except ValidationError as error:
-        raise PackError(f"{where}: {faults(error)}.") from None
+        raise PackError(f"{where}: {faults(error)}.", _EXPORT) from None
     except StoreError as error:
         raise PackError(f"{where}: name: {error.message}", error.hint) from None
     _check(where, pack, "digest", "rubric", raw)
     _check(where, pack, "provenance_digest", "provenance", raw)
     if unsound := first_soundness_fault(pack.rubric, pack.provenance):
-        raise PackError(f"{where}: {unsound}.")
+        raise PackError(f"{where}: {unsound}.", _EXPORT)
     return pack
 
 
 def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
     """Return the version of `store` that holds the pack's rubric under `name` (by default the pack's own).
 
-    It gets the next number of that name, the newest version as its parent, and the pack's provenance. If the newest
-    version has the same rubric and provenance, that one is returned. A new version counts as imported: the judge and
-    addresses that it names are used only after `Store.confirm`.
+    It gets the next number of that name, the newest version as its parent, and the pack's provenance and date. If the
+    newest version has the same rubric and provenance, that one is returned. A new version counts as imported: the judge
+    and addresses that it names are used only after `Store.confirm`.
     """
-    return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, imported=True)
+    origin = PackOrigin(f"{pack.name}@{pack.number}", pack.created)
+    return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, origin=origin)
 
 
 def _parse(text: str, where: str) -> dict[str, Any]:
     try:
         raw = parse_json(text)
     except Unreadable as error:
-        raise PackError(f"{where} is no pack: {error}.") from None
+        raise PackError(f"{where} is no pack: {error}.", _EXPORT) from None
     if not isinstance(raw, dict):
-        raise PackError(f"{where} is no pack: expected a JSON object, found {type(raw).__name__}.")
+        raise PackError(f"{where} is no pack: expected a JSON object, found {type(raw).__name__}.", _EXPORT)
     return raw
 
 
@@ -115,7 +117,8 @@ def _check(where: str, pack: Pack, field: str, content: Literal["rubric", "prove
     if model.digest != getattr(pack, field):
         raise PackError(
             f"{where}: {field}: the {content} was changed after it was exported: its digest is {model.digest}, "
-            f"not {getattr(pack, field)}."
+            f"not {getattr(pack, field)}.",
+            _EXPORT,
         )
     path = _difference(model.model_dump(mode="json"), raw[content], content)
     if path:

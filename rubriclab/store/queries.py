@@ -7,7 +7,6 @@ from sqlmodel import Session, col, select
 from rubriclab.errors import NotInStore, StoreError
 from rubriclab.option_names import command
 from rubriclab.store.rows import (
-    IMPORTED,
     LEARNED,
     Contents,
     PackedTraining,
@@ -50,7 +49,7 @@ def _serves_as(newest: VersionRow, row: VersionRow) -> bool:
     if newest.rubric_digest != row.rubric_digest:
         return False
     if newest.provenance_digest == row.provenance_digest:
-        return newest.origin == LEARNED or row.origin == IMPORTED
+        return newest.origin == LEARNED or row.origin != LEARNED
     return newest.origin == LEARNED == row.origin and judge_sources(newest) <= judge_sources(row)
 
 

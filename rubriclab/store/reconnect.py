@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.sql import Executable
 
 from rubriclab.errors import StoreError
+from rubriclab.option_names import RUN_AGAIN
 from rubriclab.store.engine import autocommitting, guarded, is_sqlite, reason, shown
 
 T = TypeVar("T")
@@ -69,7 +70,7 @@ def _unreachable(engine: Engine, error: BaseException | None, patience: float) -
     said = reason(error) if isinstance(error, DBAPIError) else "no reply"
     return StoreError(
         f"The store {shown(engine.url)} has been unreachable for {patience:g} seconds: {said}.",
-        "Run the same command again once the database is back; cached answers are not requested again.",
+        f"{RUN_AGAIN} once the database is back; cached answers are not requested again.",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from datetime import datetime
-from typing import Final, Literal, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -16,27 +16,34 @@ from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.rubric import Rubric
-from rubriclab.store.tables import TrainingRow, VersionRow, now
+from rubriclab.store.tables import TrainingRow, VersionRow, now, stored_time
 from rubriclab.store.version import Version
 from rubriclab.training_record import TrainingRecord
 
 Model = TypeVar("Model", bound=BaseModel)
-Origin = Literal["learned", "imported"]
 
 LEARNED: Final = "learned"
-IMPORTED: Final = "imported"
+# What to do about content without a stored form.
+_UNSTORABLE = "Correct the value that is named; nothing was stored."
+
+
+class PackOrigin(NamedTuple):
+    """The version that a pack was written from: its `NAME@NUMBER`, and when it was created."""
+
+    ref: str
+    created: datetime
 
 
 class Contents(NamedTuple):
-    """The content of a new version as canonical JSON, which is stored and digested, and its origin."""
+    """The content of a new version as canonical JSON, which is stored and digested, and the pack that it came from."""
 
     rubric: str
     provenance: str
     effort: str
-    origin: Origin = LEARNED
+    origin: PackOrigin | None = None
 
 
-def contents_of(rubric: Rubric, provenance: Provenance, effort: Effort, origin: Origin = LEARNED) -> Contents:
+def contents_of(rubric: Rubric, provenance: Provenance, effort: Effort, origin: PackOrigin | None = None) -> Contents:
     """Return the three parts of a version in stored form.
 
     Raises:
@@ -58,9 +65,9 @@ def content_of(model: BaseModel) -> str:
             raise ValueError(fault)
         content = canonical(plain)
     except ValueError as error:
-        raise StoreError(f"This {kind} cannot be stored: {error}.") from None
+        raise StoreError(f"This {kind} cannot be stored: {error}.", _UNSTORABLE) from None
     if read(type(model), content, f"This {kind}, once stored,") != model:
-        raise StoreError(f"This {kind} cannot be stored: it would read back as another.")
+        raise StoreError(f"This {kind} cannot be stored: it would read back as another.", _UNSTORABLE)
     return content
 
 
@@ -84,7 +91,7 @@ def packed_training(record: TrainingRecord) -> PackedTraining:
             digested.update(part)
             parts.append(compressor.compress(part))
     except ValueError as error:
-        raise StoreError(f"This training record cannot be stored: {error}.") from None
+        raise StoreError(f"This training record cannot be stored: {error}.", _UNSTORABLE) from None
     return PackedTraining(f"sha256:{digested.hexdigest()}", b"".join((*parts, compressor.flush())))
 
 
@@ -98,11 +105,11 @@ def read(kind: type[Model], content: str, what: str) -> Model:
         # Parsed by the validator, which takes half the memory for a training record.
         return kind.model_validate_json(content)
     except ValidationError as error:
-        raise StoreError(f"{what} is no {kind.__name__}: {first_fault(error)}.") from None
+        raise StoreError(f"{what} is no {kind.__name__}: {first_fault(error)}.", f"See: {command('verify')}") from None
 
 
 def make_row(name: str, number: int, contents: Contents, parent: VersionRow | None) -> VersionRow:
-    """Return the row of a new version, created now."""
+    """Return the row of a new version, created now, or when its pack says."""
     row = VersionRow(
         name=name,
         number=number,
@@ -112,9 +119,9 @@ def make_row(name: str, number: int, contents: Contents, parent: VersionRow | No
         effort=contents.effort,
         parent_name=parent.name if parent else None,
         parent_number=parent.number if parent else None,
-        created=now(),
+        created=stored_time(contents.origin.created) if contents.origin else now(),
         record_digest="",
-        origin=contents.origin,
+        origin=contents.origin.ref if contents.origin else LEARNED,
     )
     row.record_digest = record_digest(row, parent.record_digest if parent else None)
     return row
@@ -169,7 +176,7 @@ def read_version(
         created=_moment(row),
         tags=tags,
         new=new,
-        imported=row.origin != LEARNED,
+        imported_from=None if row.origin == LEARNED else row.origin,
         confirmed=confirmed,
     )
 
@@ -195,7 +202,9 @@ def unpacked(row: TrainingRow) -> str:
     try:
         return zlib.decompress(row.packed).decode("utf-8", "surrogatepass")
     except (zlib.error, UnicodeDecodeError) as error:
-        raise StoreError(f"The training record of {row.ref} cannot be decompressed: {error}.") from None
+        raise StoreError(
+            f"The training record of {row.ref} cannot be decompressed: {error}.", f"See: {command('verify')}"
+        ) from None
 
 
 def _moment(row: VersionRow) -> datetime:

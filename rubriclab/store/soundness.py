@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.characters import is_blank
-from rubriclab.data.fields import describe
 from rubriclab.data.scale import Scale
+from rubriclab.descriptions import describe
 from rubriclab.errors import SettingsError
 from rubriclab.judges.address import check_address
 from rubriclab.methods.names import JOINT
@@ -33,8 +33,8 @@ def _faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
     ids = Counter(criterion.id for criterion in rubric.criteria)
     if repeated := [name for name, count in ids.items() if count > 1]:
         yield f"rubric: two criteria have the id {describe(repeated[0])}; expected each id once"
-    if rubric.aggregation is None and any(part.method == "surface" for part in rubric.parts):
-        yield "rubric: surface measures have no score of their own; expected a combination that weighs them"
+    if rubric.aggregation is None and any(part.method == "text_features" for part in rubric.parts):
+        yield "rubric: text features have no score of their own; expected a combination that weighs them"
     for number, part in enumerate(rubric.parts):
         path = f"rubric.parts[{number}]"
         yield from _settings_faults(part.method, part.settings, f"{path}.settings")

@@ -12,11 +12,13 @@ from typing import Any, Literal, Self, TypeVar
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
+from rubriclab.corrections import Correction
 from rubriclab.errors import NoStore, StoreError
 from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.store.answers import AnswerTable
+from rubriclab.store.correction_rows import add_correction, corrections_of
 from rubriclab.store.engine import address, file_of, guarded, is_sqlite, make_engine, may_write, shown, writing
 from rubriclab.store.queries import (
     all_names,
@@ -30,8 +32,8 @@ from rubriclab.store.queries import (
 )
 from rubriclab.store.reconnect import persistently
 from rubriclab.store.rows import (
-    IMPORTED,
     LEARNED,
+    PackOrigin,
     contents_of,
     packed_training,
     read_training,
@@ -114,13 +116,13 @@ class Store:
         parent: str | None = None,
         *,
         training: TrainingRecord | None = None,
-        imported: bool = False,
+        origin: PackOrigin | None = None,
     ) -> Version:
         """Return the version with `rubric` under `name`: the newest one if it has the same rubric, or else a new one.
 
         The parent of a new version is `parent` (`NAME`, `NAME@NUMBER` or `NAME@TAG`), by default the newest of `name`.
         Several processes may save at once; each gets a number of its own. `training` is stored with the version unless
-        it has a training record already. `imported` marks a version from elsewhere. A new version is also made if the
+        it has a training record already. `origin` is the pack of an imported version. A new version is also made if the
         newest one is less trusted: imported instead of learned here, or with a judge that an imported version named.
 
         Raises:
@@ -128,7 +130,7 @@ class Store:
             StoreError: if the name is invalid, or the database fails.
         """
         check_name(name)
-        contents = contents_of(rubric, provenance, effort, IMPORTED if imported else LEARNED)
+        contents = contents_of(rubric, provenance, effort, origin)
         record = packed_training(training) if training else None
         return self._write(lambda session: save_with_training(session, name, contents, parent, record))
 
@@ -161,6 +163,24 @@ class Store:
             version = find_row(session, ref)
             row = session.get(TrainingRow, (version.name, version.number))
             return read_training(row) if row else None
+
+    def correct(self, correction: Correction) -> Correction:
+        """Store a correction of a label, and return the stored one; one with the same id is stored once.
+
+        Raises:
+            NotInStore: if there is no such version.
+            StoreError: if it has no stored form, or another correction has its id.
+        """
+        return self._write(lambda session: add_correction(session, correction))
+
+    def corrections(self, name: str) -> tuple[Correction, ...]:
+        """Return the corrections of the labels of a rubric, the oldest first.
+
+        Raises:
+            StoreError: if one does not match its digest.
+        """
+        with self._reading() as session:
+            return corrections_of(session, check_name(name))
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all rubrics, sorted."""

@@ -10,7 +10,6 @@ from sqlmodel import Field, SQLModel
 # A digest is `sha256:` and 64 digits; a name or tag is at most 100.
 DIGEST = 71
 NAME = 100
-ORIGIN = 8
 # A process, as `rubriclab.store.leases` writes it.
 HOLDER = 100
 # 2026-11-21T12:00:00.000000+00:00
@@ -28,8 +27,13 @@ METADATA = MetaData(
 
 
 def now() -> str:
-    """Return the current time in UTC as ISO 8601, the form of all stored times, since SQLite has no type for them."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
+    """Return the current time as it is stored."""
+    return stored_time(datetime.now(UTC))
+
+
+def stored_time(moment: datetime) -> str:
+    """Return a time with a zone in UTC as ISO 8601, the form of all stored times, since SQLite has no type for them."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 class StoredTable(SQLModel):
@@ -50,7 +54,8 @@ class RubricRow(StoredTable, table=True):
 class VersionRow(StoredTable, table=True):
     """A rubric under a name and a number. `record_digest` covers all the rest and the parent's record.
 
-    `origin` is `learned` for what was learned in this store and `imported` for what came from a pack.
+    `origin` is `learned` for what was learned in this store, else the `NAME@NUMBER` of the pack that it came from;
+    `created` is then the pack's too.
     """
 
     __tablename__ = "versions"
@@ -69,7 +74,7 @@ class VersionRow(StoredTable, table=True):
     parent_number: int | None = None
     created: str = Field(max_length=TIME)
     record_digest: str = Field(max_length=DIGEST)
-    origin: str = Field(max_length=ORIGIN)
+    origin: str = Field(max_length=NAME + 11)
 
     @property
     def ref(self) -> str:
@@ -117,6 +122,20 @@ class ConfirmationRow(StoredTable, table=True):
     def ref(self) -> str:
         """`NAME@NUMBER` of the version."""
         return f"{self.name}@{self.number}"
+
+
+class CorrectionRow(StoredTable, table=True):
+    """A correction of a label as canonical JSON; `digest` covers it. Rows are never changed or removed."""
+
+    __tablename__ = "corrections"
+    __table_args__ = (ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"]),)
+
+    id: str = Field(primary_key=True, max_length=NAME)
+    name: str = Field(max_length=NAME, index=True)
+    number: int
+    content: str = Field(sa_type=Text)
+    created: str = Field(max_length=TIME)
+    digest: str = Field(max_length=DIGEST)
 
 
 class TagRow(StoredTable, table=True):

@@ -14,8 +14,9 @@ from rubriclab.errors import StoreError
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.store.answers import read_reply
+from rubriclab.store.correction_rows import read_correction
 from rubriclab.store.rows import read, record_digest, unpacked
-from rubriclab.store.tables import AnswerRow, ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow
+from rubriclab.store.tables import AnswerRow, ConfirmationRow, CorrectionRow, RubricRow, TagRow, TrainingRow, VersionRow
 from rubriclab.training_record import TrainingRecord
 
 # Rows fetched at a time, which bounds the memory.
@@ -40,7 +41,7 @@ class Problem:
 
 
 def find_problems(session: Session) -> Iterator[Problem]:
-    """Yield problems of rubrics, versions, training records, confirmations, tags and answers, each by key."""
+    """Yield problems of everything that has a digest, table by table, each by key."""
     rubrics = set()
     for row in _rows(session, RubricRow, RubricRow.digest):
         rubrics.add(row.digest)
@@ -54,6 +55,8 @@ def find_problems(session: Session) -> Iterator[Problem]:
         yield from _training_problems(training, versions)
     for confirmation in _rows(session, ConfirmationRow, ConfirmationRow.name, ConfirmationRow.number):
         yield from _confirmation_problems(confirmation, versions)
+    for correction in _rows(session, CorrectionRow, CorrectionRow.id):
+        yield from _fault(f"correction {correction.id}", read_correction, correction)
     for tag in _rows(session, TagRow, TagRow.name, TagRow.tag):
         if (tag.name, tag.number) not in versions:
             yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")

@@ -19,7 +19,7 @@ _WORD = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Version(Displayed):
     """A rubric in a store under a name and a number.
 
@@ -28,7 +28,8 @@ class Version(Displayed):
         provenance_digest: digest of `provenance`.
         parent: `NAME@NUMBER` of the parent version; `None` for a first version.
         created: with zone, in UTC.
-        imported: whether it came from a pack, so that its judges and addresses were chosen elsewhere.
+        imported_from: `NAME@NUMBER` in the pack that it came from, so that its judges and addresses were chosen
+            elsewhere; `None` if it was learned in this store.
         confirmed: whether the user has confirmed that it may choose the judge.
         tags: tags that point to it, sorted.
         new: whether the call that returned it has created it.
@@ -45,7 +46,7 @@ class Version(Displayed):
     created: datetime
     tags: tuple[str, ...] = ()
     new: bool = False
-    imported: bool = False
+    imported_from: str | None = None
     confirmed: bool = False
 
     def view(self) -> View:
@@ -56,6 +57,11 @@ class Version(Displayed):
 
     def __repr__(self) -> str:
         return f"Version({self.ref!r})"
+
+    @property
+    def imported(self) -> bool:
+        """Whether it came from a pack."""
+        return self.imported_from is not None
 
     @property
     def ref(self) -> str:
@@ -83,7 +89,7 @@ def parse_ref(text: str) -> Ref:
     Raises:
         StoreError: if it is none.
     """
-    name, at, rest = text.partition("@")
+    name, at, rest = text.partition("@") if isinstance(text, str) else ("", "", "")
     if not _WORD.fullmatch(name) or (at and not _WORD.fullmatch(rest)):
         raise StoreError(f"{text!r} does not refer to a rubric.", "Write NAME, NAME@NUMBER or NAME@TAG.")
     if not at:
@@ -103,7 +109,7 @@ def check_name(name: str) -> str:
     Raises:
         StoreError: if it is not.
     """
-    if not _WORD.fullmatch(name):
+    if not isinstance(name, str) or not _WORD.fullmatch(name):
         raise StoreError(
             f"{name!r} cannot be the name of a rubric.",
             "Use at most 100 small letters, digits, dots, dashes and underscores, a letter or digit first.",
@@ -117,7 +123,7 @@ def check_tag(tag: str) -> str:
     Raises:
         StoreError: if it is not; a tag of digits alone would be a number.
     """
-    if not _WORD.fullmatch(tag) or tag.isdigit():
+    if not isinstance(tag, str) or not _WORD.fullmatch(tag) or tag.isdigit():
         raise StoreError(
             f"{tag!r} cannot be a tag.",
             "Use small letters, digits, dots, dashes and underscores, with at least one that is no digit.",

@@ -2,7 +2,7 @@
 
 - `reuse`: the rubric unchanged; labels are not used.
 - `recalibrate`: criteria and weights stay, and the map onto the scale is fitted again.
-- `reweight`: the criteria are selected and weighted again.
+- `reweight`: the criteria are selected and weighted again, within the limits that a person set for weights.
 - `reselect`: the same, from all criteria that were candidates when the rubric was learned.
 - `relearn`: training from scratch.
 
@@ -21,15 +21,18 @@ import numpy as np
 from rubriclab.aggregation import (
     Aggregation,
     Ask,
+    Bounds,
     Calibration,
     Term,
+    bounds_met,
+    bounds_of,
     combine,
     disagreement,
     raw_value,
     standardised,
 )
 from rubriclab.data.scale import Scale
-from rubriclab.learning.calibration import as_judged, calibrate, chosen_kind, conformal
+from rubriclab.learning.calibration import calibrate, chosen_kind, conformal, mean_rating_map
 from rubriclab.learning.cross_validation import held_out_hardness
 from rubriclab.learning.fitting import Fit, fit, held_out, significant
 from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, candidate_table, centers_and_spreads
@@ -44,7 +47,7 @@ from rubriclab.text_features.prior import usual_directions
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.rating_matrix import RatedTexts
 
-# The cheapest first: in labels' share of the result, and in calls.
+# The cheapest first, by how much the labels determine and by calls.
 ACTIONS: tuple[Action, ...] = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
 
 # Degrees of freedom of a new map whose weights were not fitted to the same labels: its slope.
@@ -86,9 +89,10 @@ class LabelledTarget:
             np.array(labels, dtype=float),
             texts=[(text.id, text.group) for text in rated.examples],
             # All are rated already; approximately, the criteria of a method share a call.
-            bundles=["" if each.criterion.kind == "measure" else each.method for each in rated.candidates],
+            bundles=["" if column.criterion.kind == "feature" else column.method for column in rated.candidates],
             scale=self.rubric.scale,
-            usual=self.usual_directions,
+            prior_direction=self.usual_directions,
+            bounds=bounds_of(self.rubric.aggregation),
         )
 
     @property
@@ -110,9 +114,9 @@ class AdaptedRubric:
         rubric: fitted to all labels.
         scores: of each text, fitted to the labels of other groups.
         raw: the same without the level that labels set, so that texts of different folds can be compared.
-        optimistic: scores by criteria of which some were generated from the text's own label; `None` if there are no
-            such criteria. `scores` err in the other direction: without these criteria the rubric is poorer than one
-            generated from as many other labels.
+        optimistic: scores that include criteria generated from the text's own label; `None` if there are no such
+            criteria. `scores` err in the other direction: without these criteria the rubric is worse than one
+            generated from the same number of other labels.
     """
 
     action: Action
@@ -122,7 +126,7 @@ class AdaptedRubric:
     optimistic: FloatArray | None = None
 
     def squared_errors(self, labels: FloatArray) -> FloatArray:
-        """Return the squared errors expected on new texts: the mean of those of `scores` and of `optimistic`.
+        """Return the squared errors expected on new texts: the mean of the errors of `scores` and `optimistic`.
 
         Measured on the source with 30 labels (20 aspects, offline judge), `scores` correlated with labels by 0.42,
         `optimistic` by 0.53, and scores of new texts by 0.48.
@@ -180,7 +184,11 @@ def reweighted(
         return None
     cross_fitted = held_out(table, target.settings, seed=target.seed)
     ids = [candidate.criterion.id for candidate in rated.candidates]
-    aggregation = Aggregation(ask=_ask(target.rubric), terms=_terms(fitted, ids), calibration=fitted.calibration)
+    aggregation = Aggregation(
+        ask=_ask(target.rubric),
+        terms=_terms(fitted, ids, bounds_of(target.rubric.aggregation)),
+        calibration=fitted.calibration,
+    )
     final = _with_intervals(aggregation, cross_fitted.scores, held_out_hardness(cross_fitted, table), target)
     selected = _select(parts or target.rubric.parts, {ids[column] for column in fitted.columns})
     rubric = _with_aggregation(target.rubric.model_copy(update={"parts": selected}), final)
@@ -210,7 +218,7 @@ def _refitted(target: LabelledTarget, record: TrainingRecord) -> FloatArray:
         texts=[(text.id, text.group) for text in record.texts],
         bundles=("",) * len(record.candidates),
         scale=target.label_scale,
-        usual=target.usual_directions,
+        prior_direction=target.usual_directions,
     )
     return held_out(table, target.settings, seed=target.seed).scores
 
@@ -238,7 +246,7 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     points = np.where(table.unit, table.scale.width, 1.0)
     sizes = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points
     weights = (sizes / sizes.sum()).round(DIGITS)
-    calibration = as_judged(weights, centers, spreads, table.unit, table.scale)
+    calibration = mean_rating_map(weights, centers, spreads, table.unit, table.scale)
     if calibration is None:
         raise ValueError("expected criteria with positive weights, got none")
     columns = zip(criteria, weights.tolist(), centers.tolist(), spreads.tolist(), strict=True)
@@ -309,16 +317,21 @@ def _calibration(raw: FloatArray, rows: BoolArray, target: LabelledTarget) -> Ca
         kind = chosen_kind(raw[rows], table.labels, unit, fold, judged=None, scale=table.scale)
 
     return calibrate(
-        "isotonic" if kind == "isotonic" else "linear", raw[rows], table.labels, None, spent=CALIBRATION_PARAMETERS
+        "isotonic" if kind == "isotonic" else "linear", raw[rows], table.labels, None, parameters=CALIBRATION_PARAMETERS
     )
 
 
-def _terms(fitted: Fit, ids: Sequence[str]) -> tuple[Term, ...]:
+def _terms(fitted: Fit, ids: Sequence[str], bounds: Mapping[str, Bounds]) -> tuple[Term, ...]:
     arrays = (fitted.weights, fitted.centers, fitted.spreads, fitted.low.round(DIGITS), fitted.high.round(DIGITS))
     names = ("weight", "center", "spread", "low", "high")
     columns = zip(*(array.tolist() for array in arrays), strict=True)
     return tuple(
-        Term(criterion=ids[column], selected=1.0, **dict(zip(names, numbers, strict=True)))
+        Term(
+            criterion=ids[column],
+            selected=1.0,
+            bounds=bounds_met(bounds.get(ids[column]), numbers[0]),
+            **dict(zip(names, numbers, strict=True)),
+        )
         for column, numbers in zip(fitted.columns, columns, strict=True)
     )
 
@@ -329,7 +342,7 @@ def _select(parts: Sequence[Part], selected: Collection[str]) -> tuple[Part, ...
     for part in parts:
         kept = tuple(criterion for criterion in part.criteria if criterion.id in selected)
         others = (criterion for criterion in part.criteria if criterion.id not in selected)
-        dropped = (*part.dropped, *(DroppedCriterion(criterion=each, reason=NOT_SELECTED) for each in others))
+        dropped = (*part.dropped, *(DroppedCriterion(criterion=criterion, reason=NOT_SELECTED) for criterion in others))
         if kept:
             reduced.append(part.model_copy(update={"criteria": kept, "dropped": dropped}))
     return tuple(reduced)

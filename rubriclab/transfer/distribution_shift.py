@@ -19,7 +19,7 @@ import numpy as np
 from rubriclab.aggregation import Term
 from rubriclab.base_models import FrozenModel
 from rubriclab.data.example import Example
-from rubriclab.learning.baselines import SURFACE, measure_values
+from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import Interval
 from rubriclab.transfer.domain_classifier import domain_auc
@@ -40,7 +40,7 @@ MODERATE_AUC = 0.65
 # Weighted mean of the criteria's standardized shifts, if nothing else is known. With three rubrics learned from 30
 # texts: 0.1, 0.1 and 0.5 on their own set, 0.9 to 1.8 on other kinds of text.
 LARGE_MEAN_SHIFT, MODERATE_MEAN_SHIFT = 1.0, 0.6
-# A column needs so many values to be compared. It belongs to a sample if defined for half of its texts, and is absent
+# A column needs this many values to be compared. It belongs to a sample if defined for half of its texts, and is absent
 # from it if defined for less than a tenth.
 FEWEST_VALUES, PRESENT, ABSENT = 5, 0.5, 0.1
 
@@ -105,8 +105,8 @@ def distribution_shift(
 ) -> DistributionShift:
     """Return how far `target` is from `source`, by text features and by the criteria's ratings.
 
-    Without source texts, as for a version from a pack, the shifts of the criteria's means from the centers in `terms`
-    are all that is compared.
+    Without source texts, as for a version from a pack, only the criteria's means are compared with the centers in
+    `terms`.
 
     Args:
         source_ratings, target_ratings: by criterion, shape (texts,) in the order of the texts, NaN where missing.
@@ -115,13 +115,16 @@ def distribution_shift(
         seed: of folds and resamples.
 
     Raises:
-        ValueError: if there is no target text, or the number of ratings is not that of the texts.
+        ValueError: if there is no target text, or the numbers of ratings and texts differ.
     """
     _check(source, target, source_ratings, target_ratings)
     by_features = by_criteria = None
     if source:
-        features = _sample(measure_values(source, SURFACE), source), _sample(measure_values(target, SURFACE), target)
-        by_features = _compare(SURFACE, features, [example.id for example in target], seed)
+        features = (
+            _sample(feature_values(source, FEATURE_NAMES), source),
+            _sample(feature_values(target, FEATURE_NAMES), target),
+        )
+        by_features = _compare(FEATURE_NAMES, features, [example.id for example in target], seed)
         by_criteria = _compare_ratings(source, target, source_ratings, target_ratings, seed)
     elif shifts := shifts_from_terms(terms, target_ratings):
         by_criteria = SampleComparison(auc=Interval(None), feature_shifts=shifts, outliers=None)
@@ -209,10 +212,10 @@ def _findings(columns: str, comparison: SampleComparison | None) -> Iterator[tup
         return
     outliers, auc = comparison.outliers, comparison.auc
     if outliers and (share := outliers.share.value) is not None:
-        expected = f"{outliers.expected_share:.0%} would be expected of similar texts"
+        expected = f"{outliers.expected_share:.0%} is expected for similar texts"
         yield (
             _severity(share, MODERATE_OUTLIER_SHARE, LARGE_OUTLIER_SHARE),
-            f"By {columns}, {share:.0%} of the texts are outliers among those of training; {expected}.",
+            f"By {columns}, {share:.0%} of the texts are outliers relative to the training texts; {expected}.",
         )
     if auc.value is not None:
         clearly = auc.low is not None and auc.low >= MODERATE_AUC
@@ -220,7 +223,7 @@ def _findings(columns: str, comparison: SampleComparison | None) -> Iterator[tup
         verb = "clearly distinguishes" if clearly else "does not clearly distinguish"
         yield (
             "moderate" if clearly else "small",
-            f"By {columns}, a classifier {verb} the texts from those of training: area under the curve "
+            f"By {columns}, a classifier {verb} the texts from the training texts: area under the curve "
             f"{auc.value:.2f}{ends}, where 0.50 is chance.",
         )
     if comparison.one_sided:
@@ -229,14 +232,14 @@ def _findings(columns: str, comparison: SampleComparison | None) -> Iterator[tup
 
 def _mean_shift_finding(comparison: SampleComparison, terms: Sequence[Term]) -> Iterator[tuple[ShiftSeverity, str]]:
     weights = {term.criterion: abs(term.weight) for term in terms}
-    total = math.fsum(weights[each.name] for each in comparison.feature_shifts)
+    total = math.fsum(weights[shift.name] for shift in comparison.feature_shifts)
     if total:
         shifts = comparison.feature_shifts
-        mean = math.fsum(weights[each.name] * abs(each.standardized_shift or 0.0) for each in shifts) / total
+        mean = math.fsum(weights[shift.name] * abs(shift.standardized_shift or 0.0) for shift in shifts) / total
         yield (
             _severity(mean, MODERATE_MEAN_SHIFT, LARGE_MEAN_SHIFT),
             f"The criteria's means shifted by {mean:.2f} standard deviations in the weighted mean; nothing else can "
-            "be compared, as the texts of training are not stored here.",
+            "be compared, because the training texts are not in this store.",
         )
 
 

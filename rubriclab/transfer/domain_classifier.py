@@ -12,11 +12,11 @@ from rubriclab.stats.interval import Interval
 from rubriclab.transfer.sample import Sample
 
 FOLDS = 5
-# Against the noise of some seventy columns and thirty texts. Measured at 0.01, 0.1 and 1, which made no difference.
+# Regularization, for some seventy columns and thirty texts. 0.01, 0.1 and 1 made no measurable difference.
 INVERSE_PENALTY = 0.1
-# Standardised values are clipped here: otherwise a rare count would decide alone.
+# Standardised values are clipped to this: otherwise a single rare count would decide.
 MAX_STANDARDISED = 3.0
-# Few, short Newton steps on some seventy columns; the default takes many, in which threads wait for each other.
+# Newton's method takes few steps on some seventy columns; the default solver takes many, and its threads wait.
 SOLVER = "newton-cholesky"
 RESAMPLES = 1000
 CONFIDENCE = 0.95
@@ -82,7 +82,7 @@ def _share_of_pairs(wins: FloatArray, pairs: FloatArray, source: Sample, target:
     """Return the share of pairs won, with its interval; a group in both samples is resampled for both at once."""
     names = _unit_names(source, "source"), _unit_names(target, "target")
     number_of = {name: number for number, name in enumerate(sorted({*names[0], *names[1]}))}
-    source_clusters, target_clusters = ([number_of[name] for name in each] for each in names)
+    source_clusters, target_clusters = ([number_of[name] for name in sample_names] for sample_names in names)
 
     def share(counts: FloatArray) -> FloatArray:
         source_counts, target_counts = counts[:, source_clusters], counts[:, target_clusters]

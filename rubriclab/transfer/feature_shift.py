@@ -18,7 +18,7 @@ from rubriclab.transfer.sample import Sample
 # The false discovery rate among significant shifts (Benjamini & Hochberg 1995, "Controlling the false discovery rate",
 # JRSS B 57).
 FALSE_DISCOVERY_RATE = 0.05
-# Kolmogorov-Smirnov p-values are exact up to so many groups in a sample; beyond, the limit is close enough.
+# Kolmogorov-Smirnov p-values are exact up to this many groups in a sample, and asymptotic beyond.
 MAX_EXACT = 100
 # Draws of one text from each group.
 DRAWS = 10
@@ -68,8 +68,8 @@ def feature_shifts(names: Sequence[str], source: Sample, target: Sample, seed: i
     p_values = false_discovery_control(_p_values(source, target, seed)).tolist()
     distances = _kolmogorov_smirnov(source.values, target.values)[0].tolist()
     columns = zip(names, source.values.T, target.values.T, distances, p_values, strict=True)
-    shifts = [_shift(name, _present(ours), _present(theirs), *tests) for name, ours, theirs, *tests in columns]
-    return tuple(sorted(shifts, key=lambda each: (-(each.ks_distance or 0.0), *_by_size(each))))
+    shifts = [_shift(name, _present(before), _present(after), *tests) for name, before, after, *tests in columns]
+    return tuple(sorted(shifts, key=lambda shift: (-(shift.ks_distance or 0.0), *_by_size(shift))))
 
 
 def shifts_from_terms(terms: Sequence[Term], ratings: Mapping[str, FloatArray]) -> tuple[FeatureShift, ...]:
@@ -127,8 +127,8 @@ def _kolmogorov_smirnov(source: FloatArray, target: FloatArray) -> tuple[FloatAr
 def _p_values(source: Sample, target: Sample, seed: int) -> FloatArray:
     """Return the p-value of each column's distance, shape (columns,).
 
-    Texts of a group are dependent, and their mean varies the less the more there are, so one text drawn from each
-    group represents it; twice the mean over several draws is a valid p-value (Vovk & Wang 2020, "Combining p-values
+    Texts of a group are dependent, and means over large groups vary less, so each group is represented by one text
+    drawn from it; twice the mean over several draws is a valid p-value (Vovk & Wang 2020, "Combining p-values
     via averaging", Biometrika 107).
     """
     rng = np.random.default_rng(seed)

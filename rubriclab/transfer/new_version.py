@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.baselines import SURFACE, best_measure, measure_values
+from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import bounds
 from rubriclab.learning.gate import validation
 from rubriclab.learning.single_method import Trained, origins, recorded_texts, training_agreement
@@ -28,8 +28,8 @@ def as_trained(
 ) -> Trained:
     """Return the rubric of `action` in the form of a training's result.
 
-    Its provenance names the judge used here. Its texts and groups are those of the source and the target: the rubric
-    depends on both, and must be evaluated on neither.
+    Its provenance names the judge used here, and lists the texts and groups of both the source and the target: the
+    rubric depends on both, and must be evaluated on neither.
 
     Raises:
         ValueError: if the action was not tried.
@@ -74,10 +74,10 @@ def _provenance(
         prompts=before.prompts,
         seed=labelled.seed,
         agreement=training_agreement(scores, adapted.raw, table.labels, table.groups, optimistic=not reused),
-        baseline=best_measure(examples, labelled.aspect),
+        baseline=best_feature(examples, labelled.aspect),
         validation=validation(
             labelled.table_of(rated),
-            measure_values(examples, SURFACE),
+            feature_values(examples, FEATURE_NAMES),
             adapted.raw,
             scores,
             grouped_folds(table.groups, labelled.settings.folds, labelled.seed),
@@ -91,7 +91,7 @@ def _provenance(
 def _record(adapted: AdaptedRubric, labelled: LabelledTarget, rated: RatedTexts) -> TrainingRecord:
     """Return the labelled texts with their ratings and cross-validated scores."""
     kept = {criterion.id for criterion in adapted.rubric.criteria}
-    candidates = tuple(each.model_copy(update={"kept": each.criterion.id in kept}) for each in rated.candidates)
+    candidates = tuple(column.model_copy(update={"kept": column.criterion.id in kept}) for column in rated.candidates)
     scale, aggregation = labelled.rubric.scale, adapted.rubric.aggregation
     low = high = np.full(len(adapted.scores), np.nan)
     if aggregation:

@@ -1,4 +1,4 @@
-"""Target texts unlike the source texts: farther from the nearest of these than they are from each other.
+"""Target texts that are farther from the nearest source text than source texts are from each other.
 
 Conformal anomaly detection with a nearest-neighbour score: Laxhammar & Falkman 2010, "Conformal prediction for
 distribution-independent anomaly detection in streaming vessel data", StreamKDD. None of the alternatives tried on draws
@@ -20,11 +20,11 @@ from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.interval import Interval
 from rubriclab.transfer.sample import Sample
 
-# The false positive rate on source texts. At 5 % the farthest of 30 source texts would decide alone, and one odd text
-# among them hid stories from dialogue.
+# The false positive rate on source texts. At 5 %, the threshold would depend on the farthest of 30 source texts alone:
+# with one unusual text among them, stories were not distinguished from dialogue.
 EXPECTED_SHARE = 0.1
-# Standardised values are clipped here: a count that is nearly always zero on the source has a spread near zero, and
-# would decide alone.
+# Standardised values are clipped to this: a count that is nearly always zero on the source has a spread near zero, and
+# would dominate the distance.
 MAX_STANDARDISED = 3.0
 # With fewer groups, distances between groups are unknown.
 FEWEST_GROUPS = 5
@@ -47,9 +47,9 @@ class Outliers(FrozenModel):
 
 
 def find_outliers(source: Sample, target: Sample, ids: Sequence[str], seed: int = 0) -> Outliers | None:
-    """Return the target texts farther from the nearest source text than nine of ten source texts from the nearest of
-    another group; `None` if the source has too few groups, or there is no column.
+    """Return the outliers among the target texts; `None` if the source has too few groups, or there is no column.
 
+    An outlier is farther from its nearest source text than nine of ten source texts are from theirs in other groups.
     Large sources are represented by `MAX_TEXTS` texts, as distances to all are computed. Distances are Euclidean, in
     source standard deviations; a missing value counts as the source mean.
 

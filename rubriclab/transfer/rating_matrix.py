@@ -1,4 +1,4 @@
-"""Target texts as the criteria of a rubric rate them, exactly as in scoring."""
+"""Ratings of target texts by the criteria of a rubric, exactly as in scoring."""
 
 from __future__ import annotations
 
@@ -109,9 +109,9 @@ def with_dropped_criteria(rubric: Rubric, record: TrainingRecord | None) -> tupl
     offered = {(candidate.method, candidate.criterion.id) for candidate in record.candidates} if record else None
 
     def widened(part: Part) -> Part:
-        # One holistic score of the aspect is enough: each further one costs a call and says much the same.
-        dropped = (each.criterion for each in part.dropped if each.criterion.kind != "score")
-        added = tuple(each for each in dropped if offered is None or (part.method, each.id) in offered)
+        # One holistic score of the aspect is enough: each further one costs a call and is highly correlated with it.
+        dropped = (criterion.criterion for criterion in part.dropped if criterion.criterion.kind != "score")
+        added = tuple(criterion for criterion in dropped if offered is None or (part.method, criterion.id) in offered)
         return part.model_copy(update={"criteria": (*part.criteria, *added), "dropped": ()})
 
     return tuple(map(widened, rubric.parts))

@@ -20,8 +20,8 @@ from rubriclab.stats.bootstrap import estimate
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval, rounded
-from rubriclab.transfer.advice import ActionAdvice
 from rubriclab.transfer.distribution_shift import DistributionShift
+from rubriclab.transfer.recommendation import ActionAdvice
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -69,7 +69,7 @@ class ActionEvaluation(FrozenModel):
         criteria: number of criteria of the adapted rubric.
         cross_validated: agreement with the labels it was fitted to, cross-validated.
         held_out: agreement with the other labels.
-        excess_error: mean squared error on the held-out labels less that of the advised action, as a share of the
+        excess_error: mean squared error on the held-out labels minus the advised action's, as a share of the
             labels' variance: below zero if this action did better.
         skipped: why the action could not be tried.
     """
@@ -88,7 +88,7 @@ class Transfer(Displayed, FrozenModel):
     Attributes:
         rubric: the version.
         judge, calibrated_for: the judge used here, and the judge that the version was fitted to.
-        target, aspect, scale: of the texts and their labels; `source_aspect` and `source_scale` are the version's own.
+        target, aspect, scale: of the texts and their labels; `source_aspect` and `source_scale`: of the version.
         texts, unscored: texts rated, and those without a score; `unscored_reason` is the latest reason.
         labels, held_out_labels: labelled texts that actions are fitted to, and those that evaluate them.
         source: agreement on the source; `None` if unknown.
@@ -96,7 +96,7 @@ class Transfer(Displayed, FrozenModel):
         drop: Spearman correlation on the source less that here; `None` if unknown.
         baselines: agreement of text features with the same labels, by name.
         advice: `None` without labels.
-        shift: distance of the texts from the source texts; `None` if nothing is known of these.
+        shift: distance of the texts from the source texts; `None` if nothing is known about the latter.
     """
 
     rubric: str

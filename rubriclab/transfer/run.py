@@ -17,7 +17,7 @@ import numpy as np
 from rubriclab.data.example import Example
 from rubriclab.errors import BudgetReached, DataError, JudgeError, JudgeRefused, ProviderDown, ReplayMiss, SettingsError
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.baselines import SURFACE, measure_values
+from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.gate import GateLevel, gate_level
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained
@@ -37,9 +37,9 @@ from rubriclab.transfer.actions import (
     reused,
     reweighted,
 )
-from rubriclab.transfer.advice import advise, paired_difference
 from rubriclab.transfer.distribution_shift import DistributionShift, distribution_shift
 from rubriclab.transfer.rating_matrix import RatedTexts, rate, rate_parts, with_dropped_criteria
+from rubriclab.transfer.recommendation import advise, paired_difference
 from rubriclab.transfer.results import ActionEvaluation, AgreementMetrics, Transfer, agreement_metrics
 from rubriclab.transfer.source_target import SourceRubric, TargetTexts, drop, source_agreement
 
@@ -120,7 +120,7 @@ def _without_labels(source: SourceRubric, target: TargetTexts, rated: RatedTexts
 
 
 def _shift(source: SourceRubric, rated: RatedTexts, seed: int) -> DistributionShift | None:
-    """Return the distance of the rated texts from the source texts; `None` if nothing is known of these."""
+    """Return the distance of the rated texts from the source texts; `None` if nothing is known about the latter."""
     ids = [candidate.criterion.id for candidate in rated.candidates]
     ratings = dict(zip(ids, rated.values.T, strict=True))
     terms = source.rubric.aggregation.terms if source.rubric.aggregation else ()
@@ -200,10 +200,10 @@ class _Actions:
             self.skipped[action] = str(error)
 
     async def evaluate(self, unlabelled: Transfer) -> Transfer:
-        """Return the evaluation with that of the actions, the advised one, and the comparison with the source."""
+        """Return `unlabelled` with the evaluations of the actions, the advice, and the comparison with the source."""
         table, held_out = self.labelled.table, self.held_out
         squares = {action: adapted.squared_errors(table.labels) for action, adapted in self.adapted.items()}
-        # Another judge uses the scale differently, whatever the labels can show.
+        # Another judge uses the scale differently, even if the labels are too few to show it.
         same_judge = self.judge.name == self.source.provenance.judge
         advice = advise(squares, table.labels, table.groups, default="reuse" if same_judge else "recalibrate")
         held_out_scores = await self._held_out_scores(held_out) if held_out else {}
@@ -273,7 +273,7 @@ class _Actions:
         after = self._metrics(unchanged.scores, unchanged.raw, labelled, before.level if before else level)
         features = {WORDS: (WORD_COUNT, 1)}
         if best := self.source.provenance.baseline:
-            features[BEST_FEATURE] = (best.measure, best.sign)
+            features[BEST_FEATURE] = (best.feature, best.sign)
         baselines = {
             name: self._metrics(None, _feature(*feature, labelled.rated.examples), labelled, after.level)
             for name, feature in features.items()
@@ -283,4 +283,4 @@ class _Actions:
 
 
 def _feature(name: str, sign: int, examples: Sequence[Example]) -> FloatArray:
-    return sign * measure_values(examples, [name])[:, 0] if name in SURFACE else np.full(len(examples), np.nan)
+    return sign * feature_values(examples, [name])[:, 0] if name in FEATURE_NAMES else np.full(len(examples), np.nan)

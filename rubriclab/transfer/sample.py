@@ -10,7 +10,7 @@ from rubriclab.learning.rating_matrix import BoolArray
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import units
 
-# More texts in one sample make no estimate more certain if the other has thirty.
+# Beyond this, more texts in one sample do not make an estimate more certain if the other has thirty.
 MAX_TEXTS = 1000
 
 

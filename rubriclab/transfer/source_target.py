@@ -1,4 +1,4 @@
-"""The two sides of a transfer: the rubric with its source, and the target texts; and how their agreement compares."""
+"""The source rubric and the target texts of a transfer, and the difference of their agreement."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TargetTexts:
         name: as the user wrote it.
         examples: all usable texts, `labelled` among them.
         labelled: those with a score for `aspect`, on `scale`.
-        labels: the number of labels to fit to, the others being held out; `None` for all.
+        labels: the number of labels to fit to, with the others held out; `None` for all.
     """
 
     name: str
@@ -49,8 +49,9 @@ class TargetTexts:
     def split(self, seed: int) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
         """Return the labelled texts to fit to, and those of other groups to evaluate on.
 
-        Half of the groups, or as many as needed, give the former: one text of each in turn, so that they are of many
-        groups. The draw depends on ids and the seed alone. If `labels` is `None`, or the number of texts, all are used.
+        The texts to fit to come from half of the groups, or as many as needed, one text of each group in turn, so that
+        they represent many groups. The draw depends only on ids and the seed. If `labels` is `None`, or the number of
+        texts, all are used.
 
         Raises:
             DataError: if there are fewer texts.
@@ -91,7 +92,7 @@ def source_agreement(provenance: Provenance, level: GateLevel) -> SourceAgreemen
 
 
 def drop(before: Interval, after: Interval) -> Interval:
-    """Return the difference of two independent estimates with an interval from theirs.
+    """Return the difference of two independent estimates, with an interval computed from their intervals.
 
     The method of variance estimates recovery (Zou 2007, "Toward using confidence intervals to compare correlations",
     Psychological Methods 12).

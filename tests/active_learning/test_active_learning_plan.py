@@ -62,11 +62,11 @@ def test_advice_says_how_many_labels_and_how_sure_that_is() -> None:
     assert modest.advice is not None
     assert (eager.advice.more.value or 0) > 0 == modest.advice.more.value
     assert (eager.advice.then.value or 0) > (eager.advice.now.value or 0)
-    assert "worth it: expected held-out agreement" in advised(eager)
-    assert "beyond that less than 0.0001 per 10 labels" in advised(eager)
-    assert advised(modest).startswith("No more labels are worth it at 0.2 per 10 labels")
-    assert "30 labels leave this uncertain" in advised(modest)
-    assert "20 texts without a label" in basis(modest)
+    assert "worth it: they raise the expected held-out agreement" in advised(eager)
+    assert "further labels add less than 0.0001 per 10 labels" in advised(eager)
+    assert advised(modest).startswith("More labels are not worth it: ")
+    assert "With 30 labels this estimate is uncertain: " in advised(eager)
+    assert "20 unlabelled texts" in basis(modest)
     assert set(eager.advice.to_row()) == {"labels", "threshold_per_10", "more", "now", "then"}
 
 
@@ -76,7 +76,7 @@ def test_where_nothing_is_known_of_agreement_it_is_said_so() -> None:
     found = plan(RUBRIC, PROVENANCE, two_groups, POOL, 3, threshold=0.01)
     assert found.advice is None
     assert all(each.agreement is None for each in found.texts)
-    assert advised(found).startswith("The labels so far do not show how many more are worth it")
+    assert advised(found).startswith("The labels do not show how many more are worth it")
 
 
 def test_numbers_are_fitted_anew_as_they_were_trained() -> None:

@@ -6,8 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.active_learning.optimal_design import CRITERIA, EVEN, GROUPS, REST, DesignPoints, select_texts
 from rubriclab.stats.correlation import FloatArray

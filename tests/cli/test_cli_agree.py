@@ -112,11 +112,11 @@ def test_judges_who_rank_alike_and_differ_in_severity_correlate_but_do_not_agree
 
 def test_each_model_is_asked_once_and_answers_are_kept(asking: Commands, models: RunningServer) -> None:
     first = asking(*AGREE, *TWO, "--json").json
-    assert first["calls"] == {"asked": 120, "answered_from_cache": 0, "failed": 0}
+    assert first["calls"] == {"made": 120, "answered_from_cache": 0, "failed": 0}
     assert models.requests.total() == 120
     assert {body["model"] for body in models.bodies} == {"strict", "mild"}
     again = asking(*AGREE, *TWO, "--json")
-    assert again.json["calls"] == {"asked": 0, "answered_from_cache": 120, "failed": 0}
+    assert again.json["calls"] == {"made": 0, "answered_from_cache": 120, "failed": 0}
     assert models.requests.total() == 120
     assert again.json["scores"] == first["scores"]
 
@@ -126,7 +126,7 @@ def test_the_embedded_judge_stands_beside_a_recording_offline(offline: Commands)
     done = offline.script(*AGREE, "--judge", "embedded", "--judge", recorded)
     assert done.code == 0, done.err
     assert done.err == (
-        "judge: embedded; it measures texts offline and is not a language model (--judge names another)\n"
+        "judge: embedded; it measures texts offline and is not a language model (name another with --judge)\n"
     )
     found = offline(*AGREE, "--judge", "embedded", "--judge", recorded, "--json").json
     assert [judge["judge"] for judge in found["judges"]] == ["embedded", recorded]

@@ -51,7 +51,7 @@ def test_comparisons_alone_are_learned_from(rubriclab: Commands, compared: list[
     assert done.json["agreement"]["n"] == len(ROWS)
     assert done.json["agreement"]["spearman"]["value"] > 0.4
     assert "36 labels are fitted to 90 comparisons, by a Bradley-Terry model" in done.err
-    assert "scale 0 to 1, as comparisons have none" in done.err
+    assert "scale 0 to 1 by default, since there are only comparisons" in done.err
 
 
 def test_scores_and_comparisons_are_learned_from_together(rubriclab: Commands) -> None:
@@ -114,7 +114,7 @@ def test_raters_scores_are_enough(rubriclab: Commands) -> None:
     rows = [{**row, "annotations": {"coherence": {"anna": COHERENCE[row["id"]], "ben": 3}}} for row in texts()]
     done = rubriclab("learn", written(rubriclab, rows), *TASK, "--method", "direct", "--json")
     assert done.json["agreement"]["n"] == len(ROWS)
-    assert "labels that are the mean of a text's annotations, as it has no score for 'coherence': 36" in done.err
+    assert "labels that are means of annotations, since the text has no score for 'coherence': 36" in done.err
 
 
 SCALES = {

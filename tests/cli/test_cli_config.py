@@ -14,7 +14,7 @@ EVALUATE = ("evaluate", HELDOUT, "--rubric", "news")
 # A command, an option as the environment and as the file give it, and what then is complained about.
 GIVEN = [
     (LEARN, "SCALE", "1:4", "scale = '1:4'", "expected a score from 1 to 4"),
-    (LEARN, "MAP", "output=summary", "map = 'output=summary'", "the mapping says output=summary"),
+    (LEARN, "MAP", "output=summary", "map = 'output=summary'", "expected a column 'summary'"),
     (LEARN, "SET", "hypoeval.k=0", "set = 'hypoeval.k=0'", "hypoeval.k: "),
     (LEARN, "SET", "hypoeval.k=3 hypoeval.theta=0", "set = ['hypoeval.k=3', 'hypoeval.theta=0']", "hypoeval.theta: "),
     (LEARN, "JUDGE", "recorded:missing", "judge = 'recorded:missing'", "The recording missing cannot be read"),
@@ -112,14 +112,16 @@ def test_an_unknown_key_is_refused_with_those_that_are_known(rubriclab: Commands
     done = rubriclab("list")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert f"rubriclab.toml: {text.strip('[').split(' ')[0].split(']')[0]!r} is no option." in done.error
-    assert "judge, labelled, labels, level, literature, literature-without, map, matrix, max-calls" in done.error
+    known = done.error.partition("Known are: ")[2].partition(";")[0].split(", ")
+    assert {"judge", "labelled", "levels", "literature-without", "map", "max-calls"} <= {*known}
+    assert known == sorted(known)
     assert "tables for hypoeval, checkeval, seeval" in done.error
 
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("[hypoeval]\nkk = 3", "hypoeval.kk: unknown name, got 3. Known are: preset, alpha"),
+        ("[hypoeval]\nkk = 3", "hypoeval.kk: unknown name, got 3. Did you mean 'k'? Known are: preset, alpha"),
         ("[hypoeval]\nk = 'many'", "hypoeval.k: expected a whole number, got the text 'many'."),
         (
             "[hypoeval]\nask = 'loudly'",

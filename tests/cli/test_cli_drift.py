@@ -72,7 +72,7 @@ def test_figures_are_those_of_the_scores_that_the_score_command_gives(offline: C
 
 def test_the_view_names_both_sides_what_moved_and_the_line(offline: Commands) -> None:
     done = succeeded(offline(*VERSIONS))
-    for words in ("news@1 by embedded to news@2 by embedded", "mean score", "Spearman", "Texts that flip at 3"):
+    for words in ("news@1 with embedded to news@2 with embedded", "mean score", "Spearman", "Texts that flip at 3"):
         assert words in done.out
     assert "texts flip at 3, the middle of the scale" in done.err
 
@@ -103,8 +103,8 @@ def test_what_cannot_be_told_is_exit_code_3(offline: Commands) -> None:
 def test_two_judges_are_compared_by_one_version(asking: Commands) -> None:
     done = asking(*JUDGES, "--flip-at", 4, "--max-flips", 0, "-o", "flips.jsonl")
     assert done.code == 1, done.err
-    assert "news@1 by openai/strict to news@1 by openai/mild" in done.out
-    assert done.err.count('news@1 is calibrated for "embedded"') == 2
+    assert "news@1 with openai/strict to news@1 with openai/mild" in done.out
+    assert done.err.count('news@1 is calibrated for "embedded"') == 1
     rows = [json.loads(line) for line in (asking.folder / "flips.jsonl").read_text("utf-8").splitlines()]
     assert rows
     assert all(row["before"] < 4 <= row["after"] and row["flips"] for row in rows)
@@ -113,7 +113,7 @@ def test_two_judges_are_compared_by_one_version(asking: Commands) -> None:
     assert first["reason_before"]
     assert first["reason_after"]
     again = asking(*JUDGES, "--flip-at", 4, "--json")
-    assert (again.json["calls"]["asked"], again.json["flips"]["up"]) == (0, len(rows))
+    assert (again.json["calls"]["made"], again.json["flips"]["up"]) == (0, len(rows))
 
 
 def test_all_pairs_can_be_written_and_no_flip_empties_an_earlier_file(offline: Commands) -> None:
@@ -176,7 +176,7 @@ def test_a_side_that_is_never_answered_is_the_providers_failure(asking: Commands
         (("news@1", "news@2", "texts.jsonl", *("--judge", "embedded") * 3), "3 judges are named"),
         (("news@1", "news@2", "texts.jsonl", "--flip-at", 7), "--flip-at 7 is not on the scale"),
         (("news@1", "news@2", "texts.jsonl", "--all"), "Give --output PATH"),
-        (("news@1", "news@2", "texts.jsonl", "-o", "-"), "Standard output holds the figures"),
+        (("news@1", "news@2", "texts.jsonl", "-o", "-"), "Standard output is used for the figures"),
         (("news@1", "news@2", "texts.jsonl", "-o", "texts.jsonl"), "would overwrite texts.jsonl"),
         (("news@1", "news@9", "texts.jsonl"), "news"),
         (("news@1", "news@2", "missing.jsonl"), "there is no such file"),

@@ -60,6 +60,20 @@ def test_the_table_shows_the_same_figures(learned: Commands, results: list[dict[
     assert done.err.startswith("judge: embedded, as news@1 was learned with it;")
 
 
+def test_json_plots_and_latex_have_the_paired_difference_of_the_summary(learned: Commands) -> None:
+    files = ("--latex", "t.tex", "--plots", "plots")
+    done = learned("evaluate", HELDOUT, "--rubric", "news@1", "--json", *files)
+    shown = learned("evaluate", HELDOUT, "--rubric", "news@1")
+    (compared,) = done.json["comparisons"]
+    difference = "{value:.2f} [{low:.2f}, {high:.2f}]".format(**compared["difference"])
+    assert f"the difference is {difference}" in " ".join(shown.out.split())
+    assert compared["verdict"] in ("above", "below", "overlaps")
+    assert difference in (learned.folder / "t.tex").read_text().replace("$-$", "-")
+    names = {path.name for path in (learned.folder / "plots").iterdir()}
+    assert {"01-paired-differences-spearman.svg", "01-paired-differences-spearman.csv"} <= names
+    assert any(name.endswith("score-by-score.csv") for name in names)
+
+
 def test_rubrics_of_different_aspects_are_each_held_against_their_own_labels(learned: Commands) -> None:
     done = learned("evaluate", HELDOUT, "--rubric", "news", "--rubric", "relevance", "--level", "dataset", "--json")
     aspects = {row["evaluator"]: row["aspect"] for row in done.json["results"] if "@" in row["evaluator"][:12]}
@@ -106,8 +120,8 @@ def test_faulty_rows_are_left_out_and_named(learned: Commands) -> None:
 
 
 def test_a_report_is_written_as_one_html_file(own: Commands) -> None:
-    done = own("evaluate", HELDOUT, "--rubric", "news@1", "--rubric", "news@2", "--report", "report.html")
-    assert done.err.splitlines()[-1] == "report written to report.html"
+    done = own("evaluate", HELDOUT, "--rubric", "news@1", "--rubric", "news@2", "--html", "report.html")
+    assert done.err.splitlines()[-1] == "report.html written"
     page = (own.folder / "report.html").read_text("utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert page.rstrip().endswith("</html>")
@@ -133,7 +147,7 @@ def test_dry_run_asks_nothing(learned: Commands) -> None:
             (HELDOUT, "--rubric", "news", "--map", "scores=labels"),
             f"{HELDOUT}:1: field 'scores': got nothing, expected a column 'labels'",
         ),
-        ((HELDOUT, "--rubric", "news", "--report", "no/where.html"), "no/where.html cannot be written"),
+        ((HELDOUT, "--rubric", "news", "--html", "no/where.html"), "no/where.html cannot be written"),
     ],
     ids=["file", "rubric", "map", "report"],
 )

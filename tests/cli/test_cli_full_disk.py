@@ -19,7 +19,7 @@ NO_SPACE = "cannot be written: No space left on device."
         ("score", HELDOUT, "--rubric", "news", "-o", "/dev/full"),
         ("report", "news", "-o", "/dev/full"),
         ("export", "news", "-o", "/dev/full"),
-        ("evaluate", HELDOUT, "--rubric", "news", "--report", "/dev/full"),
+        ("evaluate", HELDOUT, "--rubric", "news", "--html", "/dev/full"),
     ],
 )
 def test_an_output_on_a_full_disk_is_named(learned: Commands, command: tuple[object, ...]) -> None:
@@ -45,7 +45,7 @@ def test_a_store_on_a_full_disk_is_named(tmp_path: Path) -> None:
 
 def test_a_recording_on_a_full_disk_is_named(own: Commands) -> None:
     little = Commands(own.folder, before=partial(limit_files, 60_000), RUBRICLAB_STORE="store.db")
-    done = little("score", HELDOUT, "--rubric", "news", "--record", "run.jsonl")
+    done = little("score", HELDOUT, "--rubric", "news", "--record", "run.jsonl", "-o", "/dev/null")
     assert (done.code, done.error) == (2, "The recording run.jsonl cannot be written: File too large.")
 
 

@@ -13,8 +13,13 @@ from rubriclab.store import open_store
 from rubriclab.validation import EvaluatorAgreement, GateVerdict, Validation
 
 DIFFERENCES = {"better": (0.21, 0.05, 0.38), "not better": (-0.1, -0.2, 0.01), "inconclusive": (0.1, -0.1, 0.3)}
+BADGES = {"better": "BETTER than", "not better": "NOT BETTER than", "inconclusive": "INCONCLUSIVE compared with"}
 SAID = {
-    "better": "Better than word count by 0.21 [0.05, 0.38], on 30 held-out labels.",
+    "better": "the difference is 0.21 [0.05, 0.38], which is above 0.",
+    "not better": "the difference is -0.10 [-0.20, 0.01], which excludes a gain of 0.05, the smallest that matters.",
+    "inconclusive": "the difference is 0.10 [-0.10, 0.30], so it is inconclusive whether the rubric is better.",
+}
+STATED = {
     "not better": (
         "Not better than word count: the difference is -0.10 [-0.20, 0.01], and less than 0.05 would not matter, "
         "on 30 held-out labels."
@@ -67,11 +72,12 @@ def test_the_exit_code_is_the_verdict(gated: Commands, outcome: str) -> None:
     name = outcome.replace(" ", "-")
     done = gated("gate", name)
     assert (done.code, done.err) == (CODES[outcome], "")
-    told = " ".join(done.out.split())
-    assert told.startswith(f"{name}@1: {SAID[outcome]}")
-    assert "direct 0.30 [0.10, 0.50]" in told
-    assert "direct 0.30 [0.10, 0.50] better" not in told  # only the first of many lines has an outcome
-    assert "word count 0.29 [0.09, 0.49]" in told
+    words = " ".join(done.out.split())
+    assert words.startswith(f"{name}@1 {BADGES[outcome]} word count With the judge embedded")
+    assert SAID[outcome] in words
+    assert "direct 0.30 [0.10, 0.50]" in words
+    assert "direct 0.30 [0.10, 0.50] better" not in words  # the first of many comparisons alone has an outcome
+    assert "word count 0.29 [0.09, 0.49]" in words
 
 
 def test_the_verdict_is_there_as_json(gated: Commands) -> None:
@@ -102,8 +108,8 @@ def test_production_is_refused_to_what_is_not_better(gated: Commands, name: str)
     done = gated("tag", name, "production")
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        f"error: {name}@1 stays without the tag production. {SAID[name.replace('-', ' ')]} "
-        "Give --force to tag it all the same.\n"
+        f"error: {name}@1 stays without the tag production. {STATED[name.replace('-', ' ')]} "
+        "To tag it all the same, use --force.\n"
     )
     assert gated("show", f"{name}@production").code == 2
 
@@ -111,7 +117,7 @@ def test_production_is_refused_to_what_is_not_better(gated: Commands, name: str)
 def test_production_can_be_forced_and_is_said_to_be(gated: Commands) -> None:
     done = gated("tag", "inconclusive", "production", "--force")
     assert (done.code, done.out) == (0, "inconclusive@1 is production\n")
-    assert done.err == f"forced, whatever the gate says of inconclusive@1: {SAID['inconclusive']}\n"
+    assert done.err == f"forced, whatever the gate says of inconclusive@1: {STATED['inconclusive']}\n"
 
 
 def test_what_is_better_becomes_production_without_a_word(gated: Commands) -> None:

@@ -24,16 +24,29 @@ OPTIONS = [
 
 
 def test_every_command_of_the_plan_is_there() -> None:
-    learned = "learn show report gate score evaluate improve plan agree transfer drift lint"
+    learned = (
+        "learn show report gate score evaluate improve plan agree compare transfer drift lint disagreements explain "
+        "edit labels"
+    )
+    data = "check split"
     stored = "list log diff tag export import trust verify"
-    assert sorted(f"{learned} {stored}".split()) == COMMANDS
+    assert sorted(f"{data} {learned} {stored}".split()) == COMMANDS
 
 
 def test_help_of_the_group_names_every_command(rubriclab: Commands) -> None:
     done = rubriclab.script("--help")
     assert (done.code, done.err) == (0, "")
-    listed = done.out.split("Commands:")[1]
-    assert [line.split()[0] for line in listed.splitlines() if re.match(r"  \w", line)] == COMMANDS
+    listed = done.out.split("Data:")[1]
+    assert sorted(line.split()[0] for line in listed.splitlines() if re.match(r"  \w", line)) == COMMANDS
+    assert "..." not in listed
+
+
+def test_help_lists_shared_options_by_section(rubriclab: Commands) -> None:
+    words = rubriclab("learn", "--help").out
+    sections = ("\nOptions:", "\nJudge:", "\nLimits:", "\nInput:", "\nStore and output:")
+    places = [words.index(section) for section in sections]
+    assert places == sorted(places)
+    assert places[2] < words.index("--max-cost") < places[3]
 
 
 @pytest.mark.parametrize("command", sorted(EVERY))

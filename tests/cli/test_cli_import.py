@@ -74,6 +74,7 @@ def test_what_is_no_pack_is_refused(rubriclab: Commands, content: bytes, complai
 
 
 def test_a_missing_file_and_an_impossible_name_are_refused(rubriclab: Commands, pack: str) -> None:
-    assert rubriclab("import", "none.json").error == "none.json cannot be read: No such file or directory."
+    missing = "none.json cannot be read: No such file or directory. Give the path of a pack"
+    assert rubriclab("import", "none.json").error.startswith(missing)
     done = rubriclab("import", "-", "--as", "My News", stdin=pack.encode())
     assert done.error.startswith("'My News' cannot be the name of a rubric.")

@@ -15,7 +15,8 @@ from rubriclab.sentences import split_sentences
 
 DAMAGED = ("swapped_facts-severe", "off_topic-mild", "none")
 LINES = [line for line in HELDOUT.read_bytes().splitlines(keepends=True) if json.loads(line)["system"] in DAMAGED][:4]
-ROWS = [json.loads(line) for line in LINES]
+ROWS = [{**json.loads(line), "ticket": f"T{number}"} for number, line in enumerate(LINES)]
+LINES = [json.dumps(row).encode() + b"\n" for row in ROWS]
 BROKEN = b'{"id": "blank", "output": " "}\n'
 IMPROVE = ("improve", "texts.jsonl", "--rubric", "news@1")
 REWRITTEN = "Nine grey owls carried a lantern over the hill"
@@ -59,7 +60,7 @@ def test_each_row_has_its_text_and_the_record_in_order(improved: dict[str, Any])
             "embedded",
             None,
         )
-        assert all(row[name] == given[name] for name in ("group", "system", "source"))
+        assert all(row[name] == given[name] for name in ("group", "system", "source", "ticket"))
         assert (record["outcome"] == "improved") == (row["output"] != given["output"]) == ("scores" not in row)
         assert (record["outcome"] == "improved") == (record["after"] > record["before"])
     assert blank["id"] == "blank"
@@ -115,7 +116,7 @@ def test_texts_come_on_standard_output_and_changes_on_it_or_the_summary_as_json(
     assert (found["rubric"], found["texts"], found["output"]) == ("facts@1", 4, "x")
     assert found["outcomes"]["improved"] == sum(row["improvement"]["outcome"] == "improved" for row in rows)
     assert found["judge"]["gain"]["value"] > 0
-    assert found["calls"]["asked"] > 8
+    assert found["calls"]["made"] > 8
     assert 0 < found["changed"] < found["sentences"]
 
 
@@ -160,7 +161,7 @@ def test_a_second_judge_refuses_what_it_scores_lower_and_both_gains_are_told(ask
     assert found["second_judge_before_veto"]["gain"]["value"] < 0
     assert found["second_judge_before_veto"]["gain"]["value"] < found["second_judge_after_veto"]["gain"]["value"]
     said = " ".join(asking(*IMPROVE, *WRITER, *second).err.split())
-    assert "The unbiased gain is the second judge's before its veto" in said
+    assert "The second judge's gain before its veto is unbiased" in said
     assert f"equal and {lower} lower." in said
 
 
@@ -235,8 +236,14 @@ def test_so_does_a_writer_or_second_judge_of_whom_none_comes_after_the_rows(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--json",), "--json prints a summary, but standard output holds the texts. Give --output PATH."),
-        (("-o", "x", "--diff", "-", "--json"), "--json prints a summary, but standard output holds what changed."),
+        (
+            ("--json",),
+            "--json prints a summary to standard output, but the texts are written there. Give --output PATH.",
+        ),
+        (
+            ("-o", "x", "--diff", "-", "--json"),
+            "--json prints a summary to standard output, but the changes are written there.",
+        ),
         (("--diff", "-"), "--output and --diff would both be written to standard output."),
         (("-o", "x", "--diff", "./x"), "--output and --diff would both be written to ./x."),
         (("-o", "x", "--diff", "to-x"), "--output and --diff would both be written to to-x."),

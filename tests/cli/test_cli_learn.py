@@ -37,14 +37,17 @@ def refusal(commands: Commands, *arguments: object) -> str:
 def test_results_go_to_stdout_and_everything_else_to_stderr(rubriclab: Commands) -> None:
     done = rubriclab(*LEARN)
     assert done.code == 0
-    first, second = done.out.splitlines()
-    assert first == "summarization-coherence-hypoeval@1: 5 criteria"
-    assert second.startswith("Spearman 0.")
-    assert "optimistic" in second
-    scale, judge, saved = done.err.splitlines()
+    title, *_ = done.out.splitlines()
+    assert title == "summarization-coherence-hypoeval@1: 5 criteria"
+    assert "NOT VALIDATED" in done.out
+    assert "Spearman 0." in done.out
+    assert "optimistic" in done.out
+    scale, judge, effort, saved = done.err.splitlines()
     assert scale == "scale 1 to 5 taken from the labels; give the scale if the raters used another"
     assert judge.startswith("judge: embedded, as none is configured; it measures texts offline and is not a language")
-    assert saved == "saved in store.db; read it with: rubriclab show summarization-coherence-hypoeval@1"
+    assert effort.startswith("Learning took ")
+    hint = "rubriclab show summarization-coherence-hypoeval@1 --evidence"
+    assert saved == f"Saved in store.db. Details: {hint}"
 
 
 def test_json_form_is_the_promised_one(rubriclab: Commands) -> None:
@@ -53,8 +56,8 @@ def test_json_form_is_the_promised_one(rubriclab: Commands) -> None:
     assert row["rubric"] == "news@1"
     assert row["digest"].startswith("sha256:")
     assert row["criteria"] == 5
-    assert row["calls"].keys() == {"asked", "answered_from_cache", "failed"}
-    assert row["calls"]["asked"] > 0
+    assert row["calls"].keys() == {"made", "answered_from_cache", "failed"}
+    assert row["calls"]["made"] > 0
     assert all(isinstance(count, int) for count in (*row["calls"].values(), *row["tokens"].values()))
     assert row["cost_usd"] == 0.0
     for name in ("spearman", "pearson", "kendall", "reselected"):
@@ -67,7 +70,7 @@ def test_json_form_is_the_promised_one(rubriclab: Commands) -> None:
 def test_learning_again_unchanged_makes_no_new_version(own: Commands) -> None:
     again = (*LEARN, "--name", "news", "--scale", "1:5")
     first = own("log", "news", "--json").json["versions"]
-    assert "news@2: 5 criteria, unchanged, so no new version" in own(*again, "--seed", 2).out
+    assert "news@2 is unchanged, so no new version was saved" in own(*again, "--seed", 2).err
     assert own("log", "news", "--json").json["versions"] == first
 
 
@@ -84,7 +87,7 @@ def test_rows_are_read_from_stdin(rubriclab: Commands) -> None:
 
 def test_an_aspect_of_ones_own_needs_a_definition_only(rubriclab: Commands) -> None:
     task = ("--task", "minutes", "--aspect", "fairness", "--map", "scores.fairness=scores.coherence")
-    assert "Give your own: --definition TEXT." in refusal(rubriclab, "learn", LABELLED, *task)
+    assert "Write your own: --definition TEXT." in refusal(rubriclab, "learn", LABELLED, *task)
     done = rubriclab("learn", LABELLED, *task, "--definition", "How fairly each side is reported.", "--json")
     assert done.json["rubric"] == "minutes-fairness@1"
     assert "How fairly each side is reported." in rubriclab("show", "minutes-fairness").out
@@ -106,7 +109,7 @@ def test_dry_run_says_the_most_and_asks_nothing(rubriclab: Commands) -> None:
         assert row["calls"] > 0
         spent = row["tokens"]["prompt"] + 2 * row["tokens"]["completion"]
         assert row["cost_usd"] == pytest.approx(spent / 1e6)
-    asked = rubriclab(*LEARN, "--json", "--judge", "embedded").json["calls"]["asked"]
+    asked = rubriclab(*LEARN, "--json", "--judge", "embedded").json["calls"]["made"]
     assert asked <= at_most["judge"]["calls"] + at_most["generator"]["calls"]
 
 
@@ -124,12 +127,15 @@ def test_labels_that_nothing_tracks_are_warned_of(rubriclab: Commands) -> None:
         ([*ROWS[:5], {"id": "x", "output": 5}, *ROWS[5:]], "rows.jsonl:6: field 'output': got 5, expected a non-empty"),
         ([*ROWS, {"id": "x", "output": " "}], "rows.jsonl:37: field 'output': got only white space, expected"),
         ([*ROWS, '{"id": "x", "output"'], "rows.jsonl:37: got text that is not JSON"),
-        ([*ROWS, ROWS[0]], "rows.jsonl:37: field 'id': got 'ferry::none', which line 1 has too, expected an id of its"),
+        (
+            [*ROWS, ROWS[0]],
+            "rows.jsonl:37: field 'id': got 'ferry::none', which line 1 also has, expected an id of its",
+        ),
         (
             [*ROWS, '{"id": "x", "output": "A text.", "scores": {"coherence": NaN}}'],
             "rows.jsonl:37: field 'scores.coherence': got NaN, expected a finite number",
         ),
-        (rescored(lambda _: 3), "All 36 scores for 'coherence' are 3: nothing can be learned from them."),
+        (rescored(lambda _: 3), "All 36 scores for 'coherence' are 3; learning needs different scores."),
         (
             rescored(lambda n: n % 5 if n < 9 else None),
             "Only 9 of 36 rows have a score for 'coherence'; learning needs",
@@ -146,7 +152,7 @@ def test_rows_that_cannot_be_learned_from_are_named(rubriclab: Commands, rows: l
 def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:
     done = rubriclab("learn", written(rubriclab, [{**row, "group": "g"} for row in ROWS]), *TASK)
     assert done.code == 0
-    assert "all 36 texts are of one group ('g'): no group can be held out" in done.err
+    assert "all 36 texts are in one group ('g'): no group can be held out" in done.err
 
 
 @pytest.mark.parametrize(
@@ -157,11 +163,11 @@ def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:
         (("--scale", "5:1"), "The scale '5:1' is not understood"),
         (("--set", "k=3"), "--set 'k=3' is not understood; write METHOD.NAME=VALUE, as in hypoeval.k=10."),
         (("--set", "hypoeval.k"), "--set 'hypoeval.k' is not understood"),
-        (("--set", "hypoeval.kk=3"), "hypoeval.kk: unknown name, got 3. Known are: preset, alpha"),
+        (("--set", "hypoeval.kk=3"), "hypoeval.kk: unknown name, got 3. Did you mean 'k'? Known are: preset, alpha"),
         (("--set", "hypoeval.k=0"), "hypoeval.k: expected a number of at least 1, got 0."),
         (("--map", "output"), "The mapping 'output' is not understood; write FIELD=COLUMN"),
         (("--map", "text=summary"), "There is no field 'text' to map; the fields are output, id, group"),
-        (("--map", "output=summary"), "expected a column 'summary', since the mapping says output=summary"),
+        (("--map", "output=summary"), "expected a column 'summary', which the mapping names for it"),
         (
             ("--price", "1"),
             "The price '1' is not understood. Write US dollars per million prompt",
@@ -185,7 +191,7 @@ def test_a_malformed_option_is_refused(rubriclab: Commands, more: tuple[str, ...
     ("file", "complaint"),
     [
         ("none.jsonl", "none.jsonl cannot be read: there is no such file. Give a file of rows, or - for standard"),
-        ("none.xlsx", "none.xlsx: unknown format. Name it .jsonl, .csv"),
+        ("none.xls", "none.xls: unknown format. Name it .jsonl, .csv"),
         (".", "unknown format"),
     ],
 )
@@ -195,7 +201,7 @@ def test_a_file_that_cannot_be_read_is_refused(rubriclab: Commands, file: str, c
 
 def test_an_unknown_aspect_is_refused_with_those_that_ship(rubriclab: Commands) -> None:
     found = refusal(rubriclab, "learn", LABELLED, "--task", "summarization", "--aspect", "politeness")
-    assert "Defined for it are: coherence, consistency, fluency" in found
+    assert "Aspects with a definition: coherence, consistency, fluency" in found
 
 
 def test_a_model_string_without_a_provider_is_refused_in_one_line(rubriclab: Commands) -> None:

@@ -11,17 +11,17 @@ LEARN = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", 
 OWN = {
     "checkeval": "re-selected without each group's own labels (the first is optimistic)",
     "seeval": "re-selected without each group's own labels (the first is optimistic)",
-    "direct": "on the 36 training texts, whose labels had no part in it",
-    "few_shot": "on the 33 training texts, whose labels had no part in it",
-    "geval": "on the 36 training texts, whose labels had no part in it",
-    "analyze_rate": "on the 36 training texts, whose labels had no part in it",
+    "direct": "on the 36 training texts, whose labels were not used",
+    "few_shot": "on the 33 training texts, whose labels were not used",
+    "geval": "on the 36 training texts, whose labels were not used",
+    "analyze_rate": "on the 36 training texts, whose labels were not used",
 }
 
 
 @pytest.mark.parametrize("method", OWN)
 def test_a_summary_says_what_was_learned_and_what_its_figure_means(rubriclab: Commands, method: str) -> None:
     done = rubriclab(*LEARN, "--method", method, "--name", "news")
-    first, second = done.out.splitlines()
+    first, *_, second = done.out.splitlines()
     criteria = json.loads(rubriclab("show", "news", "--json").out)["rubric"]["parts"][0]["criteria"]
     if method == "checkeval":
         traits = {criterion["trait"] for criterion in criteria}

@@ -157,7 +157,7 @@ def test_texts_without_a_score_are_left_out_and_if_there_is_no_other_the_command
         (("texts.jsonl", "--rubric", "joint", "--count", 13), "--count 13 is more than the 12 texts to choose from"),
         ((LABELLED, "--rubric", "joint"), "All 36 usable rows have a label for 'coherence' already"),
         (("blank.jsonl", "--rubric", "joint"), "None of 1 row can be used"),
-        (("texts.jsonl", "--rubric", "joint", "--json", "-o", "-"), "standard output holds the rows"),
+        (("texts.jsonl", "--rubric", "joint", "--json", "-o", "-"), "the rows are written there"),
         (("texts.jsonl", "--rubric", "joint", "-o", "texts.jsonl"), "would overwrite"),
     ],
     ids=["one method", "no record", "too many", "all labelled", "no usable row", "json and rows", "overwrites"],

@@ -35,8 +35,9 @@ def write_csv(path: Path, columns: dict[str, str]) -> None:
 
 def test_every_text_gets_a_row_of_the_promised_form_in_order(scores: list[dict[str, Any]]) -> None:
     assert [row["id"] for row in scores] == [row["id"] for row in ROWS]
-    for row in scores:
-        assert row.keys() == {"id", "aspect", "score", "criteria", "unscored", "rubric", "judge"}
+    for row, given in zip(scores, ROWS, strict=True):
+        assert row.keys() - given.keys() == {"aspect", "score", "criteria", "unscored", "rubric", "judge"}
+        assert {name: row[name] for name in given} == given
         assert (row["aspect"], row["rubric"], row["judge"]) == ("coherence", "news@1", "embedded")
         assert row["unscored"] is None
         assert len(row["criteria"]) == 5
@@ -59,7 +60,10 @@ def test_files_gzipped_files_and_stdin_give_the_same(own: Commands, scores: list
 def test_tables_with_columns_of_other_names_are_mapped(own: Commands, scores: list[dict[str, Any]]) -> None:
     write_csv(own.folder / "texts.csv", {"id": "key", "group": "group", "source": "article", "output": "summary"})
     mapping = "id=key,source=article,output=summary"
-    assert own("score", "texts.csv", "--rubric", "news@1", "--map", mapping).rows == scores
+    rows = own("score", "texts.csv", "--rubric", "news@1", "--map", mapping).rows
+    found = ("id", "score", "criteria")
+    assert [[row[name] for name in found] for row in rows] == [[row[name] for name in found] for row in scores]
+    assert [row["article"] for row in rows] == [row["source"] for row in ROWS]
     refused = own("score", "texts.csv", "--rubric", "news@1")
     assert (refused.code, refused.out) == (2, "")
     assert "texts.csv: field 'output': got nothing, expected a non-empty text; the columns are 'key'" in refused.error
@@ -88,7 +92,7 @@ def test_scores_are_written_to_a_file_with_a_summary_as_json(own: Commands, scor
     summary = done.json
     assert (summary["rubric"], summary["rows"], summary["unscored"]) == ("news@1", 12, 0)
     assert (summary["answers_missing"], summary["answers"]) == (0, 60)
-    assert summary["calls"] == {"asked": 60, "answered_from_cache": 0, "failed": 0}
+    assert summary["calls"] == {"made": 60, "answered_from_cache": 0, "failed": 0}
     assert [json.loads(line) for line in (own.folder / "scores.jsonl").read_text().splitlines()] == scores
 
 
@@ -125,7 +129,10 @@ def test_dry_run_needs_no_place_for_the_scores(learned: Commands) -> None:
         ((HELDOUT, "--rubric", "news@best"), "news has no tag 'best'; it has no tag at all."),
         ((HELDOUT, "--rubric", "news", "-o", "no/where"), "no/where cannot be written: No such file or directory."),
         ((HELDOUT, "--rubric", "news", "-o", "."), ". cannot be written: Is a directory."),
-        ((HELDOUT, "--rubric", "news", "--json"), "--json prints a summary, but standard output holds the scores."),
+        (
+            (HELDOUT, "--rubric", "news", "--json"),
+            "--json prints a summary to standard output, but the scores are written there.",
+        ),
         ((HELDOUT, "--rubric", "news", "--map", "output"), "The mapping 'output' is not understood;"),
         ((HELDOUT, "--rubric", "news", "--judge", "recorded:none"), "The recording none cannot be read"),
     ],
@@ -234,10 +241,10 @@ def test_rows_of_an_earlier_run_do_not_stand_where_nothing_goes_to_a_person(weig
         (("weighed", "--abstain-above", 0), "--abstain-above: expected a number above 0, got 0"),
         (("weighed", "--abstain-above", "nan"), "--abstain-above: expected a number above 0, got NaN"),
         (("weighed", "--to-person", "people.jsonl"), "--to-person needs to know which texts are for a person;"),
-        (("weighed", "--abstain-above", 1, "--to-person", "-"), "--to-person: - is where the scores go."),
+        (("weighed", "--abstain-above", 1, "--to-person", "-"), "--to-person: - is also the file for the scores."),
         (
             ("weighed", "--abstain-above", 1, "-o", "a.jsonl", "--to-person", "./a.jsonl"),
-            "--to-person: ./a.jsonl is where the scores go.",
+            "--to-person: ./a.jsonl is also the file for the scores.",
         ),
         (("weighed", "--abstain-above", 1, "--to-person", HELDOUT), "The rows for a person would overwrite"),
         (("weighed", "--abstain-above", 1, "--to-person", "no/where"), "no/where cannot be written:"),
@@ -250,3 +257,11 @@ def test_abstaining_that_makes_no_sense_is_refused(
     done = weighed("score", HELDOUT, "--rubric", *arguments)
     assert (done.code, done.out) == (2, "")
     assert done.error.startswith(complaint)
+
+
+@pytest.mark.parametrize(("threshold", "code"), [(1, 0), (5.1, 1)])
+def test_a_mean_below_the_threshold_is_exit_code_1(learned: Commands, threshold: float, code: int) -> None:
+    done = learned("score", HELDOUT, "--rubric", "news", "-o", "scores.jsonl", "--fail-under", threshold)
+    assert done.code == code
+    assert "mean " in done.err
+    assert "standard deviation" in done.err

@@ -9,8 +9,18 @@ import pytest
 from commands import HELDOUT, LABELLED, Commands
 
 ARGUMENTS: dict[str, tuple[object, ...]] = {
-    "learn": (LABELLED, "--task", "summarization", "--aspect", "fluency", "--method", "direct", "--surface", "include"),
-    "evaluate": (HELDOUT, "--rubric", "news", "--level", "group", "--report", "report.html"),
+    "learn": (
+        LABELLED,
+        "--task",
+        "summarization",
+        "--aspect",
+        "fluency",
+        "--method",
+        "direct",
+        "--text-features",
+        "include",
+    ),
+    "evaluate": (HELDOUT, "--rubric", "news", "--level", "group", "--html", "report.html"),
     "agree": (
         HELDOUT,
         "--rubric",

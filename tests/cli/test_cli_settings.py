@@ -61,7 +61,7 @@ def test_a_method_that_nobody_knows_is_refused_with_those_that_are_known(rubricl
         "--method: there is no method 'unheard'. Known are: hypoeval, checkeval, seeval, seal, dcr, direct, "
         in done.err
     )
-    assert "surface features are no way to evaluate" in rubriclab(*LEARN, "--method", "surface").error
+    assert "text features are no way to evaluate" in rubriclab(*LEARN, "--method", "text_features").error
 
 
 def test_a_checklist_that_the_method_has_no_use_for_is_not_left_out_in_silence(rubriclab: Commands) -> None:

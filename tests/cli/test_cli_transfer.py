@@ -89,7 +89,7 @@ def test_in_words_it_says_what_to_do_and_why(carrying: Commands) -> None:
     assert done.code == 0
     shown = " ".join(done.out.split())
     assert "both@1 on target.jsonl, judged by embedded" in shown
-    assert any(shown.count(words) for words in ("Reuse it", "Recalibrate it", "Reweight it"))
+    assert any(shown.count(words) for words in ("Reuse it", "Recalibrate it", "Reweight it", "Reselect and reweight"))
     assert "not requested" in shown
     assert "The distribution shift from the texts" in shown
 
@@ -160,7 +160,7 @@ def test_another_judge_is_said_to_be_another_and_learning_that_it_cannot_answer_
 
 
 def test_several_rubrics_and_targets_make_one_table_with_a_row_each(own: Commands) -> None:
-    files = ("--csv", "table.csv", "--report", "table.html")
+    files = ("--csv", "table.csv", "--html", "table.html")
     done = own("transfer", "both", "--to", "target.jsonl", "--to", "bare.jsonl", "--no-relearn", "--matrix", *files)
     assert done.code == 0
     with (own.folder / "table.csv").open() as file:
@@ -186,7 +186,7 @@ def test_where_nothing_comes_nearer_than_the_mean_label_that_is_said(carrying: C
     reversed_ = [{**row, "scores": {"coherence": 6 - row["scores"]["coherence"]}} for row in ROWS[:48]]
     write(carrying, "reversed.jsonl", reversed_)
     shown = " ".join(carrying("transfer", "both", "--to", "reversed.jsonl", "--no-relearn").out.split())
-    assert "closer to people than the mean label" in shown
+    assert "closer to the labels than the mean label" in shown
 
 
 def test_a_cell_that_cannot_be_had_costs_the_others_nothing(own: Commands) -> None:
@@ -201,7 +201,7 @@ def test_a_cell_that_cannot_be_had_costs_the_others_nothing(own: Commands) -> No
 def test_a_dry_run_asks_nothing_and_bounds_what_is_asked(carrying: Commands, told: dict[str, Any]) -> None:
     most = carrying("transfer", "both", "--to", "whole.jsonl", "--labels", 24, "--dry-run", "--json").json
     (row,) = most["at_most"].values()
-    assert row["calls"] >= told["calls"]["asked"]
+    assert row["calls"] >= told["calls"]["made"]
     assert row["cost_usd"] == 0
 
 
@@ -213,14 +213,14 @@ def test_a_dry_run_asks_nothing_and_bounds_what_is_asked(carrying: Commands, tol
         (("both", "--to", str(LABELLED)), "has no usable text that both@1 was not learned from"),
         (("both", "--to", "target.jsonl", "--aspect", "sparkle"), "sparkle"),
         (("both", "--to", "bare.jsonl", "--save"), "There are no labels to fit the rubric to"),
-        (("both", "--to", "target.jsonl", "--to", "bare.jsonl", "--save"), "--save keeps one result"),
+        (("both", "--to", "target.jsonl", "--to", "bare.jsonl", "--save"), "--save saves one result"),
         (("both", "--to", "target.jsonl", "--action", "reuse"), "--action says what to save"),
         (("both", "--to", "target.jsonl", "--save", "--action", "relearn", "--no-relearn"), "is not tried"),
         (("both", "--to", "target.jsonl", "--csv", "nowhere/table.csv"), "nowhere/table.csv cannot be written"),
-        (("both", "--to", "target.jsonl", "--report", "target.jsonl"), "would overwrite target.jsonl"),
+        (("both", "--to", "target.jsonl", "--html", "target.jsonl"), "would overwrite target.jsonl"),
         (("both", "--to", "target.jsonl", "--scale", "five"), "The scale 'five' is not understood"),
         (("both", "--to", "target.jsonl", "--labels", "500"), "--labels 500 is more than the 48 usable labels"),
-        (("both", "--to", "target.jsonl", "--csv", "one", "--report", "one"), "would write to the same file"),
+        (("both", "--to", "target.jsonl", "--csv", "one", "--html", "one"), "would write to the same file"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(carrying: Commands, arguments: tuple[str, ...], said: str) -> None:

@@ -50,7 +50,12 @@ def test_import_says_whom_the_pack_names_and_when_that_one_is_asked(
     said = theirs("import", "-", "--as", "other", stdin=hostile).err
     assert said == f"other@1 names the judge {judge}; {asked}"
     row = theirs("import", "-", "--as", "third", "--json", stdin=hostile).json
-    assert (row["judge"], row["judge_address"], row["imported"], row["confirmed"]) == (THEIRS, server.url, True, False)
+    assert (row["judge"], row["judge_address"], row["imported_from"], row["confirmed"]) == (
+        THEIRS,
+        server.url,
+        "news@1",
+        False,
+    )
 
 
 ASKING = [
@@ -114,7 +119,7 @@ def test_a_confirmed_pack_is_asked_where_it_says_until_that_is_revoked(theirs: C
 def test_show_log_list_and_trust_say_what_is_imported(theirs: Commands, server: RunningServer) -> None:
     for command in (("show", "theirs"), ("log", "theirs")):
         out = " ".join(theirs(*command).out.split())
-        assert "imported: its judge is used only with --judge, or after: rubriclab trust theirs@1" in out
+        assert "imported from news@1: its judge is used only with --judge, or after: rubriclab trust theirs@1" in out
         assert f"{THEIRS} at {server.url}" in out
     assert "imported" in theirs("list").out
     assert "not confirmed" in theirs("trust").out
@@ -341,7 +346,7 @@ EVALUATE = ("evaluate", HELDOUT, "--rubric", "news")
         ("output = 'gone/x'", SCORE),
         ("record = 'gone/x'", SCORE),
         ("to-person = 'gone/x'", (*SCORE, "--abstain-above", "1")),
-        ("report = 'gone/x'", EVALUATE),
+        ("html = 'gone/x'", EVALUATE),
         ("labelled = 'gone.jsonl'", (*EVALUATE, "--baseline", "few_shot")),
         ("to = ['gone.jsonl']", ("transfer", "news")),
         ("diff = 'gone/x'", ("improve", HELDOUT, "--rubric", "news")),
@@ -375,7 +380,7 @@ def test_every_option_that_takes_a_path_says_so_by_its_type() -> None:
     """A new option with a path has to be resolved against the configuration file too."""
     for name, command in every_command().items():
         for key, taken in options_of(command.params).items():
-            places = {"PATH", "FILE", "FOLDER", "PATH|URL", "JUDGE"}
+            places = {"PATH", "FILE", "FOLDER", "PREFIX", "PATH|URL", "JUDGE"}
             assert isinstance(taken.type, PlaceType) == (taken.metavar in places), (name, key)
 
 
@@ -433,13 +438,13 @@ def test_passwords_and_control_characters_of_a_found_file_are_not_printed(user: 
 
 def test_every_option_of_every_command_is_guarded_or_known_to_be_harmless() -> None:
     """A new option has to be put on one side: whether a file that came with a repository may set it unasked."""
-    harmless = """abstain-above action all as aspect attempts baseline bins calls-per-text checklist concurrency
-    constant-groups count data definition dry-run evidence flip-at from gate good-from include-training json labelled
-    labels level literature literature-without map matrix max-calls max-cost max-flips
-    max-line-bytes max-shift method min-rank name no-literature
-    no-relearn no-shortcuts only parent prefer requests-per-minute retry-failed revoke rounds rubric sample save scale
-    seed set
-    small structured surface take task timeout to tokens-per-minute worth"""
+    harmless = """abstain-above action all as aspect attempts baseline bins by calls-per-text checklist
+    concurrency constant-groups count data decimal definition delimiter dry-run encoding evidence fail-under
+    flip-at from gate good-from header-rows id include-training json labelled labels level levels literature
+    literature-without map matrix max-calls max-cost max-drop max-flips max-line-bytes max-shift method
+    min-rank missing name nearest no-literature no-relearn no-shortcuts only parent prefer requests-per-minute
+    retry-failed revoke rounds rubric sample save scale seed set sheet side skip-faulty small source structured
+    take task text-features timeout to tokens-per-minute train worth"""
     options = set().union(*(options_of(command.params) for command in every_command().values()))
     assert options - GUARDED - JUDGES - set(harmless.split()) == set()
 

@@ -58,7 +58,7 @@ def test_damaged_answers_are_named_removed_on_request_and_asked_again(own: Comma
     repaired = own("verify", "--repair")
     assert (repaired.code, repaired.err) == (0, "")
     assert repaired.out == (
-        "removed the damaged answer sha256:a: it is asked again when it is needed\n"
+        "Removed the damaged answer sha256:a: it is requested again when it is needed.\n"
         "store.db: 2 rubrics, everything as it was written\n"
     )
     meddle(own, keep)

@@ -4,21 +4,22 @@ import json
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.data import Comparison, Example, RowError, from_rows, parse_mapping, read
+from rubriclab.data.cells import TYPED, UNTYPED
 from rubriclab.data.comparisons import comparisons_of
+from rubriclab.data.mapping import NATIVE
 
 
-def said(row, typed=True, mapping=None):
-    answer = comparisons_of(row, "labels", 3, *([parse_mapping(mapping)] if mapping else []), typed=typed)
+def said(row, rules=TYPED, mapping=None):
+    answer = comparisons_of(row, "labels", 3, parse_mapping(mapping) if mapping else NATIVE, rules)
     assert isinstance(answer, tuple), answer
     return answer
 
 
-def refused(row, typed=True):
-    answer = comparisons_of(row, "labels", 3, typed=typed)
+def refused(row, rules=TYPED):
+    answer = comparisons_of(row, "labels", 3, rules=rules)
     assert isinstance(answer, RowError), answer
     return answer
 
@@ -44,8 +45,8 @@ def test_a_ranking_is_all_of_its_pairs_with_ties_in_lists_of_their_own():
 
 def test_a_table_of_text_writes_rankings_and_ties_its_own_way():
     blank = dict.fromkeys(("output", "preferred", "over", "ranking", "tie", "aspect"), "")
-    assert said({**blank, "ranking": "a > b = c"}, typed=False) == said({"ranking": ["a", ["b", "c"]]})
-    tie = said({**blank, "preferred": "a", "over": "b", "tie": "TRUE"}, typed=False)
+    assert said({**blank, "ranking": "a > b = c"}, rules=UNTYPED) == said({"ranking": ["a", ["b", "c"]]})
+    tie = said({**blank, "preferred": "a", "over": "b", "tie": "TRUE"}, rules=UNTYPED)
     assert tie == (Comparison("a", "b", tie=True),)
 
 
@@ -139,8 +140,8 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from(["output", "preferred", "over", "tie", "ranking", "aspect", "rater"]), JSON))
 @settings(max_examples=200)
 def test_whatever_stands_in_a_row_there_is_an_answer(row):
-    for typed in (True, False):
-        answer = comparisons_of(row, "labels", 1, typed=typed)
+    for rules in (TYPED, UNTYPED):
+        answer = comparisons_of(row, "labels", 1, rules=rules)
         assert answer is None or isinstance(answer, RowError | tuple)
         if isinstance(answer, tuple):
             assert all(isinstance(each, Comparison) and each.better != each.worse for each in answer)

@@ -55,7 +55,7 @@ def test_a_scale_that_is_not_understood_is_refused():
 def test_rows_without_the_label_are_set_aside_and_counted():
     training = learnable([*rows(), {"output": "No label.", "group": "g0"}])
     assert len(training.examples) == 12
-    assert "rows without a score for 'coherence' are set aside: 1 of 13" in training.notes
+    assert "rows without a score for 'coherence' are left out: 1 of 13" in training.notes
 
 
 def test_one_faulty_row_stops_learning_and_is_named():
@@ -81,7 +81,7 @@ def test_all_faults_are_named_together_in_the_order_of_their_lines():
         "labels:8: field 'annotations.coherence'",
     ]
     assert "got 9, expected a score from 1 to 4" in faults[0]
-    assert "got 't2', which line 3 has too" in faults[2]
+    assert "got 't2', which line 3 also has" in faults[2]
 
 
 def test_many_faults_are_all_kept_and_the_first_twenty_shown():
@@ -89,14 +89,14 @@ def test_many_faults_are_all_kept_and_the_first_twenty_shown():
     assert len(error.faults) == 30
     assert "labels:20: " in str(error)
     assert "labels:21: " not in str(error)
-    assert str(error).endswith("and 10 more")
+    assert "and 10 more" in str(error)
 
 
 def test_lines_are_those_of_the_file():
     lines = [b"", b""] + [orjson.dumps(row) for row in [*rows(), rows()[0]]]
     with pytest.raises(DataError) as error:
         training_examples(read(io.BytesIO(b"\n".join(lines))), "coherence")
-    assert error.value.faults[0].startswith("stream:15: field 'id': got 't0', which line 3 has too")
+    assert error.value.faults[0].startswith("stream:15: field 'id': got 't0', which line 3 also has")
 
 
 def test_one_text_in_two_rows_is_told_apart_from_one_id_for_two_texts():
@@ -115,7 +115,7 @@ def test_labels_between_whole_steps_lie_on_a_whole_scale():
 def test_an_aspect_that_nobody_rated_is_answered_with_those_that_somebody_did():
     error = stopped(rows(), aspect="fluency")
     assert "'coherence' (12)" in str(error)
-    assert "mapping=scores.fluency=COLUMN" in str(error)
+    assert "mapping={'scores.fluency': 'COLUMN'}" in str(error)
     assert "no scores at all" in str(stopped(rows(scores=None)))
 
 
@@ -167,8 +167,8 @@ def test_labels_that_are_too_few_or_all_the_same_are_left_out_where_none_are_nee
     few = unneeded(rows(5), "1:5")
     same = unneeded(rows(scores={"coherence": 3}), "1:5")
     for found, why in (
-        (few, "there are 5 scores for 'coherence', where 10 are needed"),
-        (same, "that are all the same"),
+        (few, "only 5 rows have a score for 'coherence', and learning from labels needs at least 10"),
+        (same, "scores for 'coherence' are 3"),
     ):
         assert found.examples == ()
         assert (found.scale.low, found.scale.high) == (1, 5)
@@ -180,5 +180,5 @@ def test_enough_labels_are_used_also_where_none_are_needed():
 
 
 def test_without_labels_or_a_scale_nothing_can_be_made():
-    with pytest.raises(SettingsError, match="scale=LOW:HIGH"):
+    with pytest.raises(SettingsError, match="scale='LOW:HIGH'"):
         unneeded(rows(scores={}))

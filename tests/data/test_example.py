@@ -3,8 +3,7 @@
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.data import Example, data_digest
 from rubriclab.data.example import labelled, text_digest

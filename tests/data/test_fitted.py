@@ -56,7 +56,7 @@ def test_comparisons_alone_order_the_texts_of_each_group_around_the_middle_of_0_
         "16 labels are fitted to 24 comparisons, by a Bradley-Terry model",
         "4 groups with comparisons alone: only the order within a group is known there, and each group is centered at "
         "the middle of the scale",
-        "scale 0 to 1, as comparisons have none; give the scale for another",
+        "scale 0 to 1 by default, since there are only comparisons; give another scale if you prefer",
     )
 
 
@@ -114,13 +114,13 @@ def test_raters_may_contradict_each_other():
 def test_texts_that_nobody_compared_are_set_aside():
     training = learned(texts(), preferences(groups="abc"))
     assert len(training.examples) == 12
-    assert "rows without a score for 'coherence' are set aside: 4 of 16" in training.notes
+    assert "rows without a score for 'coherence' are left out: 4 of 16" in training.notes
 
 
 def test_comparisons_in_other_aspects_are_left_out_and_counted():
     training = learned(texts(WORTH), preferences("fluency"))
     assert labels(training) == {name: float(worth) for name, worth in WORTH.items()}
-    assert "comparisons in other aspects than 'coherence' are left out: 24 of 24" in training.notes
+    assert "comparisons of aspects other than 'coherence' are left out: 24 of 24" in training.notes
     with pytest.raises(DataError, match="None of the 16 rows has a score for 'coherence'"):
         learned(texts(), preferences("fluency"))
 
@@ -167,7 +167,7 @@ def test_too_few_compared_texts_are_too_few_labels():
 
 def test_texts_that_all_tie_teach_nothing():
     ties = [{**each, "tie": True} for each in preferences()]
-    with pytest.raises(DataError, match="nothing can be learned"):
+    with pytest.raises(DataError, match="learning needs different scores"):
         learned(texts(), ties)
 
 
@@ -177,4 +177,4 @@ def test_labels_that_are_means_of_annotations_are_counted():
     ]
     training = learned(rows)
     assert labels(training)["a3"] == 3.0
-    assert "labels that are the mean of a text's annotations, as it has no score for 'coherence': 16" in training.notes
+    assert "labels that are means of annotations, since the text has no score for 'coherence': 16" in training.notes

@@ -1,8 +1,7 @@
 """Mappings from the fields of an example to the columns of somebody's rows."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.data import FieldMap, RowError, from_rows, parse_mapping
 from rubriclab.data.mapping import ABSENT, FIELDS, look_up
@@ -12,7 +11,7 @@ NAMES = st.text("abcdefghij _-.", min_size=1).map(str.strip).filter(bool)
 
 
 def only(row, mapping):
-    (answer,) = from_rows([row], "texts", parse_mapping(mapping))
+    (answer,) = from_rows([row], "texts", mapping=mapping)
     return answer
 
 
@@ -49,7 +48,6 @@ def test_an_absent_mapped_column_is_a_fault_that_names_both():
     assert isinstance(fault, RowError)
     assert fault.field == "scores.coherence"
     assert "'coh'" in fault.expected
-    assert "scores.coherence=coh" in fault.expected
     assert "'coherence'" in fault.expected  # the columns that there are
 
 

@@ -10,11 +10,10 @@ import numpy as np
 import orjson
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.characters import is_blank
-from rubriclab.data import Example, RowError, from_rows, parse_mapping, read
+from rubriclab.data import Example, RowError, from_rows, read
 from rubriclab.data.fields import without_placeholder
 from rubriclab.errors import DataError
 
@@ -78,10 +77,10 @@ def test_a_dash_is_standard_input(monkeypatch):
     assert str(fault).startswith("stdin:3: field 'output'")
 
 
-@pytest.mark.parametrize("name", ["texts", "texts.txt", "texts.gz", "texts.tsv", "texts.parquet.gz", "texts.xlsx"])
+@pytest.mark.parametrize("name", ["texts", "texts.txt", "texts.gz", "texts.parquet.gz", "texts.xls"])
 def test_a_name_that_says_no_known_format_is_refused_with_those_that_are(tmp_path, name):
     (tmp_path / name).write_bytes(in_lines(ROWS))
-    with pytest.raises(DataError, match=r"\.jsonl, \.csv .* or \.parquet"):
+    with pytest.raises(DataError, match=r"\.jsonl, \.csv .* \.xlsx or \.parquet"):
         read(tmp_path / name)
 
 
@@ -93,7 +92,7 @@ def test_what_cannot_be_opened_is_refused_before_reading(tmp_path, monkeypatch):
         read(tmp_path / "folder.jsonl")
     (tmp_path / "secret.jsonl").write_bytes(in_lines(ROWS))
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(DataError, match="not permitted"):
+    with pytest.raises(DataError, match="permission denied"):
         read(tmp_path / "secret.jsonl")
 
 
@@ -114,14 +113,14 @@ def test_a_file_without_rows_is_an_error(tmp_path, content):
 
 
 def test_the_mapping_reaches_every_format(tmp_path):
-    mapping = parse_mapping("output=text,scores.x=rating")
+    mapping = "output=text,scores.x=rating"
     rows = [{"text": "A", "rating": 4}]
     frame = pd.DataFrame(rows)
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet")
     (tmp_path / "t.jsonl").write_bytes(in_lines(rows))
     for found in (
-        *(read(tmp_path / name, mapping) for name in ("t.csv", "t.parquet", "t.jsonl")),
+        *(read(tmp_path / name, mapping=mapping) for name in ("t.csv", "t.parquet", "t.jsonl")),
         from_rows(rows, mapping=mapping),
     ):
         (example,) = found
@@ -203,7 +202,7 @@ def test_a_frame_with_its_own_row_iterator_is_asked_for_named_rows():
             assert named
             yield from ROWS
 
-    assert [row.id for row in from_rows(Frame())] == ["a", "b"]  # type: ignore[arg-type]
+    assert [row.id for row in from_rows(Frame())] == ["a", "b"]
 
 
 def test_nan_is_a_faulty_score_outside_of_frames():

@@ -4,10 +4,10 @@ import math
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.data import Example, RowError, parse_mapping
+from rubriclab.data.cells import TYPED, UNTYPED
 from rubriclab.data.example import named_annotations
 from rubriclab.data.row import example_of
 
@@ -18,8 +18,8 @@ def taken(**fields):
     return answer
 
 
-def refused(row, typed=True):
-    answer = example_of(row, "texts.jsonl", 12, typed=typed)
+def refused(row, rules=TYPED):
+    answer = example_of(row, "texts.jsonl", 12, rules=rules)
     assert isinstance(answer, RowError), answer
     assert (answer.where, answer.line) == ("texts.jsonl", 12)
     return answer
@@ -80,7 +80,7 @@ def test_a_missing_output_names_the_columns_and_how_to_map_one():
     fault = refused({"id": "a", "length": 3, "scores.fluency": "4", "summary": "A summary."})
     assert fault.got == "nothing"
     assert "the columns are 'id', 'length', 'scores.fluency', 'summary'" in fault.expected
-    assert "map output='summary'" in fault.expected
+    assert "map 'output' to it, such as to 'summary'" in fault.expected
 
 
 def test_without_another_text_no_mapping_is_proposed():
@@ -162,24 +162,26 @@ def test_no_annotations_of_an_aspect_are_the_same_as_none_given():
 
 @pytest.mark.parametrize(("cell", "score"), [("4", 4.0), (" 3.5 ", 3.5), ("-1e-1", -0.1), (".5", 0.5), ("2.", 2.0)])
 def test_untyped_rows_write_numbers_as_text(cell, score):
-    assert example_of({"output": "A", "scores.x": cell}, "t.csv", 2, typed=False).scores == {"x": score}
+    assert example_of({"output": "A", "scores.x": cell}, "t.csv", 2, rules=UNTYPED).scores == {"x": score}
 
 
 @pytest.mark.parametrize("cell", ["nan", "inf", "1e999", "four", "4,5", "1_0", "0x4", "4 5", "٤"])
 def test_untyped_cells_that_are_no_number_are_refused(cell):
-    assert refused({"output": "A", "scores.x": cell}, typed=False).field == "scores.x"
+    assert refused({"output": "A", "scores.x": cell}, rules=UNTYPED).field == "scores.x"
 
 
 def test_empty_cells_of_untyped_rows_give_nothing():
     cells = dict.fromkeys(["id", "group", "source", "scores", "annotations", "scores.x", "annotations.x"], " ")
-    example = example_of({"output": "A", **cells}, "t.csv", 2, typed=False)
+    example = example_of({"output": "A", **cells}, "t.csv", 2, rules=UNTYPED)
     assert (example.source, example.scores, example.annotations) == (None, {}, {})
     assert example.group == example.id
 
 
 @pytest.mark.parametrize("cell", ["4 5", "4, 5", "[4.0, 5.0]", "4;5", "[4. 5.]"])
 def test_untyped_annotations_are_numbers_with_something_between(cell):
-    assert example_of({"output": "A", "annotations.x": cell}, "t.csv", 2, typed=False).annotations == {"x": (4.0, 5.0)}
+    assert example_of({"output": "A", "annotations.x": cell}, "t.csv", 2, rules=UNTYPED).annotations == {
+        "x": (4.0, 5.0)
+    }
 
 
 @pytest.mark.parametrize("field", ["output", "source", "id"])
@@ -224,9 +226,12 @@ COLUMNS = st.sampled_from(["id", "group", "source", "output", "scores", "annotat
 
 
 @settings(deadline=None, max_examples=200)
-@given(row=st.dictionaries(COLUMNS | st.text(max_size=3), VALUES, max_size=6) | VALUES, typed=st.booleans())
-def test_every_row_is_an_example_of_good_values_or_a_fault_in_one_line(row, typed):
-    answer = example_of(row, "rows", 1, typed=typed)
+@given(
+    row=st.dictionaries(COLUMNS | st.text(max_size=3), VALUES, max_size=6) | VALUES,
+    rules=st.sampled_from([TYPED, UNTYPED]),
+)
+def test_every_row_is_an_example_of_good_values_or_a_fault_in_one_line(row, rules):
+    answer = example_of(row, "rows", 1, rules=rules)
     if isinstance(answer, RowError):
         assert len(str(answer).splitlines()) == 1
         str(answer).encode()
@@ -253,7 +258,7 @@ def test_raters_may_have_columns_of_their_own():
         "annotations.coherence.ben": "",
         "annotations.fluency": "4,5",
     }
-    example = example_of(row, "table.csv", 2, typed=False)
+    example = example_of(row, "table.csv", 2, rules=UNTYPED)
     assert example.annotations == {"coherence": (4.0,), "fluency": (4.0, 5.0)}
     assert example.raters == {"coherence": ("anna",)}
     mapped = example_of({"output": "A", "coh_a": 3}, "rows", 1, parse_mapping("annotations.coherence.anna=coh_a"))

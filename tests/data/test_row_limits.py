@@ -34,8 +34,8 @@ class Endless(io.RawIOBase):
 
 def test_no_more_is_read_of_a_line_without_an_end_than_its_limit() -> None:
     endless = Endless()
-    with pytest.raises(DataError, match=r"stream: line 1 has more than 2,000 bytes.*max_line_bytes=BYTES"):
-        list(read(io.BufferedReader(endless), longest=SHORT))
+    with pytest.raises(DataError, match=r"stream: line 1 has more than 2,000 bytes.*max_line_bytes=4000"):
+        list(read(io.BufferedReader(endless), max_line_bytes=SHORT))
     assert endless.taken < 100_000
 
 
@@ -46,7 +46,7 @@ def test_a_long_line_is_named_by_file_and_number(tmp_path: Path, name: str) -> N
     path = tmp_path / name
     path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     with pytest.raises(DataError, match=rf"{name}: line 2 has more than 2,000 bytes"):
-        list(read(path, longest=SHORT))
+        list(read(path, max_line_bytes=SHORT))
     assert list(read(path))
 
 
@@ -54,7 +54,7 @@ def test_a_quoted_cell_that_never_ends_is_refused_at_the_limit(tmp_path: Path) -
     path = tmp_path / "rows.csv"
     path.write_bytes(b'output\nA\n"' + b"\n" * 100_000)
     with pytest.raises(DataError, match="the CSV row that begins in line 3 has more than 2,000 bytes"):
-        list(read(path, longest=SHORT))
+        list(read(path, max_line_bytes=SHORT))
 
 
 def test_a_long_row_of_a_table_is_named_by_its_number(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_long_row_of_a_table_is_named_by_its_number(tmp_path: Path) -> None:
     texts = ["A", "B", "x" * (SHORT + 1), "C"]
     pyarrow.parquet.write_table(pyarrow.table({"output": texts}), path)
     with pytest.raises(DataError, match=r"rows\.parquet: row 3 has more than 2,000 bytes"):
-        list(read(path, longest=SHORT))
+        list(read(path, max_line_bytes=SHORT))
     assert [row.output for row in read(path) if isinstance(row, Example)] == texts
 
 
@@ -70,7 +70,7 @@ def test_texts_that_many_rows_share_are_unpacked_a_few_at_a_time(tmp_path: Path)
     path = tmp_path / "rows.parquet"
     table = pyarrow.table({"output": ["x" * 1500] * 3000, "id": [str(number) for number in range(3000)]})
     pyarrow.parquet.write_table(table, path)
-    rows = list(read(path, longest=SHORT))
+    rows = list(read(path, max_line_bytes=SHORT))
     assert [row.id for row in rows] == [str(number) for number in range(3000)]
     assert all(isinstance(row, Example) and row.output == "x" * 1500 for row in rows)
 

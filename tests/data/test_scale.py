@@ -3,8 +3,7 @@
 import math
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from pydantic import ValidationError
 
 from rubriclab.data import Scale, parse_scale, scale_of

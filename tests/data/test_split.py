@@ -1,8 +1,7 @@
 """Splits into whole groups."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.data import Example, split_by_group
 from rubriclab.errors import DataError, SettingsError

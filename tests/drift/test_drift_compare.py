@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from drift_samples import HUNDRED, Values, paired, scorers, texts, version
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.drift import compare_scores
 from rubriclab.drift.compare import LISTED

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from drift_samples import HUNDRED, paired, scored, scorers, texts, version
 from hypoeval_scripts import example, rating, scripted
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rubriclab.data import Example, Scale
 from rubriclab.drift import score_both

@@ -14,7 +14,7 @@ from experiments.runner.run import schedule
 from experiments.runner.study import BASELINES, Study, parse_study
 from rubriclab.errors import SettingsError
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.learning.baselines import measure_values
+from rubriclab.learning.baselines import feature_values
 from rubriclab.stats.agreement import agreement, difference
 from rubriclab.text_features import WORD_COUNT
 
@@ -55,7 +55,7 @@ def test_the_border_parts_the_texts_and_itself_counts_as_high(sets, border: floa
 
 def test_figures_of_a_band_are_those_of_its_texts_alone(sets) -> None:
     outcome, texts = outcome_of(study(), sets)
-    human, words = human_scores(texts), measure_values(texts.test, [WORD_COUNT])[:, 0]
+    human, words = human_scores(texts), feature_values(texts.test, [WORD_COUNT])[:, 0]
     groups = np.array([each.group for each in texts.test])
     rows = {(row.arm, row.variant): row for row in outcome.rows}
     for name, inside in (("all texts", human > 0), ("low", human < 3), ("high", human >= 3)):
@@ -66,7 +66,7 @@ def test_figures_of_a_band_are_those_of_its_texts_alone(sets) -> None:
         assert (found.counts["texts"], found.counts["n"]) == (inside.sum(), expected.n)
 
 
-def test_every_arm_and_floor_stands_in_every_band(sets) -> None:
+def test_every_arm_and_baseline_stands_in_every_band(sets) -> None:
     outcome, _ = outcome_of(study(), sets)
     names = [arm["name"] for arm in ARMS] + list(BASELINES)
     assert [(row.variant, row.arm) for row in outcome.rows] == [
@@ -78,11 +78,11 @@ def test_every_arm_and_floor_stands_in_every_band(sets) -> None:
 
 
 def test_differences_are_taken_inside_the_band(sets) -> None:
-    outcome, texts = outcome_of(study(compare=[["baseline: best measure", WORDS]]), sets)
+    outcome, texts = outcome_of(study(compare=[["baseline: best text feature", WORDS]]), sets)
     assert [gap.variant for gap in outcome.gaps] == ["all texts", "low", "high"]
-    human, words = human_scores(texts), measure_values(texts.test, [WORD_COUNT])[:, 0]
-    note = next(row.note for row in outcome.rows if row.arm == "baseline: best measure" and row.note)
-    best = (-1 if note.startswith("-") else 1) * measure_values(texts.test, [note.lstrip("-")])[:, 0]
+    human, words = human_scores(texts), feature_values(texts.test, [WORD_COUNT])[:, 0]
+    note = next(row.note for row in outcome.rows if row.arm == "baseline: best text feature" and row.note)
+    best = (-1 if note.startswith("-") else 1) * feature_values(texts.test, [note.lstrip("-")])[:, 0]
     high = human >= 3
     groups = [each.group for each, inside in zip(texts.test, high, strict=True) if inside]
     expected = difference(best[high], words[high], human[high], groups, level="group").spearman
@@ -100,7 +100,7 @@ def test_a_band_without_rivals_has_no_figures_and_says_that_they_would_rest_on_n
 
 def test_a_set_without_rivals_is_taken_over_all_texts_of_the_band(sets) -> None:
     outcome, texts = outcome_of(study(sets={"qags_cnndm": ["consistency"]}, arms=ARMS[:1]), sets)
-    human, words = human_scores(texts), measure_values(texts.test, [WORD_COUNT])[:, 0]
+    human, words = human_scores(texts), feature_values(texts.test, [WORD_COUNT])[:, 0]
     high = human >= 0.5
     from scipy.stats import spearmanr
 
@@ -111,7 +111,7 @@ def test_a_set_without_rivals_is_taken_over_all_texts_of_the_band(sets) -> None:
 
 def test_a_level_that_the_paper_takes_for_the_set_holds_in_every_band(sets) -> None:
     outcome, texts = outcome_of(study(levels={"summeval": "dataset"}, arms=ARMS[:1]), sets)
-    human, words = human_scores(texts), measure_values(texts.test, [WORD_COUNT])[:, 0]
+    human, words = human_scores(texts), feature_values(texts.test, [WORD_COUNT])[:, 0]
     high = human >= 3
     groups = [each.group for each, inside in zip(texts.test, high, strict=True) if inside]
     row = next(row for row in outcome.rows if (row.arm, row.variant) == (WORDS, "high"))

@@ -68,7 +68,7 @@ async def test_figures_are_means_over_the_runs_with_their_standard_deviation(set
     assert found["score spread"].value == pytest.approx(np.std(scored, axis=0, ddof=1).mean(), abs=1e-6)
 
 
-async def test_a_judge_of_one_answer_and_the_floors_have_no_spread(sets) -> None:
+async def test_a_judge_of_one_answer_and_the_baselines_have_no_spread(sets) -> None:
     outcome, _ = await outcome_of(study(sets={"summeval": ["coherence"]}), sets, EmbeddedJudge())
     assert [row.arm for row in outcome.rows] == ["direct", *BASELINES]
     for row in outcome.rows:

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from experiments.runner.arms import course, learn
 from experiments.runner.bench import Bench
@@ -115,13 +114,13 @@ def test_only_scoring_is_asked_in_other_words(sets) -> None:
     assert scoring.count(("summary", "Is its grammar sound?")) == len(tested)
 
 
-def test_floors_do_not_spread_and_differences_are_of_the_spread(sets) -> None:
+def test_baselines_do_not_spread_and_differences_are_of_the_spread(sets) -> None:
     outcome, _, _ = outcome_of(study(), sets, Touchy())
     rows = {row.arm: row for row in outcome.rows}
     assert list(rows) == ["direct", *BASELINES]
-    for floor in BASELINES:
-        assert rows[floor].figures["spearman spread"] == Interval(0, 0, 0)
-        assert rows[floor].figures["spearman"].value == rows[floor].figures["spearman, wording 2"].value
+    for baseline in BASELINES:
+        assert rows[baseline].figures["spearman spread"] == Interval(0, 0, 0)
+        assert rows[baseline].figures["spearman"].value == rows[baseline].figures["spearman, wording 2"].value
     (gap,) = outcome.gaps
     assert gap.measure == "spearman spread"
     assert gap.difference.value == rows["direct"].figures["spearman spread"].value

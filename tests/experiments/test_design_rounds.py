@@ -106,15 +106,15 @@ async def test_a_rewriting_that_is_not_better_repairs_nothing(sets) -> None:
 
 async def test_beside_sentences_stands_what_striking_out_the_failing_ones_would_do(sets) -> None:
     rows, texts = await outcome_of(study(SENTENCES, WHOLE), sets, judge_of())
-    floors = {name: row for (name, _), row in rows.items() if name.startswith("baseline: ")}
-    (floor,) = floors.values()
-    assert list(floors) == ["baseline: sentences, failing ones struck out"]
+    baselines = {name: row for (name, _), row in rows.items() if name.startswith("baseline: ")}
+    (baseline,) = baselines.values()
+    assert list(baselines) == ["baseline: sentences, failing ones struck out"]
     flagged = [text.output for text in texts if BAD.search(text.output)]
     left = [BAD.sub("", text) for text in flagged]
-    assert floor.figures["repaired"].value == np.mean([bool(text.split()) for text in left])
+    assert baseline.figures["repaired"].value == np.mean([bool(text.split()) for text in left])
     expected = sum(len(text.split()) for text in left) / sum(len(text.split()) for text in flagged)
-    assert floor.figures["words"].value == pytest.approx(expected, abs=1e-6)
-    assert floor.scoring is None
+    assert baseline.figures["words"].value == pytest.approx(expected, abs=1e-6)
+    assert baseline.scoring is None
 
 
 async def test_whole_texts_are_judged_and_rewritten_as_one(sets) -> None:

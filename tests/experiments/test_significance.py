@@ -6,11 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from experiments.runner.significance import benjamini_hochberg, wilcoxon_paired, wilcoxon_ranksum
+from experiments.runner.significance import wilcoxon_paired, wilcoxon_ranksum
+from rubriclab.stats import adjust_p_values
 
 figures = st.lists(st.integers(-5, 5), min_size=1, max_size=7)
 
@@ -43,7 +43,7 @@ def test_the_rank_sum_example_of_hollander_and_wolfe_comes_out() -> None:
 
 def test_the_example_of_benjamini_and_hochberg_rejects_the_four_smallest() -> None:
     p_values = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528]
-    adjusted = benjamini_hochberg([*p_values, 0.7590, 1.0])
+    adjusted = adjust_p_values([*p_values, 0.7590, 1.0])
     assert [p <= 0.05 for p in adjusted if p is not None] == [True] * 4 + [False] * 11
     assert adjusted[:4] == pytest.approx((0.0015, 0.003, 0.0095, 0.035625))
 
@@ -102,14 +102,14 @@ def test_p_values_are_probabilities_and_do_not_see_a_shift_of_both(first: list[i
 
 @given(st.lists(st.none() | st.floats(0, 1), max_size=12), st.randoms(use_true_random=False))
 def test_correction_never_lowers_a_p_value_keeps_their_order_and_leaves_gaps_alone(p_values, shuffler) -> None:
-    adjusted = benjamini_hochberg(p_values)
+    adjusted = adjust_p_values(p_values)
     assert [p is None for p in adjusted] == [p is None for p in p_values]
     pairs = sorted((before, after) for before, after in zip(p_values, adjusted, strict=True) if before is not None)
     assert all(before <= after + 1e-12 <= 1 + 1e-9 for before, after in pairs)
     assert [after for _, after in pairs] == sorted(after for _, after in pairs)
     order = list(range(len(p_values)))
     shuffler.shuffle(order)
-    assert benjamini_hochberg([p_values[i] for i in order]) == tuple(adjusted[i] for i in order)
+    assert adjust_p_values([p_values[i] for i in order]) == [adjusted[i] for i in order]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
@@ -118,17 +118,17 @@ def test_correction_is_what_the_definition_says(p_values: list[float]) -> None:
     expected = [
         min(1.0, *(q * m / sum(other <= q for other in p_values) for q in p_values if q >= p)) for p in p_values
     ]
-    assert benjamini_hochberg(p_values) == pytest.approx(expected, abs=1e-12)
+    assert adjust_p_values(p_values) == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_single_test_needs_no_correction() -> None:
-    assert benjamini_hochberg([None, 0.03]) == (None, 0.03)
+    assert adjust_p_values([None, 0.03]) == [None, 0.03]
 
 
 @pytest.mark.parametrize("wrong", [[0.1, 1.5], [-0.1], [float("nan")]])
 def test_what_is_no_probability_is_refused(wrong: list[float]) -> None:
-    with pytest.raises(ValueError, match="from 0 to 1"):
-        benjamini_hochberg(wrong)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        adjust_p_values(wrong)
 
 
 @pytest.mark.parametrize("test", [wilcoxon_paired, wilcoxon_ranksum])

@@ -4,8 +4,7 @@ import json
 import shutil
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from study_rows import RIVALS, write_sets
 
 from experiments.runner.cases import Case, every_case, left_out, material, most_labels

@@ -1,10 +1,10 @@
-"""Figures of a case: the paper's rule beside ours, floors among them, differences paired."""
+"""Figures of a case: the paper's rule beside ours, baselines among them, differences paired."""
 
 import numpy as np
 import pytest
 
 from experiments.runner.cases import Material
-from experiments.runner.figures import agreement_row, bases, floor_evaluators, gap
+from experiments.runner.figures import agreement_row, baseline_evaluators, bases, gap
 from experiments.runner.study import BASELINES, Study, parse_study
 from rubriclab.data import Assignment, Example, find_aspect, parse_scale, task_words
 from rubriclab.evaluation import Evaluator
@@ -64,8 +64,8 @@ def test_the_level_is_the_papers_or_what_the_texts_allow() -> None:
     assert (both["ours"].level, both["ours"].constant) == ("group", "skip")
 
 
-def test_floors_are_the_word_count_and_the_best_measure_in_its_direction() -> None:
-    (count, nothing), (best, measure) = floor_evaluators(GROUPS)
+def test_baselines_are_the_word_count_and_the_best_measure_in_its_direction() -> None:
+    (count, nothing), (best, measure) = baseline_evaluators(GROUPS)
     assert (count.name, best.name) == BASELINES
     assert count.scores.tolist() == [len(each.output.split()) for each in GROUPS.test]
     assert nothing == ""
@@ -73,7 +73,7 @@ def test_floors_are_the_word_count_and_the_best_measure_in_its_direction() -> No
     human = np.array([each.scores["coherence"] for each in GROUPS.test])
     assert np.corrcoef(best.scores, human)[0, 1] > 0.8
     constant = texts([[3, 3], [3, 3]])
-    assert [each.name for each, _ in floor_evaluators(constant)] == [BASELINES[0]]
+    assert [each.name for each, _ in baseline_evaluators(constant)] == [BASELINES[0]]
 
 
 def test_unscored_texts_are_counted_and_left_out() -> None:

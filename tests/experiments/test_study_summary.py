@@ -35,8 +35,8 @@ def outcome(name: str, aspect: str, values: dict[str, float | None], seed: int =
             figures={m: Interval(v, v - 0.1, v + 0.1) for m in ("spearman", "pearson")} if v else {},
             missing=None if v else "no questions",
             counts={"texts": 10},
-            learning=None if arm.startswith("floor") else Spent(calls=30, cost_usd=0.5, seconds=2),
-            scoring=None if arm.startswith("floor") else Spent(calls=20, cost_usd=0.25, seconds=1),
+            learning=None if arm.startswith("baseline") else Spent(calls=30, cost_usd=0.5, seconds=2),
+            scoring=None if arm.startswith("baseline") else Spent(calls=20, cost_usd=0.25, seconds=1),
         )
         for arm, v in values.items()
     ]
@@ -55,7 +55,7 @@ def row_of(shown: str, name: str) -> list[str]:
     return next(line.split() for line in shown.splitlines() if line.startswith(name))
 
 
-FLOOR = "baseline: word count"
+BASELINE = "baseline: word count"
 FIGURES = {
     ("summeval", "coherence"): (0.5, 0.3, 0.1),
     ("summeval", "consistency"): (0.4, 0.35, 0.5),
@@ -66,7 +66,7 @@ FIGURES = {
     ("hanna", "engagement"): (0.35, 0.05, 0.2),
 }
 CASES = [
-    outcome(*key, dict(zip(("hypoeval", "direct", FLOOR), values, strict=True))) for key, values in FIGURES.items()
+    outcome(*key, dict(zip(("hypoeval", "direct", BASELINE), values, strict=True))) for key, values in FIGURES.items()
 ]
 
 
@@ -107,14 +107,14 @@ def test_the_papers_figures_stand_beside_their_own_arm_labels_and_aspects() -> N
     assert beside["coherence", "direct"] == {"model": {"pearson": 0.9, "spearman": 0.8}}
     assert beside["coherence", "hypoeval"] == beside["fluency", "direct"] == {}
     means = {mean.setting.arm: mean.published for mean in found.means}
-    assert means == {"hypoeval": {}, "direct": {"model": {"spearman": 0.8, "pearson": 0.9}}, FLOOR: {}}
+    assert means == {"hypoeval": {}, "direct": {"model": {"spearman": 0.8, "pearson": 0.9}}, BASELINE: {}}
 
 
 @pytest.mark.parametrize(("how", "test"), [("signed ranks", wilcoxon), ("rank sums", mannwhitneyu)])
 def test_contrasts_are_tested_over_aspects_and_corrected_for_how_many_there_are(how, test) -> None:
     found = summarise(study(significance=how), results(*CASES)).contrasts
-    ours, direct, floor = (list(column) for column in zip(*FIGURES.values(), strict=True))
-    raw = [test(ours, other).pvalue for other in (direct, floor)]
+    ours, direct, baseline = (list(column) for column in zip(*FIGURES.values(), strict=True))
+    raw = [test(ours, other).pvalue for other in (direct, baseline)]
     assert [each.p for each in found] == pytest.approx(raw, abs=1e-5)
     assert [each.adjusted for each in found] == pytest.approx(false_discovery_control(raw), abs=1e-5)
     assert found[0].difference == pytest.approx(sum(a - b for a, b in zip(ours, direct, strict=True)) / 7, abs=1e-6)
@@ -153,10 +153,10 @@ def test_the_table_has_every_figure_the_papers_in_the_next_column_and_what_it_to
 
 
 def test_several_numbers_of_labels_are_columns() -> None:
-    cases = [outcome("hanna", "empathy", {"hypoeval": v, FLOOR: 0.1}, labels=n) for n, v in ((10, 0.2), (30, 0.35))]
+    cases = [outcome("hanna", "empathy", {"hypoeval": v, BASELINE: 0.1}, labels=n) for n, v in ((10, 0.2), (30, 0.35))]
     some = study(labels=[10, 30])
     shown = view_text(study_view(some, results(*cases), summarise(some, results(*cases))))
-    assert row_of(shown, "hypoeval") == ["hypoeval", "0.20", "0.35"]
+    assert row_of(shown, "hypoeval") == ["hypoeval", "0.20", "[0.10,", "0.30]", "0.35", "[0.25,", "0.45]"]
     assert "hypoeval, 30 labels" in shown
     assert "hypoeval - baseline: word count (10 labels)" in shown
 

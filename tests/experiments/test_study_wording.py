@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from pydantic import ValidationError
 
 from experiments.runner.study import load_study
@@ -15,7 +14,7 @@ from rubriclab.data import Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.ask import ask
 from rubriclab.methods.baselines.definition import DIRECT, whole_aspect
-from rubriclab.methods.holistic import ScoreFormat, overall_prompt
+from rubriclab.methods.holistic import ScoreFormat, holistic_prompt
 from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.prompts import Prompt, render
 from rubriclab.rubric import Criterion, Evidence, Level
@@ -41,7 +40,7 @@ words = st.one_of(st.none(), st.text("abc ", min_size=1).filter(str.strip))
 
 def prompts(assignment: Assignment) -> list[Prompt[Any]]:
     """Return the prompts that score a text by a hypothesis, and directly."""
-    direct = overall_prompt(
+    direct = holistic_prompt(
         TEXT,
         whole_aspect(assignment, "go by it"),
         assignment,

@@ -60,7 +60,7 @@ class Little:
     @property
     def asked(self) -> int:
         """Requests that it took."""
-        return int(self.result["calls"]["asked"])
+        return int(self.result["calls"]["made"])
 
     @property
     def digest(self) -> str:

@@ -58,11 +58,11 @@ def test_no_command_ends_with_a_word_about_open_connections(
 
 def started_strictly(commands: Commands, *arguments: str) -> subprocess.Popen[str]:
     """Return the command under way in an interpreter that tells of everything left open."""
-    command = [sys.executable, "-X", "dev", "-c", PROGRAM, *arguments]
+    command = [sys.executable, "-W", "default::ResourceWarning", "-c", PROGRAM, *arguments]
     return subprocess.Popen(
         command,
         cwd=commands.folder,
-        env={**commands.environment, "PYTHONASYNCIODEBUG": "1"},
+        env=commands.environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

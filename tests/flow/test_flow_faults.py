@@ -30,7 +30,7 @@ def test_with_a_fifth_of_the_replies_faulty_it_ends_and_says_what_is_missing(
     assert set(provider.faulty) == {"none", *RANDOM_FAULTS}
     calls = done.json["calls"]
     assert calls["failed"] >= sum(provider.faulty[fault] for fault in WITHOUT_REPLY)
-    assert 0 < calls["asked"] <= provider.answered.total()
+    assert 0 < calls["made"] <= provider.answered.total()
     pack = asking("show", "news", "--json").json
     part = pack["rubric"]["parts"][0]
     criteria = [*part["criteria"], *(dropped["criterion"] for dropped in part["dropped"])]
@@ -50,7 +50,7 @@ def test_faults_that_retries_and_repairs_mend_leave_no_trace_in_the_rubric(
     assert set(provider.faulty) == {"none", *spaced}
     assert done["digest"] == little.digest
     assert done["calls"]["failed"] == 0
-    assert done["calls"]["asked"] == little.asked + 2
+    assert done["calls"]["made"] == little.asked + 2
 
 
 def test_faulty_replies_leave_texts_unscored_with_the_reason(provider: RunningServer, learned: Commands) -> None:

@@ -60,7 +60,7 @@ def test_a_full_learn_asks_at_most_700_requests_and_none_twice(learned: Learned)
     row = learned.done.json
     assert learned.asked <= AT_MOST
     assert learned.repeated == 0
-    assert (row["calls"]["asked"], row["calls"]["failed"]) == (learned.asked, 0)
+    assert (row["calls"]["made"], row["calls"]["failed"]) == (learned.asked, 0)
     assert (row["rubric"], row["criteria"], row["new"]) == ("news@1", 5, True)
     assert row["tokens"]["prompt"] > row["tokens"]["completion"] > learned.asked
 
@@ -86,7 +86,7 @@ def test_price_of_an_unknown_model_is_unknown(learned: Learned) -> None:
 def test_the_rubric_is_shown_with_the_model_and_its_snapshot(learned: Learned) -> None:
     shown = " ".join(learned.commands("show", "news").out.split())
     assert f"calibrated for {MODEL}" in shown
-    assert f"reported as {SNAPSHOT}" in shown
+    assert f"model reported {SNAPSHOT}" in shown
     assert "learned from 30 texts of 5 groups" in shown
 
 
@@ -116,7 +116,7 @@ def test_learning_again_asks_nothing_and_makes_no_new_version(learned: Learned) 
     before = learned.server.requests.total()
     again = learned.commands(*learn(learned.commands)).json
     assert (again["rubric"], again["new"], again["digest"]) == ("news@1", False, learned.digest)
-    assert again["calls"] == {"asked": 0, "answered_from_cache": learned.questions, "failed": 0}
+    assert again["calls"] == {"made": 0, "answered_from_cache": learned.questions, "failed": 0}
     assert again["cost_usd"] == 0.0
     assert learned.server.requests.total() == before
 
@@ -125,7 +125,7 @@ def test_a_recording_replays_the_whole_run_without_server_and_key(learned: Learn
     shutil.copy(learned.commands.folder / "recording.jsonl", rubriclab.folder)
     replayed = rubriclab(*learn(rubriclab, "--judge", "recorded:recording.jsonl")).json
     assert replayed["digest"] == learned.digest
-    assert replayed["calls"] == {"asked": 0, "answered_from_cache": learned.questions, "failed": 0}
+    assert replayed["calls"] == {"made": 0, "answered_from_cache": learned.questions, "failed": 0}
 
 
 def test_a_recording_fails_by_name_on_a_request_that_it_does_not_hold(learned: Learned, rubriclab: Commands) -> None:
@@ -142,7 +142,7 @@ def test_a_recording_fails_by_name_on_a_request_that_it_does_not_hold(learned: L
 def test_the_key_is_in_no_store_recording_or_output(learned: Learned) -> None:
     commands = learned.commands
     assert KEY in commands.environment.values()
-    report = commands("evaluate", HELDOUT, "--rubric", "news", "--report", "report.html", "--judge", "embedded")
+    report = commands("evaluate", HELDOUT, "--rubric", "news", "--html", "report.html", "--judge", "embedded")
     assert report.code == 0
     shown = commands("show", "news", "--evidence").out + commands("export", "news").out
     assert KEY not in shown

@@ -33,7 +33,7 @@ def test_a_stopped_run_goes_on_from_the_answers_on_the_server(
     done = learn_little(asking).json
     # Some hypotheses are worded alike and share their ratings, also in a run that nothing stops.
     shared = little.result["calls"]["answered_from_cache"]
-    assert done["calls"] == {"asked": little.asked - 30, "answered_from_cache": 30 + shared, "failed": 0}
+    assert done["calls"] == {"made": little.asked - 30, "answered_from_cache": 30 + shared, "failed": 0}
     assert (provider.requests.total(), provider.repeated) == (little.asked, 0)
     assert done["digest"] == little.digest
     assert asking("verify", "--json").json["problems"] == []

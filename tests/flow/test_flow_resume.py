@@ -29,7 +29,7 @@ def test_a_cap_on_calls_stops_cleanly_and_a_higher_one_goes_on(
     )
     assert provider.answered.total() == 50
     done = learn_little(asking, "--max-calls", 500)
-    assert done.json["calls"]["asked"] == little.asked - 50
+    assert done.json["calls"]["made"] == little.asked - 50
     assert done.json["digest"] == little.digest
     assert (provider.requests.total(), provider.repeated) == (little.asked, 0)
 
@@ -64,7 +64,7 @@ def test_killed_at_ten_moments_it_repeats_no_answered_request_and_ends_the_same(
     assert provider.repeated == 0
     assert provider.answered.total() == little.asked
     assert provider.requests.total() == little.asked + len(lives)
-    assert done.json["calls"]["asked"] == little.asked - (sum(lives) - len(lives))
+    assert done.json["calls"]["made"] == little.asked - (sum(lives) - len(lives))
     assert asking("verify").code == 0
 
 

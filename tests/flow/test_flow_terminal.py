@@ -41,12 +41,10 @@ def test_a_bar_with_calls_and_money_is_shown_on_a_terminal_only(rubriclab: Comma
     assert "$0.0000" in seen
     assert "labelled texts seen" in seen or "texts rated by" in seen
     assert "\x1b[" in seen
-    assert "saved in store.db" in seen
+    assert "Saved in store.db" in seen
     without = rubriclab("learn", texts(rubriclab.folder, 12), *LEARN, *LITTLE)
-    assert without.err.splitlines() == [
-        "judge: embedded; it measures texts offline and is not a language model (--judge names another)",
-        "saved in store.db; read it with: rubriclab show news@2",
-    ]
+    assert "\x1b[" not in without.err
+    assert [line.split()[0] for line in without.err.splitlines()] == ["judge:", "Learning", "Saved"]
 
 
 @pytest.fixture

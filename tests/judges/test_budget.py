@@ -104,7 +104,7 @@ async def test_spare_tokens_are_reserved_too() -> None:
 
 
 async def test_message_says_how_to_continue() -> None:
-    with pytest.raises(BudgetReached, match="same command again with a higher cap"):
+    with pytest.raises(BudgetReached, match="same call again with a higher cap"):
         await Budgeted(ScriptedJudge(slow), Budget(max_calls=0)).reply(rate())
 
 
@@ -150,7 +150,7 @@ async def test_cancelled_request_gives_its_place_back() -> None:
 
 
 def test_cap_on_money_needs_a_price() -> None:
-    with pytest.raises(SettingsError, match="price=IN:OUT"):
+    with pytest.raises(SettingsError, match="price='IN:OUT'"):
         connect("openai/fake", options=JudgeOptions(max_cost=1.0), ledger=Ledger())
     connect("openai/fake", options=JudgeOptions(max_cost=1.0, price=PRICE), ledger=Ledger())
     connect("gpt-4o-mini", options=JudgeOptions(max_cost=1.0), ledger=Ledger())

@@ -12,7 +12,7 @@ from server import RANDOM_FAULTS, RunningServer
 
 import rubriclab.judges
 from rubriclab.errors import BudgetReached, JudgeRefused, SettingsError
-from rubriclab.judges import Budget, JudgeOptions, Ledger, MemoryAnswers, ask, connect, parse_price
+from rubriclab.judges import Budget, JudgeOptions, Ledger, MemoryAnswers, as_price, ask, connect
 
 
 def test_embedded_judge_is_found_by_name() -> None:
@@ -83,11 +83,11 @@ def test_options_out_of_bounds_are_refused(wrong: dict[str, object]) -> None:
 @pytest.mark.parametrize("text", ["", "1", "1:2:3", "a:b", "-1:2", "nan:1", "1:inf"])
 def test_price_that_is_not_two_numbers_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match=r"0\.15:0\.60"):
-        parse_price(text)
+        as_price(text)
 
 
 def test_price_is_per_million_tokens() -> None:
-    assert parse_price("2:10").cost(500_000, 100_000) == pytest.approx(2.0)
+    assert as_price("2:10").cost(500_000, 100_000) == pytest.approx(2.0)
 
 
 def test_public_names_are_listed_and_there() -> None:

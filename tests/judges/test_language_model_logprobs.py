@@ -8,8 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from judge_questions import rate
 from reply_tokens import ABOVE, BELOW, CHOSEN, entry, log_probabilities
 from server import ERRORS, RunningServer

@@ -10,19 +10,20 @@ from typing import Any
 import pytest
 from judge_questions import GOOD, rate
 
-from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, SettingsError
-from rubriclab.judges import Judge, JudgeOptions, Ledger, MemoryAnswers, Price, Reply
-from rubriclab.judges import connect as connect_function
+from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PlugInError, PromptRejected, SettingsError
+from rubriclab.judges import Judge, JudgeOptions, Ledger, MemoryAnswers, Price, Reply, connect as connect_function
+from rubriclab.judges.retry import Retried
 from rubriclab.prompts import Prompt
 
 MODULE = __name__
+RETRIES = Retried.__init__.__kwdefaults__
 
 
 class Toy:
     """A judge as another package may add it; it fails twice before it answers."""
 
     def __init__(self, rest: str, options: JudgeOptions) -> None:
-        self.name = f"toy:{rest}"
+        self.name = f"toy:{rest}" if rest else "toy"
         self.identity = {"model": rest, "timeout": options.timeout}
         self.failures = 2
 
@@ -49,6 +50,62 @@ def text(_rest: str, _options: JudgeOptions) -> str:
     return "toy"
 
 
+class Faulty(Toy):
+    """A judge that fails as `FAULTS` says."""
+
+    async def reply(self, _prompt: Prompt[Any]) -> Reply:
+        """Raise an exception, or return what is no reply, the first two times."""
+        if not self.failures:
+            return Reply(GOOD, self.name)
+        self.failures -= 1
+        fault = FAULTS[self.name.partition(":")[2]]
+        if isinstance(fault, BaseException):
+            raise fault
+        return fault  # type: ignore[return-value]
+
+
+class TransportError(Exception):
+    """What httpx raises, as if it were installed or not."""
+
+    __module__ = "httpx"
+
+
+class StatusError(Exception):
+    """What an HTTP client raises for a refused request."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"status {status}")
+        self.response = SimpleNamespace(status_code=status, headers={"Retry-After": "0.01"})
+
+
+FAULTS: dict[str, object] = {
+    "bug": ZeroDivisionError("division by zero"),
+    "exit": SystemExit(3),
+    "text": GOOD,
+    "bytes": Reply(b"{}", "toy"),  # type: ignore[arg-type]
+    "usage": Reply(GOOD, "toy", usage=None),
+    "lost": ConnectionResetError("reset by peer"),
+    "late": TimeoutError(),
+    "httpx": TransportError("no route"),
+    "busy": StatusError(503),
+    "key": StatusError(401),
+    "long": StatusError(413),
+    "group": ExceptionGroup("tasks", [JudgeRefused("no key.")]),
+}
+
+
+def misnamed(_rest: str, options: JudgeOptions) -> Judge:
+    """Return a judge of another name than the user's."""
+    return Toy("other", options)
+
+
+def unhashable(rest: str, options: JudgeOptions) -> Judge:
+    """Return a judge whose identity is not made of JSON types."""
+    judge = Toy(rest, options)
+    judge.identity = {"model": object()}
+    return judge
+
+
 def point(name: str, target: str, package: str = "toy-judge") -> EntryPoint:
     entry = EntryPoint(name, f"{MODULE}:{target}", "rubriclab.judges")
     return entry._for(SimpleNamespace(name=package, version="1.2"))  # type: ignore[attr-defined]
@@ -72,7 +129,7 @@ def connected(spec: str, **options: Any) -> Judge:
 async def test_a_plug_in_is_called_with_the_rest_of_its_name_and_the_options(installed: list[EntryPoint]) -> None:
     installed.append(point("toy", "Toy"))
     assert connected("toy:large:v2", timeout=7).identity == {"model": "large:v2", "timeout": 7.0}
-    assert connected("toy").name == "toy:"
+    assert connected("toy").name == "toy"
 
 
 async def test_a_plug_in_has_retries_a_cache_and_a_budget(installed: list[EntryPoint]) -> None:
@@ -107,11 +164,13 @@ def test_a_plug_in_replaces_no_built_in_judge(installed: list[EntryPoint]) -> No
         ),
         ("nowhere", r"cannot be loaded: AttributeError: "),
         ("text", r"cannot be used: expected an object .* got str"),
+        ("misnamed", r"has the name 'toy:other', expected 'toy', the specification that it was chosen by"),
+        ("unhashable", r"has an identity that is not made of JSON types: .*object"),
     ],
 )
 def test_a_plug_in_that_fails_is_named_with_its_package(installed: list[EntryPoint], target: str, message: str) -> None:
     installed.append(point("toy", target))
-    with pytest.raises(SettingsError, match=rf"^The judge 'toy' of the package toy-judge 1\.2 {message}"):
+    with pytest.raises(PlugInError, match=rf"^The judge 'toy' of the package toy-judge 1\.2 {message}"):
         connected("toy")
 
 
@@ -123,5 +182,54 @@ def test_a_plug_in_s_own_error_is_shown_as_it_is(installed: list[EntryPoint]) ->
 
 def test_a_name_that_two_packages_add_is_refused(installed: list[EntryPoint]) -> None:
     installed += [point("toy", "Toy"), point("toy", "Toy", "other")]
-    with pytest.raises(SettingsError, match=r"is added by the package other 1\.2 and the package toy-judge 1\.2\."):
+    with pytest.raises(PlugInError, match=r"is added by the package other 1\.2 and the package toy-judge 1\.2\."):
         connected("toy")
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("bug", r"raised ZeroDivisionError: division by zero\."),
+        ("exit", r"raised SystemExit: 3\."),
+        ("text", r"gave '.*' \(str\), expected a Reply\."),
+        ("bytes", r"gave a Reply whose text is b'{}' \(bytes\), expected str\."),
+        ("usage", r"gave a Reply whose usage is None \(NoneType\), expected Usage\."),
+    ],
+)
+async def test_what_a_plug_in_does_wrong_is_an_error_that_names_its_package(
+    installed: list[EntryPoint], fault: str, message: str
+) -> None:
+    installed.append(point("toy", "Faulty"))
+    with pytest.raises(PlugInError, match=rf"^The judge 'toy' of the package toy-judge 1\.2 {message}"):
+        await connected(f"toy:{fault}").reply(rate())
+
+
+@pytest.mark.parametrize("fault", ["lost", "late", "httpx", "busy"])
+async def test_a_lost_connection_of_a_plug_in_is_retried(
+    installed: list[EntryPoint], fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(Retried.__init__, "__kwdefaults__", {**RETRIES, "sleep": pause})
+    installed.append(point("toy", "Faulty"))
+    assert (await connected(f"toy:{fault}").reply(rate())).text == GOOD
+    assert len(pauses) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "message"),
+    [
+        ("key", JudgeRefused, r"toy-judge 1\.2: StatusError: status 401\."),
+        ("long", PromptRejected, r"toy-judge 1\.2: StatusError: status 413\."),
+        ("group", JudgeRefused, r"^no key\.$"),
+    ],
+)
+async def test_a_refusal_of_a_plug_in_s_server_is_the_provider_s(
+    installed: list[EntryPoint], fault: str, error: type[Exception], message: str
+) -> None:
+    installed.append(point("toy", "Faulty"))
+    with pytest.raises(error, match=message):
+        await connected(f"toy:{fault}").reply(rate())

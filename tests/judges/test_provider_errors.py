@@ -17,8 +17,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable
 from rubriclab.judges.provider_errors import provider_message, refused_setting, retry_after, translated
@@ -195,4 +194,4 @@ def test_a_path_that_a_server_names_stays() -> None:
 def test_a_message_of_any_size_is_read_in_little_work(piece: str) -> None:
     start = time.process_time()
     translated(ProviderFault(piece * (4_000_000 // len(piece)), 400), "openai/m")
-    assert time.process_time() - start < 20  # quadratic work would take hours
+    assert time.process_time() - start < 5  # quadratic work would take hours

@@ -25,6 +25,7 @@ class Remote(MemoryAnswers):
         super().__init__()
         self.threads: set[str] = set()
         self.claims: set[str] = set()
+        self.stored = 0
 
     def _wait(self) -> None:
         self.threads.add(threading.current_thread().name)
@@ -39,6 +40,7 @@ class Remote(MemoryAnswers):
         """Cache the answer, late."""
         self._wait()
         self.claims.discard(digest)
+        self.stored += 1
         return super().put(digest, answer)
 
     def claim(self, digest: str) -> bool:
@@ -98,3 +100,22 @@ async def test_a_cancelled_request_leaves_no_claim_behind(moment: float) -> None
         await task
     await asyncio.sleep(4 * DELAY)
     assert answers.claims == set()
+
+
+async def test_a_reply_that_arrived_is_cached_though_its_request_is_cancelled_while_all_threads_are_busy() -> None:
+    answers = Remote()
+    arrived = asyncio.Event()
+
+    async def with_busy_threads(_prompt: Any) -> str:
+        for _ in range(64):  # more than the thread pool has: storing has to wait for its turn
+            asyncio.get_running_loop().run_in_executor(None, time.sleep, 0.1)
+        arrived.set()
+        return GOOD
+
+    request = asyncio.ensure_future(Cached(ScriptedJudge(with_busy_threads), answers).reply(rate()))
+    await arrived.wait()
+    await asyncio.sleep(0)
+    request.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await request
+    assert answers.stored == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rubriclab.data.scale import Scale
-from rubriclab.learning.baselines import SURFACE
+from rubriclab.learning.baselines import FEATURE_NAMES
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.stats.correlation import FloatArray
 
@@ -30,8 +30,8 @@ def table(
         methods=("direct", *("hypoeval",) * (m - 1)),
         signed=np.zeros(m, dtype=bool),
         unit=np.zeros(m, dtype=bool),
-        whole=np.arange(m) == 0,
-        usual=np.ones(m),
+        holistic=np.arange(m) == 0,
+        prior_direction=np.ones(m),
         bundles=("direct", *("hypoeval",) * (m - 1)),
         seen=np.zeros((n, m), dtype=bool),
         scale=Scale(low=-5, high=5, whole=False),
@@ -40,8 +40,8 @@ def table(
 
 
 def measures(seed: int, n: int, **given: FloatArray) -> FloatArray:
-    """Return surface measures of n texts: noise, but for those given by name."""
-    noise = np.random.default_rng([seed, 1]).normal(size=(n, len(SURFACE)))
+    """Return text features of n texts: noise, but for those given by name."""
+    noise = np.random.default_rng([seed, 1]).normal(size=(n, len(FEATURE_NAMES)))
     for name, values in given.items():
-        noise[:, SURFACE.index(name)] = values
+        noise[:, FEATURE_NAMES.index(name)] = values
     return noise

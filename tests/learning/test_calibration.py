@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LinearRegression
 
@@ -15,16 +14,16 @@ from rubriclab.aggregation import Aggregation, Calibration, Term, combine, disag
 from rubriclab.data.scale import Scale
 from rubriclab.learning.calibration import (
     LEAST_KEPT,
-    SPENT,
     UNREST,
-    as_judged,
+    WEIGHT_PARAMETERS,
     calibrate,
     chosen_kind,
     conformal,
     isotonic,
     linear,
-    standard_error,
+    mean_rating_map,
 )
+from rubriclab.stats.paired import standard_error
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=False)
 
@@ -48,7 +47,7 @@ def test_few_labels_give_a_line_as_much_less_steep_as_adjusting_r_squared_says()
     raw, labels = noisy(30, noise=1.0)
     line = LinearRegression().fit(raw[:, None], labels)
     fit = line.score(raw[:, None], labels)
-    adjusted = 1 - (1 - fit) * 29 / (29 - SPENT)
+    adjusted = 1 - (1 - fit) * 29 / (29 - WEIGHT_PARAMETERS)
     found = linear(raw, labels)
     assert found.y[1] - found.y[0] == pytest.approx(line.coef_[0] * adjusted / fit, abs=2e-6)
     assert found(float(raw.mean())) == pytest.approx(labels.mean(), abs=2e-6)
@@ -99,7 +98,7 @@ def test_maps_never_fall_and_the_order_of_texts_changes_nothing(pairs, random):
 
 def test_the_map_as_judged_is_the_weighted_mean_in_points_of_the_scale():
     weights, centers, spreads = np.array([0.6, 0.4]), np.array([3.2, 0.7]), np.array([0.8, 0.3])
-    found = as_judged(weights, centers, spreads, np.array([False, True]), ONE_TO_FIVE)
+    found = mean_rating_map(weights, centers, spreads, np.array([False, True]), ONE_TO_FIVE)
     assert found is not None
     rating, answers = 4.0, 0.5
     raw = 0.6 * (rating - 3.2) / 0.8 + 0.4 * (answers - 0.7) / 0.3
@@ -111,9 +110,9 @@ def test_the_map_as_judged_is_the_weighted_mean_in_points_of_the_scale():
 
 def test_signed_weights_and_weights_of_zero_have_no_mean_of_what_was_judged():
     centers, spreads, unit = np.full(2, 3.0), np.ones(2), np.zeros(2, dtype=bool)
-    assert as_judged(np.array([0.5, -0.5]), centers, spreads, unit, ONE_TO_FIVE) is None
-    assert as_judged(np.zeros(2), centers, spreads, unit, ONE_TO_FIVE) is None
-    with pytest.raises(ValueError, match="no mean of what the judge said"):
+    assert mean_rating_map(np.array([0.5, -0.5]), centers, spreads, unit, ONE_TO_FIVE) is None
+    assert mean_rating_map(np.zeros(2), centers, spreads, unit, ONE_TO_FIVE) is None
+    with pytest.raises(ValueError, match="ratings have no mean by these"):
         calibrate("none", np.zeros(3), np.ones(3), None)
 
 

@@ -23,7 +23,7 @@ from rubriclab.methods.method import Learned
 from rubriclab.rubric import Rubric
 
 USUAL = ("hypoeval", "checkeval", "seeval", "direct")
-EVERY = ("hypoeval", "checkeval", "seeval", "seal", "direct", "few_shot", "analyze_rate", "surface")
+EVERY = ("hypoeval", "checkeval", "seeval", "seal", "direct", "few_shot", "analyze_rate", "text_features")
 IDS = sorted(text.id for text in TEXTS)
 
 
@@ -51,7 +51,7 @@ def columns(found: Candidates, method: str) -> list[int]:
 # What is found
 
 
-@pytest.mark.parametrize("name", ["hypoeval", "checkeval", "seal", "surface"])
+@pytest.mark.parametrize("name", ["hypoeval", "checkeval", "seal", "text_features"])
 async def test_everything_that_a_method_had_rated_is_a_candidate_with_its_scores_and_reasons(name):
     found, learned = await found_by(*plans("direct", name)), await alone(name)
     own = columns(found, name)
@@ -103,7 +103,7 @@ async def test_a_failed_rating_is_missing_with_its_reason():
             raise JudgeUnavailable("too busy")
         return usual(prompt)
 
-    found = await found_by(*plans("direct", "surface"), judge=FakeJudge(script))
+    found = await found_by(*plans("direct", "text_features"), judge=FakeJudge(script))
     row = found.cells[IDS.index(TEXTS[2].id)]
     assert row[0].score is None
     assert "too busy" in row[0].reason
@@ -189,7 +189,7 @@ def test_a_candidate_counts_as_seen_by_all_texts_of_the_groups_that_it_was_made_
         groups = {group[name] for name in candidate.made_from}
         assert table.seen[:, place].tolist() == [group in groups for group in table.groups]
     assert table.seen.any()
-    assert not table.seen[:, columns(found, "checkeval") + columns(found, "surface")].any()
+    assert not table.seen[:, columns(found, "checkeval") + columns(found, "text_features")].any()
 
 
 # As numbers
@@ -206,7 +206,7 @@ def test_the_table_holds_scores_labels_groups_and_what_kind_each_score_is_of(eve
     assert table.scale == assignment().scale
     of = np.array(table.methods)
     assert (table.unit == np.isin(of, ["checkeval", "seal"])).all()
-    assert (table.signed == (of == "surface")).all()
+    assert (table.signed == (of == "text_features")).all()
     shares, points = table.values[:, table.unit], table.values[:, ~table.unit & ~table.signed]
     assert 0 <= np.nanmin(shares) <= np.nanmax(shares) <= 1
     assert 1 <= np.nanmin(points) <= np.nanmax(points) <= 5
@@ -224,17 +224,17 @@ def test_the_table_holds_scores_labels_groups_and_what_kind_each_score_is_of(eve
     ],
 )
 async def test_candidates_of_a_method_share_calls_as_its_settings_say(name, ask, bundles):
-    found = await found_by(plan(name, ask=ask), *plans("direct", "surface"))
+    found = await found_by(plan(name, ask=ask), *plans("direct", "text_features"))
     table = found.table(assignment(), "by method")
     own = [table.bundles[place] for place in columns(found, name)]
     assert set(own) == (bundles if bundles else {f"{name}: {found.ids[place]}" for place in columns(found, name)})
     assert table.bundles[found.ids.index("direct")] == "direct: direct"
-    assert {table.bundles[place] for place in columns(found, "surface")} == {""}
+    assert {table.bundles[place] for place in columns(found, "text_features")} == {""}
     assert found.calls(assignment(), "by method") == dict.fromkeys(set(table.bundles) - {""}, 1.0)
 
 
 async def test_in_one_call_all_that_can_join_is_one_bundle():
-    found = await found_by(*plans("hypoeval", "checkeval", "seeval", "seal", "direct", "surface"))
+    found = await found_by(*plans("hypoeval", "checkeval", "seeval", "seal", "direct", "text_features"))
     bundles = found.bundles("in one call")
     joined = {
         method
@@ -246,7 +246,7 @@ async def test_in_one_call_all_that_can_join_is_one_bundle():
 
 
 async def test_calls_count_the_samples_of_a_weighted_score():
-    found = await found_by(plan("direct", scoring="weighted", samples=7), plan("surface"))
+    found = await found_by(plan("direct", scoring="weighted", samples=7), plan("text_features"))
     assert found.calls(assignment(), "by method") == {"direct: direct": 7.0}
 
 
@@ -325,7 +325,7 @@ async def test_the_most_that_is_asked_is_the_sum_over_the_methods():
 
 
 async def test_without_labelled_texts_there_is_nothing_to_choose_by():
-    with pytest.raises(DataError, match="labelled texts, and there are none"):
+    with pytest.raises(DataError, match="labelled texts; got none"):
         await found_by(*plans("direct", texts=()))
 
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from score_tables import SCALE, made_up
 
 from rubriclab.errors import SettingsError
@@ -194,5 +193,5 @@ def test_the_mean_of_what_the_judge_said_needs_judged_criteria_alone():
     plain = QUICK.model_copy(update={"calibration": "none"})
     found = fit(made_up(), plain)
     assert found.calibration.kind == "none"
-    with pytest.raises(SettingsError, match="surface measures have no part"):
+    with pytest.raises(SettingsError, match="undefined for text features"):
         fit(made_up(measures=3), plain)

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from gate_tables import follow, measures, table
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.stats import pearsonr, spearmanr
 
-from rubriclab.learning.baselines import SURFACE
+from rubriclab.learning.baselines import FEATURE_NAMES
 from rubriclab.learning.gate import gate_level, more_labels, outcome_of, validation
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.stats.correlation import FloatArray
@@ -22,11 +21,11 @@ from rubriclab.stats.interval import Interval
 from rubriclab.validation import Validation
 
 
-def gate(found: RatingMatrix, held_out: FloatArray, surface: FloatArray | None = None, **more: Any) -> Validation:
+def gate(found: RatingMatrix, held_out: FloatArray, features: FloatArray | None = None, **more: Any) -> Validation:
     n = len(held_out)
     return validation(
         found,
-        measures(0, n) if surface is None else surface,
+        measures(0, n) if features is None else features,
         held_out,
         more.pop("fitted", held_out),
         grouped_folds(found.groups, 10, 0),
@@ -49,29 +48,29 @@ def test_a_rubric_that_knows_the_labels_is_better_than_everybody() -> None:
 
 def test_a_rubric_of_noise_is_not_better_than_what_tracks_the_labels() -> None:
     judged = table(n=80)
-    surface = measures(0, 80, words=follow(np.random.default_rng(4), judged.labels, 0.8))
-    found = gate(judged, np.random.default_rng(3).normal(size=80), surface)
+    features = measures(0, 80, words=follow(np.random.default_rng(4), judged.labels, 0.8))
+    found = gate(judged, np.random.default_rng(3).normal(size=80), features)
     assert found.outcome == "not better"
     assert found.verdicts[0].difference.high is not None
     assert found.verdicts[0].difference.high < 0.05
 
 
-def test_noise_is_not_let_through_because_the_floors_do_worse() -> None:
+def test_noise_is_not_let_through_because_the_baselines_do_worse() -> None:
     judged = table(n=30)
     noise = np.random.default_rng(11).normal(size=30)
     backwards = np.tile(-judged.labels[:, np.newaxis], (1, measures(0, 30).shape[1]))
     backwards[:, 1:] = np.nan
     found = gate(judged, noise, backwards)
     assert found.outcome != "better"
-    assert found.verdicts[0].against in ("constant", "best surface measure", "all surface measures")
+    assert found.verdicts[0].against in ("constant", "best text feature", "all text features")
 
 
-def test_with_floors_below_zero_the_constant_is_the_one_to_beat() -> None:
+def test_with_baselines_below_zero_the_constant_is_the_one_to_beat() -> None:
     judged = table(n=30)
-    surface = np.full_like(measures(0, 30), np.nan)
-    surface[:, 0] = -judged.labels * np.random.default_rng(0).uniform(0.2, 1, size=30)
-    surface[::2] *= 0
-    found = gate(replace(judged, groups=tuple(f"{k}" for k in range(30))), judged.labels, surface)
+    features = np.full_like(measures(0, 30), np.nan)
+    features[:, 0] = -judged.labels * np.random.default_rng(0).uniform(0.2, 1, size=30)
+    features[::2] *= 0
+    found = gate(replace(judged, groups=tuple(f"{k}" for k in range(30))), judged.labels, features)
     baselines = {each.name: each.pearson.value for each in found.evaluators if each.kind == "baseline"}
     assert baselines["constant"] == 0
     best = max(baselines, key=lambda name: (baselines[name] or 0, name != "constant"))
@@ -145,9 +144,9 @@ def test_measures_have_no_place_among_equals() -> None:
 def test_the_order_of_the_texts_changes_nothing(seed: int) -> None:
     judged = table(seed, n=24)
     own = follow(np.random.default_rng([seed, 2]), judged.labels, 0.5)
-    surface = measures(seed, 24)
+    features = measures(seed, 24)
     order = np.random.default_rng([seed, 3]).permutation(24)
-    assert gate(judged.rows(order), own[order], surface[order]) == gate(judged, own, surface)
+    assert gate(judged.rows(order), own[order], features[order]) == gate(judged, own, features)
 
 
 def test_rivals_are_compared_where_there_are_enough_of_them() -> None:
@@ -219,13 +218,13 @@ def test_as_many_more_labels_as_told_do_decide_if_they_are_like_these() -> None:
     rng = np.random.default_rng(2)
     judged = table(n=60, rivals=1)
     own = follow(rng, judged.labels, 0.6)
-    surface = np.full_like(measures(0, 60), np.nan)
-    surface[:, SURFACE.index("words")] = follow(rng, judged.labels, 0.4)
+    features = np.full_like(measures(0, 60), np.nan)
+    features[:, FEATURE_NAMES.index("words")] = follow(rng, judged.labels, 0.4)
 
     def found(times: int) -> Validation:
         more = judged.rows(np.tile(np.arange(60), times))
         apart = replace(more, groups=tuple(map(str, range(60 * times))))
-        return gate(apart, np.tile(own, times), np.tile(surface, (times, 1)))
+        return gate(apart, np.tile(own, times), np.tile(features, (times, 1)))
 
     first = found(1)
     assert (first.outcome, first.verdicts[0].against) == ("inconclusive", "word count")

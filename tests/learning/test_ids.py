@@ -5,10 +5,9 @@ from __future__ import annotations
 from checkeval_scripts import question
 from holistic_scripts import whole
 from hypoeval_scripts import criterion
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from rubriclab.learning.ids import every_criterion, renamed, unique_names
+from rubriclab.learning.ids import all_criteria, renamed, unique_names
 from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part
 
 
@@ -19,7 +18,7 @@ def part(method, *criteria: Criterion, dropped: tuple[tuple[Criterion, str], ...
 
 def measure(name: str) -> Criterion:
     evidence = Evidence(origin="definition")
-    return Criterion(id=name, kind="measure", trait="trait", statement="Counted.", evidence=evidence)
+    return Criterion(id=name, kind="feature", trait="trait", statement="Counted.", evidence=evidence)
 
 
 def test_ids_that_nobody_else_has_stay():
@@ -42,7 +41,7 @@ def test_the_score_that_a_method_keeps_is_called_after_it():
 
 
 def test_a_measure_keeps_its_name_whoever_comes_first():
-    parts = [part("hypoeval", criterion("words")), part("surface", measure("words"))]
+    parts = [part("hypoeval", criterion("words")), part("text_features", measure("words"))]
     assert unique_names(parts) == [{"words": "hypoeval.words"}, {"words": "words"}]
 
 
@@ -57,8 +56,8 @@ def test_a_renamed_part_speaks_of_its_criteria_by_their_new_names():
         ),
     )
     after = renamed(before, {"a1": "checkeval.a1", "a1-e1": "a1-e1", "b1": "b1", "b2": "b2"})
-    assert [each.id for each in every_criterion(after)] == ["checkeval.a1", "a1-e1", "b1", "b2"]
-    assert [each.question.seed for each in every_criterion(after) if each.question] == [
+    assert [each.id for each in all_criteria(after)] == ["checkeval.a1", "a1-e1", "b1", "b2"]
+    assert [each.question.seed for each in all_criteria(after) if each.question] == [
         None,
         "checkeval.a1",
         None,
@@ -68,7 +67,7 @@ def test_a_renamed_part_speaks_of_its_criteria_by_their_new_names():
         "answers as checkeval.a1 does (correlation 0.97)",
         "says what a1-e1 says: a10 and xa1 are others.",
     ]
-    assert [each.statement for each in every_criterion(after)] == [each.statement for each in every_criterion(before)]
+    assert [each.statement for each in all_criteria(after)] == [each.statement for each in all_criteria(before)]
 
 
 def test_the_explanation_kept_is_named_in_the_reasons_too():
@@ -88,12 +87,12 @@ def test_no_name_is_ever_given_twice(first, second, third):
             ("hypoeval", criterion, first),
             ("checkeval", question, second),
             ("direct", lambda name: whole(id=name), ["score"]),
-            ("surface", measure, third),
+            ("text_features", measure, third),
         )
         if names
     ]
     named = [renamed(each, names) for each, names in zip(parts, unique_names(parts), strict=True)]
-    ids = [each.id for part in named for each in every_criterion(part)]
+    ids = [each.id for part in named for each in all_criteria(part)]
     assert len(set(ids)) == len(ids)
     assert [each.statement for part in named for each in part.criteria] == [
         each.statement for part in parts for each in part.criteria

@@ -35,7 +35,7 @@ def learned(names: Sequence[str], examples: Sequence[Example] = TEXTS, **setting
 
 @cache
 def usual() -> Trained:
-    return learned((*CHEAP, "surface"))
+    return learned((*CHEAP, "text_features"))
 
 
 def test_scoring_a_training_text_gives_what_learning_fitted_to_it() -> None:
@@ -81,14 +81,14 @@ def test_the_weights_are_shares_of_the_whole_and_each_lies_in_its_interval() -> 
 
 
 def test_a_bound_on_calls_is_kept_and_measures_are_free() -> None:
-    found = learned((*CHEAP, "surface"), calls_per_text=1)
+    found = learned((*CHEAP, "text_features"), calls_per_text=1)
     validation = found.provenance.validation
     assert validation is not None
     assert validation.evaluators[0].calls <= 1
     assert {part.method for part in found.rubric.parts} in (
-        {"checkeval", "surface"},
-        {"direct", "surface"},
-        {"surface"},
+        {"checkeval", "text_features"},
+        {"direct", "text_features"},
+        {"text_features"},
     )
 
 

@@ -5,11 +5,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from checkeval_scripts import Scripted as CheckEvalScript
-from checkeval_scripts import checklist
+from checkeval_scripts import Scripted as CheckEvalScript, checklist
 from holistic_scripts import Overall
-from hypoeval_scripts import Scripted as HypoEvalScript
-from hypoeval_scripts import assignment, examples, findings
+from hypoeval_scripts import Scripted as HypoEvalScript, assignment, examples, findings
 from single_call_scripts import sound
 
 from rubriclab.judges import FakeJudge

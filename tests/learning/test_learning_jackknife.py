@@ -14,7 +14,7 @@ from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.weighting import design, posterior
 from rubriclab.stats import Interval, pearson
-from rubriclab.stats.correlation_inference import jackknife_error
+from rubriclab.stats.jackknife_correlations import jackknife_error
 
 GIVEN = JointSettings(calibration="linear", folds=10)
 
@@ -32,8 +32,8 @@ def made(seed: int, groups: int = 10, size: int = 3, strength: float = 0.5, colu
         methods=("hypoeval",) * columns,
         signed=np.zeros(columns, dtype=bool),
         unit=np.zeros(columns, dtype=bool),
-        whole=np.zeros(columns, dtype=bool),
-        usual=np.ones(columns),
+        holistic=np.zeros(columns, dtype=bool),
+        prior_direction=np.ones(columns),
         bundles=("hypoeval",) * columns,
         seen=np.zeros((n, columns), dtype=bool),
         scale=Scale(low=-5, high=5, whole=False),

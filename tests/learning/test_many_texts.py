@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.active_learning.optimal_design import CRITERIA, GROUPS, REST, DesignPoints, select_texts
 from rubriclab.learning.contributions import _pearson
@@ -16,10 +15,10 @@ from rubriclab.learning.gate import _defined, gate_level, held_out_pearson
 from rubriclab.learning.selection_path import _correlations
 from rubriclab.learning.shortcuts import _compared
 from rubriclab.methods.hypoeval.bank import Arm
-from rubriclab.methods.method import MOST_LEFT_OUT, left_out
+from rubriclab.methods.method import MOST_FOLDS, cross_validated
 from rubriclab.services.running import finish
 from rubriclab.stats import agreement, pearson_rows
-from rubriclab.stats.correlation_inference import dependent_correlation
+from rubriclab.stats.jackknife_correlations import dependent_correlation
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 from rubriclab.training_record import Cell, RecordedText, TrainingRecord
 from rubriclab.transfer.outliers import find_outliers
@@ -165,8 +164,8 @@ def test_groups_are_left_out_a_bounded_number_of_times(groups: int) -> None:
         assert not asked[-1] & {name for name, seen in zip(names, others, strict=True) if seen}
         return np.ones(inside.sum())
 
-    assert left_out(names, predict).all()
-    assert len(asked) == min(groups, MOST_LEFT_OUT)
+    assert cross_validated(names, predict).all()
+    assert len(asked) == min(groups, MOST_FOLDS)
 
 
 def test_an_arm_takes_the_same_memory_after_any_number_of_visits() -> None:

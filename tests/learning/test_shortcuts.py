@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from gate_tables import follow, measures, table
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.learning.shortcuts import shortcut_columns, shortcuts
 from rubriclab.stats import pearson
@@ -28,25 +27,25 @@ def of_length(seed: int = 0, n: int = 40, rivals: int = 1) -> tuple:
 
 
 def test_what_follows_length_more_than_the_raters_do_is_marked() -> None:
-    judged, surface, length, _ = of_length()
+    judged, features, length, _ = of_length()
     rubric = judged.values[:, :3].mean(axis=1)
-    rows = {each.name: each for each in shortcuts(judged, NAMES, surface, rubric)}
+    rows = {each.name: each for each in shortcuts(judged, NAMES, features, rubric)}
     assert [name for name, row in rows.items() if row.marked] == ["long"]
-    assert shortcut_columns(judged, surface) == {3}
+    assert shortcut_columns(judged, features) == {3}
     assert rows["long"].follows["length"] == pytest.approx(pearson(judged.values[:, 3], length), abs=1e-6)
     assert rows["raters"].follows["length"] == pytest.approx(pearson(judged.labels, length), abs=1e-6)
 
 
 def test_raters_come_first_then_the_rubric_then_the_criteria() -> None:
-    judged, surface, *_ = of_length()
-    rows = shortcuts(judged, NAMES, surface, judged.labels)
+    judged, features, *_ = of_length()
+    rows = shortcuts(judged, NAMES, features, judged.labels)
     assert [row.name for row in rows] == ["raters", "rubric", *NAMES]
     assert (rows[0].agreement, rows[0].left, rows[0].marked) == (1, 1, False)
 
 
 def test_what_is_left_is_the_partial_correlation() -> None:
-    judged, surface, length, copied = of_length()
-    rows = {each.name: each for each in shortcuts(judged, NAMES, surface, judged.labels)}
+    judged, features, length, copied = of_length()
+    rows = {each.name: each for each in shortcuts(judged, NAMES, features, judged.labels)}
     held = np.column_stack([length, copied])
     for place, name in enumerate(NAMES):
         own = judged.values[:, place]
@@ -56,16 +55,16 @@ def test_what_is_left_is_the_partial_correlation() -> None:
 
 
 def test_a_criterion_against_length_is_not_marked_for_what_raters_reward() -> None:
-    judged, surface, length, _ = of_length(n=60)
+    judged, features, length, _ = of_length(n=60)
     values = judged.values.copy()
     values[:, 3] = follow(np.random.default_rng(0), length, -0.05)
     raters = follow(np.random.default_rng(1), length, 0.8)
-    assert shortcut_columns(replace(judged, values=values, labels=raters), surface) == frozenset()
+    assert shortcut_columns(replace(judged, values=values, labels=raters), features) == frozenset()
 
 
 def test_without_sources_and_layout_only_length_is_there_to_follow() -> None:
-    judged, surface, *_ = of_length()
-    bare = measures(0, 40, log_words=surface[:, 1], copied_share=np.full(40, np.nan), markup=np.zeros(40))
+    judged, features, *_ = of_length()
+    bare = measures(0, 40, log_words=features[:, 1], copied_share=np.full(40, np.nan), markup=np.zeros(40))
     assert {what for row in shortcuts(judged, NAMES, bare, judged.labels) for what in row.follows} == {"length"}
 
 
@@ -78,21 +77,21 @@ def test_nothing_to_follow_leaves_the_agreement_as_it_is() -> None:
 
 
 def test_missing_scores_and_constant_criteria_are_no_obstacle() -> None:
-    judged, surface, length, _ = of_length()
+    judged, features, length, _ = of_length()
     values = judged.values.copy()
     values[:15, 0], values[:, 1], values[:, 2] = np.nan, 3.0, np.nan
-    rows = {each.name: each for each in shortcuts(replace(judged, values=values), NAMES, surface, judged.labels)}
+    rows = {each.name: each for each in shortcuts(replace(judged, values=values), NAMES, features, judged.labels)}
     assert rows["direct"].follows["length"] == pytest.approx(pearson(values[15:, 0], length[15:]), abs=1e-6)
     assert (rows["h1"].agreement, rows["h1"].left, rows["h1"].follows) == (None, None, {})
     assert (rows["h2"].agreement, rows["h2"].left, rows["h2"].follows) == (None, None, {})
 
 
 def test_among_rivals_what_differs_between_groups_is_no_length_to_follow() -> None:
-    judged, surface, length, _ = of_length(n=60, rivals=4)
+    judged, features, length, _ = of_length(n=60, rivals=4)
     moved = np.repeat(np.random.default_rng(7).normal(scale=10, size=15), 4)
-    shifted = surface.copy()
-    shifted[:, :] = surface + moved[:, np.newaxis]
-    before, after = (shortcuts(judged, NAMES, each, judged.labels) for each in (surface, shifted))
+    shifted = features.copy()
+    shifted[:, :] = features + moved[:, np.newaxis]
+    before, after = (shortcuts(judged, NAMES, each, judged.labels) for each in (features, shifted))
     assert after[5].marked
     assert after[5].follows["length"] == pytest.approx(before[5].follows["length"], abs=1e-5)
     assert len(length) == 60
@@ -105,5 +104,5 @@ def test_candidates_like_the_raters_are_seldom_marked(seed: int) -> None:
     length = rng.normal(size=40)
     judged = replace(table(seed, n=40), labels=follow(rng, length, 0.5))
     alike = np.column_stack([follow(rng, length, 0.5) for _ in range(3)])
-    surface = measures(seed, 40, log_words=length)
-    assert len(shortcut_columns(replace(judged, values=alike), surface)) <= 1
+    features = measures(seed, 40, log_words=length)
+    assert len(shortcut_columns(replace(judged, values=alike), features)) <= 1

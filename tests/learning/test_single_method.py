@@ -15,7 +15,7 @@ from rubriclab.data import Assignment, Scale, data_digest, find_aspect, read, ta
 from rubriclab.data.example import text_digest
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.learning import Trained, best_measure, train
+from rubriclab.learning import Trained, best_feature, train
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
@@ -73,7 +73,7 @@ async def test_the_provenance_holds_what_the_version_was_made_of():
     assert given.texts == tuple(sorted(text_digest(text) for text in TEXTS))
     assert (given.judge_address, given.generator_address) == (None, None)
     assert given.seed == 114514
-    assert given.baseline == best_measure(TEXTS, ASPECT)
+    assert given.baseline == best_feature(TEXTS, ASPECT)
     assert given.version == rubriclab.__version__
 
 

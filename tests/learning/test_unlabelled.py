@@ -1,4 +1,4 @@
-"""Rubrics without any label: the judge's own score, or surface measures by their prior weights."""
+"""Rubrics without any label: the judge's own score, or text features by their prior weights."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from commands import HELDOUT
 from rubriclab.data import Assignment, Example, find_aspect, parse_scale, read, task_words
 from rubriclab.errors import DataError
 from rubriclab.judges.embedded.judge import EmbeddedJudge
-from rubriclab.learning.unlabelled import FEWEST, SPREAD, judged_rubric, measured_rubric
+from rubriclab.learning.unlabelled import FEWEST, SPREAD, judged_rubric, text_feature_rubric
 from rubriclab.scoring.score import score_text
 from rubriclab.stats.correlation import spearman
 
@@ -20,7 +20,7 @@ TEXTS = [row for row in read(str(HELDOUT)) if isinstance(row, Example)][:40]
 
 
 async def scores_of(texts: list[Example]) -> list[float]:
-    rubric = measured_rubric(ASSIGNMENT, TEXTS)
+    rubric = text_feature_rubric(ASSIGNMENT, TEXTS)
     return [(await score_text(rubric, text, EmbeddedJudge(), "unvalidated")).score or np.nan for text in texts]
 
 
@@ -38,7 +38,7 @@ async def test_scores_by_measures_agree_with_people_though_no_label_was_read() -
 
 
 def test_the_weights_are_shares_and_the_sizes_sum_to_one() -> None:
-    aggregation = measured_rubric(ASSIGNMENT, TEXTS).aggregation
+    aggregation = text_feature_rubric(ASSIGNMENT, TEXTS).aggregation
     assert aggregation
     assert sum(abs(term.weight) for term in aggregation.terms) == pytest.approx(1, abs=1e-4)
     assert {np.sign(term.weight) for term in aggregation.terms} == {-1, 1}
@@ -54,9 +54,9 @@ def test_a_judge_is_asked_for_one_score_of_the_whole() -> None:
 
 def test_texts_too_few_to_compare_are_refused() -> None:
     with pytest.raises(DataError, match=f"got {FEWEST - 1} usable, expected at least {FEWEST}"):
-        measured_rubric(ASSIGNMENT, TEXTS[: FEWEST - 1])
+        text_feature_rubric(ASSIGNMENT, TEXTS[: FEWEST - 1])
 
 
 def test_texts_that_are_all_the_same_are_refused() -> None:
-    with pytest.raises(DataError, match="No surface measure that is known to matter for 'coherence' varies"):
-        measured_rubric(ASSIGNMENT, [TEXTS[0]] * FEWEST)
+    with pytest.raises(DataError, match="No text feature that is known to matter for 'coherence' varies"):
+        text_feature_rubric(ASSIGNMENT, [TEXTS[0]] * FEWEST)

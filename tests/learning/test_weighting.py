@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from score_tables import made_up
 
-from rubriclab.learning.weighting import NOISE, Moments, _prior, design, posterior, tracking
+from rubriclab.learning.weighting import NOISE, Moments, _prior, design, posterior, shrunken_correlations
 
 
 def moments(table, rows=None) -> Moments:
@@ -16,7 +16,7 @@ def moments(table, rows=None) -> Moments:
 
 
 def with_whole(table):
-    return replace(table, whole=np.arange(len(table.methods)) == 0)
+    return replace(table, holistic=np.arange(len(table.methods)) == 0)
 
 
 def test_labels_that_are_all_the_same_leave_what_is_believed():
@@ -53,7 +53,7 @@ def test_texts_that_made_a_criterion_have_no_part_in_its_weight_or_its_rank():
     values[:10, 7] = table.labels[:10]
     seen[:10, 7] = True
     dipped, honest = replace(table, values=values), replace(table, values=values, seen=seen)
-    assert tracking(dipped, moments(dipped))[7] > tracking(honest, moments(honest))[7] + 0.1
+    assert shrunken_correlations(dipped, moments(dipped))[7] > shrunken_correlations(honest, moments(honest))[7] + 0.1
     assert posterior(dipped, moments(dipped), range(8)).mean[7] > posterior(honest, moments(honest), range(8)).mean[7]
 
 

@@ -14,8 +14,7 @@ from planted import Bank, banks, replies
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.methods.deduplication import blocks, group_prompt, opposed, redundant
-from rubriclab.methods.deduplication import wording as plain
+from rubriclab.methods.deduplication import blocks, find_redundant, group_prompt, opposed, wording as plain
 from rubriclab.rubric import Criterion, Level
 
 BANKS = list(zip(banks(), replies(), strict=True))
@@ -47,7 +46,7 @@ def of_names(names: str, **fields: Any) -> list[Criterion]:
 
 
 async def dropped(bank: Bank, judge: Any) -> dict[str, str]:
-    return await redundant([list(bank.criteria)], bank.noun, bank.assignment, judge)
+    return await find_redundant([list(bank.criteria)], bank.noun, bank.assignment, judge)
 
 
 def found(bank: Bank, out: dict[str, str], *relations: str) -> float:
@@ -89,7 +88,7 @@ async def test_the_offline_judge_finds_what_is_nested_or_the_same_by_its_words()
         "e": "Is the spelling correct throughout the opening?",
     }
     bank = [question(name, text=text, seed="x") for name, text in texts.items()]
-    assert list(await redundant([bank], "question", assignment(), EmbeddedJudge())) == ["e"]
+    assert list(await find_redundant([bank], "question", assignment(), EmbeddedJudge())) == ["e"]
 
 
 @pytest.mark.parametrize("bank", [bank for bank, _ in BANKS], ids=NAMES)
@@ -113,7 +112,7 @@ async def test_opposites_whose_wording_shows_it_stay_even_where_a_reply_merges_t
 async def test_mirrored_questions_are_put_to_the_model_and_stay(one: str, other: str):
     judge = grouping(group("a", "b"))
     bank = [question("a", text=one, seed="x"), question("b", text=other, seed="x")]
-    assert await redundant([bank], "question", assignment(), judge) == {}
+    assert await find_redundant([bank], "question", assignment(), judge) == {}
     assert len(judge.prompts) == 1
 
 
@@ -141,7 +140,7 @@ def test_hypotheses_with_their_levels_reversed_are_opposed():
 async def test_the_same_words_need_no_call(same: str):
     judge = grouping()
     bank = [question("a", text="Is the order clear?"), question("b", text=same)]
-    assert await redundant([bank], "question", assignment(), judge) == {"b": "worded like a"}
+    assert await find_redundant([bank], "question", assignment(), judge) == {"b": "worded like a"}
     assert judge.prompts == []
 
 
@@ -163,10 +162,10 @@ def test_another_order_or_sign_is_another_wording(one: str, other: str):
 async def test_hypotheses_that_share_their_statement_but_not_their_levels_are_asked_about():
     judge = grouping()
     twin = criterion("a").model_copy(update={"id": "b", "levels": criterion("b").levels})
-    assert await redundant([[criterion("a"), twin]], "hypothesis", assignment(), judge) == {}
+    assert await find_redundant([[criterion("a"), twin]], "hypothesis", assignment(), judge) == {}
     assert len(judge.prompts) == 1
     alike = criterion("a").model_copy(update={"id": "c"})
-    assert list(await redundant([[criterion("a"), alike]], "hypothesis", assignment(), judge)) == ["c"]
+    assert list(await find_redundant([[criterion("a"), alike]], "hypothesis", assignment(), judge)) == ["c"]
 
 
 # Which one stays
@@ -174,24 +173,24 @@ async def test_hypotheses_that_share_their_statement_but_not_their_levels_are_as
 
 async def test_the_better_tier_stays_and_within_a_tier_the_better_wording():
     judge = grouping(group("a", "c", best="c"), group("b", "d", best="d"))
-    one = await redundant([of_names("a"), of_names("bcd")], "question", assignment(), judge)
+    one = await find_redundant([of_names("a"), of_names("bcd")], "question", assignment(), judge)
     assert list(one) == ["c", "b"]
     assert one["b"] == "says what d says: Compared."
 
 
 async def test_of_a_nested_group_parts_that_have_nothing_in_common_stay_if_the_whole_goes():
     judge = grouping(group("w", "p", "q", relation="nested"))
-    assert list(await redundant([of_names("w"), of_names("pq")], "question", assignment(), judge)) == ["p", "q"]
-    found = await redundant([of_names("p"), of_names("wq")], "question", assignment(), judge)
+    assert list(await find_redundant([of_names("w"), of_names("pq")], "question", assignment(), judge)) == ["p", "q"]
+    found = await find_redundant([of_names("p"), of_names("wq")], "question", assignment(), judge)
     assert found == {"w": "is nested with p: Compared."}
 
 
 async def test_finer_points_are_nested_in_their_seed_by_design_and_stay():
     judge = grouping(group("s", "e", "f", relation="nested"), group("e", "f"))
     seed, finer = question("s"), [question(name, seed="s") for name in "ef"]
-    assert list(await redundant([[seed], finer], "question", assignment(), judge)) == ["f"]
+    assert list(await find_redundant([[seed], finer], "question", assignment(), judge)) == ["f"]
     same = grouping(group("s", "e"))
-    assert list(await redundant([[seed], finer], "question", assignment(), same)) == ["e"]
+    assert list(await find_redundant([[seed], finer], "question", assignment(), same)) == ["e"]
 
 
 # Large banks
@@ -210,13 +209,13 @@ def test_every_two_stand_together_in_a_prompt_of_bounded_size(count: int, most: 
 async def test_a_large_bank_takes_a_few_calls_and_pairs_over_their_bounds_are_found():
     judge = grouping(group("q0", "q129"))
     bank = [question(f"q{place}", seed="x") for place in range(130)]
-    assert list(await redundant([bank], "question", assignment(), judge)) == ["q129"]
+    assert list(await find_redundant([bank], "question", assignment(), judge)) == ["q129"]
     assert len(judge.prompts) == 3
 
 
 async def test_every_pair_by_itself_where_that_is_asked_for():
     judge = grouping()
-    await redundant(
+    await find_redundant(
         [[criterion(f"h{place:02d}") for place in range(20)]], "hypothesis", assignment(), judge, most_shown=2
     )
     assert len(judge.prompts) == 190
@@ -231,12 +230,12 @@ def busy(_: Any) -> Any:
 
 @pytest.mark.parametrize("script", [busy, lambda _: "none", lambda _: {"groups": [group("a", "z")]}])
 async def test_without_a_usable_reply_everything_stays(script):
-    assert await redundant([of_names("abc")], "question", assignment(), FakeJudge(script)) == {}
+    assert await find_redundant([of_names("abc")], "question", assignment(), FakeJudge(script)) == {}
 
 
 async def test_one_unusable_group_spoils_no_other():
     reply = {"groups": [group("a", "z"), group("b", "c"), group("c"), "x", group("[A]", "b", best="q")]}
-    assert list(await redundant([of_names("abc")], "question", assignment(), FakeJudge(lambda _: reply))) == ["c"]
+    assert list(await find_redundant([of_names("abc")], "question", assignment(), FakeJudge(lambda _: reply))) == ["c"]
 
 
 def test_the_schema_speaks_of_entries_only():

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from holistic_scripts import graded, labels_of, overall, part, ratings_asked, weighing, whole
 from hypoeval_scripts import ASPECT, assignment, example, examples, rating
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.data import Scale
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
@@ -19,17 +18,17 @@ from rubriclab.judges import FakeJudge, Reply, request_digest
 from rubriclab.methods.baselines.definition import Analysis, BaselineSettings
 from rubriclab.methods.holistic import (
     BareScore,
-    OverallSettings,
+    HolisticSettings,
     ScoreFormat,
-    asked,
+    holistic_prompt,
+    holistic_rating,
     learn_single,
-    overall_prompt,
-    part_at_most,
-    require_some,
+    require_scores,
     score_all,
-    score_overall,
     scorer,
+    scoring_estimator,
     values,
+    with_answer_scale,
     with_evidence,
 )
 from rubriclab.methods.method import CriterionRating, TrainingInput, silent
@@ -39,7 +38,7 @@ from rubriclab.rubric import Evidence
 TEXT = example(1, 3, source="A source.")
 FORM = ScoreFormat("direct/rate", lambda _: {})
 ANALYSED = ScoreFormat("analyze_rate/rate", lambda _: {}, reasoned=Analysis, alone=Analysis, max_tokens=1024)
-ONCE, WEIGHTED = OverallSettings(), OverallSettings(scoring="weighted")
+ONCE, WEIGHTED = HolisticSettings(), HolisticSettings(scoring="weighted")
 SCALES = [
     Scale(low=1, high=5, whole=True),
     Scale(low=1, high=5, whole=False),
@@ -53,7 +52,7 @@ SCALES = [
 
 async def scored(judge, chosen=ONCE, *, form=FORM, scale=None) -> CriterionRating:
     given_ = assignment(scale) if scale else assignment()
-    return await score_overall(TEXT, whole(), given_, judge, form=form, settings=chosen)
+    return await holistic_rating(TEXT, whole(), given_, judge, form=form, settings=chosen)
 
 
 def in_turn(*replies):
@@ -133,7 +132,7 @@ def test_the_weighted_score_is_the_expectation_over_the_legal_scores(drawn):
 )
 async def test_the_probabilities_of_a_reply_that_cannot_be_used_are_no_score(spoilt):
     judge = FakeJudge(lambda prompt: spoilt if prompt.sample == 0 else {"score": 2})
-    found = await scored(judge, OverallSettings(scoring="weighted", samples=4))
+    found = await scored(judge, HolisticSettings(scoring="weighted", samples=4))
     assert (found.score, found.reason) == (2, "Mean of 3 samples: 2: 100%.")
 
 
@@ -143,7 +142,7 @@ async def test_the_probabilities_of_a_reply_that_cannot_be_used_are_no_score(spo
 @pytest.mark.parametrize("samples", [2, 3, 20])
 async def test_without_log_probabilities_exactly_the_samples_are_asked(samples):
     judge = overall(lambda _: 4)
-    await scored(judge, OverallSettings(scoring="weighted", samples=samples))
+    await scored(judge, HolisticSettings(scoring="weighted", samples=samples))
     assert len(judge.prompts) == samples
     assert len({request_digest(judge.identity, prompt) for prompt in judge.prompts}) == samples
     assert {prompt.temperature for prompt in judge.prompts} == {1}
@@ -151,27 +150,27 @@ async def test_without_log_probabilities_exactly_the_samples_are_asked(samples):
 
 
 async def test_the_score_is_the_mean_of_the_samples_with_their_shares():
-    found = await scored(in_turn(3, 4, 4, 1), OverallSettings(scoring="weighted", samples=4))
+    found = await scored(in_turn(3, 4, 4, 1), HolisticSettings(scoring="weighted", samples=4))
     assert (found.score, found.reason) == (3, "Mean of 4 samples: 1: 25%, 3: 25%, 4: 50%.")
 
 
 async def test_samples_of_an_analysis_ask_for_no_log_probabilities():
     judge = overall(lambda _: 4)
-    found = await scored(judge, OverallSettings(scoring="weighted", samples=3), form=ANALYSED)
+    found = await scored(judge, HolisticSettings(scoring="weighted", samples=3), form=ANALYSED)
     assert found.score == 4
     assert [(p.alternatives, p.reply, p.max_tokens) for p in judge.prompts] == [(0, Analysis, 1024)] * 3
 
 
 async def test_the_temperature_of_samples_is_a_setting():
     judge = overall(lambda _: 4)
-    await scored(judge, OverallSettings(scoring="weighted", samples=2, temperature=0.3))
+    await scored(judge, HolisticSettings(scoring="weighted", samples=2, temperature=0.3))
     assert {prompt.temperature for prompt in judge.prompts} == {0.3}
 
 
 @settings(deadline=None, max_examples=60)
 @given(replies=st.lists(st.none() | st.just("None, sorry.") | st.integers(1, 5), min_size=2, max_size=9))
 def test_failed_samples_are_left_out_as_long_as_half_remain(replies):
-    chosen = OverallSettings(scoring="weighted", samples=len(replies))
+    chosen = HolisticSettings(scoring="weighted", samples=len(replies))
     found = asyncio.run(scored(in_turn(*replies), chosen))
     there = [reply for reply in replies if isinstance(reply, int)]
     if 2 * len(there) >= len(replies):
@@ -187,10 +186,10 @@ def test_failed_samples_are_left_out_as_long_as_half_remain(replies):
 @settings(deadline=None, max_examples=40)
 @given(scale=st.sampled_from(SCALES), places=st.lists(st.floats(0, 1), min_size=2, max_size=8), seed=st.integers(0, 9))
 def test_a_weighted_score_lies_between_its_samples_whatever_their_order(scale, places, seed):
-    legal = asked(assignment(scale), WEIGHTED).scale
+    legal = with_answer_scale(assignment(scale), WEIGHTED).scale
     replies = [scale.low + place * scale.width for place in places]
     replies = [round(reply) if legal.whole else reply for reply in replies]
-    chosen = OverallSettings(scoring="weighted", samples=len(replies))
+    chosen = HolisticSettings(scoring="weighted", samples=len(replies))
     found = asyncio.run(scored(in_turn(*replies), chosen, scale=scale))
     assert min(replies) - 1e-6 <= found.score <= max(replies) + 1e-6
     assert scale.contains(round(found.score, 5))
@@ -205,29 +204,29 @@ def test_a_weighted_score_lies_between_its_samples_whatever_their_order(scale, p
     ("scale", "whole_steps"), list(zip(SCALES, (True, True, True, False, True, False, True), strict=True)), ids=str
 )
 async def test_single_answers_of_a_weighted_score_are_whole_where_the_ends_allow_it(scale, whole_steps):
-    fields = overall_prompt(TEXT, whole(), assignment(scale), FORM, WEIGHTED).fields["scale"]
+    fields = holistic_prompt(TEXT, whole(), assignment(scale), FORM, WEIGHTED).fields["scale"]
     assert (fields["whole"], fields["low"], fields["high"]) == (whole_steps, scale.low, scale.high)
     assert ("whole numbers only" in fields["text"]) == whole_steps
-    assert overall_prompt(TEXT, whole(), assignment(scale), FORM, ONCE).fields["scale"]["whole"] == scale.whole
+    assert holistic_prompt(TEXT, whole(), assignment(scale), FORM, ONCE).fields["scale"]["whole"] == scale.whole
 
 
 async def test_from_0_to_1_with_decimals_samples_are_averaged():
     judge = in_turn(0.25, 0.5, 0.75, 1)
-    found = await scored(judge, OverallSettings(scoring="weighted", samples=4), scale=SCALES[3])
+    found = await scored(judge, HolisticSettings(scoring="weighted", samples=4), scale=SCALES[3])
     assert found.score == 0.625
     assert len(judge.prompts) == 4
 
 
 async def test_of_log_probabilities_on_a_scale_of_decimals_nothing_is_made():
     judge = FakeJudge(lambda p: weighing({0.5: 1.0}) if p.alternatives else {"score": 0.25})
-    found = await scored(judge, OverallSettings(scoring="weighted", samples=2), scale=SCALES[3])
+    found = await scored(judge, HolisticSettings(scoring="weighted", samples=2), scale=SCALES[3])
     assert found.score == 0.375
 
 
 async def test_a_weighted_score_of_a_scale_with_decimals_lies_between_its_whole_answers():
     judge = FakeJudge(lambda _: weighing({2: 0.25, 3: 0.75}))
     assert (await scored(judge, WEIGHTED, scale=SCALES[1])).score == 2.75
-    half = OverallSettings(scoring="weighted", samples=2)
+    half = HolisticSettings(scoring="weighted", samples=2)
     assert (await scored(in_turn(2.5, 2.5), half, scale=SCALES[1])).score is None
 
 
@@ -259,7 +258,7 @@ async def test_a_part_is_scored_by_the_settings_it_was_learned_with_whatever_cam
     judge = overall(lambda _: 2)
     value, (found,) = await scorer(FORM)(TEXT, old, assignment(), judge)
     assert (value, found.score, len(judge.prompts)) == (2, 2, 3)
-    assert part_at_most(FORM)(TEXT, old, assignment()).calls == 3
+    assert scoring_estimator(FORM)(TEXT, old, assignment()).calls == 3
 
 
 async def test_each_example_is_scored_under_its_id():
@@ -278,10 +277,10 @@ def test_scores_stand_in_the_order_of_the_names_and_are_missing_where_there_is_n
 
 
 def test_no_score_at_all_is_an_error_and_no_text_at_all_is_none():
-    require_some([])
-    require_some([CriterionRating("score", None, "busy"), CriterionRating("score", 1, "")])
+    require_scores([])
+    require_scores([CriterionRating("score", None, "busy"), CriterionRating("score", 1, "")])
     with pytest.raises(JudgeError, match="no usable score for any training text: busy"):
-        require_some([CriterionRating("score", None, "busy"), CriterionRating("score", None, "filtered")])
+        require_scores([CriterionRating("score", None, "busy"), CriterionRating("score", None, "filtered")])
 
 
 async def learned(texts, judge, chosen=None):

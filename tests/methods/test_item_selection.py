@@ -5,14 +5,18 @@ from typing import Any
 import numpy as np
 import pytest
 from checkeval_scripts import question
-from hypothesis import given
-from hypothesis import settings as trying
-from hypothesis import strategies as st
+from hypothesis import given, settings as trying, strategies as st
 from scipy.optimize import nnls
 from scipy.stats import pearsonr
 
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.item_selection import Chosen, Sheet, chance_below, choose, weigh
+from rubriclab.methods.item_selection import (
+    AnswerMatrix,
+    SelectedQuestions,
+    p_below,
+    question_weights,
+    select_questions,
+)
 from rubriclab.rubric import Criterion
 
 N = 30
@@ -27,24 +31,26 @@ def column(*zeros: int, n: int = N) -> np.ndarray:
     return found
 
 
-def sheet(*columns: np.ndarray, labels: np.ndarray = LABELS, not_applicable: Any = ()) -> Sheet:
+def sheet(*columns: np.ndarray, labels: np.ndarray = LABELS, not_applicable: Any = ()) -> AnswerMatrix:
     good = np.column_stack(columns)
     applies = np.ones(good.shape, dtype=bool)
     for place in not_applicable:
         applies[:, place] = ~np.isnan(good[:, place])
-    return Sheet(good, applies, labels)
+    return AnswerMatrix(good, applies, labels)
 
 
 def many(count: int, **fields: Any) -> list[Criterion]:
     return [question(f"q{place}", seed="a1", **fields) for place in range(count)]
 
 
-def chosen(given_: Sheet, questions: list[Criterion] | None = None, **settings: Any) -> Chosen:
+def chosen(given_: AnswerMatrix, questions: list[Criterion] | None = None, **settings: Any) -> SelectedQuestions:
     """Return what is chosen; nothing is tried on the worst and the best texts unless a test asks for it."""
-    return choose(questions or many(given_.good.shape[1]), given_, CheckEvalSettings(**{"ends": 0, **settings}))
+    return select_questions(
+        questions or many(given_.good.shape[1]), given_, CheckEvalSettings(**{"ends": 0, **settings})
+    )
 
 
-def kept(found: Chosen) -> list[str]:
+def kept(found: SelectedQuestions) -> list[str]:
     return [each.id for each in found.questions]
 
 
@@ -60,7 +66,7 @@ def test_a_question_that_the_worst_texts_earn_as_often_as_the_best_leaves_with_t
     alike, earned = column(*range(6), *range(24, 30)), column(*range(7), *range(24, 30))
     found = chosen(sheet(GOOD, alike, earned), ends=0.4, against=0)
     assert kept(found) == ["q0", "q2"]
-    assert found.left == {
+    assert found.dropped == {
         "q1": "the worst texts earn it as often as the best: 6 of the 12 rated lowest, 6 of the 12 rated highest"
     }
 
@@ -77,7 +83,7 @@ def test_texts_of_one_label_stand_at_the_same_end():
     """Twenty labels of 1 and ten of 2: 0.1 of 30 are 3 texts, and all of label 1 share the lowest place."""
     labels = np.array([1.0] * 20 + [2.0] * 10)
     found = chosen(sheet(np.ones(N), column(*range(10)), labels=labels), ends=0.1, fewest_answers=31)
-    assert found.left == {
+    assert found.dropped == {
         "q0": "the worst texts earn it as often as the best: 20 of the 20 rated lowest, 10 of the 10 rated highest"
     }
 
@@ -96,9 +102,9 @@ def test_fewer_than_three_answers_at_an_end_tell_nothing(given_: int, stays: boo
 def test_what_a_person_asks_stays_and_a_seed_that_was_generated_does_not():
     by_hand, generated = question("s1"), question("s2", author="prior knowledge")
     found = chosen(sheet(GOOD, 1 - GOOD, 1 - GOOD), [*many(1), by_hand, generated], ends=0.4, against=0, repeated=1)
-    assert "s2" in found.left
-    assert found.left["s2"].startswith("the worst texts earn it")
-    assert not found.left.get("s1", "").startswith("the worst texts earn it")
+    assert "s2" in found.dropped
+    assert found.dropped["s2"].startswith("the worst texts earn it")
+    assert not found.dropped.get("s1", "").startswith("the worst texts earn it")
 
 
 # Never varying
@@ -107,7 +113,9 @@ def test_what_a_person_asks_stays_and_a_seed_that_was_generated_does_not():
 def test_a_question_whose_answer_never_varies_leaves():
     found = chosen(sheet(GOOD, np.ones(N), np.zeros(N)))
     assert kept(found) == ["q0"]
-    assert found.left == dict.fromkeys(("q1", "q2"), "the same answer for all 30 training texts that it was asked of")
+    assert found.dropped == dict.fromkeys(
+        ("q1", "q2"), "the same answer for all 30 training texts that it was asked of"
+    )
 
 
 def test_one_other_answer_is_enough_to_stay():
@@ -118,14 +126,14 @@ def test_few_answers_that_are_alike_are_no_evidence():
     few = np.where(np.arange(N) < 9, 1.0, np.nan)
     enough = np.where(np.arange(N) < 10, 1.0, np.nan)
     found = chosen(sheet(GOOD, few, enough))
-    assert found.left == {"q2": "the same answer for all 10 training texts that it was asked of"}
+    assert found.dropped == {"q2": "the same answer for all 10 training texts that it was asked of"}
     assert kept(chosen(sheet(GOOD, few, enough), fewest_answers=11)) == ["q0", "q1", "q2"]
 
 
 def test_a_question_that_can_be_asked_of_no_text_leaves_but_one_that_failed_throughout_does_not():
     nothing = np.full(N, np.nan)
     found = chosen(sheet(GOOD, nothing, nothing, not_applicable=[1]))
-    assert found.left == {"q1": "it cannot be asked of any of the 30 training texts"}
+    assert found.dropped == {"q1": "it cannot be asked of any of the 30 training texts"}
 
 
 # Against the labels
@@ -135,24 +143,24 @@ def test_a_question_against_the_labels_leaves_with_the_figures():
     found = chosen(sheet(GOOD, 1 - GOOD, UNRELATED[0]))
     r, p = pearsonr(1 - GOOD, LABELS, alternative="less")
     reason = f"correlation {r:.2f} over 30 training texts, so low by chance in {p:.1%} of cases"
-    assert found.left == {"q1": f"runs against the labels: {reason}"}
+    assert found.dropped == {"q1": f"runs against the labels: {reason}"}
 
 
 @given(st.floats(-0.999, 0.999), st.integers(4, 200))
 def test_chance_is_that_of_scipy(r: float, n: int):
     from scipy.stats import t
 
-    assert chance_below(r, n) == pytest.approx(t.cdf(r * np.sqrt((n - 2) / (1 - r * r)), n - 2), abs=1e-12)
+    assert p_below(r, n) == pytest.approx(t.cdf(r * np.sqrt((n - 2) / (1 - r * r)), n - 2), abs=1e-12)
 
 
 def test_a_perfect_correlation_leaves_no_doubt():
-    assert (chance_below(-1.0, 10), chance_below(1.0, 10), chance_below(0.0, 10)) == (0.0, 1.0, 0.5)
+    assert (p_below(-1.0, 10), p_below(1.0, 10), p_below(0.0, 10)) == (0.0, 1.0, 0.5)
 
 
 def test_a_correlation_slightly_below_zero_is_no_reason():
     weak = next(column for column in _draws() if -0.15 < np.corrcoef(column, LABELS)[0, 1] < -0.05)
-    assert chosen(sheet(GOOD, weak)).left == {}
-    assert list(chosen(sheet(GOOD, weak), against=0.5).left) == ["q1"]
+    assert chosen(sheet(GOOD, weak)).dropped == {}
+    assert list(chosen(sheet(GOOD, weak), against=0.5).dropped) == ["q1"]
 
 
 def test_with_against_at_zero_even_the_opposite_stays():
@@ -162,14 +170,14 @@ def test_with_against_at_zero_even_the_opposite_stays():
 def test_what_is_lost_by_chance_is_what_the_setting_says():
     draws = list(_draws(300))
     for against in (0.05, 0.2):
-        left = sum("q1" in chosen(sheet(GOOD, column_), against=against).left for column_ in draws)
+        left = sum("q1" in chosen(sheet(GOOD, column_), against=against).dropped for column_ in draws)
         assert left / len(draws) == pytest.approx(against, abs=0.06)
 
 
 def test_few_labels_speak_against_nothing():
     short = np.arange(9.0)
     answers = (short < 4).astype(float)
-    assert chosen(sheet(answers, 1 - answers, np.ones(9), labels=short)).left == {}
+    assert chosen(sheet(answers, 1 - answers, np.ones(9), labels=short)).dropped == {}
 
 
 def _draws(count: int = 200):
@@ -183,14 +191,14 @@ def _draws(count: int = 200):
 
 def test_a_question_that_answers_as_another_leaves():
     found = chosen(sheet(GOOD, GOOD, UNRELATED[1]))
-    assert found.left == {"q1": "answers as q0 does (correlation 1.00 over 30 texts)"}
+    assert found.dropped == {"q1": "answers as q0 does (correlation 1.00 over 30 texts)"}
 
 
 def test_of_two_alike_the_seed_stays():
     questions = [question("a1-e1", seed="a1"), question("b1", trait="Side 2")]
-    found = choose(questions, sheet(GOOD, GOOD), CheckEvalSettings())
+    found = select_questions(questions, sheet(GOOD, GOOD), CheckEvalSettings())
     assert kept(found) == ["b1"]
-    assert found.left == {"a1-e1": "answers as b1 does (correlation 1.00 over 30 texts)"}
+    assert found.dropped == {"a1-e1": "answers as b1 does (correlation 1.00 over 30 texts)"}
 
 
 @pytest.mark.parametrize(("rare", "stay"), [(1, 3), (2, 3), (3, 2), (4, 2)])
@@ -205,15 +213,15 @@ def test_the_opposite_answers_are_no_repetition():
 
 def test_a_question_adds_something_where_the_other_cannot_be_asked():
     half = np.where(np.arange(N) % 2, GOOD, np.nan)
-    assert list(chosen(sheet(GOOD, half, not_applicable=[1])).left) == ["q1"]
-    assert chosen(sheet(half, GOOD, not_applicable=[0])).left == {}
+    assert list(chosen(sheet(GOOD, half, not_applicable=[1])).dropped) == ["q1"]
+    assert chosen(sheet(half, GOOD, not_applicable=[0])).dropped == {}
 
 
 def test_one_different_answer_in_thirty_is_a_difference_unless_the_setting_says_otherwise():
     nearly = GOOD.copy()
     nearly[20] = 0
-    assert chosen(sheet(GOOD, nearly)).left == {}
-    assert list(chosen(sheet(GOOD, nearly), repeated=0.9).left) == ["q1"]
+    assert chosen(sheet(GOOD, nearly)).dropped == {}
+    assert list(chosen(sheet(GOOD, nearly), repeated=0.9).dropped) == ["q1"]
 
 
 @given(st.integers(0, 10_000))
@@ -226,7 +234,7 @@ def test_pairs_are_correlated_as_by_numpy(draw: int):
     if len(set(x[both])) > 1 and len(set(y)) > 1:
         r = np.corrcoef(x[both], y[both])[0, 1] if len(set(y[both])) > 1 else 0.0
         rarer = min(*(min(v[both].sum(), (1 - v[both]).sum()) for v in (x, y)))
-        assert ("q1" in found.left) == (r >= 0.3 and rarer >= 3)
+        assert ("q1" in found.dropped) == (r >= 0.3 and rarer >= 3)
 
 
 # Not everything may leave
@@ -235,9 +243,9 @@ def test_pairs_are_correlated_as_by_numpy(draw: int):
 def test_where_every_question_would_leave_the_best_of_each_sub_dimension_stays():
     questions = [question("a", "Side 1"), question("b", "Side 1"), question("c", "Side 2")]
     strong, weak = 1 - GOOD, 1 - column(*range(8))
-    found = choose(questions, sheet(strong, 1 - weak[::-1], np.ones(N)), CheckEvalSettings())
+    found = select_questions(questions, sheet(strong, 1 - weak[::-1], np.ones(N)), CheckEvalSettings())
     assert kept(found) == ["b", "c"]
-    assert list(found.left) == ["a"]
+    assert list(found.dropped) == ["a"]
     assert found.notes == ("the labels speak against every question: the best of each sub-dimension stay (2)",)
 
 
@@ -249,11 +257,11 @@ def test_at_least_one_question_stays_and_every_weight_is_above_zero(draw: int, w
     good = (rng.random((n, q)) < rng.random(q)).astype(float)
     good[rng.random((n, q)) < rng.choice([0, 0.3])] = np.nan
     questions = [question(f"q{at}", f"Side {at % 2}", seed="a1") for at in range(q)]
-    given_ = Sheet(good, rng.random((n, q)) < 0.9, rng.integers(1, 4, n).astype(float))
+    given_ = AnswerMatrix(good, rng.random((n, q)) < 0.9, rng.integers(1, 4, n).astype(float))
     settings = CheckEvalSettings(weights=weights, selected=selected, fewest_answers=3, against=0.5)
-    found = choose(questions, given_, settings)
+    found = select_questions(questions, given_, settings)
     assert found.questions
-    assert sorted([*kept(found), *found.left]) == sorted(each.id for each in questions)
+    assert sorted([*kept(found), *found.dropped]) == sorted(each.id for each in questions)
     assert all(each.weight > 0 for each in found.questions)
     assert not selected or len(found.questions) <= max(selected, 1)
 
@@ -266,17 +274,17 @@ def test_the_selected_are_those_that_track_the_labels_best():
     noisy[[0, 1, 28, 29]] = 1 - noisy[[0, 1, 28, 29]]
     found = chosen(sheet(UNRELATED[0], noisy, GOOD, UNRELATED[2]), selected=2, against=0)
     assert kept(found) == ["q1", "q2"]
-    assert set(found.left.values()) == {"not among the 2 that track the labels best"}
+    assert set(found.dropped.values()) == {"not among the 2 that track the labels best"}
 
 
 @pytest.mark.parametrize("chosen_filter", ["model", "off"])
 def test_labels_take_nothing_out_unless_they_are_to(chosen_filter: Any):
-    assert chosen(sheet(GOOD, GOOD, 1 - GOOD, np.ones(N)), filter=chosen_filter).left == {}
+    assert chosen(sheet(GOOD, GOOD, 1 - GOOD, np.ones(N)), filter=chosen_filter).dropped == {}
 
 
 @pytest.mark.parametrize("weights", ["equal", "regression", "sub-dimensions"])
 def test_without_any_text_every_question_stays(weights: Any):
-    empty = Sheet(np.zeros((0, 3)), np.zeros((0, 3), dtype=bool), np.zeros(0))
+    empty = AnswerMatrix(np.zeros((0, 3)), np.zeros((0, 3), dtype=bool), np.zeros(0))
     found = chosen(empty, weights=weights, selected=1)
     assert len(found.questions) == 3
     assert len({each.weight for each in found.questions}) == 1
@@ -289,7 +297,7 @@ def test_the_order_of_texts_does_not_matter(order: list[int]):
     first = chosen(given_, weights="regression")
     again = chosen(given_.rows(np.array(order)), weights="regression")
     assert kept(again) == kept(first)
-    assert list(again.left) == list(first.left)
+    assert list(again.dropped) == list(first.dropped)
     np.testing.assert_allclose([q.weight for q in again.questions], [q.weight for q in first.questions], atol=1e-4)
 
 
@@ -297,7 +305,7 @@ def test_the_order_of_texts_does_not_matter(order: list[int]):
 
 
 def weights_of(good: np.ndarray, labels: np.ndarray = LABELS, questions: Any = None, **settings: Any) -> np.ndarray:
-    return weigh(questions or many(good.shape[1]), good, labels, CheckEvalSettings(**settings))
+    return question_weights(questions or many(good.shape[1]), good, labels, CheckEvalSettings(**settings))
 
 
 def test_equal_weights_are_equal():
@@ -326,7 +334,7 @@ def test_regression_is_non_negative_least_squares_with_a_ridge(penalty: float):
 def test_a_question_without_weight_leaves():
     found = chosen(sheet(GOOD, 1 - GOOD), filter="off", weights="regression")
     assert kept(found) == ["q0"]
-    assert found.left == {"q1": "weight 0 in the regression on the labels"}
+    assert found.dropped == {"q1": "weight 0 in the regression on the labels"}
 
 
 def test_weights_do_not_depend_on_the_unit_of_the_labels():

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from holistic_scripts import BASELINES, WITHOUT_LABELS
 from hypoeval_scripts import ASPECT, assignment, example, examples, findings
-from hypothesis import given
-from hypothesis import settings as tries
-from hypothesis import strategies as st
+from hypothesis import given, settings as tries, strategies as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rubriclab.checklist import load_checklist
@@ -20,12 +18,12 @@ from rubriclab.data import find_aspect
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.judge import ANSWERS
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import TrainingInput, chosen_settings, left_out, silent
+from rubriclab.methods.method import TrainingInput, chosen_settings, cross_validated, silent
 from rubriclab.methods.names import BASELINE_NAMES, BUILT_IN, METHOD_NAMES
 from rubriclab.prompts.render import FOLDER
 
 # Measures are part of rubrics and nothing to learn by alone: they have no settings and ask nothing.
-NAMES = tuple(name for name in METHODS if name != "surface")
+NAMES = tuple(name for name in METHODS if name != "text_features")
 
 
 class Settings(BaseModel):
@@ -154,7 +152,7 @@ def test_each_text_is_predicted_once_from_exactly_the_texts_of_other_groups(grou
         assert not set(names[inside]) & set(names[others])
         return np.flatnonzero(inside).astype(float)
 
-    found = left_out(groups, predict)
+    found = cross_validated(groups, predict)
     if len(set(groups)) == 1:
         assert np.isnan(found).all()
         assert not calls
@@ -164,7 +162,7 @@ def test_each_text_is_predicted_once_from_exactly_the_texts_of_other_groups(grou
 
 
 def test_what_cannot_be_predicted_is_missing():
-    predicted = left_out(["a", "b", "a"], lambda _others, inside: np.where(inside[inside], np.nan, 0))
+    predicted = cross_validated(["a", "b", "a"], lambda _others, inside: np.where(inside[inside], np.nan, 0))
     assert np.isnan(predicted).all()
 
 

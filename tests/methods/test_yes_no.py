@@ -1,8 +1,7 @@
 """The answer in a judge's words."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rubriclab.methods.yes_no import read_answer
 

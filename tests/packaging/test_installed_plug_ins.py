@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from textwrap import dedent
 
@@ -16,6 +18,7 @@ MODULE = '''
 """A judge that answers with the length of the text, and a method that asks for one number."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +26,6 @@ import numpy as np
 from pydantic import BaseModel
 
 import rubriclab as rl
-from rubriclab.judges.ask import ask
-from rubriclab.judges.judge import Reply
-from rubriclab.methods.estimate import CallEstimate, estimate_prompt
-from rubriclab.methods.method import CriterionRating, Learned, Method
-from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion, Evidence, Part
 
 
 class Settings(BaseModel):
@@ -47,11 +44,17 @@ class WordCounter:
         self.name = f"toyjudge:{spec}"
         self.identity = {"judge": self.name}
 
-    async def reply(self, prompt: Any) -> Reply:
+    async def reply(self, prompt: Any) -> rl.Reply:
+        if self.name.endswith(":crash"):
+            raise ZeroDivisionError("division by zero")
         words = len(str(prompt.fields.get("output", "")).split())
+        if self.name.endswith(":high"):
+            return rl.Reply(text=json.dumps({"reason": "high", "score": 9}), model=self.name)
+        if self.name.endswith(":mute") and prompt.name != "toy/rate":
+            return rl.Reply(text="no comment", model=self.name)
         reply = {"reason": f"{words} words", "reasoning": f"{words} words", "score": min(5.0, 1 + words / 20)}
         wanted = prompt.reply.model_fields
-        return Reply(text=json.dumps({name: reply[name] for name in wanted if name in reply}), model=self.name)
+        return rl.Reply(text=json.dumps({name: reply[name] for name in wanted if name in reply}), model=self.name)
 
 
 def make_judge(spec: str, options: rl.JudgeOptions) -> WordCounter:
@@ -60,39 +63,40 @@ def make_judge(spec: str, options: rl.JudgeOptions) -> WordCounter:
 
 def prompt_for(example, assignment):
     fields = {**assignment.fields(), **assignment.text_fields(example)}
-    return Prompt("toy/rate", fields, Rating, max_tokens=200)
+    return rl.Prompt("toy/rate", fields, Rating, max_tokens=200)
 
 
 async def score(example, part, assignment, judge):
-    answer = await ask(judge, prompt_for(example, assignment))
+    answer = await rl.ask(judge, prompt_for(example, assignment))
     value = answer.value.score if answer.value else None
-    return value, (CriterionRating("toy", value, answer.value.reason if answer.value else "no answer"),)
+    return value, (rl.CriterionRating("toy", value, answer.value.reason if answer.value else "no answer"),)
 
 
 async def learn(training_input, settings, *, judge, generator, seed, on_progress):
     assignment = training_input.assignment
-    evidence = Evidence(origin="definition")
+    evidence = rl.Evidence(origin="definition")
     trait = assignment.aspect.name
-    criterion = Criterion(id="toy", kind="score", trait=trait, statement="How long it is.", evidence=evidence)
-    part = Part(method="toy", settings=settings.model_dump(), criteria=(criterion,))
+    criterion = rl.Criterion(id="toy", kind="score", trait=trait, statement="How long it is.", evidence=evidence)
+    part = rl.Part(method="toy", settings=settings.model_dump(), criteria=(criterion,))
     ratings = [(await score(text, part, assignment, judge))[1] for text in training_input.examples]
     scores = np.array([np.nan if row[0].score is None else row[0].score for row in ratings])
     ids = tuple(text.id for text in training_input.examples)
-    return Learned(part, ids, ("toy",), tuple(ratings), scores, scores, optimistic=False)
+    return rl.Learned(part, ids, ("toy",), tuple(ratings), scores, scores, optimistic=False)
 
 
-METHOD = Method(
+METHOD = rl.Method(
     name="toy",
     settings=Settings,
     presets={},
     prompts=("toy/rate",),
     learn=learn,
     score=score,
-    learning_at_most=lambda training_input, settings: (CallEstimate(), CallEstimate()),
-    scoring_at_most=lambda example, part, assignment: estimate_prompt(prompt_for(example, assignment)),
+    learning_at_most=lambda training_input, settings: (rl.CallEstimate(), rl.CallEstimate()),
+    scoring_at_most=lambda example, part, assignment: rl.estimate_prompt(prompt_for(example, assignment)),
     single_criterion=True,
     templates=Path(__file__).parent / "templates",
 )
+UNTEMPLATED = replace(METHOD, name="untemplated", prompts=("untemplated/none",))
 '''
 TEMPLATE = """\
 === system
@@ -122,9 +126,31 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [rubriclab.methods]
         toy = rubriclab_toy:METHOD
         broken = rubriclab_toy:NOTHING
+        untemplated = rubriclab_toy:UNTEMPLATED
         hypoeval = rubriclab_toy:METHOD
         """
     (info / "entry_points.txt").write_text(dedent(points), "utf-8")
+    return site
+
+
+@pytest.fixture(scope="module")
+def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of installed packages that holds the example of CONTRIBUTING.md alone."""
+    site = tmp_path_factory.mktemp("documented")
+    page = (CHECKOUT / "CONTRIBUTING.md").read_text("utf-8")
+    files = dict(re.findall(r"^```\w+ file=(\S+)\n(.*?)^```", page, re.DOTALL | re.MULTILINE))
+    for name, content in files.items():
+        (site / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / name).write_text(content, "utf-8")
+    project = tomllib.loads(files["pyproject.toml"])["project"]
+    info = site / "rubriclab_toy-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 1.0\n", "utf-8")
+    groups = (
+        "\n".join([f"[{group}]", *(f"{name} = {target}" for name, target in points.items())])
+        for group, points in project["entry-points"].items()
+    )
+    (info / "entry_points.txt").write_text("\n".join(groups), "utf-8")
     return site
 
 
@@ -149,6 +175,23 @@ def test_a_judge_and_a_method_of_a_package_learn_and_score(site: Path, tmp_path:
     assert rows[0]["criteria"][0]["reason"].endswith(" words")
 
 
+def test_the_documented_package_works_as_written(documented: Path, tmp_path: Path) -> None:
+    toy = ("--method", "toy", "--judge", "counter:20", "--name", "toy")
+    learned = run(documented, tmp_path, "learn", LABELLED, *SCALE, *toy)
+    assert learned.returncode == 0, learned.stderr
+    assert "toy@1: 2 rated traits" in learned.stdout
+    scored = run(documented, tmp_path, "score", HELDOUT, "--rubric", "toy")
+    assert scored.returncode == 0, scored.stderr
+    together = run(documented, tmp_path, "learn", LABELLED, *SCALE, "--method", "direct", *toy)
+    assert together.returncode == 0, together.stderr
+
+
+def test_the_offline_judge_refuses_the_prompts_of_a_plug_in(documented: Path, tmp_path: Path) -> None:
+    done = run(documented, tmp_path, "learn", LABELLED, *SCALE, "--method", "toy", "--judge", "embedded")
+    assert done.returncode == 4
+    assert "The offline judge cannot answer 'toy/rate' prompts." in done.stderr
+
+
 def test_it_takes_settings_and_joins_other_methods(site: Path, tmp_path: Path) -> None:
     together = ("--method", "toy", "--method", "direct", "--judge", "toyjudge:x", "--set", "toy.step=0.25")
     learned = run(site, tmp_path, "learn", LABELLED, *SCALE, *together, "--name", "both", "--json")
@@ -168,9 +211,59 @@ def test_without_the_package_a_rubric_says_which_method_is_missing(site: Path, t
 def test_a_method_that_cannot_be_loaded_is_named_with_its_package(site: Path, tmp_path: Path) -> None:
     done = run(site, tmp_path, "learn", LABELLED, *SCALE, "--method", "broken", "--judge", "embedded")
     assert done.returncode == 2
-    assert "The method 'broken' of rubriclab-toy cannot be loaded: AttributeError" in done.stderr
+    assert "The method 'broken' of the package rubriclab-toy 1.0 cannot be loaded: AttributeError" in done.stderr
 
 
 def test_a_package_cannot_replace_a_method_that_is_built_in(site: Path, tmp_path: Path) -> None:
     done = run(site, tmp_path, "learn", LABELLED, *SCALE, "--method", "hypoeval", "--judge", "embedded", "--dry-run")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("method", "judge", "message"),
+    [
+        ("toy", "toyjudge:crash", "The judge 'toyjudge' of the package rubriclab-toy 1.0 raised ZeroDivisionError"),
+        ("toy", "toyjudge:high", "The method 'toy' of the package rubriclab-toy 1.0 learned what cannot be used"),
+        ("untemplated", "toyjudge:x", "rubriclab-toy 1.0 cannot be used: the template 'untemplated/none'"),
+    ],
+)
+def test_a_fault_of_a_plug_in_is_no_bug_of_rubriclab(
+    site: Path, tmp_path: Path, method: str, judge: str, message: str
+) -> None:
+    done = run(site, tmp_path, "learn", LABELLED, *SCALE, "--method", method, "--judge", judge, "--name", "toy")
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_verbose_logs_the_traceback_of_a_plug_in(site: Path, tmp_path: Path) -> None:
+    crash = ("--method", "toy", "--judge", "toyjudge:crash", "--name", "toy")
+    done = run(site, tmp_path, "-v", "learn", LABELLED, *SCALE, *crash)
+    assert done.returncode == 2
+    assert 'raise ZeroDivisionError("division by zero")' in done.stderr
+
+
+def test_a_score_off_the_scale_ends_scoring_with_the_text_s_id(site: Path, tmp_path: Path) -> None:
+    run(site, tmp_path, "learn", LABELLED, *SCALE, *TOY)
+    scored = run(site, tmp_path, "score", HELDOUT, "--rubric", "toy", "--judge", "toyjudge:high")
+    assert scored.returncode == 2
+    first = orjson.loads(HELDOUT.read_bytes().splitlines()[0])["id"]
+    assert f"gave the text {first!r} the score 9, expected a score from 1 to 5." in scored.stderr
+
+
+def test_a_criterion_of_a_plug_in_shows_its_agreement_with_the_labels(site: Path, tmp_path: Path) -> None:
+    run(site, tmp_path, "learn", LABELLED, *SCALE, *TOY)
+    (part,) = orjson.loads(run(site, tmp_path, "show", "toy", "--json").stdout)["rubric"]["parts"]
+    evidence = part["criteria"][0]["evidence"]
+    assert evidence["judged"] == len(LABELLED.read_bytes().splitlines())
+    assert -1 <= evidence["pearson"] <= 1
+
+
+def test_a_baseline_that_scores_no_text_is_left_out_and_not_saved(site: Path, tmp_path: Path) -> None:
+    run(site, tmp_path, "learn", LABELLED, *SCALE, *TOY)
+    mute = ("--rubric", "toy", "--judge", "toyjudge:mute", "--baseline", "direct", "--json")
+    done = run(site, tmp_path, "evaluate", HELDOUT, *mute)
+    assert done.returncode == 0, done.stderr
+    assert "the baseline direct is left out and not saved: toyjudge:mute gave no usable score" in done.stderr
+    assert "direct" not in {row["evaluator"].partition("@")[0] for row in orjson.loads(done.stdout)["results"]}
+    assert "direct" not in run(site, tmp_path, "list").stdout

@@ -6,8 +6,7 @@ import hashlib
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.prompts.render import fenced
 

@@ -9,11 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from holistic_scripts import OVERALL, overall, part, whole
-from holistic_scripts import learn as learn_overall
+from holistic_scripts import OVERALL, learn as learn_overall, overall, part, whole
 from hypoeval_scripts import ASPECT, assignment, criterion, example, examples, findings, scripted, training_input
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from jinja2 import UndefinedError, meta
 from single_call_scripts import PARTS
 

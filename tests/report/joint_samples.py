@@ -100,7 +100,7 @@ EXPLAINED = _whole("e1", EXPLANATION, 0.58)
 DIRECT = _whole("direct.score", LINKS, 0.57)
 MEASURE = Criterion(
     id="repeated_trigrams",
-    kind="measure",
+    kind="feature",
     trait="repeated phrases",
     statement="Share of the text's runs of three words that stand in it more than once.",
     evidence=Evidence(origin="definition", pearson=-0.36, judged=30),
@@ -124,7 +124,7 @@ def joint_rubric() -> Rubric:
         _part("checkeval", *QUESTIONS, dimensions={"links": "Neighbours belong together."}, dropped=LEFT_OUT),
         _part("seeval", EXPLAINED),
         _part("direct", DIRECT),
-        _part("surface", MEASURE),
+        _part("text_features", MEASURE),
     )
     terms = tuple(
         Term(
@@ -163,30 +163,30 @@ def joint_trust(**fields: Any) -> Validation:
             _standing("direct", "judged", 0.55, 0.57, 1),
             _standing("checkeval", "judged", 0.47, 0.49, 1),
             _standing("seeval", "judged", 0.44, 0.50, 1),
-            _standing("all surface measures", "baseline", 0.36, 0.38, 0),
-            _standing("best surface measure", "baseline", 0.29, 0.33, 0),
+            _standing("all text features", "baseline", 0.36, 0.38, 0),
+            _standing("best text feature", "baseline", 0.29, 0.33, 0),
             _standing("word count", "baseline", -0.02, 0.04, 0),
             EvaluatorAgreement(
                 name="constant", kind="baseline", n=30, spearman=interval(None), pearson=interval(None), calls=0
             ),
         ),
         "verdicts": (
-            GateVerdict(against="all surface measures", outcome="better", difference=interval(0.28, 0.07, 0.49)),
+            GateVerdict(against="all text features", outcome="better", difference=interval(0.28, 0.07, 0.49)),
             GateVerdict(
                 against="direct", outcome="inconclusive", difference=interval(0.09, -0.04, 0.2), more_labels=45
             ),
             GateVerdict(against="equal weights", outcome="inconclusive", difference=interval(0.07, -0.05, 0.18)),
         ),
         "frontier": (
-            FrontierPoint(name="few criteria", calls=0, criteria=1, parts=("surface",), pearson=0.33, error=0.12),
+            FrontierPoint(name="few criteria", calls=0, criteria=1, parts=("text_features",), pearson=0.33, error=0.12),
             FrontierPoint(
-                name="few criteria", calls=1, criteria=3, parts=("hypoeval", "surface"), pearson=0.58, error=0.09
+                name="few criteria", calls=1, criteria=3, parts=("hypoeval", "text_features"), pearson=0.58, error=0.09
             ),
             FrontierPoint(
                 name="more criteria",
                 calls=2,
                 criteria=6,
-                parts=("hypoeval", "checkeval", "surface"),
+                parts=("hypoeval", "checkeval", "text_features"),
                 pearson=0.62,
                 error=0.08,
                 within=True,
@@ -195,7 +195,7 @@ def joint_trust(**fields: Any) -> Validation:
                 name="more criteria",
                 calls=4,
                 criteria=9,
-                parts=("hypoeval", "checkeval", "seeval", "direct", "surface"),
+                parts=("hypoeval", "checkeval", "seeval", "direct", "text_features"),
                 pearson=0.66,
                 error=0.07,
                 chosen=True,
@@ -255,7 +255,7 @@ def joint_record() -> TrainingRecord:
         *(("checkeval", each) for each in QUESTIONS),
         ("seeval", EXPLAINED),
         ("direct", DIRECT),
-        ("surface", MEASURE),
+        ("text_features", MEASURE),
     )
     candidates = tuple(
         Candidate(method=method, criterion=each, kept=each.id in WEIGHTS, made_from=each.evidence.examples)
@@ -291,7 +291,7 @@ def _text(place: int) -> RecordedText:
 
 def _cell(text: RecordedText, row: int, each: Criterion, column: int) -> Cell:
     noise = float(np.random.default_rng([row, column]).normal())
-    if each.kind == "measure":
+    if each.kind == "feature":
         return Cell(score=round(max(0.0, 0.3 - 0.05 * text.label + 0.03 * noise), 4), reason="Measured, not judged.")
     if (row, each.id) == (4, "h02"):
         return Cell(score=None, reason="The reply was cut off.")

@@ -91,7 +91,7 @@ def version(number: int = 1, **fields: Any) -> Version:
         "groups": ("train-a", "train-b"),
         "seed": 114514,
         "agreement": agreement,
-        "baseline": Baseline(measure="words", sign=-1, pearson=-0.31),
+        "baseline": Baseline(feature="words", sign=-1, pearson=-0.31),
         "version": "0.1.0",
     }
     own: dict[str, Any] = {
@@ -196,7 +196,7 @@ def hostile_version(words: str) -> Version:
         generator=words,
         model_versions=(words,),
         settings={words: {words: words, "list": [words]}},
-        baseline=Baseline(measure=words, sign=1, pearson=0.5),
+        baseline=Baseline(feature=words, sign=1, pearson=0.5),
         prompts=words,
         data=words,
     )

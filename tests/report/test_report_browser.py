@@ -17,7 +17,7 @@ from joint_samples import hostile_joint, joint_record, joint_version
 from report_samples import examples, hostile_evaluation, results_of, scores_of, version
 
 from rubriclab.report.evaluation import evaluation_view
-from rubriclab.report.training import training_report, training_view
+from rubriclab.report.training import evidence_view, training_report
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 TRACKER = "tracker.example"
@@ -57,7 +57,19 @@ function look(frame) {
     low[style.color + ' on ' + paper(element, view)] = ratio
   }
   const root = page.documentElement
-  return {name: frame.name, scrolls: root.scrollWidth > root.clientWidth, wide, low, paper: paper(page.body, view)}
+  const broken = []
+  const words = page.createTreeWalker(page.body, 4)
+  while (words.nextNode()) {
+    const node = words.currentNode
+    if (node.parentElement.closest('svg, bdi, .hidden')) continue
+    for (const match of node.data.matchAll(/[A-Za-z]{2,16}/g)) {
+      const range = page.createRange()
+      range.setStart(node, match.index); range.setEnd(node, match.index + match[0].length)
+      if (new Set([...range.getClientRects()].map(r => Math.round(r.top))).size > 1) broken.push(match[0])
+    }
+  }
+  const scrolls = root.scrollWidth > root.clientWidth
+  return {name: frame.name, broken, scrolls, wide, low, paper: paper(page.body, view)}
 }
 onload = () => {
   document.body.dataset.found = JSON.stringify([...document.querySelectorAll('iframe')].map(look))
@@ -140,7 +152,7 @@ def test_pages_fit_a_telephone_and_can_be_read_in_both_colour_schemes(tmp_path: 
     training = training_report(joint_version(), joint_record())
     hostile = training_report(*hostile_joint(HOSTILE + "W" * 60))
     head = "<!DOCTYPE html><meta name=color-scheme content='light dark'><body style='margin:0;background:canvas'>"
-    notebook = head + training_view(joint_version())._repr_html_()
+    notebook = head + evidence_view(joint_version())._repr_html_()
     frames = (
         *((page, scheme, PHONE) for page in (evaluation, training, notebook) for scheme in ("light", "dark")),
         (training, "light", DESK),
@@ -156,6 +168,7 @@ def test_pages_fit_a_telephone_and_can_be_read_in_both_colour_schemes(tmp_path: 
     for frame in found:
         assert not frame["scrolls"], frame
         assert frame["wide"] == [], frame["name"]
+        assert frame["broken"] == [] or frame is found[-1], frame["name"]  # the last one is hostile
         assert {pair: ratio for pair, ratio in frame["low"].items() if ratio < CONTRAST} == {}, frame["name"]
         assert (sum(frame["paper"]) < 3 * 128) == (frame["name"] == "dark")
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from report_samples import interval, shapes
 
 from rubriclab.data.scale import Scale

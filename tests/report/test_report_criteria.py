@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from kinds_samples import LEFT_OUT, checklist_part, overall, question
 
 from rubriclab.report.criteria import Omission, omissions, sub_dimensions

@@ -51,14 +51,14 @@ def test_the_summary_says_which_rubric_is_best_and_whether_it_is_above_the_basel
     assert "Of 2 rubrics, news@2 has the highest Spearman correlation with the labels of coherence: 1.00" in (
         usual.reading
     )
-    assert "above the best surface baseline" in usual.reading
+    assert "above the best free baseline" in usual.reading
 
 
 def test_every_evaluator_stands_at_every_level_with_its_interval(usual: Page) -> None:
     for title in ("Within groups", "Over all texts", "Between systems"):
         assert title in usual.reading
     assert [row.get("class") for row in usual.having("tr")].count("baseline") == 2 * 3
-    assert usual.reading.count("-words: best measure for news@1, news@2.") == 3
+    assert usual.reading.count("-words: best text feature for news@1, news@2.") == 3
     assert (
         "news@1: 23 texts in 6 groups; no group with constant labels; 1 text unscored; 2 of 48 answers missing; "
         "scores rest on the others." in usual.reading
@@ -104,7 +104,7 @@ def test_provenance_is_complete(usual: Page) -> None:
         "scored here by fake",
         "calibrated for gpt-4o-mini",
         "generator gpt-4o",
-        "reported as gpt-4o-mini-2024-07-18",
+        "model reported gpt-4o-mini-2024-07-18",
         "learned from 3 texts of 2 groups, with seed 114514 created 2026-11-21 22:40 UTC, by rubriclab 0.1.0",
         "cost unknown",
         f"rubric {made.digest}",
@@ -149,7 +149,7 @@ def test_several_aspects_have_a_summary_each() -> None:
 
 
 def test_texts_without_any_score_make_a_report_that_says_so() -> None:
-    rubric, texts = version(agreement=None, floor=None), examples()
+    rubric, texts = version(agreement=None, baseline=None), examples()
     scored = {rubric.ref: scores_of(rubric, texts, lambda *_: None)}
     found = Page(evaluation_view([rubric], results_of([rubric], scored, texts), scored, texts).page())
     assert "No correlation with the labels of coherence is defined on these texts" in found.reading
@@ -285,7 +285,7 @@ def test_a_combined_rubric_shows_weights_intervals_and_what_each_criterion_adds(
     assert re.search(r"people \d, rubric \d \[1, 2\.7[56]\]", page.reading)
     assert re.search(r"h01 linked sentences \d added −0\.40 Reason for", page.reading)
     assert re.search(r"repeated_trigrams repeated phrases \d added \+0\.25 Reason for", page.reading)
-    assert "Better than all surface measures by 0.28" in page.reading
+    assert "better than all text features" in page.reading
 
 
 def test_a_really_learned_rubric_is_reported() -> None:

@@ -9,8 +9,7 @@ from report_samples import version
 from rubriclab.cli.printing import view_text
 from rubriclab.report.difference import difference_view
 from rubriclab.report.lists import log_view, names_view
-from rubriclab.report.training import training_report
-from rubriclab.report.version import version_view
+from rubriclab.report.training import evidence_view, training_report
 from rubriclab.report.wording import LONGEST_SHOWN
 from rubriclab.store import compare
 from rubriclab.store.version import Version
@@ -34,7 +33,7 @@ def test_every_view_of_a_huge_text_is_cut_and_says_how_to_see_the_rest() -> None
     # A bound that only work beyond linear exceeds: uncut, one of these took minutes.
     started = time.monotonic()
     one, other = long_version("word " * (LENGTH // 5)), long_version("other\n" * (LENGTH // 6))
-    shown = [view_text(version_view(each, evidence=True)) for each in (one, other)]
+    shown = [view_text(evidence_view(each)) for each in (one, other)]
     shown += [view_text(names_view([one])), view_text(log_view([one])), view_text(difference_view(compare(one, other)))]
     assert time.monotonic() - started < 60
     assert all(len(text) < 20 * LONGEST_SHOWN for text in shown)

@@ -8,8 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from joint_samples import joint_record
 from kinds_samples import explained
 from report_samples import printed
@@ -139,7 +138,7 @@ def test_an_explanation_of_any_shape_fits_and_loses_no_word(lines: list[str]) ->
     text = printed(version_view(explained(statement=statement)))
     assert widest(text) <= 80
     # The last section is the statement alone.
-    after = text[text.index("held out 0.52") + len("held out 0.52") : text.index("No other criterion")]
+    after = text[text.index("held out 0.52") + len("held out 0.52") : text.index("No other criteria")]
     assert after.split() == statement.split()
 
 

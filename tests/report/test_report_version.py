@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from joint_samples import joint_version
+from joint_samples import joint_trust, joint_version
 from kinds_samples import QUESTIONS, checklist, explained, overall, question, shown, unlabelled
 from report_samples import criterion, printed, version, words_of
 
-from rubriclab.report.lists import log_view, names_view, problems_view
+from rubriclab.report.lists import log_view, names_view
+from rubriclab.report.training import evidence_view, gate_view
 from rubriclab.report.version import version_view
 from rubriclab.rubric import DroppedCriterion, Evidence, Part
 
@@ -28,14 +29,14 @@ def test_a_rubric_without_figures_is_shown_without_them() -> None:
     bare = version(agreement=None, baseline=None, parent=None, model_versions=(), tags=(), parts=(part,))
     words = words_of(version_view(bare))
     assert "Agreement with people It was not measured when this version was made" in words
-    assert "No other criterion was considered." in words
+    assert "No other criteria were considered." in words
     for absent in ("Spearman", "baseline", "parent"):
         assert absent not in words
 
 
 def test_a_combined_rubric_has_held_out_figures_and_no_optimistic_ones() -> None:
     words = words_of(version_view(joint_version()))
-    assert "Agreement with people held out Better than all surface measures by 0.28" in words
+    assert "Agreement with people held out BETTER than all text features With the judge" in words
     assert "h01 linked sentences weight 19 % [14, 25], chosen in 100 % of resamples; Pearson 0.61" in words
     assert "optimistic" not in words
 
@@ -49,7 +50,7 @@ def test_weights_of_questions_are_shown_where_they_differ() -> None:
 
 
 def test_answers_are_counted_with_evidence_only() -> None:
-    words = words_of(version_view(checklist(), evidence=True))
+    words = words_of(evidence_view(checklist()))
     assert words.count("20 yes, 7 no, 1 n/a, 2 missing; Pearson 0.31") == 4 + 3
     assert "20 yes" not in words_of(version_view(checklist()))
 
@@ -58,7 +59,7 @@ def test_a_question_dropped_before_it_was_asked_has_no_figures() -> None:
     never = question("s09", statement="Is it fine?", evidence=Evidence(origin="seed questions"))
     dropped = (DroppedCriterion(criterion=never, reason="vague"),)
     part = Part(method="checkeval", settings={}, criteria=QUESTIONS, dropped=dropped)
-    words = words_of(version_view(checklist(parts=(part,)), evidence=True))
+    words = words_of(evidence_view(checklist(parts=(part,))))
     assert "1 dropped: vague s09 Is it fine? links; seed Settings and digests" in words
 
 
@@ -69,7 +70,7 @@ def test_the_definition_is_not_repeated_for_a_judge_that_uses_it() -> None:
 
 
 def test_labels_that_were_not_learned_from_are_not_called_optimistic() -> None:
-    words = words_of(version_view(explained(), evidence=True))
+    words = words_of(evidence_view(explained()))
     assert "Agreement with labels it was not learned from 30 texts Spearman 0.42 [0.21, 0.67] Pearson 0.40" in words
     assert "labelled texts 3 texts of 2 groups, with seed 114514" in words
     for absent in ("optimistic", "re-selected", "learned from 3 texts"):
@@ -78,13 +79,13 @@ def test_labels_that_were_not_learned_from_are_not_called_optimistic() -> None:
 
 def test_labels_that_only_chose_make_an_honest_figure_of_the_re_selected_one() -> None:
     words = words_of(version_view(checklist()))
-    assert "Spearman 0.71 [0.52, 0.83], optimistic: the same labels chose the criteria" in words
+    assert "Spearman 0.71 [0.52, 0.83], optimistic: the same labels selected the criteria" in words
     assert "Spearman 0.44 [-0.12, 0.66], each group by what the other groups' labels chose" in words
     assert "optimistic too" not in words
 
 
 def test_a_rubric_made_without_labels_does_not_speak_of_them() -> None:
-    words = words_of(version_view(unlabelled(), evidence=True))
+    words = words_of(evidence_view(unlabelled()))
     assert "learned from no labelled texts, with seed" in words
     assert "origin definition" in words
     for absent in ("0 texts", "0 groups", "baseline", "training texts", "Pearson", "optimistic"):
@@ -107,22 +108,31 @@ def test_a_score_beside_questions_is_shown_too() -> None:
 
 
 def test_a_list_says_what_was_not_measured() -> None:
-    lines = printed(names_view([checklist(), explained(), unlabelled()])).splitlines()
-    assert [line.split()[:5] for line in lines if "@" in line] == [
-        ["checks@1", "coherence", "4", "0.44", "[-0.12,"],
-        ["told@1", "coherence", "1", "0.42", "[0.21,"],
-        ["plain@1", "coherence", "1", "not", "measured"],
-    ]
+    words = words_of(names_view([checklist(), explained(), unlabelled()]), 200)
+    assert (
+        "checks@1 coherence 4 not validated 0.44 [-0.12, 0.66] Spearman, re-selected, over all texts, n = 30" in words
+    )
+    assert "told@1 coherence 1 not validated 0.42 [0.21, 0.67] Spearman, over all texts, n = 30" in words
+    assert "plain@1 coherence 1 not validated not measured" in words
+
+
+def test_list_log_show_and_gate_give_the_same_figure_and_say_which() -> None:
+    one = joint_version()
+    for view in (names_view([one]), log_view([one])):
+        assert "0.66 [0.47, 0.81]" in (words := words_of(view, 200))
+        assert "Pearson, held out, over all texts, n = 30" in words
+    for words in (words_of(version_view(one)), words_of(gate_view(one, joint_trust()))):
+        assert "Pearson 0.66 [0.47, 0.81] with 30 held-out labels" in words
 
 
 def test_a_log_says_by_which_method_and_what_it_consists_of() -> None:
     words = words_of(log_view([checklist(), explained(), unlabelled()]))
-    assert "criteria 4 questions in 2 sub-dimensions; Spearman 0.44 [-0.12, 0.66] re-selected" in words
-    assert "criteria 1 score of the whole aspect; Spearman 0.42 [0.21, 0.67] parent" in words
+    assert "agreement 0.44 [-0.12, 0.66] (Spearman, re-selected, over all texts, n = 30)" in words
+    assert "agreement 0.42 [0.21, 0.67] (Spearman, over all texts, n = 30) parent" in words
     assert "learned from no labelled texts, with seed 114514" in words
-    assert "criteria 1 score of the whole aspect; agreement not measured" in words
+    assert "agreement not measured" in words
 
 
 def test_nothing_to_list_is_said() -> None:
-    for view in (names_view([]), log_view([]), problems_view([])):
+    for view in (names_view([]), log_view([])):
         assert printed(view).strip()

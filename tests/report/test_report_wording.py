@@ -4,8 +4,7 @@ import dataclasses
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from kinds_samples import answers_of, checklist
 from report_samples import examples, interval, results_of, scores_of, version
 
@@ -48,18 +47,18 @@ def test_a_rising_path_rises() -> None:
     assert wording.sparkline([2, 2]) == "▁▁"
 
 
-def test_every_surface_baseline_of_an_evaluation_is_known_as_one() -> None:
-    found = baseline_evaluators(examples(), {"news@1": Baseline(measure="words", sign=-1, pearson=-0.3)})
+def test_every_free_baseline_of_an_evaluation_is_known_as_one() -> None:
+    found = baseline_evaluators(examples(), {"news@1": Baseline(feature="words", sign=-1, pearson=-0.3)})
     assert len(found) == 2
     assert all(wording.is_baseline(baseline.name) for baseline in found)
     assert not wording.is_baseline("news@1")
 
 
-def test_a_surface_baseline_is_named_without_its_remark() -> None:
+def test_a_free_baseline_is_named_without_its_remark() -> None:
     assert wording.evaluator_parts(WORD_COUNT_BASELINE) == ("word count", "")
-    assert wording.evaluator_parts("baseline: -words (best measure for a@1, b@2)") == (
+    assert wording.evaluator_parts("baseline: -words (best text feature for a@1, b@2)") == (
         "-words",
-        "best measure for a@1, b@2",
+        "best text feature for a@1, b@2",
     )
 
 
@@ -112,10 +111,10 @@ def test_effort_says_what_failed() -> None:
     assert wording.effort(spent) == "1 call (2 more answered from cache, 3 failed), 1,000 + 5 tokens, cost unknown, 4 s"
 
 
-def test_a_surface_baseline_is_shown_in_words_if_known_and_by_name_if_not() -> None:
-    known = wording.baseline_measure(Baseline(measure="words", sign=-1, pearson=-0.3))
+def test_a_free_baseline_is_shown_in_words_if_known_and_by_name_if_not() -> None:
+    known = wording.baseline_feature(Baseline(feature="words", sign=-1, pearson=-0.3))
     assert known == "the less number of words (words), the better"
-    assert wording.baseline_measure(Baseline(measure="of-the-future", sign=1, pearson=0.3)) == "of-the-future"
+    assert wording.baseline_feature(Baseline(feature="of-the-future", sign=1, pearson=0.3)) == "of-the-future"
 
 
 def test_an_excerpt_is_cut_between_words() -> None:

@@ -28,14 +28,15 @@ from rubriclab.report.interrater import interrater_view
 from rubriclab.report.lists import log_view, names_view, problems_view
 from rubriclab.report.matrix import matrix_view
 from rubriclab.report.model import View
-from rubriclab.report.revision import improvement_view, rewriting_view
+from rubriclab.report.revision import improvement_view, rewrite_view
 from rubriclab.report.scores import scores_view
-from rubriclab.report.training import training_view
+from rubriclab.report.training import evidence_view
 from rubriclab.report.transfer import transfer_matrix_view, transfer_view
 from rubriclab.report.version import rubric_view, version_view
 from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit, TextFault
 from rubriclab.scoring import Score
-from rubriclab.services.score import ScoredRow, Scores
+from rubriclab.services.score_distribution import summarize_scores
+from rubriclab.services.scores import ScoredRow, Scores
 from rubriclab.stats import Interval
 from rubriclab.store.diff import compare
 from rubriclab.store.verify import Problem
@@ -169,7 +170,8 @@ def transfer(words: str = "blog.jsonl") -> Transfer:
 
 def listed(rubric: str, scores: Sequence[Score]) -> Scores:
     """Return scores of rows that hold nothing else."""
-    return Scores(tuple(ScoredRow(score, None, None) for score in scores), rubric, Effort())
+    summary = summarize_scores(scores, Scale(low=1, high=5, whole=True))
+    return Scores(tuple(ScoredRow(score, None, None) for score in scores), rubric, Effort(), summary)
 
 
 def usual_views() -> dict[str, View]:
@@ -177,10 +179,10 @@ def usual_views() -> dict[str, View]:
     news, texts = version(), examples()
     scored = {news.ref: scores_of(news, texts, lambda number, _: None if number == 5 else 1.0 + (number * 3) % 4)}
     return {
-        "training": training_view(joint_version()),
-        "version": version_view(version(), evidence=True),
+        "training": evidence_view(joint_version()),
+        "version": evidence_view(version()),
         "combined": version_view(joint_version()),
-        "checklist": version_view(checklist(), evidence=True),
+        "checklist": evidence_view(checklist()),
         "explanation": version_view(explained()),
         "demonstrations": version_view(shown()),
         "unlabelled": version_view(unlabelled()),
@@ -193,7 +195,7 @@ def usual_views() -> dict[str, View]:
         "matrix": matrix_view(joint_record()),
         "interrater": interrater_view("news@2", interrater()),
         "revision": improvement_view(revision(), Effort(calls=7)),
-        "rewriting": rewriting_view(improvement()),
+        "rewriting": rewrite_view(improvement()),
         "names": names_view([version(), version(2, name="stories", agreement=None, tags=())]),
         "log": log_view([version(2), version(1, parent=None, judge="embedded", generator="embedded")]),
         "problems": problems_view([Problem("news@1", "its rubric is missing"), Problem("news@2", "it differs")]),
@@ -211,11 +213,11 @@ def hostile_views(words: str) -> dict[str, View]:
     agreement = interrater(aspect=words, judges=judges, pairs=pairs, criteria=criteria)
     gains = revision(judge=gain(words, 1, 2), criteria=(gain(words, 1, 2), NO_GAIN))
     return {
-        "version": version_view(evil, evidence=True),
-        "kinds": version_view(kinds, evidence=True),
+        "version": evidence_view(evil),
+        "kinds": evidence_view(kinds),
         "rubric": rubric_view(kinds.rubric),
         "combined": version_view(joint),
-        "training": training_view(joint),
+        "training": evidence_view(joint),
         "matrix": matrix_view(record),
         "results": evaluation_view(versions, results, scored, evaluated, brief=True),
         "scores": scores_view(listed(words, scored[versions[0].ref])),
@@ -228,6 +230,6 @@ def hostile_views(words: str) -> dict[str, View]:
         "changed": difference_view(compare(kinds, hostile_kinds(f"{words}\nand more of it"))),
         "interrater": interrater_view(words, agreement),
         "revision": improvement_view(gains, Effort()),
-        "rewriting": rewriting_view(improvement(words, words)),
+        "rewriting": rewrite_view(improvement(words, words)),
         "problems": problems_view([Problem(words, words)]),
     }

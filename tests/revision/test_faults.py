@@ -129,7 +129,9 @@ def test_every_part_of_a_rubric_finds_its_own_faults():
 
 def test_scores_without_reasons_are_nothing_to_rewrite_by():
     weighted = Part(method="direct", settings={"scoring": "weighted"}, criteria=(whole(),))
-    with pytest.raises(SettingsError, match=r"r@1 scores by probabilities.*settings=direct\.scoring=once"):
+    with pytest.raises(
+        SettingsError, match=r"r@1 scores by probabilities.*settings=\{'direct': \{'scoring': 'once'\}\}"
+    ):
         require_reasons(of_parts(weighted), "r@1")
     both = of_parts(weighted, Part(method="hypoeval", settings={}, criteria=(criterion("a"),)))
     require_reasons(both, "r@1")

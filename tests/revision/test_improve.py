@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from revision_scripts import TEXT, hypotheses, mended, scripted, sentence_rubric, verdicts
 
 from rubriclab.data import Example, RowError, from_rows

@@ -6,8 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from revision_scripts import TEXT, fault, hypotheses, scripted, sentence_rubric
 
 from rubriclab.errors import JudgeUnavailable

@@ -172,9 +172,9 @@ async def test_everything_can_be_asked_in_one_call():
 
 @pytest.mark.parametrize("ask", ["by method", "in one call"])
 async def test_measures_are_counted_here_and_never_asked_about(ask):
-    words = criterion("words").model_copy(update={"kind": "measure", "levels": ()})
+    words = criterion("words").model_copy(update={"kind": "feature", "levels": ()})
     both = combined(ask=ask, a=0.5, words=0.5)
-    parts = (both.parts[0], Part(method="surface", settings={}, criteria=(words,)))
+    parts = (both.parts[0], Part(method="text_features", settings={}, criteria=(words,)))
     fake = FakeJudge(lambda prompt: {"ratings": [rated("a", 4)]} if "single_call" in prompt.name else rating(4))
     score = await score_text(both.model_copy(update={"parts": parts}), TEXT, fake, REF)
     assert [[each["id"] for each in prompt.fields["criteria"]] for prompt in fake.prompts] == [["a"]]

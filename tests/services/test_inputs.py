@@ -13,8 +13,8 @@ import pyarrow
 import pytest
 
 from rubriclab import Example
+from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import DataError
-from rubriclab.services.base import RowOptions
 from rubriclab.services.inputs import can_be_read_again, row_count, rows_of
 
 ROWS: list[dict[str, Any]] = [
@@ -36,7 +36,7 @@ class DataSet:
 
 
 def examples(data: Any, **options: Any) -> list[Any]:
-    return list(rows_of(data, RowOptions(**options)))
+    return list(rows_of(data, ReadingOptions(**options)))
 
 
 @pytest.fixture(
@@ -117,3 +117,30 @@ def test_rows_are_counted_where_that_takes_no_reading(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text("{}\n{}\n")
     assert (row_count(ROWS), row_count(path), row_count("-"), row_count(iter(ROWS))) == (2, 2, 0, 0)
+
+
+TABLES = {
+    "pandas": pandas.DataFrame,
+    "polars": polars.DataFrame,
+    "lazy polars": polars.LazyFrame,
+    "pyarrow": pyarrow.Table.from_pylist,
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_without_the_named_column_is_one_error_as_a_file_is(table: str) -> None:
+    rows = [{"summary": "one text"}, {"summary": "another"}]
+    with pytest.raises(DataError, match=r"field 'output': got nothing.*mapping=\{'output': 'summary'\}\.$"):
+        examples(TABLES[table](rows))
+    with pytest.raises(DataError, match=r"field 'source': got nothing, expected a column 'article'"):
+        examples(TABLES[table](rows), mapping="output=summary,source=article")
+
+
+def test_texts_are_read_whatever_the_mapping() -> None:
+    mapping = {"output": "summary", "source": "article", "scores.coherence": "coh"}
+    assert [example.output for example in examples(["one text", "another"], mapping=mapping)] == ["one text", "another"]
+
+
+def test_a_text_in_place_of_a_path_is_answered_with_a_list_of_strings() -> None:
+    with pytest.raises(DataError, match=r"There is no file 'The council.*give a list of strings: \['one text'"):
+        examples("The council met on Monday and spoke about rain.")

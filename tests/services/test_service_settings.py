@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 from commands import HELDOUT, LABELLED
-from hypothesis import given
-from hypothesis import settings as tries
-from hypothesis import strategies as st
+from hypothesis import given, settings as tries, strategies as st
 from pydantic import BaseModel
 
 from rubriclab import Lab

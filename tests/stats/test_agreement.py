@@ -7,8 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.stats import kendalltau, pearsonr, rankdata, spearmanr
 
 from rubriclab.stats import Interval, agreement, difference, resample_counts

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.stats import norm, t
 
 from rubriclab.stats import Interval, cluster_bootstrap, estimate, percentile_interval, resample_counts

@@ -5,8 +5,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from rubriclab.stats.bootstrap import resample_counts
@@ -313,9 +312,9 @@ def test_more_confidence_gives_wider_intervals():
         (lambda: krippendorff_alpha([[1, np.inf], [1, 2]], "nominal"), "ratings: expected finite answers"),  # type: ignore[arg-type]
         (lambda: krippendorff_alpha([[1, 2], [1, 2]], "ratio"), "metric: expected one of nominal, .* got 'ratio'"),  # type: ignore[arg-type]
         (lambda: weighted_kappa([[1, 2], [1, 2]], "none"), "weights: expected one of linear, quadratic, got 'none'"),  # type: ignore[arg-type]
-        (lambda: fleiss_kappa([[1, 2], [1, 2]], [0]), "clusters: expected 2 whole numbers"),
-        (lambda: fleiss_kappa([[1, 2], [1, 2]], [0, -1]), "clusters: expected 2 whole numbers"),
-        (lambda: fleiss_kappa([[1, 2], [1, 2]], [0.0, 1.0]), "clusters: expected 2 whole numbers"),
+        (lambda: fleiss_kappa([[1, 2], [1, 2]], [0]), "clusters: expected 2 integers"),
+        (lambda: fleiss_kappa([[1, 2], [1, 2]], [0, -1]), "clusters: expected 2 integers"),
+        (lambda: fleiss_kappa([[1, 2], [1, 2]], [0.0, 1.0]), "clusters: expected 2 integers"),
         (lambda: fleiss_kappa([[1, 2], [1, 2]], resamples=-1), "resamples: expected at least 0"),
         (lambda: fleiss_kappa([[1, 2], [1, 2]], confidence=95), "confidence: expected a share"),
     ],

@@ -7,8 +7,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sqlalchemy import create_engine, text
 
 from rubriclab.digest import digest

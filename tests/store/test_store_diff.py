@@ -6,8 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from store_samples import EFFORT, criterion, provenance, rubric
 
 from rubriclab.data.aspect import Aspect

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,17 @@ def test_a_version_knows_whether_it_was_imported(store: Store) -> None:
     assert [(each.imported, each.trusted) for each in (learned, imported)] == [(False, True), (True, False)]
     assert [each.imported for each in store.log("news")] == [True, False]
     assert [each.ref for each in store.imported()] == ["news@2"]
+    assert (learned.imported_from, imported.imported_from) == (None, "news@1")
+    assert store.verify() == ()
+
+
+def test_an_imported_version_keeps_the_date_on_which_it_was_created(store: Store) -> None:
+    with open_store("sqlite://") as elsewhere:
+        pack = read_pack(write_pack(elsewhere.save("news", numbered(1), THEIRS, EFFORT)), "pack.json")
+    created = datetime(2024, 2, 29, 12, 30, tzinfo=timezone(timedelta(hours=2)))
+    imported = import_pack(store, pack.model_copy(update={"created": created, "name": "theirs", "number": 7}), "ours")
+    assert store.load(imported.ref).created == created
+    assert store.load(imported.ref).imported_from == "theirs@7"
     assert store.verify() == ()
 
 

@@ -21,8 +21,7 @@ from typing import Any
 
 import pytest
 from commands import HELDOUT, LABELLED
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from rubriclab.cli.main import run
 from rubriclab.cli.printing import view_text
@@ -33,7 +32,7 @@ from rubriclab.errors import PackError
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.report.difference import difference_view
 from rubriclab.report.lists import log_view, names_view
-from rubriclab.report.version import version_view
+from rubriclab.report.training import evidence_view
 from rubriclab.scoring import Score
 from rubriclab.scoring.score import score_text
 from rubriclab.store import Store, Version, compare, import_pack, open_store, read_pack, write_pack
@@ -66,7 +65,7 @@ class Packs(dict[str, dict[str, Any]]):
 
 @pytest.fixture(scope="module")
 def packs(tmp_path_factory: pytest.TempPathFactory) -> Packs:
-    """A pack of every method, learned offline from the sample, and of several together with surface measures."""
+    """A pack of every method, learned offline from the sample, and of several together with text features."""
     folder = tmp_path_factory.mktemp("packs")
     rows, place = folder / "labelled.jsonl", str(folder / "store.db")
     rows.write_bytes(b"".join(LABELLED.read_bytes().splitlines(keepends=True)[:ROWS]))
@@ -188,7 +187,7 @@ def scored(version: Version, example: Example) -> Score:
 
 def check_as_any_other(store: Store, version: Version) -> None:
     loaded = store.load(version.ref)
-    views = [version_view(loaded, evidence=True), names_view([loaded]), log_view([loaded])]
+    views = [evidence_view(loaded), names_view([loaded]), log_view([loaded])]
     views.append(difference_view(compare(loaded, store.load("whole"))))
     for view in views:
         shown = view_text(view)

@@ -4,8 +4,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.text_features import CATALOGUE, WORD_COUNT, TextFeature, catalogue, extract_features
 

@@ -1,8 +1,7 @@
 """Sentences and words of cased, tokenised and damaged text."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.sentences import split_sentences
 from rubriclab.text_features.text import Text, stem

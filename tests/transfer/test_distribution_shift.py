@@ -154,7 +154,7 @@ def test_the_view_shows_severity_warning_and_shifts() -> None:
     shown = " ".join(view_text(View((), tuple(shift_blocks(found)))).split())
     assert "The distribution shift from the texts that the rubric was learned from is large." in shown
     assert "label some of them" in shown
-    assert "20 texts in 20 groups, compared with 30 texts of training in 15 groups" in shown
+    assert "20 texts in 20 groups, compared with 30 training texts in 15 groups" in shown
     assert "s9 and 10 more" in shown
     assert "Kolmogorov-Smirnov" in shown
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.transfer.domain_classifier import domain_auc
 from rubriclab.transfer.sample import MAX_TEXTS, Sample

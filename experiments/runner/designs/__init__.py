@@ -16,7 +16,7 @@ from experiments.runner.designs.repeats import REPEATS
 from experiments.runner.designs.rephrased import REPHRASED
 from experiments.runner.designs.rounds import ROUNDS
 from experiments.runner.designs.transfer import TRANSFER
-from rubriclab.errors import SettingsError
+from rubriclab import SettingsError
 
 DESIGNS: Mapping[str, Design] = {
     design.name: design

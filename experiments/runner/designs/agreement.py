@@ -11,13 +11,12 @@ from experiments.runner.designs.attempts import outcome_of
 from experiments.runner.designs.design import Design
 from experiments.runner.results import Outcome
 from experiments.runner.study import Arm
-from rubriclab.errors import ChecklistError
-from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.method import Progress
+from rubriclab import CallEstimate, ChecklistError
+from rubriclab.research import Progress
 
 
 async def run(bench: Bench, case: Case) -> Outcome:
-    """Return the agreement of every arm and floor, and the differences that the study names."""
+    """Return the agreement of every arm and baseline, and the differences that the study names."""
     texts = bench.material(case)
 
     async def attempt(arm: Arm, on_progress: Progress) -> Trial:

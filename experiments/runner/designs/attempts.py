@@ -1,4 +1,4 @@
-"""What arms come to on the texts of a case, however each of them is made: agreement, beside floors and each other."""
+"""The results of arms on the texts of a case: agreement, beside baselines and each other."""
 
 from __future__ import annotations
 
@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from experiments.runner.arms import Course, Tally, Trial, course, learn, score
 from experiments.runner.bench import Bench, no_figure
 from experiments.runner.cases import Case, Material
-from experiments.runner.figures import agreement_row, bases, floor_evaluators, gap
+from experiments.runner.figures import agreement_row, baseline_evaluators, bases, gap
 from experiments.runner.results import Outcome, Row, Spent
 from experiments.runner.study import Arm
-from rubriclab.data import Assignment
-from rubriclab.errors import ChecklistError, RubriclabError
-from rubriclab.evaluation import Evaluator
-from rubriclab.judges.judge import Judge
-from rubriclab.learning.single_method import Trained
-from rubriclab.methods.method import Progress
+from rubriclab import Assignment, ChecklistError, Evaluator, Judge, RubriclabError
+from rubriclab.research import Progress, Trained
 
 # Makes an arm learn and score the texts tested, and tells how far it is.
 Attempt = Callable[[Arm, Progress], Awaitable[Trial]]
@@ -73,7 +69,7 @@ async def tested(training_input: Taught, texts: Material, judge: Judge, under_wa
 
 
 async def outcome_of(bench: Bench, case: Case, texts: Material, attempt: Attempt) -> Outcome:
-    """Return the agreement of every arm's scores and of the floors, and the differences that the study names.
+    """Return the agreement of every arm's scores and of the baselines, and the differences that the study names.
 
     Raises:
         JudgeError: if the provider fails altogether; an arm that fails by itself has a row that says why.
@@ -88,9 +84,9 @@ async def outcome_of(bench: Bench, case: Case, texts: Material, attempt: Attempt
         evaluators[arm.name] = evaluator_of(arm.name, done)
         row = agreement_row(study, texts, evaluators[arm.name])
         rows.append(row.model_copy(update={"learning": done.learning, "scoring": done.scored.spent}))
-    for floor, note in floor_evaluators(texts):
-        evaluators[floor.name] = floor
-        rows.append(agreement_row(study, texts, floor).model_copy(update={"note": note}))
+    for baseline, note in baseline_evaluators(texts):
+        evaluators[baseline.name] = baseline
+        rows.append(agreement_row(study, texts, baseline).model_copy(update={"note": note}))
     pairs = ((evaluators.get(first), evaluators.get(second)) for first, second in study.compare)
     return Outcome(
         case=case,

@@ -22,12 +22,11 @@ from experiments.runner.cases import Case, Material, every_case
 from experiments.runner.designs.agreement import AGREEMENT
 from experiments.runner.designs.attempts import evaluator_of, telling
 from experiments.runner.designs.design import Design, options_of
-from experiments.runner.figures import agreement_row, bases, floor_evaluators, gap, human_scores
+from experiments.runner.figures import agreement_row, baseline_evaluators, bases, gap, human_scores
 from experiments.runner.results import Gap, Outcome, Row
 from experiments.runner.study import Study
-from rubriclab.base_models import FrozenModel
-from rubriclab.errors import RubriclabError
-from rubriclab.evaluation import Evaluator
+from rubriclab import Evaluator, RubriclabError
+from rubriclab.research import FrozenModel
 
 ALL, LOW, HIGH = "all texts", "low", "high"
 
@@ -57,7 +56,7 @@ class Band:
 
 
 async def run(bench: Bench, case: Case) -> Outcome:
-    """Return the agreement of every arm and floor on all texts tested, on the low and on the high ones."""
+    """Return the agreement of every arm and baseline on all texts tested, on the low and on the high ones."""
     texts, study = bench.material(case), bench.study
     rows, evaluators = await _all_texts(bench, case, texts)
     basis = bases(study, texts)
@@ -100,8 +99,8 @@ async def _all_texts(bench: Bench, case: Case, texts: Material) -> tuple[list[Ro
             rows.append(Row(arm=arm.name, variant=ALL, missing=no_figure(error)))
             continue
         add(evaluator_of(arm.name, done), {"learning": done.learning, "scoring": done.scored.spent})
-    for floor, note in floor_evaluators(texts):
-        add(floor, {"note": note})
+    for baseline, note in baseline_evaluators(texts):
+        add(baseline, {"note": note})
     return rows, evaluators
 
 

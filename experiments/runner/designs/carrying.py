@@ -23,14 +23,9 @@ from experiments.runner.designs.pairs import Pairs, cases_away
 from experiments.runner.results import Gap, Outcome, Row
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study
-from rubriclab.data.example import Example
-from rubriclab.learning.single_method import Trained
-from rubriclab.methods.estimate import CallEstimate
-from rubriclab.stats.interval import Interval
-from rubriclab.transfer.advice import CONFIDENCE
-from rubriclab.transfer.results import ActionEvaluation, Transfer
-from rubriclab.transfer.run import transfer
-from rubriclab.transfer.source_target import SourceRubric, TargetTexts
+from rubriclab import CallEstimate, Example
+from rubriclab.research import CONFIDENCE, ActionEvaluation, SourceRubric, TargetTexts, Trained, Transfer, transfer
+from rubriclab.stats import Interval
 
 ADVISED = "advised"
 # What is as good as the best: a twentieth of the labels' variance.

@@ -17,10 +17,8 @@ from experiments.runner.designs.design import Design, options_of
 from experiments.runner.results import Outcome
 from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
-from rubriclab.base_models import FrozenModel
-from rubriclab.errors import SettingsError
-from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.method import Progress
+from rubriclab import CallEstimate, SettingsError
+from rubriclab.research import FrozenModel, Progress
 
 Place = Literal[1, 2]
 

@@ -23,9 +23,8 @@ from experiments.runner.designs.shares import Share, difference, share
 from experiments.runner.figures import agreement_row, bases, human_scores
 from experiments.runner.results import Gap, Outcome, Row
 from experiments.runner.study import Study
-from rubriclab.base_models import FrozenModel
-from rubriclab.errors import RubriclabError
-from rubriclab.evaluation import Evaluator
+from rubriclab import Evaluator, RubriclabError
+from rubriclab.research import FrozenModel
 
 # Scores are rounded when they are written down.
 TOLERANCE = 1e-6

@@ -13,10 +13,8 @@ from experiments.runner.cases import Case
 from experiments.runner.results import Outcome
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study
-from rubriclab.base_models import FrozenModel
-from rubriclab.errors import SettingsError
-from rubriclab.methods.estimate import CallEstimate
-from rubriclab.pydantic_errors import first_fault
+from rubriclab import CallEstimate, SettingsError
+from rubriclab.research import FrozenModel, first_fault
 
 
 class NoOptions(FrozenModel):

@@ -15,12 +15,11 @@ from experiments.runner.cases import Case, Material, every_case
 from experiments.runner.designs.agreement import AGREEMENT
 from experiments.runner.designs.attempts import evaluator_of, telling
 from experiments.runner.designs.design import Design, options_of
-from experiments.runner.figures import floor_evaluators, human_scores
+from experiments.runner.figures import baseline_evaluators, human_scores
 from experiments.runner.results import Outcome, Row
 from experiments.runner.roc import auroc
-from rubriclab.base_models import FrozenModel
-from rubriclab.errors import RubriclabError
-from rubriclab.evaluation import Evaluator
+from rubriclab import Evaluator, RubriclabError
+from rubriclab.research import FrozenModel
 
 
 class DiscriminationOptions(FrozenModel):
@@ -34,7 +33,7 @@ class DiscriminationOptions(FrozenModel):
 
 
 async def run(bench: Bench, case: Case) -> Outcome:
-    """Return the area under the curve of every arm and floor."""
+    """Return the area under the curve of every arm and baseline."""
     texts, rows = bench.material(case), list[Row]()
     border = options_of(bench.study, DiscriminationOptions).border
     for place, arm in enumerate(bench.study.arms):
@@ -48,8 +47,8 @@ async def run(bench: Bench, case: Case) -> Outcome:
             continue
         row = _row(texts, evaluator_of(arm.name, done), border)
         rows.append(row.model_copy(update={"learning": done.learning, "scoring": done.scored.spent}))
-    for floor, note in floor_evaluators(texts):
-        rows.append(_row(texts, floor, border).model_copy(update={"note": note}))
+    for baseline, note in baseline_evaluators(texts):
+        rows.append(_row(texts, baseline, border).model_copy(update={"note": note}))
     return Outcome(case=case, split=texts.split, rows=tuple(rows))
 
 

@@ -22,16 +22,27 @@ from experiments.runner.designs.design import Design
 from experiments.runner.figures import agreement_row, bases
 from experiments.runner.results import Outcome, Row, Spent
 from experiments.runner.study import Arm, Study
-from rubriclab.data import Example
-from rubriclab.errors import ChecklistError, RubriclabError, SettingsError
-from rubriclab.evaluation import Evaluator
-from rubriclab.interrater import CriterionAgreement, Figure, InterraterAgreement, Kind, interrater_agreement
-from rubriclab.judges.judge import Judge
-from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.method import Progress
-from rubriclab.rubric import Rubric
-from rubriclab.scoring import Score, score_stream
-from rubriclab.stats.interval import Interval, rounded
+from rubriclab import (
+    CallEstimate,
+    ChecklistError,
+    Evaluator,
+    Example,
+    Judge,
+    Rubric,
+    RubriclabError,
+    Score,
+    SettingsError,
+)
+from rubriclab.research import (
+    CriterionAgreement,
+    Figure,
+    InterraterAgreement,
+    Kind,
+    Progress,
+    interrater_agreement,
+    score_stream,
+)
+from rubriclab.stats import Interval, rounded
 
 # The alpha that fits a kind of answer.
 ALPHA: Mapping[Kind, Figure] = {

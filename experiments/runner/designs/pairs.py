@@ -11,8 +11,8 @@ from pydantic import AfterValidator, Field, model_validator
 from experiments.runner.cases import Case, every_case, most_labels
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study
-from rubriclab.base_models import FrozenModel
-from rubriclab.errors import SettingsError
+from rubriclab import SettingsError
+from rubriclab.research import FrozenModel
 
 
 def _place(text: str) -> str:

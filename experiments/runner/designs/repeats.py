@@ -21,18 +21,13 @@ from experiments.runner.cases import Case, Material, every_case
 from experiments.runner.designs.agreement import AGREEMENT
 from experiments.runner.designs.attempts import evaluator_of, telling
 from experiments.runner.designs.design import Design, options_of
-from experiments.runner.figures import COEFFICIENTS, agreement_row, bases, floor_evaluators
+from experiments.runner.figures import COEFFICIENTS, agreement_row, baseline_evaluators, bases
 from experiments.runner.results import Outcome, Row, Spent
 from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
-from rubriclab.base_models import FrozenModel
-from rubriclab.errors import RubriclabError
-from rubriclab.evaluation import Evaluator
-from rubriclab.judges.judge import Judge, Reply
-from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.method import Progress
-from rubriclab.prompts import Prompt
-from rubriclab.stats.interval import Interval, rounded
+from rubriclab import CallEstimate, Evaluator, Judge, Prompt, Reply, RubriclabError
+from rubriclab.research import FrozenModel, Progress
+from rubriclab.stats import Interval, rounded
 
 # No method numbers its samples as high.
 STRIDE = 10_000
@@ -97,8 +92,8 @@ async def run(bench: Bench, case: Case) -> Outcome:
             rows.append(Row(arm=arm.name, missing=no_figure(error)))
             continue
         rows.append(_row(study, texts, arm, trials))
-    for floor, note in floor_evaluators(texts):
-        rows.append(_together(study, texts, [floor] * _options(study).runs).model_copy(update={"note": note}))
+    for baseline, note in baseline_evaluators(texts):
+        rows.append(_together(study, texts, [baseline] * _options(study).runs).model_copy(update={"note": note}))
     return Outcome(case=case, split=texts.split, basis=bases(study, texts), rows=tuple(rows))
 
 

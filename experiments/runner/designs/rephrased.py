@@ -19,18 +19,14 @@ from experiments.runner.bench import Bench, no_figure
 from experiments.runner.cases import Case, Material, every_case
 from experiments.runner.designs.attempts import Taught, evaluator_of, startable, taught, telling, tested
 from experiments.runner.designs.design import Design, options_of
-from experiments.runner.figures import agreement_row, bases, floor_evaluators
+from experiments.runner.figures import agreement_row, baseline_evaluators, bases
 from experiments.runner.results import Gap, Outcome, Row, Spent
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study
 from experiments.runner.wording import Reworded, Wording, told_as
-from rubriclab.base_models import FrozenModel
-from rubriclab.errors import RubriclabError, SettingsError
-from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.method import Progress
-from rubriclab.stats.bootstrap import Statistic, estimate
-from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.interval import Interval, rounded
+from rubriclab import CallEstimate, RubriclabError, SettingsError
+from rubriclab.research import FrozenModel, Progress
+from rubriclab.stats import FloatArray, Interval, Statistic, estimate, rounded
 
 MEASURES = ("spearman", "pearson")
 RESAMPLES, CONFIDENCE = 1000, 0.95
@@ -112,10 +108,10 @@ async def run(bench: Bench, case: Case) -> Outcome:
             continue
         spreads[arm.name] = Spread([_row(study, texts, arm.name, each) for each in trials])
         rows.append(spreads[arm.name].row().model_copy(update={"learning": training_input.spent}))
-    for floor, note in floor_evaluators(texts):
+    for baseline, note in baseline_evaluators(texts):
         # It reads no instruction: every wording finds it where it was.
-        spreads[floor.name] = Spread([agreement_row(study, texts, floor)] * len(wordings))
-        rows.append(spreads[floor.name].row().model_copy(update={"note": note}))
+        spreads[baseline.name] = Spread([agreement_row(study, texts, baseline)] * len(wordings))
+        rows.append(spreads[baseline.name].row().model_copy(update={"note": note}))
     pairs = ((names, spreads.get(names[0]), spreads.get(names[1])) for names in study.compare)
     return Outcome(
         case=case,

@@ -27,17 +27,27 @@ from experiments.runner.designs.shares import Share, share
 from experiments.runner.results import Outcome, Row
 from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
-from rubriclab.base_models import FrozenModel
-from rubriclab.data import Assignment, Example
-from rubriclab.errors import RubriclabError, SettingsError
-from rubriclab.methods.dcr import DCRSettings
-from rubriclab.methods.dcr.learn import planned
-from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.method import Progress
-from rubriclab.revision import Improvement, ImproveSettings, improve_stream, rewriting_at_most
-from rubriclab.rubric import Part, Rubric
-from rubriclab.scoring.estimate import scoring_at_most
-from rubriclab.segmentation import Units
+from rubriclab import (
+    Assignment,
+    CallEstimate,
+    Example,
+    ImproveSettings,
+    Part,
+    Rubric,
+    RubriclabError,
+    SettingsError,
+    Units,
+)
+from rubriclab.research import (
+    DCRSettings,
+    FrozenModel,
+    Improvement,
+    Progress,
+    improve_stream,
+    learning_criterion,
+    rewriting_at_most,
+    scoring_at_most,
+)
 
 # Scores are rounded when they are written down.
 TOLERANCE = 1e-6
@@ -115,7 +125,7 @@ def rubric_of(arm: Arm, home: Assignment) -> Rubric:
     """
     (plan,) = course(arm, (), home).plans
     settings = DCRSettings.model_validate(plan.settings.model_dump())
-    criterion, material = planned(plan.training_input, settings)
+    criterion, material = learning_criterion(plan.training_input, settings)
     part = Part(
         method="dcr",
         settings=settings.model_dump(mode="json"),

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import Statistic, batch_size, estimate
-from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.interval import Interval
+from rubriclab.stats import FloatArray, Interval, Statistic, batch_size, estimate
 
 RESAMPLES, CONFIDENCE = 1000, 0.95
 

@@ -21,9 +21,8 @@ from experiments.runner.designs.pairs import Pairs, cases_away
 from experiments.runner.results import Outcome
 from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
-from rubriclab.errors import SettingsError
-from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.method import Progress
+from rubriclab import CallEstimate, SettingsError
+from rubriclab.research import Progress
 
 
 class TransferOptions(Pairs):

@@ -12,7 +12,7 @@ from typing import Any
 
 from rubriclab.judges.embedded.questions import own_reading
 from rubriclab.judges.embedded.support import roots
-from rubriclab.judges.embedded.wording import readings
+from rubriclab.judges.embedded.wording import feature_scores
 from rubriclab.text_features.lexicon import NEGATIONS
 
 # The share of their features that two hypotheses have in common from which they are the same.
@@ -45,7 +45,7 @@ def _own(entry: Mapping[str, Any]) -> set[Any]:
     """Return what an entry of the offline judge is read off; nothing for anybody else's."""
     if entry["levels"]:
         hypothesis = {"statement": entry["text"], "levels": entry["levels"]}
-        return {reading.feature for reading in readings(hypothesis)}
+        return {reading.feature for reading in feature_scores(hypothesis)}
     return {own_reading(entry["text"])} - {None}
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+from rubriclab.digest import digest_text
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.embedded import (
     comparing,
@@ -54,13 +57,26 @@ ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 
 # The logarithm of a negligible probability.
 NEVER = -700.0
+RULES = (".py", ".csv", ".json")
+
+
+@functools.cache
+def _rules() -> str:
+    """Return the digest of the modules and tables that answers depend on."""
+    folders = (Path(__file__).parent, Path(__file__).parents[2] / "text_features")
+    files = sorted(file for folder in folders for file in folder.iterdir() if file.suffix in RULES)
+    return digest_text("\n".join(file.read_text("utf-8") for file in files))
 
 
 class EmbeddedJudge:
     """Answers from text features alone, at no cost; the same prompt always has the same reply."""
 
     name = "embedded"
-    identity: Mapping[str, Any] = {"model": "embedded"}
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The digest of the rules, so that answers of an older version are not taken for its own."""
+        return {"model": "embedded", "rules": _rules()}
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the reply as JSON text, in the form the prompt asks for.

@@ -17,9 +17,9 @@ from rubriclab.judges.embedded.wording import (
     BY_NAME,
     directions,
     fallback_text,
+    feature_scores,
     findings_about,
     level_text,
-    readings,
     spoken_of,
     usual_share,
     values_of,
@@ -71,7 +71,7 @@ def refine(fields: Mapping[str, Any]) -> dict[str, Any]:
     beliefs = {belief.feature: belief for belief in beliefs_about(fields, observations)} if observations else {}
     refined = []
     for hypothesis in fields["hypotheses"]:
-        bundle = [beliefs[reading.feature] for reading in readings(hypothesis) if reading.feature in beliefs]
+        bundle = [beliefs[reading.feature] for reading in feature_scores(hypothesis) if reading.feature in beliefs]
         refined.append(worded(fields, bundle, observations) if bundle else hypothesis)
     return {"reasoning": f"Fitted the thresholds to {len(observations)} texts.", "hypotheses": refined}
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rubriclab.data.scale import show
-from rubriclab.judges.embedded.wording import BY_NAME, directions, readings, spoken_of, usual_share, values_of
+from rubriclab.judges.embedded.wording import BY_NAME, directions, feature_scores, spoken_of, usual_share, values_of
 
 # Features that a criterion without numbers is taken to speak of, at most: those with the most keywords in it.
 MOST_FEATURES = 4
@@ -35,7 +35,7 @@ def rating(fields: Mapping[str, Any], criterion: Mapping[str, Any]) -> tuple[flo
     values, scale, task = values_of(fields), fields["scale"], fields["words"]["task"]
     scores: list[float | None] = []
     names = []
-    for reading in readings(criterion):
+    for reading in feature_scores(criterion):
         names.append(name := reading.feature)
         value = usual_share(name, values[name], task) if reading.usual else values[name]
         scores.append(reading.score(value, scale["low"], scale["high"]))

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from rubriclab.text_features import CATALOGUE, TextFeature, extract_features, usual_directions
@@ -50,7 +51,7 @@ _OTHERWISE = re.compile(rf"Where this is undefined, the score is ({_NUMBER})\.")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FeatureScore:
     """How one text feature is read as a score.
 
     Attributes:
@@ -90,15 +91,15 @@ def fallback_text(score: float) -> str:
     return f"Where this is undefined, the score is {score:.4g}."
 
 
-def readings(criterion: Mapping[str, Any]) -> tuple[Reading, ...]:
+def feature_scores(criterion: Mapping[str, Any]) -> tuple[FeatureScore, ...]:
     """Return how a hypothesis of the offline judge is read, one reading per feature; empty for anybody else's."""
     levels = sorted((float(level["score"]), str(level["description"])) for level in criterion["levels"])
-    return _readings(criterion["statement"], tuple(levels))
+    return _feature_scores(criterion["statement"], tuple(levels))
 
 
 # Every pair of a bank is compared, and every text is rated by it.
 @functools.lru_cache(maxsize=4096)
-def _readings(statement: str, levels: tuple[tuple[float, str], ...]) -> tuple[Reading, ...]:
+def _feature_scores(statement: str, levels: tuple[tuple[float, str], ...]) -> tuple[FeatureScore, ...]:
     match = _OTHERWISE.search(statement)
     otherwise = float(match[1]) if match else None
     columns: dict[tuple[str, bool], list[tuple[float, float]]] = {}
@@ -107,7 +108,7 @@ def _readings(statement: str, levels: tuple[tuple[float, str], ...]) -> tuple[Re
             value = AMOUNTS[amount] if amount else float(number)
             columns.setdefault((BY_TITLE[title].name, bool(amount)), []).append((value, score))
     lines = {key: _line(points) for key, points in columns.items()}
-    return tuple(Reading(name, line, usual, otherwise) for (name, usual), line in lines.items() if len(line) > 1)
+    return tuple(FeatureScore(name, line, usual, otherwise) for (name, usual), line in lines.items() if len(line) > 1)
 
 
 def _line(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
@@ -145,7 +146,13 @@ def findings_about(findings: Iterable[str]) -> dict[str, int]:
 
 def values_of(fields: Mapping[str, Any]) -> Mapping[str, float]:
     """Return the features of the text that `fields` show."""
-    return extract_features(fields["output"], fields.get("source"), fields.get("context"))
+    return _values(fields["output"], fields.get("source"), fields.get("context"))
+
+
+# One text is rated by many criteria in a row.
+@functools.lru_cache(maxsize=64)
+def _values(output: str, source: str | None, context: str | None) -> Mapping[str, float]:
+    return MappingProxyType(extract_features(output, source, context))
 
 
 def directions(fields: Mapping[str, Any]) -> Mapping[str, float]:

@@ -1,4 +1,4 @@
-"""The judges that every learned rubric is held against: they learn nothing from labels, or next to nothing."""
+"""Baselines, which learn nothing from labels, or only which texts to show as examples."""
 
 from rubriclab.methods.baselines.definition import ANALYZE_RATE, DIRECT
 from rubriclab.methods.baselines.few_shot import FEW_SHOT

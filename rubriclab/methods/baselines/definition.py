@@ -1,4 +1,9 @@
-"""What baselines have in common: one criterion that is the whole aspect, and nothing to choose."""
+"""Baselines with the aspect's definition as their only criterion.
+
+`direct` gives a score with a reason: HypoEval's baseline (section 3) without evaluation steps (appendix B.2), which
+`geval` adds. `analyze_rate` writes an analysis before the score: Chiang and Lee (2023, Findings of EMNLP), "A Closer
+Look into Using Large Language Models for Automatic Evaluation".
+"""
 
 from __future__ import annotations
 
@@ -11,21 +16,21 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.holistic import (
-    OverallSettings,
+    HolisticSettings,
     ScoreFormat,
+    estimate_texts,
     learn_single,
-    part_at_most,
     reasoned_once,
     scorer,
-    texts_at_most,
+    scoring_estimator,
 )
 from rubriclab.methods.method import Learned, Method, Progress, TrainingInput
 from rubriclab.methods.replies import OnScale
 from rubriclab.rubric import Criterion, Demonstration, Evidence
 
 
-class BaselineSettings(OverallSettings):
-    """Settings of a baseline without any of its own."""
+class BaselineSettings(HolisticSettings):
+    """Hyperparameters of a baseline."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -33,7 +38,7 @@ class BaselineSettings(OverallSettings):
 def by_definition(
     name: str, form: ScoreFormat, shares_call: Callable[[Mapping[str, Any]], bool] = lambda _: False
 ) -> Method:
-    """Return the baseline that goes by the aspect's definition alone."""
+    """Return the baseline that scores by the aspect's definition."""
 
     async def learn(
         training_input: TrainingInput,
@@ -43,7 +48,7 @@ def by_definition(
         on_progress: Progress,
         **_unused: Any,
     ) -> Learned:
-        """Return the part with the definition as its criterion, measured on the labelled texts."""
+        """Return the part with the definition as its criterion, evaluated on the labelled texts."""
         criterion = whole_aspect(training_input.assignment, training_input.assignment.aspect.definition)
         return await learn_single(
             name, training_input, criterion, judge, form=form, settings=settings, on_progress=on_progress
@@ -53,7 +58,7 @@ def by_definition(
         training_input: TrainingInput, settings: BaselineSettings
     ) -> tuple[CallEstimate, CallEstimate]:
         criterion = whole_aspect(training_input.assignment, training_input.assignment.aspect.definition)
-        return texts_at_most(training_input, criterion, form, settings), CallEstimate()
+        return estimate_texts(training_input, criterion, form, settings), CallEstimate()
 
     return Method(
         name=name,
@@ -63,7 +68,7 @@ def by_definition(
         learn=learn,
         score=scorer(form),
         learning_at_most=learning_at_most,
-        scoring_at_most=part_at_most(form),
+        scoring_at_most=scoring_estimator(form),
         single_criterion=True,
         shares_call=shares_call,
         needs_labels=False,
@@ -95,11 +100,11 @@ class Analysis(BaseModel):
 
     @property
     def reasoning(self) -> str:
-        """The analysis, as what other methods call their reasoning."""
+        """The analysis."""
         return self.analysis
 
 
-# The score hangs on the analysis before it, so a weighted one is the mean over several analyses.
+# The score depends on the analysis before it, so a weighted score is the mean over several analyses.
 FORM = ScoreFormat("analyze_rate/rate", lambda _: {}, reasoned=Analysis, alone=Analysis, max_tokens=1024)
 
 ANALYZE_RATE = by_definition("analyze_rate", FORM)

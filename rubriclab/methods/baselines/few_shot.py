@@ -1,6 +1,6 @@
-"""`few_shot`: a few labelled texts are shown with their scores before the one to score (HypoEval, section 3).
+"""`few_shot`: a few labelled texts with their scores as examples in the prompt (HypoEval, section 3).
 
-There they are drawn at random (appendix B.2); here they are spread over the labels.
+HypoEval draws them at random (appendix B.2); here their scores are spread over the labels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.baselines.definition import BaselineSettings, whole_aspect
 from rubriclab.methods.estimate import CallEstimate, longest
-from rubriclab.methods.holistic import ScoreFormat, learn_single, part_at_most, scorer, texts_at_most
+from rubriclab.methods.holistic import ScoreFormat, estimate_texts, learn_single, scorer, scoring_estimator
 from rubriclab.methods.method import Learned, Method, Progress, TrainingInput
 from rubriclab.rubric import Criterion, Demonstration, Evidence
 
@@ -29,10 +29,10 @@ FORM = ScoreFormat(
 
 
 class FewShotSettings(BaselineSettings):
-    """Everything tunable in few-shot scoring."""
+    """Hyperparameters of few-shot scoring."""
 
     k: int = Field(3, ge=1, le=20)
-    """Labelled texts shown; HypoEval's baseline shows 3."""
+    """Labelled texts in the prompt; 3 in HypoEval's baseline."""
 
 
 async def learn(
@@ -44,11 +44,11 @@ async def learn(
     on_progress: Progress,
     **_unused: Any,
 ) -> Learned:
-    """Return the part with `k` demonstrations, measured on the labelled texts that are not among them.
+    """Return the part with `k` demonstrations, evaluated on the other labelled texts.
 
     Raises:
-        DataError: if there are no labelled texts to show.
-        JudgeError: if there are others, and none of them could be scored.
+        DataError: if there are no labelled texts.
+        JudgeError: if there are other labelled texts, and none of them could be scored.
     """
     if not training_input.examples:
         raise DataError("few_shot learns from labelled texts, and there are none.")
@@ -64,19 +64,19 @@ async def learn(
 
 
 def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: int) -> tuple[Demonstration, ...]:
-    """Return `count` labelled texts whose scores are spread over those given, lowest first, of different groups.
+    """Return `count` labelled texts with scores at the quantiles of the labels, lowest first, of different groups.
 
-    Which of several equally fitting texts is taken hangs on the seed. Groups repeat only where there are too few.
+    The seed decides between equally good texts. Groups repeat only if there are too few.
     """
-    drawn = sorted(examples, key=lambda example: example.id)
-    random.Random(f"demonstrations {seed}").shuffle(drawn)
+    shuffled = sorted(examples, key=lambda example: example.id)
+    random.Random(f"demonstrations {seed}").shuffle(shuffled)
     labels = [example.scores[aspect] for example in examples]
     chosen: list[Example] = []
-    for place in range(min(count, len(drawn))):
+    for place in range(min(count, len(shuffled))):
         wanted = float(np.quantile(labels, (place + 0.5) / count))
-        left = [example for example in drawn if example not in chosen]
-        fresh = [example for example in left if example.group not in {each.group for each in chosen}]
-        chosen.append(min(fresh or left, key=lambda example: abs(example.scores[aspect] - wanted)))
+        remaining = [example for example in shuffled if example not in chosen]
+        fresh = [example for example in remaining if example.group not in {each.group for each in chosen}]
+        chosen.append(min(fresh or remaining, key=lambda example: abs(example.scores[aspect] - wanted)))
     return tuple(
         Demonstration(example=e.id, output=e.output, source=e.source, context=e.context, score=e.scores[aspect])
         for e in sorted(chosen, key=lambda example: example.scores[aspect])
@@ -84,9 +84,9 @@ def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: i
 
 
 def learning_at_most(training_input: TrainingInput, settings: FewShotSettings) -> tuple[CallEstimate, CallEstimate]:
-    """Return the most that learning asks of the judge, and of the generator."""
+    """Return upper bounds for the judge and the generator."""
     largest = _criterion(replace(training_input, examples=longest(training_input.examples, settings.k)), settings, 0)
-    return texts_at_most(training_input, largest, FORM, settings), CallEstimate()
+    return estimate_texts(training_input, largest, FORM, settings), CallEstimate()
 
 
 def _criterion(training_input: TrainingInput, settings: FewShotSettings, seed: int) -> Criterion:
@@ -104,6 +104,6 @@ FEW_SHOT = Method(
     learn=learn,
     score=scorer(FORM),
     learning_at_most=learning_at_most,
-    scoring_at_most=part_at_most(FORM),
+    scoring_at_most=scoring_estimator(FORM),
     single_criterion=True,
 )

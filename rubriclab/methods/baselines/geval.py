@@ -1,7 +1,7 @@
-"""`geval`: evaluation steps that the model writes once and that the rubric keeps; a probability-weighted score.
+"""`geval`: evaluation steps that the model writes once, stored in the rubric, and a probability-weighted score.
 
-Liu et al. (2023, EMNLP), "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment". There the steps are frozen
-in prompt files; here they are part of the version, so that anybody can make and reproduce them.
+Liu et al. (2023, EMNLP), "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment". There the steps are fixed
+in prompt files; here they are part of the version and can be reproduced.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.baselines.definition import BaselineSettings, whole_aspect
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.holistic import (
-    OverallSettings,
+    HolisticSettings,
     ScoreFormat,
-    asked,
+    estimate_texts,
     learn_single,
-    part_at_most,
     reasoned_once,
     scorer,
-    texts_at_most,
+    scoring_estimator,
+    with_answer_scale,
 )
 from rubriclab.methods.method import Learned, Method, Presets, Progress, TrainingInput
 from rubriclab.option_names import option
@@ -38,14 +38,13 @@ LONGEST = 1024
 
 
 class GEvalSettings(BaselineSettings):
-    """Everything tunable in G-Eval; the published values are the defaults (temperature: the paper's)."""
+    """Hyperparameters of G-Eval; the published values are the defaults (temperature: the paper's)."""
 
     scoring: Literal["once", "weighted"] = "weighted"
     """One answer at temperature 0; or the probability-weighted mean of the legal scores."""
 
 
-# Section 2 and 4.1 of its paper: a form that takes scores only; for models without log-probabilities 20 samples at
-# temperature 1.
+# Sections 2 and 4.1 of the paper: scores only; 20 samples at temperature 1 for models without log-probabilities.
 PRESETS: Presets = {
     "paper": {
         "scoring": "weighted",
@@ -75,7 +74,7 @@ class Steps(BaseModel):
         return self
 
     def numbered(self) -> str:
-        """Return the steps as a criterion keeps them, one numbered line each."""
+        """Return the steps as text, one numbered line each."""
         return "\n".join(f"{place}. {step.strip()}" for place, step in enumerate(self.steps, 1))
 
 
@@ -88,10 +87,10 @@ async def learn(
     on_progress: Progress,
     **_unused: Any,
 ) -> Learned:
-    """Return the part with the steps that `generator` writes, measured on the labelled texts.
+    """Return the part with the steps that `generator` writes, evaluated on the labelled texts.
 
     Raises:
-        JudgeError: if no steps could be had, or no labelled text could be scored.
+        JudgeError: if no steps could be obtained, or no labelled text could be scored.
     """
     steps = await written_steps(training_input.assignment, settings, generator)
     criterion = whole_aspect(training_input.assignment, steps, Evidence(origin="prior knowledge"))
@@ -100,11 +99,11 @@ async def learn(
     )
 
 
-async def written_steps(assignment: Assignment, settings: OverallSettings, generator: Judge) -> str:
+async def written_steps(assignment: Assignment, settings: HolisticSettings, generator: Judge) -> str:
     """Return the evaluation steps that `generator` writes, one numbered line each.
 
     Raises:
-        JudgeError: if none could be had.
+        JudgeError: if none could be obtained.
     """
     answer = await ask(generator, steps_prompt(assignment, settings))
     if answer.value is None:
@@ -114,16 +113,16 @@ async def written_steps(assignment: Assignment, settings: OverallSettings, gener
     return answer.value.numbered()
 
 
-def steps_prompt(assignment: Assignment, settings: OverallSettings) -> Prompt[Steps]:
-    """Return the prompt for the evaluation steps, which speak of the scores as they will be asked for."""
-    return Prompt("geval/steps", asked(assignment, settings).fields(), Steps, max_tokens=LONGEST)
+def steps_prompt(assignment: Assignment, settings: HolisticSettings) -> Prompt[Steps]:
+    """Return the prompt for the evaluation steps, with the scale of single answers."""
+    return Prompt("geval/steps", with_answer_scale(assignment, settings).fields(), Steps, max_tokens=LONGEST)
 
 
 def learning_at_most(training_input: TrainingInput, settings: GEvalSettings) -> tuple[CallEstimate, CallEstimate]:
-    """Return the most that learning asks of the judge, and of the generator."""
+    """Return upper bounds for the judge and the generator."""
     typical = whole_aspect(training_input.assignment, "word " * LONGEST)
     steps = estimate_prompt(steps_prompt(training_input.assignment, settings))
-    return texts_at_most(training_input, typical, FORM, settings), steps
+    return estimate_texts(training_input, typical, FORM, settings), steps
 
 
 GEVAL = Method(
@@ -134,7 +133,7 @@ GEVAL = Method(
     learn=learn,
     score=scorer(FORM),
     learning_at_most=learning_at_most,
-    scoring_at_most=part_at_most(FORM),
+    scoring_at_most=scoring_estimator(FORM),
     single_criterion=True,
     states="steps",
     shares_call=reasoned_once,

@@ -1,4 +1,4 @@
-"""CheckEval: an aspect taken apart into yes/no questions; a text's score is the share of answers that speak for it."""
+"""CheckEval: an aspect as a checklist of yes/no questions; a text's score is the share of good answers."""
 
 from collections.abc import Mapping
 from typing import Any

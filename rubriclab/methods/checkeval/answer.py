@@ -1,4 +1,8 @@
-"""A judge's answers to a rubric's questions about one text (CheckEval, 3.3): by question id, for each part of it."""
+"""A judge's answers to a rubric's questions about one text (CheckEval, section 3.3).
+
+Long texts can be judged in parts, since one yes or no may not suit a text of mixed quality. The paper names this as its
+third limitation.
+"""
 
 from __future__ import annotations
 
@@ -29,23 +33,23 @@ from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
 from rubriclab.sentences import sentence_spans
 
-# Chinese and Japanese put no spaces between words: each character counts as one, with the punctuation around it.
+# Chinese and Japanese have no spaces between words: each character counts as a word, with the punctuation around it.
 _CHARACTER = r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _OPENING = r"「『（〈《【〔“‘(\["
 _WORD = re.compile(rf"[{_OPENING}]*[{_CHARACTER}][^\s\w{_OPENING}]*|[^\s{_CHARACTER}]+")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 
-# How far a cut may lie from the point that would make all parts equal, as a share of a part's length: no farther than
-# this, so that no part is less than half as long as intended.
+# The largest distance of a cut from the point that makes all parts equal, as a share of a part's length. With this
+# limit no part is less than half as long as intended.
 SLACK = 0.25
 
 
-def parts(text: str, length: int) -> tuple[str, ...]:
-    """Return `text` in as many near-equal parts as it takes for each to have about `length` words; none is empty.
+def split_into_parts(text: str, length: int) -> tuple[str, ...]:
+    """Return `text` in nearly equal parts of about `length` words, none empty.
 
-    A text of at most `length` words, or any if `length` is 0, is returned as it is. Each Chinese or Japanese character
-    is a word. Otherwise the parts hold the same words in the same order. A cut lies between paragraphs where there are
-    some near the point of equal parts, else between sentences, else between words.
+    A text of at most `length` words, or any text if `length` is 0, is returned unchanged. Each Chinese or Japanese
+    character is a word. Cuts are between paragraphs if possible near the point of equal parts, otherwise between
+    sentences, otherwise between words.
     """
     words = list(_WORD.finditer(text))
     if not length or len(words) <= length:
@@ -56,20 +60,20 @@ def parts(text: str, length: int) -> tuple[str, ...]:
     return tuple(text[words[a].start() : words[b - 1].end()] for a, b in itertools.pairwise(cuts))
 
 
-def _cut(good: list[int], ideal: float, slack: float) -> int:
-    """Return how many words lie before the best cut near `ideal`."""
+def _cut(preferences: list[int], ideal: float, slack: float) -> int:
+    """Return the number of words before the best cut near `ideal`."""
     near = range(math.ceil(ideal - slack), math.floor(ideal + slack) + 1)
-    return min(near or [math.floor(ideal)], key=lambda at: (-good[at], abs(at - ideal)))
+    return min(near or [math.floor(ideal)], key=lambda at: (-preferences[at], abs(at - ideal)))
 
 
 def _preferences(text: str, words: list[re.Match[str]]) -> list[int]:
-    """Return how good a place to cut it is after each number of words: 2 a paragraph's end, 1 a sentence's, else 0."""
+    """Return the preference for a cut after each number of words: 2 at a paragraph's end, 1 at a sentence's, else 0."""
     sentences = {end for _, end in sentence_spans(text)}
-    found = [0]
+    preferences = [0]
     for word, following in itertools.pairwise(words):
         paragraph = _BLANK_LINE.search(text, word.end(), following.start())
-        found.append(2 if paragraph else int(word.end() in sentences))
-    return found
+        preferences.append(2 if paragraph else int(word.end() in sentences))
+    return preferences
 
 
 TOKENS_PER_ANSWER = 96
@@ -78,14 +82,14 @@ FORMS: Mapping[AnswerForm, type[BaseModel]] = {"with reasons": ChecklistAnswers,
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """What a judge answered to one question about one part of a text, or no answer and what went wrong."""
+class QuestionAnswer:
+    """A judge's answer to one question about one part of a text with its reason, or no answer and what went wrong."""
 
     answer: YesNo | None
     reason: str
 
 
-async def answers(
+async def ask_questions(
     example: Example,
     questions: Sequence[Criterion],
     dimensions: Mapping[str, str],
@@ -93,14 +97,14 @@ async def answers(
     judge: Judge,
     *,
     settings: CheckEvalScoringSettings,
-) -> dict[str, tuple[Answered, ...]]:
+) -> dict[str, tuple[QuestionAnswer, ...]]:
     """Return the answers to each question, by its id: one for each part of the text, in order."""
     prompts = answer_prompts(example, questions, dimensions, assignment, settings)
-    found: dict[str, tuple[Answered, ...]] = {question.id: () for question in questions}
+    answers: dict[str, tuple[QuestionAnswer, ...]] = {question.id: () for question in questions}
     for reply in await asyncio.gather(*(_answered(prompt, judge) for prompt in prompts)):
         for name, answered in reply.items():
-            found[name] += (answered,)
-    return found
+            answers[name] += (answered,)
+    return answers
 
 
 def answer_prompts(
@@ -110,12 +114,12 @@ def answer_prompts(
     assignment: Assignment,
     settings: CheckEvalScoringSettings,
 ) -> list[Prompt[Any]]:
-    """Return the prompts that ask all questions about a text, one part of it after the other.
+    """Return the prompts with all questions about a text, part by part.
 
     Args:
-        dimensions: what is meant by the sub-dimensions that the questions' traits name.
+        dimensions: definitions of the sub-dimensions that the questions' traits name.
     """
-    pieces = parts(example.output, settings.part_words)
+    pieces = split_into_parts(example.output, settings.part_words)
     groups, bare = _groups(questions, settings.ask), settings.answers == "yes or no"
     prompts = []
     for number, piece in enumerate(pieces, 1):
@@ -132,25 +136,25 @@ def answer_prompts(
     return prompts
 
 
-async def _answered(prompt: Prompt[Any], judge: Judge) -> dict[str, Answered]:
+async def _answered(prompt: Prompt[Any], judge: Judge) -> dict[str, QuestionAnswer]:
     ids = asked_ids(prompt.fields)
     answer = await ask(judge, prompt, salvage=prompt.reply)
     entries = answer.value.answers if answer.value else ()
-    by_id = {entry.question: Answered(entry.answer, entry.reason.strip()) for entry in entries}
+    by_id = {entry.question: QuestionAnswer(entry.answer, entry.reason.strip()) for entry in entries}
     if len(by_id) < len(ids):
-        by_id = dict.fromkeys(ids, Answered(None, why_missing(prompt, answer, "answer"))) | by_id
+        by_id = dict.fromkeys(ids, QuestionAnswer(None, why_missing(prompt, answer, "answer"))) | by_id
     return by_id
 
 
 def _groups(questions: Sequence[Criterion], how: Ask) -> list[list[Criterion]]:
-    """Return the questions that are asked in one call each."""
+    """Return the questions in groups, one for each call."""
     if how == "one by one":
         return [[question] for question in questions]
     return [list(questions)] if how == "together" else list(by_trait(questions).values())
 
 
 def _sub_dimensions(group: Sequence[Criterion], dimensions: Mapping[str, str], bare: bool) -> list[dict[str, object]]:
-    # What a question presupposes may be answered by n/a, which is no answer where yes or no alone is asked for.
+    # Answers stated for an absent subject may be n/a, which is not allowed where only yes or no is requested.
     return [
         {
             "name": name,

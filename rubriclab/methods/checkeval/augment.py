@@ -1,7 +1,6 @@
-"""More questions from the seeds (CheckEval, 3.2, "Question Augmentation"): other sides, and finer points.
+"""New questions from the seeds (CheckEval, section 3.2, "Question Augmentation"): diversification and elaboration.
 
-Both start from the seeds and neither from what the other wrote, so that every question goes back to one that a person
-asked.
+Both start from the seeds and not from each other's results, so every question is derived from a seed.
 """
 
 from __future__ import annotations
@@ -38,38 +37,41 @@ TOKENS_PER_QUESTION = 100
 
 @dataclass(frozen=True, slots=True)
 class QuestionPool:
-    """Questions, sub-dimension by sub-dimension: seeds, other sides, finer points. `failures` are requests in vain."""
+    """Questions by sub-dimension: seeds, diversified and elaborated ones; and the reasons of failed requests."""
 
     questions: tuple[Criterion, ...]
     failures: tuple[str, ...] = ()
 
 
-async def augmented(
+async def augment(
     checklist: Checklist, assignment: Assignment, generator: Judge, settings: CheckEvalSettings
 ) -> QuestionPool:
-    """Return the checklist's questions with those made from them.
+    """Return the checklist's questions and those made from them.
 
     Raises:
-        JudgeError: if questions were to be made, and not a single request for them was answered usably.
+        JudgeError: if questions were requested, and all requests failed.
     """
     subs = checklist.sub_dimensions
-    sides, points = await asyncio.gather(
+    diversifications, elaborations = await asyncio.gather(
         asyncio.gather(*(_diversified(sub, assignment, generator, settings) for sub in subs)),
         asyncio.gather(*(_elaborated(sub, seed, assignment, generator, settings) for sub, seed in _seeds(subs))),
     )
-    requests = len(sides) * bool(settings.diversified) + len(points) * bool(settings.elaborated_most)
-    failures = tuple(made for made in (*sides, *points) if isinstance(made, str))
+    requests = len(diversifications) * bool(settings.diversified) + len(elaborations) * bool(settings.elaborated_most)
+    failures = tuple(result for result in (*diversifications, *elaborations) if isinstance(result, str))
     if requests and len(failures) == requests:
         raise JudgeError(
             f"No question could be made from the seeds: {failures[-1]}",
-            f"Try another {option('generator')}, or keep to the seeds with diversified=0 and elaborated_most=0.",
+            f"Try another {option('generator')}, or set diversified and elaborated_most of checkeval to 0: only the "
+            "seeds are then used.",
         )
     author: Author = "written by hand" if settings.seeds == "checklist" else "prior knowledge"
-    return QuestionPool(_identified(subs, sides, dict(zip(_ids(subs), points, strict=True)), author), failures)
+    return QuestionPool(
+        _with_ids(subs, diversifications, dict(zip(_ids(subs), elaborations, strict=True)), author), failures
+    )
 
 
 def diversify_prompt(sub: SubDimension, assignment: Assignment, settings: CheckEvalSettings) -> Prompt[Any]:
-    """Return the prompt for questions on sides of a sub-dimension that its seeds leave out."""
+    """Return the prompt for questions about sides of a sub-dimension that its seeds do not cover."""
     fields = {
         **assignment.fields(),
         "sub_dimension": _shown(sub),
@@ -84,7 +86,7 @@ def diversify_prompt(sub: SubDimension, assignment: Assignment, settings: CheckE
 def elaborate_prompt(
     sub: SubDimension, seed: SeedQuestion, assignment: Assignment, settings: CheckEvalSettings
 ) -> Prompt[Any]:
-    """Return the prompt for `elaborated_fewest` to `elaborated_most` finer questions than `seed`."""
+    """Return the prompt for `elaborated_fewest` to `elaborated_most` finer questions from `seed`."""
     fields = {
         **assignment.fields(),
         "sub_dimension": _shown(sub),
@@ -97,13 +99,13 @@ def elaborate_prompt(
     return Prompt("checkeval/elaborate", fields, form, max_tokens=_longest(settings.elaborated_most))
 
 
-# What one request brought: questions with the ids of their seeds, or why it was in vain.
-_Made = Sequence[tuple[str, PlainQuestion]] | str
+# The result of a request: questions with the ids of their seeds, or why it failed.
+_NewQuestions = Sequence[tuple[str, PlainQuestion]] | str
 
 
 async def _diversified(
     sub: SubDimension, assignment: Assignment, generator: Judge, settings: CheckEvalSettings
-) -> _Made:
+) -> _NewQuestions:
     if not settings.diversified:
         return ()
     prompt = diversify_prompt(sub, assignment, settings)
@@ -115,7 +117,7 @@ async def _diversified(
 
 async def _elaborated(
     sub: SubDimension, seed: SeedQuestion, assignment: Assignment, generator: Judge, settings: CheckEvalSettings
-) -> _Made:
+) -> _NewQuestions:
     if not settings.elaborated_most:
         return ()
     prompt = elaborate_prompt(sub, seed, assignment, settings)
@@ -125,24 +127,26 @@ async def _elaborated(
     return [(seed.id, new) for new in answer.value.questions[: settings.elaborated_most]]
 
 
-def _identified(
-    subs: Sequence[SubDimension], sides: Sequence[_Made], points: dict[str, _Made], author: Author
+def _with_ids(
+    subs: Sequence[SubDimension], sides: Sequence[_NewQuestions], points: dict[str, _NewQuestions], author: Author
 ) -> tuple[Criterion, ...]:
-    """Return the pool in its order, every new question under an id of its own."""
+    """Return all questions in order, every new one with a new id."""
     taken = set(_ids(subs))
-    pool: list[Criterion] = []
-    for sub, made in zip(subs, sides, strict=True):
-        pool += [make_question(seed.id, seed.text, sub, better=seed.better, author=author) for seed in sub.questions]
-        pool += _named(f"{_slug(sub.name)}-d", made, sub, "diversified", taken)
+    questions: list[Criterion] = []
+    for sub, new in zip(subs, sides, strict=True):
+        questions += [
+            make_question(seed.id, seed.text, sub, better=seed.better, author=author) for seed in sub.questions
+        ]
+        questions += _named(f"{_slug(sub.name)}-d", new, sub, "diversified", taken)
         for seed in sub.questions:
-            pool += _named(f"{seed.id}-e", points[seed.id], sub, "elaborated", taken)
-    return tuple(pool)
+            questions += _named(f"{seed.id}-e", points[seed.id], sub, "elaborated", taken)
+    return tuple(questions)
 
 
 def _named(
-    prefix: str, made: _Made, sub: SubDimension, origin: Literal["diversified", "elaborated"], taken: set[str]
+    prefix: str, result: _NewQuestions, sub: SubDimension, origin: Literal["diversified", "elaborated"], taken: set[str]
 ) -> Iterable[Criterion]:
-    for seed, new in () if isinstance(made, str) else made:
+    for seed, new in () if isinstance(result, str) else result:
         name = next(name for number in count(1) if (name := f"{prefix}{number}") not in taken)
         taken.add(name)
         yield make_question(name, new.text, sub, seed, origin=origin, absent=new.absent, broken=new.broken)

@@ -1,7 +1,7 @@
-"""Which of the pooled questions are put to texts, before any label has spoken (CheckEval, 3.2, "Question Filtering").
+"""Filtering of the questions before labels are used (CheckEval, section 3.2, "Question Filtering").
 
-Filtering belongs to the writing of the checklist. It is therefore asked of the generator, as the paper has one model
-for both: it is done once, and the judge that answers for a million texts may be a smaller one.
+The generator filters, since this belongs to writing the checklist: it is done once, while the judge that answers for
+many texts may be a smaller model. The paper uses one model for both.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from rubriclab.methods.checkeval.replies import (
     fault,
 )
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.deduplication import redundant
-from rubriclab.methods.questions import about, is_handwritten, is_seed, payload
+from rubriclab.methods.deduplication import find_redundant
+from rubriclab.methods.questions import is_handwritten, is_seed, payload, question_of
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, DroppedCriterion
 
-# The shipped aspect that all the others of its task are sides of: nothing tells them apart.
+# The shipped aspect that includes all others of its task, so that no question is about another aspect.
 WHOLE = "overall"
 
 STYLES = {
@@ -41,80 +41,77 @@ STYLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Filtered:
-    """Questions to put to texts, in the pool's order, and the others with the reasons.
-
-    `notes` tell where the filter was overruled, and of which questions there is no verdict.
-    """
+class FilterResult:
+    """The questions kept, in the pool's order, the others with the reasons, and notes for the user."""
 
     kept: tuple[Criterion, ...]
     dropped: tuple[DroppedCriterion, ...]
     notes: tuple[str, ...] = ()
 
 
-async def filtered(
+async def filter_questions(
     pool: Sequence[Criterion],
     checklist: Checklist,
     assignment: Assignment,
     generator: Judge,
     settings: CheckEvalSettings,
-) -> Filtered:
-    """Return what the model leaves of the pool, and of that at most `most_questions`.
+) -> FilterResult:
+    """Return the questions that the model keeps, at most `most_questions`.
 
-    Seeds stay where the model would take out every question: a person stands behind them.
+    If the model would drop every question, the seeds are kept.
     """
-    left, notes = list(pool), list[str]()
-    reasons = {each.id: found for each in pool if settings.self_contained and (found := unsound(each))}
+    questions, notes = list(pool), list[str]()
+    reasons = {each.id: problem for each in pool if settings.self_contained and (problem := wording_fault(each))}
     if settings.asks_model:
         sound = [question for question in pool if question.id not in reasons]
         turned, faults, unjudged = await _judged(sound, checklist, assignment, generator, settings)
-        left, reasons = [turned.get(question.id, question) for question in pool], reasons | faults
+        questions, reasons = [turned.get(question.id, question) for question in pool], reasons | faults
         if unjudged:
             notes.append(f"the filter gave no usable verdict on {unjudged} of {len(sound)} questions; they stay")
-    if left and all(question.id in reasons for question in left):
+    if questions and all(question.id in reasons for question in questions):
         notes.append("the filter would take out every question: the seeds stay")
-        reasons = {each.id: reasons[each.id] for each in left if not is_seed(each)}
+        reasons = {each.id: reasons[each.id] for each in questions if not is_seed(each)}
     if settings.asks_model:
-        remaining = [question for question in left if question.id not in reasons]
-        reasons |= await redundant(by_author(remaining), "question", assignment, generator)
-    remaining = [question for question in left if question.id not in reasons]
-    for question in preferred(remaining)[settings.most_questions :]:
+        remaining = [question for question in questions if question.id not in reasons]
+        reasons |= await find_redundant(by_author(remaining), "question", assignment, generator)
+    remaining = [question for question in questions if question.id not in reasons]
+    for question in by_preference(remaining)[settings.most_questions :]:
         reasons[question.id] = f"no place among the {settings.most_questions} questions allowed"
-    return Filtered(
-        kept=tuple(question for question in left if question.id not in reasons),
-        dropped=tuple(DroppedCriterion(criterion=c, reason=reasons[c.id]) for c in left if c.id in reasons),
+    return FilterResult(
+        kept=tuple(question for question in questions if question.id not in reasons),
+        dropped=tuple(DroppedCriterion(criterion=c, reason=reasons[c.id]) for c in questions if c.id in reasons),
         notes=tuple(notes),
     )
 
 
-def unsound(question: Criterion) -> str | None:
-    """Return why a generated question cannot be asked by itself; a person's seed is for `lint` to advise on."""
+def wording_fault(question: Criterion) -> str | None:
+    """Return what is wrong with the wording of a generated question; `lint` checks the questions of a person."""
     if is_handwritten(question):
         return None
-    return fault(question.statement, about(question).broken, about(question).better)
+    return fault(question.statement, question_of(question).broken, question_of(question).better)
 
 
-def preferred(questions: Sequence[Criterion]) -> list[Criterion]:
-    """Return the questions in the order in which they are worth keeping.
+def by_preference(questions: Sequence[Criterion]) -> list[Criterion]:
+    """Return the questions by preference, so that a shorter list covers as much as possible.
 
-    Seeds come first, then what was made of them: sub-dimensions take turns, and within one the other sides of it and
-    the finer points of each seed do, so that a shorter list covers as much.
+    Seeds come first, then the questions made from them, sub-dimensions in turn, and within each of these in turn the
+    diversified questions and the elaborated ones of each seed.
     """
     return [each for tier in by_author(questions) for each in tier]
 
 
 def by_author(questions: Sequence[Criterion]) -> list[list[Criterion]]:
-    """Return the seeds, and the questions that were made of them, in the order of `preferred`."""
+    """Return the seeds, and the questions made from them, in the order of `by_preference`."""
     return [_mixed([each for each in questions if is_seed(each) == side]) for side in (True, False)]
 
 
-def in_turns(lists: Sequence[Sequence[Criterion]]) -> list[Criterion]:
+def round_robin(lists: Sequence[Sequence[Criterion]]) -> list[Criterion]:
     """Return the first of each list, then the second of each, and so on."""
     return [each for each in chain.from_iterable(zip_longest(*lists)) if each is not None]
 
 
 def other_aspects(checklist: Checklist, assignment: Assignment) -> tuple[Aspect, ...]:
-    """Return what a question might be about instead: what the checklist names, or else the task's shipped aspects."""
+    """Return the other aspects that a question might be about: the checklist's, or else the task's shipped aspects."""
     if checklist.others:
         return tuple(Aspect(name=name, definition=words) for name, words in checklist.others.items())
     if assignment.aspect.name == WHOLE:
@@ -145,10 +142,10 @@ def filter_prompt(
 def _mixed(questions: Sequence[Criterion]) -> list[Criterion]:
     families: dict[str, dict[str | None, list[Criterion]]] = {}
     for each in questions:
-        of = about(each)
+        of = question_of(each)
         seed = of.seed if of.origin == "elaborated" else None
         families.setdefault(each.trait, {}).setdefault(seed, []).append(each)
-    return in_turns([in_turns(list(family.values())) for family in families.values()])
+    return round_robin([round_robin(list(family.values())) for family in families.values()])
 
 
 async def _judged(
@@ -158,13 +155,13 @@ async def _judged(
     generator: Judge,
     settings: CheckEvalSettings,
 ) -> tuple[dict[str, Criterion], dict[str, str], int]:
-    """Return the pool with what the model found of it, by id, the reasons to drop some of it, and how many questions
-    there is no verdict on."""
+    """Return the questions with the model's findings, by id, the reasons to drop some, and the number of questions
+    without a verdict."""
     others = other_aspects(checklist, assignment)
     groups = ((sub, [each for each in pool if each.trait == sub.name]) for sub in checklist.sub_dimensions)
     prompts = [filter_prompt(sub, group, others, assignment, settings) for sub, group in groups if group]
-    found = await asyncio.gather(*(_verdicts(prompt, generator) for prompt in prompts))
-    verdicts = dict(chain.from_iterable(found))
+    replies = await asyncio.gather(*(_verdicts(prompt, generator) for prompt in prompts))
+    verdicts = dict(chain.from_iterable(replies))
     turned = {each.id: _turned(each, verdicts.get(each.id)) for each in pool}
     aspect = assignment.aspect.name
     reasons = {name: _fault(each, verdicts.get(name), aspect, settings) for name, each in turned.items()}
@@ -178,34 +175,34 @@ async def _verdicts(prompt: Prompt[Any], generator: Judge) -> list[tuple[str, Pl
 
 
 def _turned(question: Criterion, verdict: PlainVerdict | None) -> Criterion:
-    """Return the question with "no" as its good answer, if that is what it asks, and with what it presupposes.
+    """Return the question with "no" as its good answer if the verdict says so, and with the answers it presupposes.
 
-    What a person said of a seed, or the generator of its own question, is not overruled.
+    Answers stated in a seed or by the generator are not changed.
     """
     if verdict is None:
         return question
-    said = about(question)
-    update: dict[str, Any] = {"absent": said.absent or verdict.absent, "broken": said.broken or verdict.broken}
+    stated = question_of(question)
+    update: dict[str, Any] = {"absent": stated.absent or verdict.absent, "broken": stated.broken or verdict.broken}
     if verdict.yes_means == "worse" and not is_seed(question):
         update["better"] = "no"
-    return question.model_copy(update={"question": said.model_copy(update=update)})
+    return question.model_copy(update={"question": stated.model_copy(update=update)})
 
 
 def _fault(question: Criterion, verdict: PlainVerdict | None, aspect: str, settings: CheckEvalSettings) -> str | None:
-    """Return what speaks against a question; `None` where nothing does, or nothing is known."""
+    """Return the reason to drop a question; `None` if there is none, or no verdict."""
     if verdict is None:
         return None
-    better = about(question).better
+    better = question_of(question).better
     if verdict.yes_means == "neither":
-        found = 'neither "yes" nor "no" speaks for a text'
+        problem = 'neither "yes" nor "no" speaks for a text'
     elif (verdict.yes_means == "better") != (better == "yes"):
-        found = f'"{better}" is given as its good answer, but "yes" means {verdict.yes_means}'
+        problem = f'"{better}" is given as its good answer, but "yes" means {verdict.yes_means}'
     elif better == "no" and settings.polarity == "yes":
-        found = '"no" is its good answer'
+        problem = '"no" is its good answer'
     elif verdict.about != aspect:
-        found = "it is about something else" if verdict.about == ELSEWHERE else f"it is about {verdict.about}"
+        problem = "it is about something else" if verdict.about == ELSEWHERE else f"it is about {verdict.about}"
     elif verdict.broken == better and not is_handwritten(question):
-        found = f"a text that is empty or makes no sense would earn its good answer, {better}"
+        problem = f"a text that is empty or makes no sense would earn its good answer, {better}"
     else:
-        found = STYLES.get(verdict.style, "")
-    return f"{found}: {verdict.reasoning}".removesuffix(": ") if found else None
+        problem = STYLES.get(verdict.style, "")
+    return f"{problem}: {verdict.reasoning}".removesuffix(": ") if problem else None

@@ -1,8 +1,8 @@
-"""CheckEval's learning (section 3): from the seed questions of a checklist to those that are put to texts.
+"""CheckEval's learning (section 3): from the seed questions of a checklist to the questions of a rubric.
 
-seeds                  -> other sides of each sub-dimension, finer points of each seed, independently of one another
-pool                   -> the model takes out what is misaligned, of another aspect, redundant or badly worded
-labelled texts, if any -> every question answered for every text, once; the labels take out and weigh questions
+seeds                  -> diversified questions for each sub-dimension and elaborated ones for each seed
+pool                   -> the model drops questions that are misaligned, about another aspect, redundant or badly worded
+labelled texts, if any -> every question is answered for every text once; the labels select and weight questions
 """
 
 from __future__ import annotations
@@ -18,14 +18,22 @@ import numpy as np
 from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.checkeval.answer import Answered, answers
-from rubriclab.methods.checkeval.augment import augmented
-from rubriclab.methods.checkeval.filtering import Filtered, filtered
-from rubriclab.methods.checkeval.score import rated, text_score
-from rubriclab.methods.checkeval.seeds import starting_questions
+from rubriclab.methods.checkeval.answer import QuestionAnswer, ask_questions
+from rubriclab.methods.checkeval.augment import augment
+from rubriclab.methods.checkeval.filtering import FilterResult, filter_questions
+from rubriclab.methods.checkeval.score import rate_question, text_score
+from rubriclab.methods.checkeval.seeds import starting_checklist
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.item_selection import BoolArray, Chosen, Sheet, choose
-from rubriclab.methods.method import CriterionRating, Learned, Progress, TrainingInput, left_out, scores_of, silent
+from rubriclab.methods.item_selection import AnswerMatrix, BoolArray, SelectedQuestions, select_questions
+from rubriclab.methods.method import (
+    CriterionRating,
+    Learned,
+    Progress,
+    TrainingInput,
+    cross_validated,
+    scores_of,
+    silent,
+)
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion, DroppedCriterion, Part
 from rubriclab.stats.correlation import FloatArray, label_correlations
@@ -43,34 +51,33 @@ async def learn(
     on_progress: Progress = silent,
     **_unused: Any,
 ) -> Learned:
-    """Return the questions that CheckEval keeps, with what was made of the others.
+    """Return the part with the questions that CheckEval keeps, and the dropped ones with the reasons.
 
-    The same lesson with the same replies gives the same result, in whatever order its examples come; nothing is drawn
-    by lot. `on_progress` is told of progress; the result's notes tell what went wrong or was overruled.
+    The result depends on the input and the replies alone, not on the order of examples; there is no randomness.
 
     Raises:
         ChecklistError: if there are no seed questions.
         SettingsError: if a setting needs labelled texts, and there are none.
-        JudgeError: if no question could be made, or none was answered for any labelled text.
+        JudgeError: if no question could be obtained, or none was answered for any labelled text.
     """
     _check(training_input, settings)
-    checklist = await starting_questions(training_input, settings, generator)
-    pool = await augmented(checklist, training_input.assignment, generator, settings)
+    checklist = await starting_checklist(training_input, settings, generator)
+    pool = await augment(checklist, training_input.assignment, generator, settings)
     on_progress(f"{len(pool.questions)} questions", AUGMENTED)
-    found = await filtered(pool.questions, checklist, training_input.assignment, generator, settings)
-    on_progress(f"{len(found.kept)} questions to ask", FILTERED)
+    filtered = await filter_questions(pool.questions, checklist, training_input.assignment, generator, settings)
+    on_progress(f"{len(filtered.kept)} questions to ask", FILTERED)
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
-    learned = await _Study(training_input, settings, found, dimensions, judge, on_progress).run()
-    return replace(learned, notes=(*pool.failures, *found.notes, *learned.notes))
+    learned = await _LearningRun(training_input, settings, filtered, dimensions, judge, on_progress).run()
+    return replace(learned, notes=(*pool.failures, *filtered.notes, *learned.notes))
 
 
 @dataclass
-class _Study:
-    """The questions before the labelled texts."""
+class _LearningRun:
+    """The answers on the labelled texts, and the selection by labels."""
 
     training_input: TrainingInput
     settings: CheckEvalSettings
-    filtered: Filtered
+    filtered: FilterResult
     dimensions: Mapping[str, str]
     judge: Judge
     on_progress: Progress
@@ -82,12 +89,15 @@ class _Study:
 
     async def run(self) -> Learned:
         questions, settings = self.filtered.kept, self.settings
-        given = await self._answers()
-        ratings = [{each.id: rated(each, said[each.id], settings.combine) for each in questions} for said in given]
-        sheet = Sheet(*_arrays(questions, ratings), self.labels)
+        answers = await self._answers()
+        ratings = [
+            {question.id: rate_question(question, by_question[question.id], settings.combine) for question in questions}
+            for by_question in answers
+        ]
+        matrix = AnswerMatrix(*_arrays(questions, ratings), self.labels)
         if self.texts:
-            questions = tuple(_with_evidence(each, given, ratings, self.labels) for each in questions)
-        chosen = choose(questions, sheet, settings)
+            questions = tuple(_with_evidence(question, answers, ratings, self.labels) for question in questions)
+        chosen = select_questions(questions, matrix, settings)
         self.on_progress(f"{len(chosen.questions)} questions kept", 1.0)
         part = Part(
             method="checkeval",
@@ -100,49 +110,52 @@ class _Study:
         rows, scores = _rows(questions, ratings), self._scores(chosen, ratings)
         if not self.texts or not _by_labels(settings):
             return Learned(part, ids, candidates, rows, scores, scores, optimistic=False, notes=chosen.notes)
-        reselected = self._reselected(questions, sheet, ratings)
+        reselected = self._reselected(questions, matrix, ratings)
         return Learned(part, ids, candidates, rows, scores, reselected, notes=chosen.notes)
 
-    async def _answers(self) -> list[dict[str, tuple[Answered, ...]]]:
+    async def _answers(self) -> list[dict[str, tuple[QuestionAnswer, ...]]]:
         """Return the answers to all questions about each text."""
         done = 0
 
-        async def one(text: Example) -> dict[str, tuple[Answered, ...]]:
+        async def one(text: Example) -> dict[str, tuple[QuestionAnswer, ...]]:
             nonlocal done
-            found = await self._ask(text)
+            answers = await self._ask(text)
             done += 1
             self.on_progress(
                 f"{done} of {len(self.texts)} texts answered", FILTERED + (1 - FILTERED) * done / len(self.texts)
             )
-            return found
+            return answers
 
-        found = await asyncio.gather(*(one(text) for text in self.texts))
-        given = [each for answered in found for said in answered.values() for each in said]
-        if given and all(each.answer is None for each in given):
-            reason = f"The judge gave no usable answer for any training text: {given[0].reason}"
+        answers = await asyncio.gather(*(one(text) for text in self.texts))
+        all_answers = [answer for answered in answers for per_part in answered.values() for answer in per_part]
+        if all_answers and all(answer.answer is None for answer in all_answers):
+            reason = f"The judge gave no usable answer for any training text: {all_answers[0].reason}"
             raise JudgeError(reason, f"Try another {option('judge')}.")
-        return found
+        return answers
 
-    async def _ask(self, text: Example) -> dict[str, tuple[Answered, ...]]:
+    async def _ask(self, text: Example) -> dict[str, tuple[QuestionAnswer, ...]]:
         assignment = self.training_input.assignment
-        return await answers(text, self.filtered.kept, self.dimensions, assignment, self.judge, settings=self.settings)
+        return await ask_questions(
+            text, self.filtered.kept, self.dimensions, assignment, self.judge, settings=self.settings
+        )
 
-    def _scores(self, chosen: Chosen, ratings: Sequence[Mapping[str, CriterionRating]]) -> FloatArray:
-        """Return what scoring gives texts with these ratings; NaN where it gives none."""
+    def _scores(self, chosen: SelectedQuestions, ratings: Sequence[Mapping[str, CriterionRating]]) -> FloatArray:
+        """Return the scores of texts with these ratings; NaN if there is none."""
         scale, weights = self.training_input.assignment.scale, self.settings.weights
         scores = [text_score(chosen.questions, each, weights, scale) for each in ratings]
         return np.array([np.nan if score is None else score for score in scores], dtype=float)
 
     def _reselected(
-        self, questions: Sequence[Criterion], sheet: Sheet, ratings: Sequence[Mapping[str, CriterionRating]]
+        self, questions: Sequence[Criterion], matrix: AnswerMatrix, ratings: Sequence[Mapping[str, CriterionRating]]
     ) -> FloatArray:
-        """Return each text's score by what the other groups' labels keep and weigh."""
+        """Return cross-validated scores: each text's by the questions and weights that the other groups' labels
+        give."""
 
-        def predict(others: BoolArray, inside: BoolArray) -> FloatArray:
-            chosen = choose(questions, sheet.rows(others), self.settings)
-            return self._scores(chosen, [ratings[row] for row in np.flatnonzero(inside).tolist()])
+        def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
+            chosen = select_questions(questions, matrix.rows(others), self.settings)
+            return self._scores(chosen, [ratings[row] for row in np.flatnonzero(held_out).tolist()])
 
-        return left_out([text.group for text in self.texts], predict)
+        return cross_validated([text.group for text in self.texts], predict)
 
 
 def _check(training_input: TrainingInput, settings: CheckEvalSettings) -> None:
@@ -160,14 +173,14 @@ def _check(training_input: TrainingInput, settings: CheckEvalSettings) -> None:
 
 
 def _by_labels(settings: CheckEvalSettings) -> bool:
-    """Return whether labels have a part in what a rubric keeps or weighs."""
+    """Return whether labels influence the selection or the weights."""
     return settings.asks_labels or settings.weights == "regression" or settings.selected > 0
 
 
 def _arrays(
     questions: Sequence[Criterion], ratings: Sequence[Mapping[str, CriterionRating]]
 ) -> tuple[FloatArray, BoolArray]:
-    """Return scores, NaN where there is none, and whether each question applies; shape (texts, questions)."""
+    """Return scores, NaN if missing, and whether each question is applicable; shape (texts, questions)."""
     rows = _rows(questions, ratings)
     applies = np.array([[r.applies for r in row] for row in rows], dtype=bool)
     return scores_of(rows, len(questions)), applies.reshape(len(rows), len(questions))
@@ -181,13 +194,13 @@ def _rows(
 
 def _with_evidence(
     question: Criterion,
-    given: Sequence[Mapping[str, Sequence[Answered]]],
+    answers: Sequence[Mapping[str, Sequence[QuestionAnswer]]],
     ratings: Sequence[Mapping[str, CriterionRating]],
     labels: FloatArray,
 ) -> Criterion:
-    """Return the question with what the training texts say of it; answers are counted part by part."""
+    """Return the question with its evidence from the training texts; answers are counted part by part."""
     good, applies = _arrays([question], ratings)
-    counts = Counter(each.answer for answered in given for each in answered[question.id])
+    counts = Counter(each.answer for answered in answers for each in answered[question.id])
     judged = int((~np.isnan(good)).sum())
     update = {
         "answers": {answer: counts[answer] for answer in ("yes", "no", "n/a")},
@@ -198,7 +211,9 @@ def _with_evidence(
     return question.model_copy(update={"evidence": question.evidence.model_copy(update=update)})
 
 
-def _left(questions: Sequence[Criterion], chosen: Chosen) -> list[DroppedCriterion]:
+def _left(questions: Sequence[Criterion], chosen: SelectedQuestions) -> list[DroppedCriterion]:
     return [
-        DroppedCriterion(criterion=each, reason=chosen.left[each.id]) for each in questions if each.id in chosen.left
+        DroppedCriterion(criterion=question, reason=chosen.dropped[question.id])
+        for question in questions
+        if question.id in chosen.dropped
     ]

@@ -1,7 +1,7 @@
-"""The questions that CheckEval starts from: a checklist's seeds, or seeds that the generator writes itself.
+"""The seed questions of CheckEval: those of a checklist, or seeds that the generator writes.
 
-CheckEval's authors write sub-dimensions and seeds by hand (section 3.1). Where HypoEval's authors compare with it, they
-have the model write the whole checklist from what it knows (HypoEval, section 3).
+CheckEval's authors write sub-dimensions and seeds by hand (section 3.1). In HypoEval's comparison the model writes the
+whole checklist from prior knowledge (HypoEval, section 3).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rubriclab.methods.method import TrainingInput
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 
-# Sub-dimensions asked for, as many as the paper's checklists have, and questions in each.
+# Sub-dimensions requested, as many as in the paper's checklists, and questions in each.
 FEWEST, MOST = 3, 5
 QUESTIONS_EACH = 2
 
@@ -27,12 +27,12 @@ QUESTIONS_EACH = 2
 LONGEST = 1500
 
 
-async def starting_questions(training_input: TrainingInput, settings: CheckEvalSettings, generator: Judge) -> Checklist:
+async def starting_checklist(training_input: TrainingInput, settings: CheckEvalSettings, generator: Judge) -> Checklist:
     """Return the sub-dimensions and seed questions to start from.
 
     Raises:
-        ChecklistError: if they are to come from a checklist, and there is none.
-        JudgeError: if the generator was to write them and did not.
+        ChecklistError: if they come from a checklist, and there is none.
+        JudgeError: if the generator wrote no usable ones.
     """
     if settings.seeds == "checklist":
         return _shortened(training_input, settings)
@@ -48,11 +48,11 @@ def seeds_prompt(assignment: Assignment) -> Prompt[WrittenSeeds]:
     return Prompt("checkeval/seeds", fields, WrittenSeeds, max_tokens=LONGEST)
 
 
-def planned_questions(training_input: TrainingInput, settings: CheckEvalSettings) -> Checklist:
-    """Return the questions to start from as far as they are known, or as many as the generator may write.
+def planned_checklist(training_input: TrainingInput, settings: CheckEvalSettings) -> Checklist:
+    """Return the checklist to start from, or one of the largest size that the generator may write.
 
     Raises:
-        ChecklistError: if they are to come from a checklist, and there is none.
+        ChecklistError: if the questions come from a checklist, and there is none.
     """
     if settings.seeds == "checklist":
         return _shortened(training_input, settings)
@@ -64,7 +64,7 @@ def planned_questions(training_input: TrainingInput, settings: CheckEvalSettings
 
 
 def _shortened(training_input: TrainingInput, settings: CheckEvalSettings) -> Checklist:
-    """Return the lesson's checklist with at most so many seeds of each sub-dimension as the settings say."""
+    """Return the checklist with at most as many seeds of each sub-dimension as the settings allow."""
     if training_input.checklist is None:
         raise ChecklistError("CheckEval starts from seed questions, and there are none.")
     most = settings.seeds_per_sub_dimension
@@ -78,7 +78,7 @@ def _shortened(training_input: TrainingInput, settings: CheckEvalSettings) -> Ch
 
 
 def _first(seeds: tuple[SeedQuestion, ...], most: int, settings: CheckEvalSettings) -> tuple[SeedQuestion, ...]:
-    # Sorting is stable: within both kinds the checklist's order stays.
+    # Sorting is stable, so both kinds keep the checklist's order.
     ordered = sorted(seeds, key=lambda seed: settings.polarity == "yes" and seed.better == "no")
     kept = ordered[:most]
     return tuple(seed for seed in seeds if seed in kept)

@@ -6,14 +6,14 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from rubriclab.methods.item_selection import ChoosingSettings, Weighing
+from rubriclab.methods.item_selection import SelectionSettings, Weighing
 from rubriclab.methods.method import Presets
 from rubriclab.methods.replies import Number, Whole
 
 # Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: 3 to 5 seeds, one or two in each sub-dimension, become
-# lists of 20 to 35 questions, on average 2 other sides and 4 finer questions for each seed. The model alone filters.
-# Answers are yes or no without a reason. No question asks for a defect; none has to be self-contained, or to state what
-# it presupposes. No label is used.
+# lists of 20 to 35 questions, on average 2 diversified and 4 elaborated ones for each seed. Only the model filters.
+# Answers are yes or no without a reason. No question asks for a defect, and questions need not be self-contained or
+# state what they presuppose. No labels are used.
 PRESETS: Presets = {
     "paper": {
         "seeds": "checklist",
@@ -34,7 +34,7 @@ PRESETS: Presets = {
     }
 }
 
-# Every part is asked about as if it were a text.
+# Parts are judged like whole texts.
 FEWEST_PART_WORDS = 50
 
 Ask = Literal["by sub-dimension", "one by one", "together"]
@@ -43,7 +43,7 @@ AnswerForm = Literal["with reasons", "yes or no"]
 
 
 class CheckEvalScoringSettings(BaseModel):
-    """The settings that scoring needs of those a rubric was learned with; others may have come or gone since."""
+    """The stored settings that scoring needs; others are ignored."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -52,64 +52,64 @@ class CheckEvalScoringSettings(BaseModel):
     sub-dimension, having found no noticeable difference to single questions)."""
 
     answers: AnswerForm = "with reasons"
-    """What an answer holds: a reason and then yes, no or n/a; or yes or no alone (paper)."""
+    """What an answer contains: a reason and then yes, no or n/a; or only yes or no (paper)."""
 
     weights: Weighing = "equal"
-    """What a text's score is: the share of good answers among all questions (paper); the mean of these shares by
-    sub-dimension, however many questions each has; or a share weighted by regression on the labels (appendix C.2)."""
+    """The score of a text: the share of good answers among all questions (paper); the mean of the shares of all
+    sub-dimensions, whatever their numbers of questions; or a share weighted by regression on the labels (appendix
+    C.2)."""
 
     part_words: Whole = Field(0, ge=0, le=100_000)
-    """Length in words beyond which a text is judged in parts of about this length, each at a text's price: at least 50,
-    or 0, which never divides. A Chinese or Japanese character is a word."""
+    """Length in words from which a text is judged in parts of about this length, each at the price of a text: at least
+    50, or 0, which never divides. A Chinese or Japanese character is a word."""
 
     combine: Combine = "share"
-    """What a question's answers about the parts of one text come to: the share of good ones, or a good one only if
-    `all` parts, or if `any` part, has it."""
+    """How the answers about the parts of one text are combined: the share of good answers, or a good answer only if
+    `all` parts, or `any` part, has it."""
 
 
-class CheckEvalSettings(CheckEvalScoringSettings, ChoosingSettings):
-    """Everything tunable in CheckEval; hashed into the version it produced."""
+class CheckEvalSettings(CheckEvalScoringSettings, SelectionSettings):
+    """Hyperparameters of CheckEval; part of the digest of a version."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     seeds: Literal["checklist", "prior knowledge"] = "checklist"
-    """Where sub-dimensions and seed questions come from: a checklist that people wrote (paper), or the generator, from
-    the aspect's definition alone (HypoEval's section 3, which has no such checklist)."""
+    """The source of sub-dimensions and seed questions: a checklist written by people (paper), or the generator, from
+    the aspect's definition alone (HypoEval, section 3)."""
 
     seeds_per_sub_dimension: Whole = Field(0, ge=0, le=20)
-    """Most seeds of a checklist that are taken of each sub-dimension, the first ones; 0 takes all. The paper's lists
-    have 3 to 5 seeds in 2 to 5 sub-dimensions. With `polarity=yes`, seeds about a fault come last."""
+    """Most seeds of each sub-dimension that are used, the first ones; 0 uses all. The paper's lists have 3 to 5 seeds
+    in 2 to 5 sub-dimensions. With `polarity=yes`, seeds about a fault come last."""
 
     diversified: Whole = Field(3, ge=0, le=20)
-    """New questions asked for per sub-dimension, on sides that its seeds leave out; 0 asks for none. The paper's lists
-    hold 5 to 12 per dimension of 3 to 5 sub-dimensions (tables 12 and 13)."""
+    """New questions requested per sub-dimension about sides that its seeds do not cover; 0 requests none. The paper's
+    lists have 5 to 12 per dimension of 3 to 5 sub-dimensions (tables 12 and 13)."""
 
     elaborated_fewest: Whole = Field(3, ge=1, le=30)
     """Fewest finer questions per seed."""
 
     elaborated_most: Whole = Field(10, ge=0, le=30)
-    """Most finer questions per seed; 0 asks for none."""
+    """Most finer questions per seed; 0 requests none."""
 
     self_contained: bool = True
-    """Whether generated questions must be understood without the others, must not be earned by a text that is empty or
-    makes no sense, and state the answer for such a text and for one that lacks what they ask about. One that fails this
-    after one repair leaves. The paper has no such rule."""
+    """Whether generated questions must be understandable alone, must not be passed by a text that is empty or makes no
+    sense, and state the answers for such a text and for one that lacks their subject. A question that still fails after
+    one repair is dropped. The paper has no such rule."""
 
     filter: Literal["model and labels", "model", "labels", "off"] = "model and labels"
-    """Who takes questions out: the model that wrote them (paper), the training labels, both in turn, or nobody. Without
-    labelled texts the model alone does."""
+    """What drops questions: the model that wrote them (paper), the training labels, both in turn, or nothing. Without
+    labelled texts only the model does."""
 
     polarity: Literal["either", "yes"] = "either"
-    """Whether the model's filter keeps a question whose "no" is the good answer, and counts it that way round, or takes
-    it out (paper)."""
+    """Whether the model's filter keeps a question whose good answer is "no", or drops it (paper)."""
 
     ends: Number = Field(0.4, ge=0, le=0.5)
-    """Share of the labelled texts at the lower and at the upper end on which generated questions are tried: one that
-    the worst texts earn as often as the best leaves. 0 tries none. On recorded judgments of 14 sound questions that
-    cost 0.00 to 0.01 of Spearman correlation on other texts."""
+    """Share of the labelled texts with the lowest and with the highest labels on which generated questions are tried: a
+    question that the worst texts pass as often as the best is dropped. 0 tries none. On recorded judgments of 14 good
+    questions it cost 0.00 to 0.01 of Spearman correlation on other texts."""
 
     most_questions: Whole = Field(35, ge=1, le=200)
-    """Most questions that are put to texts; the paper's final lists have 20 to 35."""
+    """Most questions that are asked about texts; the paper's final lists have 20 to 35."""
 
     @field_validator("part_words")
     @classmethod
@@ -128,22 +128,22 @@ class CheckEvalSettings(CheckEvalScoringSettings, ChoosingSettings):
 
     @property
     def asks_model(self) -> bool:
-        """Whether the model takes questions out."""
+        """Whether the model drops questions."""
         return "model" in self.filter
 
     @property
     def asks_labels(self) -> bool:
-        """Whether the labels take questions out."""
+        """Whether labels drop questions."""
         return "labels" in self.filter
 
     @property
     def weighing(self) -> Weighing:
-        """What the questions that stay come to weigh."""
+        """How the selected questions are weighted."""
         return self.weights
 
     @property
     def needs_labels(self) -> str | None:
-        """What of these settings makes no sense without labelled texts; `None` if all of them do."""
+        """The setting that needs labelled texts; `None` if there is none."""
         if self.filter == "labels":
             return "filter = 'labels'"
         if self.weights == "regression":

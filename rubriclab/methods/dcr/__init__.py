@@ -1,12 +1,12 @@
-"""DCR: each sentence is held against a reference, with a reason; reasons become marks, and marks the score.
+"""DCR: each sentence is compared with a reference, with a reason; reasons become marks, and marks the score.
 
-Its evaluator (DCE) and its converter of reasons into marks (AMC); its improver is `rubriclab.revision`.
+This is its evaluator (DCE) and its converter of reasons into marks (AMC); its improver is `rubriclab.revision`.
 """
 
 from collections.abc import Iterator
 
 from rubriclab.errors import ChecklistError
-from rubriclab.methods.dcr.checks import compared
+from rubriclab.methods.dcr.checks import reference_field
 from rubriclab.methods.dcr.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.dcr.learn import learn
 from rubriclab.methods.dcr.score import score
@@ -16,9 +16,9 @@ from rubriclab.rubric import Part
 
 
 def part_faults(part: Part) -> Iterator[str]:
-    """Yield what is wrong with the comparison that a part from elsewhere names."""
+    """Yield the faults of an imported part's units."""
     try:
-        compared(part.units)
+        reference_field(part.units)
     except ChecklistError as error:
         yield f"units: {error.message}"
 

@@ -1,4 +1,4 @@
-"""The checks of a comparison: from a checklist to a criterion, and from there to what a judge is shown."""
+"""The checks of a comparison: from a checklist to a criterion, and from a criterion to a prompt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EXPECTED = (
 
 
 def make_criterion(checklist: Checklist, material: Material, assignment: Assignment) -> Criterion:
-    """Return the criterion that lists the checklist's questions, a line each."""
+    """Return the criterion that lists the checklist's questions, one line each."""
     output, label = assignment.words.output, assignment.words.called(material)
     heading = f"Each sentence of the {output} is held against the {label} by these checks:"
     return Criterion(
@@ -28,17 +28,17 @@ def make_criterion(checklist: Checklist, material: Material, assignment: Assignm
     )
 
 
-def checks(criterion: Criterion) -> list[str]:
-    """Return the checks that a criterion lists; one that lists none is a check itself."""
+def listed_checks(criterion: Criterion) -> list[str]:
+    """Return the checks that a criterion lists; a criterion without a list is a check itself."""
     lines = criterion.statement.splitlines()
     return [line.removeprefix(_CHECK) for line in lines if line.startswith(_CHECK)] or [criterion.statement]
 
 
-def compared(units: Units | None) -> Material:
-    """Return what the sentences are held against.
+def reference_field(units: Units | None) -> Material:
+    """Return the field of the text that the sentences are compared with.
 
     Raises:
-        ChecklistError: if the units are no single sentences beside exactly one text, or the judge is to weigh checks.
+        ChecklistError: if the units are not single sentences beside exactly one text, or have weights by the judge.
     """
     if units is None:
         raise ChecklistError("The checks come without units: nothing says what sentences are held against.", _EXPECTED)

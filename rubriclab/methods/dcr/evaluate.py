@@ -1,4 +1,7 @@
-"""The divide-conquer evaluator, DCE (DCR, equation 1): for each sentence a reason why it is consistent or not."""
+"""The divide-conquer evaluator, DCE (DCR, equation 1), and the automatic metric converter, AMC (equation 2).
+
+DCE gives a reason for each sentence why it is consistent or not; AMC converts reasons to marks without the texts.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from rubriclab.prompts import Prompt
 from rubriclab.segmentation import Material
 from rubriclab.sentences import split_sentences
 
-# In tokens. A reason about a whole text takes more than one about a sentence, which the first number leaves room for.
+# In tokens. The first number leaves room for a reason about a whole text.
 LONGEST = 512
 PER_REASON = 128
 LONGEST_MARKS = 256
@@ -32,11 +35,11 @@ PER_MARK = 64
 
 @dataclass(frozen=True, slots=True)
 class ReferenceComparison:
-    """A text in pieces and what each is held against, with what prompts call both.
+    """A text in pieces, the text that each is compared with, and the names of both in prompts.
 
     Attributes:
-        pieces: what is judged one by one: the sentences of `output`; or the whole of it, if `whole`.
-        turned: whether `output` is really the reference, which is held against the text that is scored.
+        pieces: the pieces that are judged: the sentences of `output`; or all of it, if `whole`.
+        turned: whether `output` is the reference, compared with the text that is scored.
     """
 
     output: str
@@ -51,7 +54,7 @@ class ReferenceComparison:
 def comparisons(
     example: Example, material: Material, assignment: Assignment, settings: DCRScoringSettings
 ) -> tuple[ReferenceComparison, ...] | str:
-    """Return what is held against what, the text's own sentences first; or in words why nothing can be."""
+    """Return the comparisons of a text, that of its own sentences first; or why there can be none."""
     words, label = assignment.words, assignment.words.called(material)
     output, reference = example.output, getattr(example, material) or ""
     if not _holds_words(reference):
@@ -70,11 +73,11 @@ def comparisons(
 def evaluate_prompts(
     comparison: ReferenceComparison, checks: Sequence[str], assignment: Assignment, settings: DCRScoringSettings
 ) -> list[Prompt[Any]]:
-    """Return the prompts that ask about all sentences, portion by portion; these are numbered from 1."""
-    told = assignment.fields()
+    """Return the prompts about all sentences, chunk by chunk; sentences are numbered from 1."""
+    task_fields = assignment.fields()
     fields = {
-        **told,
-        "words": {**told["words"], "output": comparison.called},
+        **task_fields,
+        "words": {**task_fields["words"], "output": comparison.called},
         "reference": comparison.reference,
         "label": comparison.label,
         "checks": list(checks),
@@ -86,8 +89,8 @@ def evaluate_prompts(
     return [_prompt({**fields, "sentences": list(some)}) for some in chunks(sentences, settings.portion)]
 
 
-async def evaluated(prompt: Prompt[Any], judge: Judge) -> dict[int, Reason | str]:
-    """Return each sentence's reason, with a verdict where the prompt asks for one; or why there is none."""
+async def judge_sentences(prompt: Prompt[Any], judge: Judge) -> dict[int, Reason | str]:
+    """Return each sentence's reason, with a verdict if the prompt requests one; or why there is none."""
     return await ask_each(judge, prompt, lambda reply: reply.sentences)
 
 
@@ -105,13 +108,13 @@ def _prompt(fields: dict[str, Any]) -> Prompt[Any]:
 
 
 def convert_prompt(reasons: Mapping[int, str]) -> Prompt[Marks]:
-    """Return the prompt for the marks of `reasons`, which are known by the numbers of their sentences."""
+    """Return the prompt for the marks of `reasons`, by the numbers of their sentences."""
     fields = {"reasons": [{"id": number, "text": text} for number, text in reasons.items()]}
     return Prompt("dcr/convert", fields, Marks, max_tokens=LONGEST_MARKS + PER_MARK * len(reasons))
 
 
-async def converted(reasons: Mapping[int, str], judge: Judge) -> dict[int, Mark | str]:
-    """Return each reason's mark, or why there is none; without reasons nothing is asked."""
+async def convert_reasons(reasons: Mapping[int, str], judge: Judge) -> dict[int, Mark | str]:
+    """Return each reason's mark, or why there is none; without reasons no call is made."""
     if not reasons:
         return {}
     return await ask_each(judge, convert_prompt(reasons), lambda reply: reply.marks)

@@ -1,6 +1,6 @@
-"""DCR's learning: the checks of a checklist become the criterion, and labelled texts, if any, tell how it does.
+"""DCR's learning: the checks of a checklist become the criterion, which is evaluated on labelled texts, if any.
 
-The paper learns nothing, and here too no label decides anything.
+As in the paper, nothing is learned from labels.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, DataError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.dcr.checks import compared, make_criterion
+from rubriclab.methods.dcr.checks import make_criterion, reference_field
 from rubriclab.methods.dcr.evaluate import comparisons
 from rubriclab.methods.dcr.score import rate
 from rubriclab.methods.dcr.settings import DCRSettings
-from rubriclab.methods.holistic import learned_single, require_some
+from rubriclab.methods.holistic import learned_single, require_scores
 from rubriclab.methods.method import CriterionRating, Learned, Progress, TrainingInput, silent
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion
@@ -31,32 +31,32 @@ async def learn(
     on_progress: Progress = silent,
     **_unused: Any,
 ) -> Learned:
-    """Return the part with the checklist's checks as its criterion, measured on the labelled texts.
+    """Return the part with the checklist's checks as its criterion, evaluated on the labelled texts.
 
     Raises:
-        ChecklistError: if there is no checklist, or not one that DCR can go by.
-        DataError: if there are labelled texts, and none that can be held against anything; nothing is asked then.
+        ChecklistError: if there is no checklist, or one that is not suitable for DCR.
+        DataError: if there are labelled texts, and none can be compared with a reference; no calls are made then.
         JudgeError: if none of them could be scored.
     """
-    criterion, material = planned(training_input, settings)
+    criterion, material = learning_criterion(training_input, settings)
     done = 0
 
     async def one(example: Example) -> CriterionRating:
         nonlocal done
-        found = await rate(example, criterion, material, training_input.assignment, judge, settings=settings)
+        ratings = await rate(example, criterion, material, training_input.assignment, judge, settings=settings)
         done += 1
         on_progress(f"{done} of {len(training_input.examples)} texts scored", done / len(training_input.examples))
-        return found
+        return ratings
 
-    found = await asyncio.gather(*(one(example) for example in training_input.examples))
-    rated = dict(zip((example.id for example in training_input.examples), found, strict=True))
-    require_some([rated[example.id] for example in _comparable(training_input, material, settings)])
+    ratings = await asyncio.gather(*(one(example) for example in training_input.examples))
+    by_id = dict(zip((example.id for example in training_input.examples), ratings, strict=True))
+    require_scores([by_id[example.id] for example in _comparable(training_input, material, settings)])
     units = Units(kind="sentence", beside=(material,))
-    return learned_single("dcr", training_input, criterion, rated, settings=settings, units=units)
+    return learned_single("dcr", training_input, criterion, by_id, settings=settings, units=units)
 
 
-def planned(training_input: TrainingInput, settings: DCRSettings) -> tuple[Criterion, Material]:
-    """Return what texts will be scored by, and what they will be held against.
+def learning_criterion(training_input: TrainingInput, settings: DCRSettings) -> tuple[Criterion, Material]:
+    """Return the criterion, and the field of the text to compare with.
 
     Raises:
         ChecklistError, DataError: as `learn` does.
@@ -66,7 +66,7 @@ def planned(training_input: TrainingInput, settings: DCRSettings) -> tuple[Crite
         raise ChecklistError(
             "DCR goes by the checks of a checklist, and there is none.", f"Give one: {option('checklist', 'FILE')}."
         )
-    material = compared(checklist.units)
+    material = reference_field(checklist.units)
     if training_input.examples and not _comparable(training_input, material, settings):
         label, first = training_input.assignment.words.called(material), training_input.examples[0]
         reason = f"{first.id}: {comparisons(first, material, training_input.assignment, settings)}"
@@ -79,7 +79,7 @@ def planned(training_input: TrainingInput, settings: DCRSettings) -> tuple[Crite
 
 
 def _comparable(training_input: TrainingInput, material: Material, settings: DCRSettings) -> Sequence[Example]:
-    given = (
+    compared = (
         (text, comparisons(text, material, training_input.assignment, settings)) for text in training_input.examples
     )
-    return [text for text, compare in given if not isinstance(compare, str)]
+    return [text for text, result in compared if not isinstance(result, str)]

@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"(?:(?:sentence|reason|report) ?)?([0-9]{1,6})")
 _SIGNS: Mapping[str, Sign] = {"1": 1, "+1": 1, **dict.fromkeys(("-1", "\u22121", "\u20131"), -1)}
 
 
-def asked(fields: Mapping[str, Any]) -> list[int]:
+def shown_numbers(fields: Mapping[str, Any]) -> list[int]:
     """Return the numbers of the sentences or reasons that a prompt's fields show, in order."""
     return [item["id"] for item in fields.get("sentences", fields.get("reasons", ()))]
 
@@ -97,7 +97,7 @@ R = TypeVar("R", bound=BaseModel)
 
 def _one_each(entries: list[E], info: ValidationInfo) -> list[E]:
     if info.context and not is_salvage(info):
-        expected, got = asked(info.context), [entry.number for entry in entries]
+        expected, got = shown_numbers(info.context), [entry.number for entry in entries]
         if sorted(got) != sorted(expected):
             raise ValueError(f"one entry each needed for {_listed(expected)}; got {_listed(got) or 'none'}")
     return entries
@@ -112,7 +112,7 @@ def _usable(names: str, *reasons: str) -> Any:
         except ValueError:
             return None
 
-    return keep_usable(asked, number_of, reasons=reasons, position=lambda number: number)
+    return keep_usable(shown_numbers, number_of, reasons=reasons, position=lambda number: number)
 
 
 class Reasons(BaseModel):
@@ -137,7 +137,7 @@ async def ask_each(judge: Judge, prompt: Prompt[R], entries: Callable[[R], Seque
     """Return the usable entry for each number asked about, or in words why there is none."""
     answer = await ask(judge, prompt, salvage=prompt.reply)
     usable = {entry.number: entry for entry in entries(answer.value)} if answer.value else {}
-    numbers = asked(prompt.fields)
+    numbers = shown_numbers(prompt.fields)
     missing = why_missing(prompt, answer, "entry") if len(usable) < len(numbers) else ""
     return {number: usable.get(number, missing) for number in numbers}
 

@@ -11,11 +11,17 @@ from typing import Any
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.dcr.checks import checks, compared
-from rubriclab.methods.dcr.evaluate import ReferenceComparison, comparisons, converted, evaluate_prompts, evaluated
+from rubriclab.methods.dcr.checks import listed_checks, reference_field
+from rubriclab.methods.dcr.evaluate import (
+    ReferenceComparison,
+    comparisons,
+    convert_reasons,
+    evaluate_prompts,
+    judge_sentences,
+)
 from rubriclab.methods.dcr.replies import Mark, Reason, SentenceVerdict, Sign
 from rubriclab.methods.dcr.settings import DCRScoringSettings
-from rubriclab.methods.method import MISSING, CriterionRating, UnitVerdict
+from rubriclab.methods.method import MISSING_SHARE, CriterionRating, UnitVerdict
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part
 from rubriclab.segmentation import Material
@@ -23,10 +29,10 @@ from rubriclab.stats.interval import DIGITS
 
 
 def consistency(marks: Sequence[Sign], alpha: float = 0.0, beta: float = 0.0) -> float | None:
-    """Return the score in [0, 1] that k marks come to: Z = (sum of marks + alpha) / (k + beta), then (Z + 1) / 2.
+    """Return the score of k marks in [0, 1]: Z = (sum of marks + alpha) / (k + beta), then (Z + 1) / 2 (equation 3).
 
-    It is `None` where there is no mark, or k + beta is not above zero. With alpha or beta other than 0 it can fall
-    outside [0, 1], and is clipped; with both 0 it is the share of positive marks.
+    It is `None` if there is no mark, or k + beta is not above zero. With alpha and beta 0 it is the share of positive
+    marks; otherwise it is clipped to [0, 1].
     """
     length = len(marks) + beta
     if not marks or length <= 0:
@@ -34,19 +40,19 @@ def consistency(marks: Sequence[Sign], alpha: float = 0.0, beta: float = 0.0) ->
     return min(1.0, max(0.0, ((sum(marks) + alpha) / length + 1) / 2))
 
 
-def known(marks: Sequence[Sign | None]) -> tuple[Sign, ...]:
-    """Return the marks that are there; none at all where half of them or more are missing."""
-    there = tuple(mark for mark in marks if mark is not None)
-    return there if len(marks) - len(there) < MISSING * len(marks) else ()
+def usable_marks(marks: Sequence[Sign | None]) -> tuple[Sign, ...]:
+    """Return the marks that are not missing; none if half of them or more are missing."""
+    present = tuple(mark for mark in marks if mark is not None)
+    return present if len(marks) - len(present) < MISSING_SHARE * len(marks) else ()
 
 
-# A score's own reason repeats those of so many sentences; the verdicts have them all.
+# Sentences whose reasons are repeated in the reason of a score.
 REPEATED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedSentence:
-    """The mark of one sentence, or of a whole text, with its reason; without a mark the reason says what went wrong."""
+    """The mark of a sentence or a whole text with its reason, or no mark and what went wrong."""
 
     mark: Sign | None
     reason: str
@@ -54,19 +60,19 @@ class JudgedSentence:
 
 @dataclass(frozen=True, slots=True)
 class ComparedText:
-    """A comparison, and what came of each of its pieces, in their order."""
+    """A comparison, and the result for each of its pieces, in order."""
 
     comparison: ReferenceComparison
     judged: tuple[JudgedSentence, ...]
 
     @property
     def marks(self) -> tuple[Sign, ...]:
-        """The marks that count; none where too many are missing."""
-        return known([each.mark for each in self.judged])
+        """The marks, without missing ones; none if too many are missing."""
+        return usable_marks([each.mark for each in self.judged])
 
     @property
     def verdicts(self) -> tuple[UnitVerdict, ...]:
-        """The verdicts; only those on single sentences of the text that is scored say where these stand."""
+        """The verdicts; only those on single sentences of the scored text have the index of the sentence."""
         shown = self.comparison
         placed = not (shown.turned or shown.whole)
         side = f"(from the {shown.called}, held against the {shown.label}) " if shown.turned else ""
@@ -77,21 +83,21 @@ class ComparedText:
 
     @property
     def summary(self) -> str:
-        """How many sentences are consistent, and what is wrong with the first that are not."""
+        """The number of consistent sentences, and the reasons of the first inconsistent ones."""
         shown, marks = self.comparison, [each.mark for each in self.judged]
         if shown.whole:
-            found = "is consistent" if marks == [1] else "is not consistent"
-            return f"The {shown.called} {found} with the {shown.label}. {self.judged[0].reason}"
+            verb = "is consistent" if marks == [1] else "is not consistent"
+            return f"The {shown.called} {verb} with the {shown.label}. {self.judged[0].reason}"
         good, bad = marks.count(1), [at for at, mark in enumerate(marks) if mark == -1]
-        told = [f"{good} of {len(marks)} sentences of the {shown.called} are consistent with the {shown.label}."]
-        told += [f"Sentence {at + 1}: {self.judged[at].reason}" for at in bad[:REPEATED]]
-        told += [f"{len(bad) - REPEATED} more are not."] if len(bad) > REPEATED else []
-        told += [f"{marks.count(None)} without a usable mark."] if None in marks else []
-        return " ".join(told)
+        parts = [f"{good} of {len(marks)} sentences of the {shown.called} are consistent with the {shown.label}."]
+        parts += [f"Sentence {at + 1}: {self.judged[at].reason}" for at in bad[:REPEATED]]
+        parts += [f"{len(bad) - REPEATED} more are not."] if len(bad) > REPEATED else []
+        parts += [f"{marks.count(None)} without a usable mark."] if None in marks else []
+        return " ".join(parts)
 
     @property
     def incomplete(self) -> str | None:
-        """Why the marks are too few for a score; `None` if they are enough."""
+        """Why there are too few marks for a score; `None` if there are enough."""
         if self.marks:
             return None
         lacking = [each.reason for each in self.judged if each.mark is None]
@@ -106,17 +112,17 @@ def _value(mark: Sign | None) -> float | None:
 async def score(
     example: Example, part: Part, assignment: Assignment, judge: Judge
 ) -> tuple[float | None, tuple[CriterionRating, ...]]:
-    """Return the text's score on the assignment's scale, and the rating it is, with a verdict on each sentence.
+    """Return the text's score on the assignment's scale, and its rating with a verdict on each sentence.
 
-    It is `None` where the text or what it is held against has no sentence, where half of the marks or more are missing,
-    and where equation 3 divides by nothing.
+    The score is `None` if the text or its reference has no sentence, if half of the marks or more are missing, and if
+    the denominator of equation 3 is not positive.
 
     Raises:
-        ChecklistError: if the part does not say what the sentences are held against.
+        ChecklistError: if the part does not name the text to compare with.
     """
     settings = DCRScoringSettings.model_validate(part.settings)
-    found = await rate(example, part.criteria[0], compared(part.units), assignment, judge, settings=settings)
-    return found.score, (found,)
+    rating = await rate(example, part.criteria[0], reference_field(part.units), assignment, judge, settings=settings)
+    return rating.score, (rating,)
 
 
 async def rate(
@@ -128,34 +134,34 @@ async def rate(
     *,
     settings: DCRScoringSettings,
 ) -> CriterionRating:
-    """Return the text's rating by the checks of `criterion`, held against its `material`."""
-    given = comparisons(example, material, assignment, settings)
-    if isinstance(given, str):
-        return CriterionRating(criterion.id, None, given)
-    shown = checks(criterion)
-    found = await asyncio.gather(*(_compared(each, shown, assignment, judge, settings) for each in given))
-    units = tuple(chain.from_iterable(each.verdicts for each in found))
-    share, reason = _share(found, settings)
+    """Return the text's rating by the checks of `criterion`, compared with its field `material`."""
+    compared = comparisons(example, material, assignment, settings)
+    if isinstance(compared, str):
+        return CriterionRating(criterion.id, None, compared)
+    shown = listed_checks(criterion)
+    results = await asyncio.gather(*(_compare(each, shown, assignment, judge, settings) for each in compared))
+    units = tuple(chain.from_iterable(each.verdicts for each in results))
+    share, reason = _share(results, settings)
     if share is None:
         return CriterionRating(criterion.id, None, reason, units=units)
     scale = assignment.scale
     return CriterionRating(criterion.id, round(scale.low + share * scale.width, DIGITS), reason, units=units)
 
 
-def _share(found: Sequence[ComparedText], settings: DCRScoringSettings) -> tuple[float | None, str]:
-    """Return the mean score of the comparisons, in [0, 1], with its reason; or why there is none."""
+def _share(results: Sequence[ComparedText], settings: DCRScoringSettings) -> tuple[float | None, str]:
+    """Return the mean score of the comparisons in [0, 1] with its reason; or why there is none."""
     shares = []
-    for each in found:
-        if each.incomplete:
-            return None, each.incomplete
-        share = consistency(each.marks, settings.alpha, settings.beta)
+    for result in results:
+        if result.incomplete:
+            return None, result.incomplete
+        share = consistency(result.marks, settings.alpha, settings.beta)
         if share is None:
-            return None, f"equation 3 divides by marks + beta = {len(each.marks) + settings.beta:g}, not above zero"
+            return None, f"equation 3 divides by marks + beta = {len(result.marks) + settings.beta:g}, not above zero"
         shares.append(share)
-    return sum(shares) / len(shares), " ".join(each.summary for each in found)
+    return sum(shares) / len(shares), " ".join(result.summary for result in results)
 
 
-async def _compared(
+async def _compare(
     comparison: ReferenceComparison,
     shown: Sequence[str],
     assignment: Assignment,
@@ -163,25 +169,25 @@ async def _compared(
     settings: DCRScoringSettings,
 ) -> ComparedText:
     prompts = evaluate_prompts(comparison, shown, assignment, settings)
-    portions = await asyncio.gather(*(_portion(prompt, judge) for prompt in prompts))
+    portions = await asyncio.gather(*(_judge_chunk(prompt, judge) for prompt in prompts))
     return ComparedText(comparison, tuple(chain.from_iterable(portions)))
 
 
-async def _portion(prompt: Prompt[Any], judge: Judge) -> list[JudgedSentence]:
-    """Return what was found of each of the sentences that `prompt` asks about, in their order."""
-    found = await evaluated(prompt, judge)
+async def _judge_chunk(prompt: Prompt[Any], judge: Judge) -> list[JudgedSentence]:
+    """Return the result for each of the sentences of `prompt`, in order."""
+    reasons_or_faults = await judge_sentences(prompt, judge)
     marks: Mapping[int, Mark | str] = {}
     if not prompt.fields["verdict"]:
-        reasons = {number: each.reason for number, each in found.items() if isinstance(each, Reason)}
-        marks = await converted(reasons, judge)
-    return [_judged(each, marks.get(number)) for number, each in found.items()]
+        reasons = {number: each.reason for number, each in reasons_or_faults.items() if isinstance(each, Reason)}
+        marks = await convert_reasons(reasons, judge)
+    return [_judged(each, marks.get(number)) for number, each in reasons_or_faults.items()]
 
 
-def _judged(found: Reason | str, mark: Mark | str | None) -> JudgedSentence:
-    if isinstance(found, str):
-        return JudgedSentence(None, found)
-    if isinstance(found, SentenceVerdict):
-        return JudgedSentence(1 if found.consistent == "yes" else -1, found.reason)
+def _judged(reason: Reason | str, mark: Mark | str | None) -> JudgedSentence:
+    if isinstance(reason, str):
+        return JudgedSentence(None, reason)
+    if isinstance(reason, SentenceVerdict):
+        return JudgedSentence(1 if reason.consistent == "yes" else -1, reason.reason)
     if isinstance(mark, Mark):
-        return JudgedSentence(mark.mark, found.reason)
-    return JudgedSentence(None, f"{found.reason} (This reason has no mark: {mark})")
+        return JudgedSentence(mark.mark, reason.reason)
+    return JudgedSentence(None, f"{reason.reason} (This reason has no mark: {mark})")

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rubriclab.methods.method import Presets
 from rubriclab.methods.replies import Number, Whole
 
-# Section 3, appendices C.1 and E.2: reasons sentence by sentence in one call, converted to marks by a second one.
+# Section 3, appendices C.1 and E.2: reasons for all sentences in one call, converted to marks by a second one.
 # (`improve --take every` is the paper's improver.)
 PRESETS: Presets = {
     "paper": {
@@ -25,44 +25,44 @@ PRESETS: Presets = {
 
 
 class DCRScoringSettings(BaseModel):
-    """The settings that scoring needs of those a rubric was learned with; others may have come or gone since."""
+    """The stored settings that scoring needs; others are ignored."""
 
     model_config = ConfigDict(frozen=True)
 
     level: Literal["sentence", "paragraph"] = "sentence"
-    """What is held against the reference: each sentence (paper), or the whole text at once (the paper's comparison in
-    appendix C.3, which lets more inconsistent texts pass)."""
+    """What is compared with the reference: each sentence (paper), or the whole text at once (the paper's comparison in
+    appendix C.3, which misses more inconsistent texts)."""
 
     verdict: Literal["converted", "with the reason"] = "with the reason"
-    """Where a mark comes from: a second call that reads nothing but the reasons (the paper's AMC), or a verdict given
-    in the same reply as the reason, for half of the calls. Of 90 sentences of 30 QAGS texts that a language model read
-    both ways, one got another mark, and agreement with people was the same (Spearman 0.81 converted, 0.84 not)."""
+    """The source of a mark: a second call that reads only the reasons (the paper's AMC), or a verdict in the same reply
+    as the reason, for half of the calls. Of 90 sentences of 30 QAGS texts that a language model judged both ways, one
+    got a different mark, and agreement with people was the same (Spearman 0.81 converted, 0.84 not)."""
 
     alpha: Number = Field(0.0, ge=-100, le=100)
-    """Added to the sum of the marks in equation 3. The paper has 0: other values take out the marks of reasons that
-    speak of the whole text (appendix E.4), and here every reason belongs to a sentence."""
+    """Added to the sum of the marks in equation 3. The paper has 0: other values remove the marks of reasons
+    about the whole text (appendix E.4), and here every reason is about a sentence."""
 
     beta: Number = Field(0.0, ge=-100, le=100)
     """Added to the number of marks in equation 3; 0 in the paper."""
 
     ask: Literal["together", "one by one"] = "together"
-    """Whether the sentences of a text share calls, and likewise their reasons (paper), or each has one of its own."""
+    """Whether the sentences of a text, and likewise their reasons, share calls (paper), or each has its own call."""
 
     most_per_call: Whole = Field(40, ge=1, le=200)
-    """Most sentences, or reasons, in one call; longer texts are asked about in portions."""
+    """Most sentences, or reasons, in one call; longer texts need several calls."""
 
     direction: Literal["candidate", "both"] = "candidate"
-    """Whether only the text's sentences are held against the reference, or the reference's against the text as well.
-    The score is then the mean of both: the self-consistency of two candidates, neither of which has to be right
+    """Whether only the text's sentences are compared with the reference, or the reference's sentences with the text as
+    well. The score is then the mean of both: the self-consistency of two candidates, neither of which has to be right
     (section 2)."""
 
     @property
     def portion(self) -> int:
-        """How many sentences go into one call."""
+        """The number of sentences in one call."""
         return 1 if self.ask == "one by one" else self.most_per_call
 
 
 class DCRSettings(DCRScoringSettings):
-    """Everything tunable in DCR; hashed into the version it produced."""
+    """Hyperparameters of DCR; part of the digest of a version."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

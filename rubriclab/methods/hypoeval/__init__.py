@@ -1,4 +1,4 @@
-"""HypoEval: hypotheses about what raters reward, learned from a few labels and literature, rated one by one."""
+"""HypoEval: hypotheses about what raters reward, learned from a few labels and literature; each rates a text."""
 
 from rubriclab.methods.hypoeval.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.hypoeval.learn import learn
@@ -23,10 +23,9 @@ HYPOEVAL = Method(
     scoring_at_most=scoring_at_most,
     criterion_kind="hypothesis",
     shares_call=lambda settings: HypoEvalScoringSettings.model_validate(settings).ask != "concatenated",
-    # One call about all hypotheses of a text agreed with people as well as one call about each, in the recorded
-    # judgments of a strong model, at a fraction of the price. Hypotheses are not dropped while they are rated: a
-    # candidate needs its ratings of all texts. New hypotheses are refined once on the texts they came from, and once
-    # with the literature.
+    # In the recorded judgments of a strong model, one call about all hypotheses agreed with people as well as one call
+    # about each, at a fraction of the price. No hypothesis is dropped before all texts are rated, since a candidate
+    # needs all its ratings. New hypotheses are refined once with their texts, and once with literature.
     joint_settings={"ask": "together", "drop_hopeless": False, "bank_size": 30, "refine_rounds": 2},
 )
 

@@ -1,4 +1,8 @@
-"""The hypotheses under study: their arms, their way through the bandit, and why some left."""
+"""The bank of hypotheses, and the bandit that ranks them (HypoEval, section 2).
+
+A hypothesis is an arm, a labelled text is a pull, and the reward is the mean utility of its ratings so far plus an
+exploration bonus, as in upper confidence bounds.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,8 @@ class Arm:
     """A hypothesis in the bandit.
 
     Attributes:
-        id: the hypothesis' id; ties in a ranking are broken by it.
-        visits: labelled texts that it was rated on.
+        id: the id of the hypothesis, which breaks ties in rankings.
+        visits: number of labelled texts with a rating.
         total: sum of the utilities of these ratings.
         visited: the step of the latest visit.
     """
@@ -38,7 +42,7 @@ class Arm:
         return self.total / self.visits if self.visits else 0.0
 
     def seen(self, utility: float | None, step: int) -> Arm:
-        """Return the arm after a visit at `step`; a failed rating (`None`) teaches nothing."""
+        """Return the arm after a visit at `step`; unchanged after a failed rating (`None`)."""
         return self if utility is None else Arm(self.id, self.visits + 1, self.total + utility, step)
 
 
@@ -48,7 +52,7 @@ def utility(rating: float, label: float, scale: Scale) -> float:
 
 
 def is_wrong(rating: float, label: float, theta: float, scale: Scale) -> bool:
-    """Return whether a rating misses the label by more than `theta` points of a 1 to 5 scale."""
+    """Return whether a rating differs from the label by more than `theta` points of a 1 to 5 scale."""
     return abs(rating - label) > tolerance(theta, scale)
 
 
@@ -58,18 +62,18 @@ def tolerance(theta: float, scale: Scale) -> float:
 
 
 def wrong_needed(top: int, step: int, total: int, share: float) -> float:
-    """Return w_hyp: how many of the `top` hypotheses must be wrong for a text to count as hard.
+    """Return w_hyp: the number of the `top` hypotheses that must be wrong for a text to enter the wrong bank.
 
-    The paper leaves it open; the published code lets it rise with the 0-based number of the text out of `total`.
+    The paper leaves it open; in the published code it rises with the 0-based number of the text out of `total`.
     """
     return top * share * (step - 1) / total
 
 
 def reward(arm: Arm, step: int, alpha: float, bonus: Literal["fresh", "when_visited"]) -> RewardPoint:
-    """Return the arm's reward when `step` labelled texts have been seen.
+    """Return the arm's reward after `step` labelled texts.
 
-    A fresh bonus makes arms comparable, whenever they were last visited; `when_visited` is the published rule, whose
-    bonuses go stale. An arm without any visit has no utility and the largest bonus.
+    A fresh bonus makes arms comparable whenever they were last visited; `when_visited` is the published rule, whose
+    bonuses are out of date. An arm without visits has utility 0 and the largest bonus.
     """
     visits = arm.visits
     at = step if bonus == "fresh" else arm.visited
@@ -78,7 +82,7 @@ def reward(arm: Arm, step: int, alpha: float, bonus: Literal["fresh", "when_visi
 
 
 def ranked(arms: Iterable[Arm], step: int, alpha: float, bonus: Literal["fresh", "when_visited"]) -> list[Arm]:
-    """Return the arms by falling reward; equal ones by id, so that the order never depends on anything else."""
+    """Return the arms by decreasing reward; equal ones by id."""
 
     def key(arm: Arm) -> tuple[float, str]:
         point = reward(arm, step, alpha, bonus)
@@ -87,12 +91,12 @@ def ranked(arms: Iterable[Arm], step: int, alpha: float, bonus: Literal["fresh",
     return sorted(arms, key=key)
 
 
-# A hypothesis has a reward for each text that it was visited with: as evidence, so many of them show the way.
+# Rewards of a hypothesis that are stored as evidence, of one for each visit.
 MOST_REWARDS = 100
 
 
 class Bank:
-    """Hypotheses by id. Ids are given in the order of arrival and never reused."""
+    """Hypotheses by id. Ids are assigned in the order of addition and never reused."""
 
     def __init__(self, settings: HypoEvalSettings) -> None:
         self._settings = settings
@@ -102,7 +106,7 @@ class Bank:
         self._reasons: dict[str, str] = {}
 
     def add(self, proposed: Iterable[Criterion]) -> tuple[Criterion, ...]:
-        """Take in proposed hypotheses and return them with their ids."""
+        """Add proposed hypotheses and return them with their ids."""
         added = []
         for criterion in proposed:
             name = f"h{len(self._known) + 1:02d}"
@@ -114,7 +118,7 @@ class Bank:
 
     @property
     def alive(self) -> tuple[Criterion, ...]:
-        """The hypotheses still in, in the order of arrival."""
+        """The hypotheses that are not dropped, in the order of addition."""
         return tuple(self._known[name] for name in self._arms)
 
     def top(self, count: int, step: int) -> tuple[Criterion, ...]:
@@ -123,18 +127,18 @@ class Bank:
         return tuple(self._known[arm.id] for arm in best)
 
     def most_accurate(self) -> tuple[Criterion, ...]:
-        """Return all hypotheses still in by falling mean utility, without bonus; equal ones by id."""
+        """Return all hypotheses that are not dropped by decreasing mean utility, without bonus; equal ones by id."""
         arms = sorted(self._arms.values(), key=lambda arm: (-arm.accuracy, arm.id))
         return tuple(self._known[arm.id] for arm in arms)
 
     def visit(self, name: str, utility: float | None, step: int) -> None:
-        """Record the utility of one more rating, and the reward that the hypothesis then has."""
+        """Record the utility of a rating, and the resulting reward."""
         self._arms[name] = self._arms[name].seen(utility, step)
         if utility is not None:
             self._rewards[name].append(reward(self._arms[name], step, self._settings.alpha, self._settings.bonus))
 
     def drop(self, name: str, reason: str) -> None:
-        """Take a hypothesis out for `reason`; it keeps its evidence."""
+        """Drop a hypothesis for `reason`; its evidence is kept."""
         del self._arms[name]
         self._reasons[name] = reason
 
@@ -153,7 +157,7 @@ class Bank:
                 self.drop(criterion.id, f"reward below the best {size} after {step} labelled texts")
 
     def annotate(self, name: str, pearson: float | None, judged: int, missing: int) -> None:
-        """Complete a hypothesis' evidence."""
+        """Add the final evidence to a hypothesis."""
         criterion = self._known[name]
         update = {
             "rewards": _thinned(self._rewards[name]),
@@ -164,15 +168,15 @@ class Bank:
         self._known[name] = criterion.model_copy(update={"evidence": criterion.evidence.model_copy(update=update)})
 
     def get(self, name: str) -> Criterion:
-        """Return a hypothesis with the evidence known so far, whether still in or not."""
+        """Return a hypothesis with its evidence so far, dropped or not."""
         return self._known[name]
 
     def every_id(self) -> Sequence[str]:
-        """Return the ids of all hypotheses ever taken in."""
+        """Return the ids of all hypotheses, also of dropped ones."""
         return tuple(self._known)
 
     def dropped(self) -> tuple[DroppedCriterion, ...]:
-        """Return the hypotheses that left, in the order of arrival, with the reasons."""
+        """Return the dropped hypotheses with the reasons, in the order of addition."""
         return tuple(
             DroppedCriterion(criterion=self._known[name], reason=self._reasons[name])
             for name in self._known
@@ -181,7 +185,7 @@ class Bank:
 
 
 def _thinned(rewards: Sequence[RewardPoint]) -> tuple[RewardPoint, ...]:
-    """Return the rewards, or `MOST_REWARDS` of them at even distances, the first and the last among them."""
+    """Return at most `MOST_REWARDS` of the rewards at even distances, including the first and the last."""
     if len(rewards) <= MOST_REWARDS:
         return tuple(rewards)
     step = (len(rewards) - 1) / (MOST_REWARDS - 1)

@@ -1,4 +1,4 @@
-"""The most that HypoEval would ask, told before anything is asked."""
+"""Upper bounds on HypoEval's calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.price import estimated_tokens
 from rubriclab.methods.deduplication import MOST_SHOWN, blocks, group_prompt
-from rubriclab.methods.estimate import CallEstimate, estimate_prompt
+from rubriclab.methods.estimate import TOKEN, CallEstimate, estimate_prompt, estimate_prompts
 from rubriclab.methods.hypoeval.propose import TOKENS_PER_HYPOTHESIS, ProposalContext, propose_prompt
 from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
 from rubriclab.methods.hypoeval.settings import HypoEvalScoringSettings, HypoEvalSettings
@@ -16,12 +16,12 @@ from rubriclab.methods.method import TrainingInput
 from rubriclab.prompts import render
 from rubriclab.rubric import Criterion, Evidence, Level, Part
 
-# A hypothesis as models word it: some thirty words a level.
+# A typical wording of a hypothesis by a model.
 WORDS_PER_LEVEL = 30
 
 
 def learning_at_most(training_input: TrainingInput, settings: HypoEvalSettings) -> tuple[CallEstimate, CallEstimate]:
-    """Return the most that learning asks of the judge, and of the generator."""
+    """Return upper bounds for the judge and the generator."""
     examples, assignment, findings = training_input.examples, training_input.assignment, training_input.findings
     n, used = len(examples), findings if settings.sources in ("labels and literature", "literature") else ()
     refills = max(0, n - settings.initial_examples) // settings.wrong_bank if "labels" in settings.sources else 0
@@ -50,16 +50,13 @@ def learning_at_most(training_input: TrainingInput, settings: HypoEvalSettings) 
 
 
 def scoring_at_most(example: Example, part: Part, assignment: Assignment) -> CallEstimate:
-    """Return the most that scoring one text asks of the judge."""
+    """Return an upper bound for scoring one text."""
     criteria, ask = part.criteria, HypoEvalScoringSettings.model_validate(part.settings).ask
     if ask == "together" and len(criteria) > 1:
         return estimate_prompt(rate_together_prompt(example, criteria, assignment))
     if ask == "concatenated":
         return estimate_prompt(rate_prompt(example, criteria, assignment))
-    total = CallEstimate()
-    for criterion in criteria:
-        total += estimate_prompt(rate_prompt(example, [criterion], assignment))
-    return total
+    return estimate_prompts(rate_prompt(example, [criterion], assignment) for criterion in criteria)
 
 
 def _ratings(n: int, refills: int, hypotheses: int, settings: HypoEvalSettings) -> int:
@@ -69,49 +66,42 @@ def _ratings(n: int, refills: int, hypotheses: int, settings: HypoEvalSettings) 
 
 
 def _concatenated(examples: Sequence[Example], assignment: Assignment, selected: int) -> CallEstimate:
-    """Return one overall rating of each text, by which the result is measured."""
-    total = CallEstimate()
-    for example in examples:
-        total += estimate_prompt(rate_prompt(example, [_typical(assignment)] * selected, assignment))
-    return total
+    """Return an upper bound for one overall rating of each text."""
+    criteria = [_typical(assignment)] * selected
+    return estimate_prompts(rate_prompt(example, criteria, assignment) for example in examples)
 
 
 def _on_arrival(refills: int, assignment: Assignment, settings: HypoEvalSettings) -> CallEstimate:
-    """Return the calls that compare new hypotheses with the bank each time they arrive."""
+    """Return an upper bound for comparing new hypotheses with the bank."""
     if settings.redundancy != "grouped":
         return CallEstimate()
     return _redundancy(settings.bank_size + settings.new_hypotheses, assignment, settings) * refills
 
 
 def _redundancy(hypotheses: int, assignment: Assignment, settings: HypoEvalSettings) -> CallEstimate:
-    """Return one call about the whole bank, or one for each pair."""
+    """Return an upper bound for one comparison of the whole bank, or of each pair."""
     if settings.redundancy == "off" or settings.sources == "prior knowledge":
         return CallEstimate()
     bank = [_typical(assignment).model_copy(update={"id": f"h{place:02d}"}) for place in range(hypotheses)]
     if settings.redundancy == "every_pair":
         pairs = hypotheses * (hypotheses - 1) // 2
         return estimate_prompt(group_prompt(bank[:2], "hypothesis", assignment)) * pairs
-    total = CallEstimate()
-    for block in blocks(bank, MOST_SHOWN):
-        total += estimate_prompt(group_prompt(block, "hypothesis", assignment))
-    return total
+    return estimate_prompts(group_prompt(block, "hypothesis", assignment) for block in blocks(bank, MOST_SHOWN))
 
 
 def _average(examples: Sequence[Example], assignment: Assignment, ask: str, most: int) -> CallEstimate:
     typical = _typical(assignment)
-    total = CallEstimate()
-    for example in examples:
-        if ask == "together":
-            numbered = [typical.model_copy(update={"id": f"h{place:02d}"}) for place in range(most)]
-            total += estimate_prompt(rate_together_prompt(example, numbered, assignment))
-        else:
-            total += estimate_prompt(rate_prompt(example, [typical], assignment))
+    if ask == "together":
+        bank = [typical.model_copy(update={"id": f"h{place:02d}"}) for place in range(most)]
+        total = estimate_prompts(rate_together_prompt(example, bank, assignment) for example in examples)
+    else:
+        total = estimate_prompts(rate_prompt(example, [typical], assignment) for example in examples)
     n = max(len(examples), 1)
     return CallEstimate(1, -(-total.prompt_tokens // n), -(-total.completion_tokens // n))
 
 
 def _typical(assignment: Assignment) -> Criterion:
-    words = "word " * WORDS_PER_LEVEL
+    words = TOKEN * WORDS_PER_LEVEL
     levels = tuple(Level(score=anchor, description=words) for anchor in assignment.scale.anchors())
     return Criterion(
         id="h00", kind="hypothesis", trait="trait", statement=words, levels=levels, evidence=Evidence(origin="labels")

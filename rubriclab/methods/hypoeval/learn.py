@@ -1,11 +1,11 @@
 """HypoEval's learning (section 2): from labelled texts and literature to a few hypotheses about the raters.
 
-first texts + literature -> first hypotheses, each rated on the first texts
-every further text       -> rated by the top k; where most of them are wrong, it joins the wrong bank
-full wrong bank          -> new hypotheses from it, refined by labels and literature in turn; those that repeat an
-                            earlier one leave, and then the worst
+first texts + literature -> first hypotheses, which rate the first texts
+every further text       -> rated by the top k; if most of them are wrong, it enters the wrong bank
+full wrong bank          -> new hypotheses from it, refined by labels and literature in turn; redundant ones are
+                            dropped, and then the worst
 literature alone         -> more hypotheses
-union, redundancy out, all rated on all texts, the best by Pearson correlation kept
+union                    -> redundant ones dropped; all rate all texts; the best by Pearson correlation are kept
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rubriclab.data.example import Example
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
-from rubriclab.methods.deduplication import MOST_SHOWN, redundant
+from rubriclab.methods.deduplication import MOST_SHOWN, find_redundant
 from rubriclab.methods.hypoeval.bank import Bank, is_wrong, tolerance, utility, wrong_needed
 from rubriclab.methods.hypoeval.propose import Prediction, ProposalContext, propose, refine
 from rubriclab.methods.hypoeval.score import RatingTable, rate
@@ -31,12 +31,12 @@ from rubriclab.methods.hypoeval.selection import final_bank, hopeless, predictio
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.hypoeval.soundness import faults
 from rubriclab.methods.method import Learned, Progress, TrainingInput, silent
-from rubriclab.option_names import option
+from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.rubric import Criterion, Part, by_id
 from rubriclab.stats.correlation import FloatArray, label_correlations
 from rubriclab.stats.interval import rounded
 
-# The bank is rated up to these shares of the texts, in turn; after each round but the last, hopeless hypotheses leave.
+# Shares of the texts that are rated in each round; after each but the last, hopeless hypotheses are dropped.
 ROUNDS = (0.25, 0.5, 1.0)
 
 
@@ -49,22 +49,22 @@ async def learn(
     seed: int,
     on_progress: Progress = silent,
 ) -> Learned:
-    """Return what HypoEval learns from the lesson's labelled texts and findings.
+    """Return the part with the hypotheses that HypoEval keeps, and the dropped ones.
 
-    The same examples in another order, with the same seed and replies, give the same result. Without any example, the
-    first hypotheses in the generator's order are kept. `on_progress` is told of progress.
+    The result does not depend on the order of the examples. Without examples, the first hypotheses in the generator's
+    order are kept.
 
     Raises:
-        DataError: if hypotheses are to come from labels, and there are none.
-        SettingsError: if they are to come from literature alone, and there are no findings.
-        JudgeError: if no hypothesis, or no hypothesis with ratings of half of the texts, could be obtained.
+        DataError: if hypotheses come from labels, and there are none.
+        SettingsError: if they come from literature alone, and there are no findings.
+        JudgeError: if no hypothesis, or none with ratings of half of the texts, could be obtained.
     """
     examples, assignment, findings = training_input.examples, training_input.assignment, training_input.findings
     _check(training_input, settings)
     order = sorted(examples, key=lambda example: example.id)
     random.Random(seed).shuffle(order)
     used = tuple(findings) if settings.sources in ("labels and literature", "literature") else ()
-    study = _Study(
+    study = _LearningRun(
         tuple(order), assignment, judge, generator, used, settings, random.Random(f"union {seed}"), on_progress
     )
     await study.propose_all()
@@ -89,8 +89,8 @@ def _check(training_input: TrainingInput, settings: HypoEvalSettings) -> None:
 
 
 @dataclass
-class _Study:
-    """One run of learning: the bank, the ratings, and the steps in their order."""
+class _LearningRun:
+    """One run of learning: the bank, the ratings, and the steps in order."""
 
     order: tuple[Example, ...]
     assignment: Assignment
@@ -121,8 +121,8 @@ class _Study:
             raise JudgeError(f"No hypothesis could be obtained: {self.failures[-1]}")
 
     async def remove_redundant(self) -> None:
-        """Take out hypotheses that say what a better one says, and cut the bank to its size."""
-        # Prior knowledge comes in one reply, which was told not to repeat itself.
+        """Drop redundant hypotheses, and reduce the bank to its size."""
+        # Hypotheses from prior knowledge are in one reply to a prompt that forbids repetitions.
         if self.settings.redundancy != "off" and self.settings.sources != "prior knowledge":
             for bank in self._banks():
                 await self._drop_redundant(bank, 2 if self.settings.redundancy == "every_pair" else MOST_SHOWN)
@@ -130,14 +130,14 @@ class _Study:
         self.on_progress(f"{len(self.bank.alive)} hypotheses without redundant ones", 0.5)
 
     async def _drop_redundant(self, tiers: Sequence[Sequence[Criterion]], most_shown: int = MOST_SHOWN) -> None:
-        out = await redundant(tiers, "hypothesis", self.assignment, self.judge, most_shown=most_shown)
-        for name, reason in out.items():
+        redundant = await find_redundant(tiers, "hypothesis", self.assignment, self.judge, most_shown=most_shown)
+        for name, reason in redundant.items():
             self.bank.drop(name, reason)
 
     def _banks(self) -> list[list[list[Criterion]]]:
-        """Return the banks inside which hypotheses are compared, each as tiers, the better ones first.
+        """Return the banks in which hypotheses are compared, each as tiers in order of preference.
 
-        Rewards rank those that the labels have tried; among those from literature only their wording can.
+        Hypotheses that were rated are ranked by rewards; those from literature only by their wording.
         """
         preferred = self._by_preference(self.bank.alive)
         tried = [[each] for each in preferred if not self._is_literature(each)]
@@ -147,7 +147,7 @@ class _Study:
         return [[*tried, untried]]
 
     async def rate_bank(self) -> None:
-        """Rate all texts by the whole bank, hopeless hypotheses only as far as they deserve."""
+        """Rate all texts by the whole bank, in rounds after which hopeless hypotheses are dropped."""
         for rounds_left, share in zip(reversed(range(len(ROUNDS))), ROUNDS, strict=True):
             end = round(share * len(self.order))
             await self.ratings.fill(self.bank.alive, self.order[:end])
@@ -157,17 +157,17 @@ class _Study:
             self.on_progress(doing, 0.5 + 0.5 * share)
 
     async def conclude(self) -> Learned:
-        """Select, and write down the evidence."""
+        """Return the selected hypotheses with their evidence."""
         candidates = tuple(criterion.id for criterion in self.bank.alive)
         ids = tuple(example.id for example in self.order)
         matrix = self.ratings.matrix(candidates, ids)
         labels = np.array([self.labels[name] for name in ids])
-        chosen = self._chosen(candidates, matrix, labels)
+        selected = self._chosen(candidates, matrix, labels)
         self._annotate(ids)
-        kept = tuple(self.bank.get(name) for name in chosen)
+        kept = tuple(self.bank.get(name) for name in selected)
         best = f"{self.settings.selected} that track the labels best" if ids else f"first {self.settings.selected}"
         for name in candidates:
-            if name not in chosen:
+            if name not in selected:
                 self.bank.drop(name, f"not among the {best}")
         part = Part(
             method="hypoeval",
@@ -178,11 +178,11 @@ class _Study:
         scores = await self._scores(kept, matrix, candidates)
         groups = [example.group for example in self.order]
         ratings = self.ratings.rows(candidates, ids)
-        chosen_anew = reselected(matrix, labels, groups, self.settings)
-        return Learned(part, ids, candidates, ratings, scores, chosen_anew, notes=tuple(self.notes))
+        reselected_scores = reselected(matrix, labels, groups, self.settings)
+        return Learned(part, ids, candidates, ratings, scores, reselected_scores, notes=tuple(self.notes))
 
     def _chosen(self, candidates: tuple[str, ...], matrix: FloatArray, labels: FloatArray) -> tuple[str, ...]:
-        """Return the candidates that are kept; without labels the first in the generator's order of importance."""
+        """Return the selected candidates; without labels the first in the generator's order of importance."""
         if not self.order:
             return candidates[: self.settings.selected]
         if np.isnan(matrix).all():
@@ -193,16 +193,16 @@ class _Study:
         if not chosen:
             raise JudgeError(
                 f"No hypothesis was rated on at least half of the {len(self.order)} texts.",
-                f"Run the same command again, with {option('retry_failed')}.",
+                f"{RUN_AGAIN}, with {option('retry_failed')}.",
             )
         return chosen
 
     async def _scores(self, kept: Sequence[Criterion], matrix: FloatArray, candidates: Sequence[str]) -> FloatArray:
         if self.settings.ask != "concatenated":
             return predictions(matrix, [candidates.index(criterion.id) for criterion in kept])
-        asked = (rate(example, kept, self.assignment, self.judge, "concatenated") for example in self.order)
-        rated = [overall.score for (overall,) in await asyncio.gather(*asked)]
-        return np.array([np.nan if score is None else score for score in rated], dtype=float)
+        requests = (rate(example, kept, self.assignment, self.judge, "concatenated") for example in self.order)
+        scores = [overall.score for (overall,) in await asyncio.gather(*requests)]
+        return np.array([np.nan if score is None else score for score in scores], dtype=float)
 
     async def _run_bandit(self) -> None:
         settings, total = self.settings, len(self.order)
@@ -226,7 +226,7 @@ class _Study:
             )
 
     async def _propose(self, count: int, material: ProposalContext, visit: Sequence[Example] = ()) -> None:
-        await self._visit(self._taken_in(await self._proposed(count, material)), visit, len(visit))
+        await self._visit(self._added(await self._proposed(count, material)), visit, len(visit))
 
     async def _proposed(self, count: int, material: ProposalContext) -> tuple[Criterion, ...]:
         strict = self.settings.self_contained
@@ -235,11 +235,11 @@ class _Study:
             self.failures.append(failure)
         return new
 
-    def _taken_in(self, new: Sequence[Criterion]) -> tuple[Criterion, ...]:
-        """Return the new hypotheses as the bank holds them; faulty ones leave at once, unless there is no other."""
+    def _added(self, new: Sequence[Criterion]) -> tuple[Criterion, ...]:
+        """Add new hypotheses to the bank and return them; faulty ones are dropped, unless there are no others."""
         added = self.bank.add(new)
-        found = faults(added) if self.settings.self_contained else {}
-        wrong = {added[place].id: reason for place, reason in found.items()}
+        problems = faults(added) if self.settings.self_contained else {}
+        wrong = {added[place].id: reason for place, reason in problems.items()}
         if len(wrong) == len(self.bank.alive):
             self.notes += [f"{name} is kept though faulty: {reason}" for name, reason in wrong.items()]
             return added
@@ -251,7 +251,7 @@ class _Study:
         self, wrong: Mapping[str, tuple[Example, tuple[Prediction, ...]]], top: Sequence[Criterion], step: int
     ) -> None:
         settings = self.settings
-        # The paper and its code propose without a look at what the bank holds.
+        # The paper and its code propose without showing the bank.
         known = self.bank.alive if settings.redundancy == "grouped" else ()
         texts = tuple(text for text, _ in wrong.values())
         predictions = {name: predicted for name, (_, predicted) in wrong.items()}
@@ -261,16 +261,16 @@ class _Study:
             return
         turns = (material, ProposalContext(findings=self.findings, known=known))
         new = await self._refined(new, turns if settings.refine_first == "labels" else turns[::-1])
-        added = await self._without_repetitions(self._taken_in(new))
+        added = await self._without_repetitions(self._added(new))
         await self._visit(added, texts, step)
         if settings.pool == "top and new":
             self.bank.keep_only((*top, *added))
         self.bank.trim(settings.bank_size, step)
 
     async def _without_repetitions(self, added: Sequence[Criterion]) -> tuple[Criterion, ...]:
-        """Return those of the hypotheses just taken in that repeat no other one in the bank; the others leave it.
+        """Return the added hypotheses that are not redundant; the others are dropped.
 
-        Known hypotheses have ratings, which show what they are worth: they go before new ones.
+        Earlier hypotheses have ratings and are preferred to new ones.
         """
         if self.settings.redundancy == "grouped":
             names = {criterion.id for criterion in added}
@@ -287,7 +287,7 @@ class _Study:
                 strict = self.settings.self_contained
                 new = await refine(before, material, self.assignment, self.generator, self_contained=strict)
             unchanged = unchanged + 1 if new is before else 0
-            if unchanged == len(materials):  # every further round would ask one of the same questions again
+            if unchanged == len(materials):  # every further round would repeat a request
                 break
         return new
 
@@ -305,20 +305,22 @@ class _Study:
                 self.bank.visit(criterion.id, gain, step)
 
     def _predicted(self, example: Example, top: Sequence[Criterion]) -> tuple[Prediction, ...]:
-        """Return the text's ratings by the `top` hypotheses, as far as there are any, beside its label."""
+        """Return the predictions of the text's label by the `top` hypotheses."""
         label, scale, theta = self.labels[example.id], self.assignment.scale, self.settings.theta
-        found = []
+        predictions = []
         for criterion in by_id(top):
             if (score := self.ratings.get(criterion.id, example.id).score) is not None:
                 off: Literal["too high", "too low"] = "too high" if score > label else "too low"
-                found.append(Prediction(criterion.id, score, off if is_wrong(score, label, theta, scale) else "close"))
-        return tuple(found)
+                predictions.append(
+                    Prediction(criterion.id, score, off if is_wrong(score, label, theta, scale) else "close")
+                )
+        return tuple(predictions)
 
     def _is_literature(self, criterion: Criterion) -> bool:
         return criterion.evidence.origin == "literature"
 
     def _by_preference(self, criteria: Sequence[Criterion]) -> list[Criterion]:
-        """Return bandit hypotheses by reward or accuracy, then those from literature in the generator's order."""
+        """Return the rated hypotheses by reward or accuracy, then those from literature in the generator's order."""
         by_accuracy = self.settings.union == "accuracy"
         ranked = self.bank.most_accurate() if by_accuracy else self.bank.top(len(criteria), len(self.order))
         rank = {c.id: place for place, c in enumerate(ranked)}
@@ -334,7 +336,7 @@ class _Study:
                 self.bank.drop(criterion.id, f"no place in the final bank of {size}")
 
     def _drop_hopeless(self, rated: int, rounds_left: int) -> None:
-        # Hypotheses from the bandit have ratings of later texts too; all that is known of each counts.
+        # All ratings count: hypotheses from the bandit have some of later texts too.
         names = [criterion.id for criterion in self.bank.alive]
         matrix = self.ratings.matrix(names, [example.id for example in self.order])
         labels = np.array([self.labels[example.id] for example in self.order])
@@ -344,9 +346,9 @@ class _Study:
     def _annotate(self, ids: Sequence[str]) -> None:
         place = {name: number for number, name in enumerate(ids)}
         for criterion in self.bank.every_id():
-            # Only what is held: most hypotheses left early, and have ratings of few texts.
-            held = self.ratings.of(criterion)
-            rated = [name for name in sorted(held, key=lambda name: place[name]) if held[name].score is not None]
-            scores = np.array([[held[name].score] for name in rated], dtype=float).reshape(len(rated), 1)
+            # Most hypotheses were dropped early and have few ratings.
+            ratings = self.ratings.of(criterion)
+            rated = [name for name in sorted(ratings, key=lambda name: place[name]) if ratings[name].score is not None]
+            scores = np.array([[ratings[name].score] for name in rated], dtype=float).reshape(len(rated), 1)
             r = label_correlations(scores, np.array([self.labels[name] for name in rated], dtype=float))
-            self.bank.annotate(criterion, rounded(float(r[0])), len(rated), len(held) - len(rated))
+            self.bank.annotate(criterion, rounded(float(r[0])), len(rated), len(ratings) - len(rated))

@@ -21,7 +21,7 @@ TOKENS_PER_HYPOTHESIS = 500
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The score of a text by a hypothesis that exists already, and how it compares with the raters' score."""
+    """The score of a text by an existing hypothesis, compared with its label."""
 
     id: str
     score: float
@@ -30,11 +30,11 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class ProposalContext:
-    """What a generator is shown: labelled texts, findings, both or neither.
+    """The material in the generator's prompt: labelled texts, findings, both or neither.
 
     Attributes:
-        known: the hypotheses that exist already, which no new one is to repeat.
-        predictions: by text, where texts were chosen because known hypotheses missed their labels.
+        known: existing hypotheses, which new ones must not repeat.
+        predictions: predictions of each text's label, if texts were selected because known hypotheses were wrong.
         tolerance: the largest error of a close prediction, in points of the scale; `None` without predictions.
     """
 
@@ -45,13 +45,13 @@ class ProposalContext:
     tolerance: float | None = None
 
     def origin(self) -> Literal["labels", "labels and literature", "literature", "prior knowledge"]:
-        """Return how evidence names this material."""
+        """Return the origin of hypotheses from this material."""
         if self.examples:
             return "labels and literature" if self.findings else "labels"
         return "literature" if self.findings else "prior knowledge"
 
     def evidence(self) -> Evidence:
-        """Return where a hypothesis proposed from this material came from."""
+        """Return the evidence of a hypothesis from this material."""
         return Evidence(
             origin=self.origin(),
             examples=tuple(example.id for example in self.examples),
@@ -62,10 +62,10 @@ class ProposalContext:
 async def propose(
     count: int, material: ProposalContext, assignment: Assignment, generator: Judge, *, self_contained: bool = True
 ) -> tuple[tuple[Criterion, ...], str | None]:
-    """Return up to `count` hypotheses without ids, and `None`; or none and the reason why there are none.
+    """Return up to `count` hypotheses without ids, and `None`; or none, and the reason.
 
     Args:
-        self_contained: whether a reply with a faulty hypothesis is sent back once.
+        self_contained: whether a reply with a faulty hypothesis needs a repair.
     """
     prompt = propose_prompt(count, material, assignment, self_contained=self_contained)
     answer = await first_usable(prompt, generator, salvage=AnyProposal)
@@ -92,10 +92,10 @@ async def refine(
     *,
     self_contained: bool = True,
 ) -> tuple[Criterion, ...]:
-    """Return the hypotheses reworded in the light of `material`; unchanged if no usable reply came.
+    """Return the hypotheses revised by `material`; unchanged without a usable reply.
 
     Args:
-        self_contained: whether a reply with a faulty hypothesis is sent back once.
+        self_contained: whether a reply with a faulty hypothesis needs a repair.
     """
     payload = [_payload(hypothesis) for hypothesis in hypotheses]
     fields = {**_fields(material, assignment), "hypotheses": payload}

@@ -1,7 +1,6 @@
-"""The forms in which a judge answers HypoEval's prompts; reasoning stands before every verdict.
+"""The reply models of HypoEval's prompts; reasoning comes before every verdict.
 
-What depends on the question (the scale, the ids asked for) is checked against the prompt's fields, which the parser
-passes as validation context.
+The scale and the ids are checked against the prompt's fields, which the parser passes as validation context.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Hypothesis(BaseModel):
         return self
 
     def ordered_levels(self) -> tuple[Level, ...]:
-        """Return the levels as a rubric holds them, lowest first."""
+        """Return the levels of a criterion, lowest first."""
         levels = sorted(self.levels, key=lambda level: level.score)
         return tuple(Level(score=level.score, description=level.description.strip()) for level in levels)
 
@@ -74,9 +73,9 @@ class HypothesisProposal(AnyProposal):
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        for place, found in faults(self.hypotheses).items():
+        for place, fault in faults(self.hypotheses).items():
             raise ValueError(
-                f"{self.hypotheses[place].trait!r:.60}: {found}; correct it and return all hypotheses again"
+                f"{self.hypotheses[place].trait!r:.60}: {fault}; correct it and return all hypotheses again"
             )
         return self
 

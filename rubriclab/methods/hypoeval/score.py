@@ -1,4 +1,7 @@
-"""Scoring by hypotheses (HypoEval, section 2, "Hypothesis-guided text evaluation")."""
+"""Ratings and scores by hypotheses (HypoEval, section 2, "Hypothesis-guided text evaluation").
+
+Ratings are requested one by one, all in one call, or as one overall rating.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from rubriclab.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import DIGITS
 
-# The id under which a single overall rating by all criteria is reported.
+# The id of a single overall rating by all criteria.
 OVERALL = "overall"
 
 
@@ -43,7 +46,7 @@ def rate_prompt(example: Example, criteria: Sequence[Criterion], assignment: Ass
 def rate_together_prompt(
     example: Example, criteria: Sequence[Criterion], assignment: Assignment
 ) -> Prompt[HypothesisRatings]:
-    """Return the prompt for one rating by each of `criteria` in a single call; it lists them in the order of ids."""
+    """Return the prompt for one rating by each of `criteria`, which are listed in the order of ids."""
     longest = 256 + 128 * len(criteria)
     fields = _fields(example, by_id(criteria), assignment)
     return Prompt("hypoeval/rate_together", fields, HypothesisRatings, max_tokens=longest)
@@ -64,8 +67,8 @@ async def _together(
     answer = await ask(judge, rate_together_prompt(example, criteria, assignment))
     if answer.value is None:
         return tuple(CriterionRating(criterion.id, None, answer.missing or "") for criterion in criteria)
-    given = {rating.criterion: rating for rating in answer.value.ratings}
-    return tuple(CriterionRating(c.id, given[c.id].score, given[c.id].reasoning) for c in criteria)
+    replies = {rating.criterion: rating for rating in answer.value.ratings}
+    return tuple(CriterionRating(c.id, replies[c.id].score, replies[c.id].reasoning) for c in criteria)
 
 
 def _fields(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> dict[str, Any]:
@@ -77,54 +80,51 @@ NEVER_ASKED = "the judge was never asked about this text by this criterion"
 
 
 class RatingTable:
-    """Ratings of training texts by hypotheses; asks the judge only for what it does not hold.
-
-    A failed rating is held too, not asked again: the judge has tried what it could.
-    """
+    """Ratings of training texts by hypotheses. Only missing ones are requested; failed ones are not requested again."""
 
     def __init__(self, assignment: Assignment, judge: Judge, ask_how: Ask) -> None:
         self._assignment = assignment
         self._judge = judge
-        # One overall rating cannot tell hypotheses apart, so learning asks for each one even where scoring will not.
+        # One overall rating does not distinguish hypotheses, so learning requests a rating by each.
         self._ask_how: Ask = "separately" if ask_how == "concatenated" else ask_how
         # By criterion, then by example.
-        self._held: dict[str, dict[str, CriterionRating]] = {}
+        self._ratings: dict[str, dict[str, CriterionRating]] = {}
 
     async def fill(self, criteria: Sequence[Criterion], examples: Sequence[Example]) -> None:
-        """Ask for the ratings of all `examples` by all `criteria` that are not held yet."""
+        """Request the ratings of all `examples` by all `criteria` that are not stored yet."""
         await asyncio.gather(*(self._fill_one(example, criteria) for example in examples))
 
     async def _fill_one(self, example: Example, criteria: Sequence[Criterion]) -> None:
-        new = [criterion for criterion in criteria if example.id not in self._held.get(criterion.id, {})]
+        new = [criterion for criterion in criteria if example.id not in self._ratings.get(criterion.id, {})]
         if new:
             for rated in await rate(example, new, self._assignment, self._judge, self._ask_how):
-                self._held.setdefault(rated.criterion, {})[example.id] = rated
+                self._ratings.setdefault(rated.criterion, {})[example.id] = rated
 
     def get(self, criterion: str, example: str) -> CriterionRating:
-        """Return a rating held, which has no score where it failed.
+        """Return a stored rating, without a score if it failed.
 
         Raises:
-            KeyError: if it was never asked for.
+            KeyError: if it was never requested.
         """
-        return self._held[criterion][example]
+        return self._ratings[criterion][example]
 
     def rows(self, criteria: Sequence[str], examples: Sequence[str]) -> tuple[tuple[CriterionRating, ...], ...]:
-        """Return a row for each example with a rating for each criterion; those never asked for have no score."""
+        """Return a row for each example with a rating for each criterion; those never requested have no score."""
         return tuple(tuple(self._rating(criterion, example) for criterion in criteria) for example in examples)
 
     def matrix(self, criteria: Sequence[str], examples: Sequence[str]) -> FloatArray:
-        """Return scores, shape (examples, criteria); NaN where missing or not asked."""
+        """Return scores, shape (examples, criteria); NaN if missing or not requested."""
         return scores_of(self.rows(criteria, examples), len(criteria))
 
     def of(self, criterion: str) -> Mapping[str, CriterionRating]:
-        """Return the ratings of `criterion` that are held, by example."""
-        return self._held.get(criterion, {})
+        """Return the stored ratings of `criterion`, by example."""
+        return self._ratings.get(criterion, {})
 
     def _rating(self, criterion: str, example: str) -> CriterionRating:
         return self.of(criterion).get(example) or CriterionRating(criterion, None, NEVER_ASKED)
 
 
-# A mean over less than half of the weight would be a score by another rubric.
+# The least share of the hypotheses' weight with a rating.
 LEAST_WEIGHT = 0.5
 
 
@@ -133,14 +133,14 @@ async def score(
 ) -> tuple[float | None, tuple[CriterionRating, ...]]:
     """Return the weighted mean over the part's hypotheses, and each rating with its reason.
 
-    The mean is rounded, so that equal means stay equal whatever the order of the sum. It is `None` if hypotheses with
-    less than half of the weight could be rated.
+    The mean is rounded, so that equal means are equal whatever the order of the sum. It is `None` if hypotheses with
+    less than half of the weight have a rating.
     """
     settings = HypoEvalScoringSettings.model_validate(part.settings)
     ratings = await rate(example, part.criteria, assignment, judge, settings.ask)
     weights = {criterion.id: criterion.weight for criterion in part.criteria} | {OVERALL: 1.0}
     rated = [(weights[r.criterion], r.score) for r in ratings if r.score is not None]
-    weight, whole = sum(w for w, _ in rated), sum(weights[r.criterion] for r in ratings)
-    if not rated or weight < LEAST_WEIGHT * whole:
+    weight, total = sum(w for w, _ in rated), sum(weights[r.criterion] for r in ratings)
+    if not rated or weight < LEAST_WEIGHT * total:
         return None, ratings
     return round(sum(w * value for w, value in rated) / weight, DIGITS), ratings

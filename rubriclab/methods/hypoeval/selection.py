@@ -1,4 +1,4 @@
-"""Which hypotheses the rubric keeps (HypoEval, section 2, "Hypothesis selection")."""
+"""Selection of hypotheses for the final bank and the rubric (HypoEval, section 2, "Hypothesis selection")."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
-from rubriclab.methods.method import left_out
+from rubriclab.methods.method import cross_validated
 from rubriclab.rubric import Criterion
 from rubriclab.stats.correlation import FloatArray, label_correlations
 from rubriclab.stats.interval import DIGITS
@@ -19,9 +19,9 @@ from rubriclab.stats.interval import DIGITS
 def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:
     """Return the columns of the criteria kept, best first: at most `selected`, by Pearson correlation.
 
-    Columns rated on less than half of the texts are not eligible: their correlation is of other texts. With
-    `positive_only`, columns that run against the labels are kept only if no column runs with them. Ties go to the
-    earlier column; columns without a correlation come last.
+    Columns with ratings of less than half of the texts are not eligible. With `positive_only`, columns with a negative
+    correlation are kept only if none is positive. Ties go to the earlier column; columns without a correlation come
+    last.
     """
     r = np.nan_to_num(label_correlations(matrix, labels), nan=-2.0)
     rated = (~np.isnan(matrix)).mean(axis=0) if len(matrix) else np.zeros(matrix.shape[1])
@@ -32,11 +32,11 @@ def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -
 
 
 def hopeless(matrix: FloatArray, labels: FloatArray, rounds_left: int, settings: HypoEvalSettings) -> list[int]:
-    """Return the columns that leave now, `rounds_left` rounds of rating before the end.
+    """Return the columns to drop, `rounds_left` rounds of rating before the end.
 
     Successive halving (Karnin, Koren and Somekh 2013, ICML, "Almost Optimal Exploration in Multi-Armed Bandits") for
     several best arms: one and a half times as many as are selected enter the last round, and twice as many each round
-    before it. Columns without a correlation yet leave first.
+    before it. Columns without a correlation are dropped first.
     """
     r = label_correlations(matrix, labels)
     ranked = sorted(range(len(r)), key=lambda column: (-np.nan_to_num(r[column], nan=-2.0), column))
@@ -44,7 +44,7 @@ def hopeless(matrix: FloatArray, labels: FloatArray, rounds_left: int, settings:
 
 
 def predictions(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
-    """Return the mean over the chosen columns, NaN where none of them has a rating; shape (texts,)."""
+    """Return the mean over the selected columns, NaN if none of them has a rating; shape (texts,)."""
     chosen = matrix[:, list(columns)]
     rated = ~np.isnan(chosen)
     counts = rated.sum(axis=1)
@@ -53,12 +53,13 @@ def predictions(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
 
 
 def reselected(matrix: FloatArray, labels: FloatArray, groups: Sequence[str], settings: HypoEvalSettings) -> FloatArray:
-    """Return each text's prediction by the criteria that the other groups' labels select; NaN if they select none."""
+    """Return cross-validated predictions: each text's by the criteria that the other groups' labels select; NaN if
+    none."""
 
     def predict(others: np.ndarray, inside: np.ndarray) -> FloatArray:
         return predictions(matrix[inside], select(matrix[others], labels[others], settings))
 
-    return left_out(groups, predict)
+    return cross_validated(groups, predict)
 
 
 Union = Literal["reward", "random", "accuracy"]
@@ -67,9 +68,9 @@ Union = Literal["reward", "random", "accuracy"]
 def final_bank(
     learned: Sequence[Criterion], literature: Sequence[Criterion], size: int, union: Union, draw: random.Random
 ) -> tuple[Criterion, ...]:
-    """Return at most `size` hypotheses of both sides, which are given best first.
+    """Return at most `size` hypotheses from labels and literature, each given best first.
 
-    If one side is empty, the other one may fill the bank.
+    If there are none of one kind, the others may fill the bank.
     """
     if not (learned and literature):
         return _some([*learned, *literature], size, union, draw)

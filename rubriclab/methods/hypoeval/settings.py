@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.methods.method import Presets
 
-# Section 2 and appendix B.1; w_hyp, the number of new hypotheses and |H_L| are not stated, and are those of the code.
+# Section 2 and appendix B.1; w_hyp, the number of new hypotheses and |H_L| are not stated and are those of the code.
 PAPER: Mapping[str, Any] = {
     "initial_examples": 5,
     "initial_hypotheses": 5,
@@ -36,7 +36,7 @@ PAPER: Mapping[str, Any] = {
     "drop_hopeless": False,
 }
 
-# What the authors' code does otherwise than their text says.
+# Where the authors' code differs from their text.
 CODE: Mapping[str, Any] = {"wrong_bank": 5, "refine_first": "literature", "pool": "bank", "union": "accuracy"}
 
 PRESETS: Presets = {"paper": PAPER, "published": {**PAPER, **CODE}}
@@ -45,7 +45,7 @@ Ask = Literal["separately", "together", "concatenated"]
 
 
 class HypoEvalScoringSettings(BaseModel):
-    """The settings that scoring needs of those a rubric was learned with; others may have come or gone since."""
+    """The stored settings that scoring needs; others are ignored."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -53,7 +53,7 @@ class HypoEvalScoringSettings(BaseModel):
 
 
 class HypoEvalSettings(BaseModel):
-    """Everything tunable in HypoEval; hashed into the version it produced."""
+    """Hyperparameters of HypoEval; part of the digest of a version."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -61,32 +61,32 @@ class HypoEvalSettings(BaseModel):
     """Labelled texts that the first hypotheses are proposed from (|S_init|)."""
 
     initial_hypotheses: int = Field(5, ge=1, le=50)
-    """Hypotheses asked for at the start (|H_init|)."""
+    """Hypotheses requested at the start (|H_init|)."""
 
     k: int = Field(10, ge=1, le=100)
-    """Hypotheses of the highest reward that each further labelled text is rated by."""
+    """Number of hypotheses with the highest reward that rate each further labelled text."""
 
     alpha: float = Field(0.5, ge=0, le=10)
     """Weight of the exploration bonus in a reward."""
 
     theta: float = Field(0.5, gt=0, le=4)
-    """Error beyond which a rating counts as wrong, in points of a 1 to 5 scale; other scales are mapped to it."""
+    """Error above which a rating counts as wrong, in points of a 1 to 5 scale; other scales are mapped to it."""
 
     wrong_share: float = Field(0.8, ge=0, le=1)
-    """Share of the top k that must be wrong, late in training, for a text to enter the bank of wrong examples. It rises
-    from 0 in proportion to the texts seen, as in the published code; the paper leaves w_hyp open."""
+    """Share of the top k that must be wrong at the end of training for a text to enter the bank of wrong examples. It
+    rises from 0 in proportion to the texts seen, as in the published code; the paper leaves w_hyp open."""
 
     wrong_bank: int = Field(10, ge=2, le=100)
     """Wrong examples that trigger new hypotheses (w_max)."""
 
     new_hypotheses: int = Field(5, ge=1, le=50)
-    """Hypotheses asked for each time the bank of wrong examples is full."""
+    """Hypotheses requested each time the bank of wrong examples is full."""
 
     refine_rounds: int = Field(6, ge=0, le=20)
     """Rounds of refinement of new hypotheses (N_refine): wrong examples and literature in turn."""
 
     refine_first: Literal["labels", "literature"] = "labels"
-    """What the first round of refinement looks at: the wrong examples (paper) or literature (published code)."""
+    """The material of the first round of refinement: the wrong examples (paper) or literature (published code)."""
 
     bank_size: int = Field(20, ge=1, le=200)
     """Most hypotheses kept at any time, and in the final bank (H_max)."""
@@ -98,33 +98,35 @@ class HypoEvalSettings(BaseModel):
     """Whether a hypothesis must correlate positively with the labels to be kept."""
 
     sources: Literal["labels and literature", "labels", "literature", "prior knowledge"] = "labels and literature"
-    """What hypotheses are proposed from. The last three are the paper's ablations (tables 3 and 7); the last two of
-    them do without labelled texts, and then keep the first ones in the generator's order of importance."""
+    """The material that hypotheses are proposed from. The last three are the paper's ablations (tables 3 and 7); the
+    last two need no labelled texts, and without any keep the first hypotheses in the generator's order of
+    importance."""
 
     self_contained: bool = True
-    """Whether a proposed hypothesis must be understood without the others, and contradict neither itself nor an earlier
-    one in what it counts. One that fails this after one repair leaves. Paper and published code have no such rule."""
+    """Whether a proposed hypothesis must be understandable alone, without contradictory numbers in its levels or to
+    those of an earlier one. A hypothesis that still fails after one repair is dropped. Paper and published code have no
+    such rule."""
 
     ask: Ask = "separately"
     """One call per criterion and text; one call per text for all criteria; or, the paper's single-criterion ablation,
     one overall score by all criteria at once."""
 
     bonus: Literal["fresh", "when_visited"] = "fresh"
-    """Whether the bonus of every reward is computed anew before ranking, or only that of a hypothesis that was just
-    visited (paper and published code)."""
+    """Whether the bonus of every reward is updated before ranking, or only that of a hypothesis that was just visited
+    (paper and published code)."""
 
     pool: Literal["bank", "top and new"] = "bank"
-    """What competes for the places when new hypotheses arrive: the whole bank with them (published code), or only the
-    top k with them (paper), so that every other hypothesis leaves."""
+    """The candidates for the bank when there are new hypotheses: the whole bank and the new ones (published code), or
+    only the top k and the new ones (paper), so that all others are dropped."""
 
     literature_share: float = Field(0.5, gt=0, le=1)
-    """Hypotheses asked for from literature alone, as a share of the final bank: 1 asks for 20 (published code; the
-    paper draws at most 10 of an unstated number). Where literature is the only source, the whole bank is asked for."""
+    """Hypotheses requested from literature alone, as a share of the final bank: 1 requests 20 (published code; the
+    paper draws at most 10 of an unstated number). With literature as the only source, the share is 1."""
 
     redundancy: Literal["grouped", "every_pair", "off"] = "grouped"
-    """How the judge is asked which hypotheses repeat one another: about the whole bank, in groups of the same and the
-    nested, once whenever wrong examples lead to new ones and once about the union; or, at the end, about every pair
-    inside each of the two banks (paper and published code)."""
+    """How redundant hypotheses are found: by one request about the whole bank, in groups of the same and the nested,
+    whenever there are new hypotheses and for the union; or, at the end, by one about every pair inside each of the two
+    banks (paper and published code)."""
 
     union: Literal["reward", "random", "accuracy"] = "reward"
     """How the final bank is filled from both sides: at most half from literature, in the generator's order, and the
@@ -132,11 +134,11 @@ class HypoEvalSettings(BaseModel):
     mean utility, and the rest from literature in the generator's order (published code)."""
 
     drop_hopeless: bool = True
-    """Whether the hypotheses that track the labels least leave while the bank is being rated: after a quarter of the
+    """Whether the hypotheses with the lowest correlation are dropped before all texts are rated: after a quarter of the
     texts all but three times, after half of them all but one and a half times as many as are selected."""
 
     @property
     def from_literature(self) -> int:
-        """How many hypotheses are asked for from literature alone."""
+        """The number of hypotheses requested from literature alone."""
         share = 1.0 if self.sources == "literature" else self.literature_share
         return math.ceil(share * self.bank_size)

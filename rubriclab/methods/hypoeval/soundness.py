@@ -1,4 +1,8 @@
-"""What is wrong with hypotheses as they are worded, whatever they claim."""
+"""Faults in the wording of hypotheses: references outside them, and contradictory numbers in levels.
+
+Levels that count something ("no name", "one or two names", "three names or more") are parsed as ranges of a noun.
+Levels without numbers, and numbers of different nouns, are not checked.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +24,13 @@ _COUNT = re.compile(
     rf"\b(?P<first>{_NUMBER})\b(?:\s*(?:or|to|and|-|–)\s*(?P<last>{_NUMBER})\b)?"
     rf"(?P<open>\s+or (?:more|fewer|less))?\s+(?P<noun>[a-z]{{3,}})(?P<later> or (?:more|fewer|less))?"
 )
-# Words after a number that name nothing that could be counted.
+# Words after a number that are not countable nouns.
 _NO_NOUN = word_set(
     "and are but can clear for from had half halves has have into its more not one only other part parts percent point "
     "points quarter quarters such than that the their them then there they thing things third thirds this those time "
     "times two very was way were what when which who with"
 )
-# A longer level says more of what is counted than its noun tells.
+# Longer levels qualify the noun, so their numbers are not comparable.
 MOST_WORDS = 8
 
 
@@ -39,7 +43,7 @@ class Described(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many of what a level asks for: `low` to `high`, both included."""
+    """A range of a noun's number in a level, with both ends included."""
 
     noun: str
     low: float
@@ -47,7 +51,7 @@ class Count:
 
 
 def level_fault(descriptions: Sequence[str]) -> str | None:
-    """Return what two levels of one hypothesis, given from the lowest to the highest, have against each other."""
+    """Return the contradiction in the levels of one hypothesis, given from the lowest; `None` if there is none."""
     plain = [" ".join(description.lower().split()).rstrip(".") for description in descriptions]
     counts = [_counted(description) for description in plain]
     for one, other in itertools.pairwise(counts):
@@ -61,9 +65,9 @@ def level_fault(descriptions: Sequence[str]) -> str | None:
     return None
 
 
-def threshold_conflict(mine: Sequence[Described], theirs: Sequence[Described]) -> str | None:
-    """Return the threshold by which two hypotheses give the same count of the same thing opposite ends of the scale."""
-    ends = [(_counted(levels[0].description), _counted(levels[-1].description)) for levels in (mine, theirs)]
+def threshold_conflict(levels: Sequence[Described], other_levels: Sequence[Described]) -> str | None:
+    """Return the contradiction of two hypotheses that give the same number of a noun opposite ends of the scale."""
+    ends = [(_counted(side[0].description), _counted(side[-1].description)) for side in (levels, other_levels)]
     (low, high), (other_low, other_high) = ends
     for one, other in ((low, other_high), (high, other_low)):
         if one and other and one.noun == other.noun and max(one.low, other.low) <= min(one.high, other.high):
@@ -72,11 +76,11 @@ def threshold_conflict(mine: Sequence[Described], theirs: Sequence[Described]) -
 
 
 def _counted(description: str) -> Count | None:
-    """Return the only count that a level speaks of; `None` where it speaks of none or of several."""
-    found = [match for match in _COUNT.finditer(description.lower()) if match["noun"] not in _NO_NOUN]
-    if len(found) != 1 or len(description.split()) > MOST_WORDS:
+    """Return the only count in a level; `None` if there is none or more than one."""
+    matches = [match for match in _COUNT.finditer(description.lower()) if match["noun"] not in _NO_NOUN]
+    if len(matches) != 1 or len(description.split()) > MOST_WORDS:
         return None
-    (match,) = found
+    (match,) = matches
     first, last = _number(match["first"]), _number(match["last"] or match["first"])
     low, high = _bounded(match["bound"], match["open"] or match["later"] or "", first, last)
     return Count(match["noun"].rstrip("s"), low, high)
@@ -97,7 +101,7 @@ def _number(word: str) -> float:
 
 
 class ScoredLevel(Described, Protocol):
-    """The description of a level with the score that it stands for."""
+    """The description of a level with its score."""
 
     @property
     def score(self) -> float: ...
@@ -107,7 +111,7 @@ L_co = TypeVar("L_co", bound=ScoredLevel, covariant=True)
 
 
 class Worded(Protocol[L_co]):
-    """A hypothesis, in a reply or in a rubric."""
+    """A hypothesis in a reply or in a rubric."""
 
     @property
     def trait(self) -> str: ...
@@ -120,29 +124,29 @@ class Worded(Protocol[L_co]):
 
 
 def faults(hypotheses: Sequence[Worded[ScoredLevel]]) -> dict[int, str]:
-    """Return the places of the faulty hypotheses, each with what is wrong with it.
+    """Return the indices of faulty hypotheses with the faults.
 
-    Of two whose thresholds contradict each other the later one is faulty.
+    Of two hypotheses with contradictory thresholds the later one is faulty.
     """
-    found: dict[int, str] = {}
+    problems: dict[int, str] = {}
     for place, hypothesis in enumerate(hypotheses):
-        sound = [other for before, other in enumerate(hypotheses[:place]) if before not in found]
+        sound = [other for before, other in enumerate(hypotheses[:place]) if before not in problems]
         if fault := _own_fault(hypothesis) or _conflict(hypothesis, sound):
-            found[place] = fault
-    return found
+            problems[place] = fault
+    return problems
 
 
 def _own_fault(hypothesis: Worded[ScoredLevel]) -> str | None:
-    if found := leaning(f"{hypothesis.trait}. {hypothesis.statement}", question=False):
-        return f"{found!r} points to something outside the hypothesis"
+    if reference := leaning(f"{hypothesis.trait}. {hypothesis.statement}", question=False):
+        return f"{reference!r} points to something outside the hypothesis"
     return level_fault([level.description for level in _ordered(hypothesis)])
 
 
 def _conflict(hypothesis: Worded[ScoredLevel], others: Sequence[Worded[ScoredLevel]]) -> str | None:
-    own = _ordered(hypothesis)
+    levels = _ordered(hypothesis)
     for other in others:
-        if found := threshold_conflict(own, _ordered(other)):
-            return f"{found} of {other.trait!r}"
+        if conflict := threshold_conflict(levels, _ordered(other)):
+            return f"{conflict} of {other.trait!r}"
     return None
 
 

@@ -1,4 +1,4 @@
-"""SEAL: a text taken apart into units, each verified by yes/no questions, its score reckoned from that by rule."""
+"""SEAL: a text is decomposed into units, each verified by yes/no questions, and scored from the verdicts by rule."""
 
 from rubriclab.methods.method import Method
 from rubriclab.methods.seal.estimate import learning_at_most, scoring_at_most

@@ -1,7 +1,6 @@
-"""The single facts that a text states, sentence by sentence (SEAL, table 2: "monadic facts").
+"""The single facts that a text states, by sentence (SEAL, table 2: "monadic facts").
 
-Asking for them takes nothing but the text and what it is called, so that an answer cache asks once about a source that
-many outputs share.
+A request depends only on the text and its name, so the answer cache has one entry for a source of many outputs.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from rubriclab.prompts import Prompt
 from rubriclab.segmentation import Material
 from rubriclab.sentences import split_sentences
 
-# Sentences asked about in one call, and those shown before them for the sake of pronouns.
+# Sentences in one call, and preceding sentences shown as context for pronouns.
 PORTION = 20
 BEFORE = 3
 
@@ -35,7 +34,7 @@ _WHOLE: TypeAdapter[int] = TypeAdapter(Whole)
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact in words, and the place of the sentence that states it, from 0."""
+    """A fact, and the index of the sentence that states it, from 0."""
 
     text: str
     sentence: int
@@ -43,7 +42,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a text states, in its order, and the sentences whose facts could not be had, each with the reason."""
+    """The facts of a text in order, and the sentences whose facts could not be obtained, each with the reason."""
 
     found: tuple[Fact, ...]
     lost: Mapping[int, str]
@@ -88,30 +87,33 @@ class FactList(BaseModel):
         return entries
 
 
-async def facts_of(
+async def extract_facts(
     text: str, what: Literal["output"] | Material, words: TaskWords, judge: Judge, *, most: int
 ) -> Facts:
-    """Return the facts that `text` states, at most `most` of each sentence; `what` is the example's field it is.
+    """Return the facts that `text` states, at most `most` of each sentence.
 
     A text that states nothing has its first sentence as its only fact.
+
+    Args:
+        what: the example's field that the text is from.
     """
     prompts = fact_prompts(text, what, words, most)
     answers = await asyncio.gather(*(ask(judge, prompt, salvage=FactList) for prompt in prompts))
-    found: dict[Fact, None] = {}
+    stated_facts: dict[Fact, None] = {}
     lost: dict[int, str] = {}
     for prompt, answer in zip(prompts, answers, strict=True):
         stated = {each.sentence: each.facts for each in answer.value.sentences} if answer.value else {}
-        found |= {Fact(fact, number - 1): None for number, facts in stated.items() for fact in facts}
+        stated_facts |= {Fact(fact, number - 1): None for number, facts in stated.items() for fact in facts}
         asked = [each["id"] for each in prompt.fields["sentences"]]
         if without := [number for number in asked if number not in stated]:
             lost |= dict.fromkeys((number - 1 for number in without), why_missing(prompt, answer, "facts"))
-    if prompts and not found and not lost:
-        found = {Fact(split_sentences(text)[0], 0): None}
-    return Facts(tuple(sorted(found, key=lambda fact: fact.sentence)), lost)
+    if prompts and not stated_facts and not lost:
+        stated_facts = {Fact(split_sentences(text)[0], 0): None}
+    return Facts(tuple(sorted(stated_facts, key=lambda fact: fact.sentence)), lost)
 
 
 def fact_prompts(text: str, what: Literal["output"] | Material, words: TaskWords, most: int) -> list[Prompt[FactList]]:
-    """Return the prompts that ask for the facts of a text, some of its sentences after the other."""
+    """Return the prompts for the facts of a text, chunk by chunk."""
     sentences = split_sentences(text)
     prompts = []
     for places in chunks(range(len(sentences)), PORTION):
@@ -129,11 +131,11 @@ def fact_prompts(text: str, what: Literal["output"] | Material, words: TaskWords
 
 
 def _one_each(got: Sequence[int], expected: Sequence[int]) -> None:
-    wanted, given = Counter(expected), Counter(got)
-    faults = {"missing": wanted - given, "too many": given - wanted}
+    expected_counts, got_counts = Counter(expected), Counter(got)
+    faults = {"missing": expected_counts - got_counts, "too many": got_counts - expected_counts}
     if any(faults.values()):
-        told = "; ".join(f"{fault}: {_listed(numbers)}" for fault, numbers in faults.items() if numbers)
-        raise ValueError(f"one entry was expected for each of sentences {expected[0]} to {expected[-1]}; {told}")
+        problems = "; ".join(f"{fault}: {_listed(numbers)}" for fault, numbers in faults.items() if numbers)
+        raise ValueError(f"one entry was expected for each of sentences {expected[0]} to {expected[-1]}; {problems}")
 
 
 def _few_enough(entries: Sequence[Stated], most: int) -> None:

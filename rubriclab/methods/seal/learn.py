@@ -1,10 +1,10 @@
-"""SEAL's learning: a pack's questions and proposed ones, verified on labelled texts, chosen and weighed by the labels.
+"""SEAL's learning: a pack's questions and proposed ones, verified on labelled texts, selected and weighted by labels.
 
-The paper's sub-dimensions are written by hand and its weights are the model's; finding them is its future work.
+The paper's sub-dimensions are written by hand and its weights are the model's; learning them is its future work.
 
-pack, if there is one      -> its questions, and what a text is taken apart into
+pack, if there is one      -> its questions and its kind of units
 proposals                  -> new sub-dimensions from the aspect's definition and texts of low, middle and high score
-labelled texts, if any     -> every question verified for every unit of every text, once; the labels take out and weigh
+labelled texts, if any     -> every question verified for every unit of every text once; selection and weights by labels
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from rubriclab.checklist import Checklist
 from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.item_selection import BoolArray, Chosen, Sheet, chance_below, choose
-from rubriclab.methods.method import Learned, Progress, TrainingInput, left_out, scores_of, silent
-from rubriclab.methods.questions import about
-from rubriclab.methods.seal.inquiry import Examination
+from rubriclab.methods.item_selection import AnswerMatrix, BoolArray, SelectedQuestions, p_below, select_questions
+from rubriclab.methods.method import Learned, Progress, TrainingInput, cross_validated, scores_of, silent
+from rubriclab.methods.questions import question_of
+from rubriclab.methods.seal.prompts import VerificationPlan
 from rubriclab.methods.seal.propose import propose
-from rubriclab.methods.seal.score import rated, scored
+from rubriclab.methods.seal.score import rate_questions, score_verdicts
 from rubriclab.methods.seal.settings import SealSettings, units_of
-from rubriclab.methods.seal.verify import JudgedUnit, judge_text
+from rubriclab.methods.seal.verify import TextVerdicts, judge_text
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part, Question
 from rubriclab.stats.correlation import FloatArray, label_correlations
@@ -46,15 +46,14 @@ async def learn(
     on_progress: Progress = silent,
     **_unused: Any,
 ) -> Learned:
-    """Return the questions that SEAL keeps, with what was made of the others.
+    """Return the part with the questions that SEAL keeps, and the dropped ones with the reasons.
 
-    The same lesson with the same replies gives the same result, in whatever order its examples come; nothing is drawn
-    by lot. `on_progress` is told of progress; the result's notes tell what went wrong or was overruled.
+    The result depends on the input and the replies alone, not on the order of examples; there is no randomness.
 
     Raises:
-        ChecklistError: if there is neither a pack of questions nor anything to be proposed.
+        ChecklistError: if there is no pack of questions and none are proposed.
         SettingsError: if a setting needs labelled texts, and there are none.
-        JudgeError: if there is no pack and nothing could be proposed, or if no labelled text has a usable verdict.
+        JudgeError: if there is no pack and no usable proposal, or if no labelled text has a usable verdict.
     """
     _check(training_input, settings)
     packed, dimensions = pack_questions(training_input.checklist)
@@ -64,13 +63,13 @@ async def learn(
     questions = (*packed, *proposed)
     on_progress(f"{len(questions)} questions to ask", PROPOSED)
     units = units_of(training_input.checklist.units if training_input.checklist else None, settings.units)
-    exam = Examination(questions, {**dimensions, **meant}, units, training_input.assignment, settings)
-    learned = await _Study(training_input, settings, exam, judge, on_progress).run()
+    plan = VerificationPlan(questions, {**dimensions, **meant}, units, training_input.assignment, settings)
+    learned = await _LearningRun(training_input, settings, plan, judge, on_progress).run()
     return replace(learned, notes=(*filter(None, [failure]), *learned.notes))
 
 
 def pack_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, ...], dict[str, str]]:
-    """Return a pack's questions, and what is meant by their sub-dimensions; none without a pack."""
+    """Return a pack's questions, and the definitions of their sub-dimensions; none without a pack."""
     subs = checklist.sub_dimensions if checklist else ()
     questions = (
         Criterion(
@@ -88,12 +87,12 @@ def pack_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, ...], 
 
 
 @dataclass
-class _Study:
-    """The questions before the labelled texts."""
+class _LearningRun:
+    """The verdicts on the labelled texts, and the selection by labels."""
 
     training_input: TrainingInput
     settings: SealSettings
-    exam: Examination
+    plan: VerificationPlan
     judge: Judge
     on_progress: Progress
 
@@ -103,24 +102,24 @@ class _Study:
         self.labels = np.array([labels[text.id] for text in self.texts], dtype=float)
 
     async def run(self) -> Learned:
-        judged, questions = await self._judged(), self.exam.questions
-        ratings = tuple(rated(each, questions) for each in judged)
+        judged, questions = await self._judged(), self.plan.questions
+        ratings = tuple(rate_questions(each, questions) for each in judged)
         good = scores_of(ratings, len(questions))
-        sheet = Sheet(good, np.ones(good.shape, dtype=bool), self.labels)
+        answers = AnswerMatrix(good, np.ones(good.shape, dtype=bool), self.labels)
         if self.texts:
             columns = zip(questions, good.T, strict=True)
             questions = tuple(_with_evidence(each, judged, column, self.labels) for each, column in columns)
-        chosen = chosen_by_labels(questions, sheet, self.settings)
+        chosen = select_by_labels(questions, answers, self.settings)
         self.on_progress(f"{len(chosen.questions)} questions kept", 1.0)
         part = Part(
             method="seal",
             settings=self.settings.model_dump(mode="json"),
             criteria=chosen.questions,
             dropped=tuple(
-                DroppedCriterion(criterion=q, reason=chosen.left[q.id]) for q in questions if q.id in chosen.left
+                DroppedCriterion(criterion=q, reason=chosen.dropped[q.id]) for q in questions if q.id in chosen.dropped
             ),
-            dimensions=self.exam.dimensions,
-            units=self.exam.units,
+            dimensions=self.plan.dimensions,
+            units=self.plan.units,
         )
         scores = self._scores(chosen, judged)
         optimistic = bool(self.texts) and self._by_labels()
@@ -130,86 +129,95 @@ class _Study:
             candidates=tuple(question.id for question in questions),
             ratings=ratings,
             scores=scores,
-            reselected=self._reselected(questions, sheet, judged) if optimistic else scores,
+            reselected=self._reselected(questions, answers, judged) if optimistic else scores,
             optimistic=optimistic,
             notes=chosen.notes,
         )
 
-    async def _judged(self) -> list[JudgedUnit]:
+    async def _judged(self) -> list[TextVerdicts]:
         """Return the verdicts on each text.
 
         Raises:
-            JudgeError: if there are texts, and not one verdict.
+            JudgeError: if there are texts, and no usable verdict.
         """
         done = 0
 
-        async def one(text: Example) -> JudgedUnit:
+        async def one(text: Example) -> TextVerdicts:
             nonlocal done
-            found = await judge_text(text, self.exam, self.judge)
+            results = await judge_text(text, self.plan, self.judge)
             done += 1
             self.on_progress(
                 f"{done} of {len(self.texts)} texts judged", PROPOSED + (1 - PROPOSED) * (done / len(self.texts))
             )
-            return found
+            return results
 
-        found = await asyncio.gather(*(one(text) for text in self.texts))
-        verdicts = [verdict for judged in found for verdict in judged.verdicts.values()]
-        if found and all(verdict.value is None for verdict in verdicts):
-            reason = verdicts[0].reason if verdicts else found[0].fault
+        results = await asyncio.gather(*(one(text) for text in self.texts))
+        verdicts = [verdict for judged in results for verdict in judged.verdicts.values()]
+        if results and all(verdict.value is None for verdict in verdicts):
+            reason = verdicts[0].reason if verdicts else results[0].fault
             raise JudgeError(
                 f"There is no usable verdict on any training text: {reason}", f"Try another {option('judge')}."
             )
-        return found
+        return results
 
     def _by_labels(self) -> bool:
-        """Return whether labels have a part in what is kept, weighed or proposed."""
+        """Return whether labels influence selection, weights or proposals."""
         weighed = self.settings.weights == "labels"
-        proposed = any(question.evidence.examples for question in self.exam.questions)
+        proposed = any(question.evidence.examples for question in self.plan.questions)
         return self.settings.asks_labels or self.settings.selected > 0 or weighed or proposed
 
-    def _scores(self, chosen: Chosen, judged: Sequence[JudgedUnit]) -> FloatArray:
-        """Return what texts with these verdicts score, NaN where they do not; the judge's weights keep their ratio."""
-        scores = [scored(each, chosen.questions, self.training_input.assignment.scale)[0] for each in judged]
+    def _scores(self, chosen: SelectedQuestions, judged: Sequence[TextVerdicts]) -> FloatArray:
+        """Return the scores of texts with these verdicts, NaN if there is none."""
+        scores = [score_verdicts(each, chosen.questions, self.training_input.assignment.scale)[0] for each in judged]
         return np.array([np.nan if score is None else score for score in scores], dtype=float)
 
-    def _reselected(self, questions: Sequence[Criterion], sheet: Sheet, judged: Sequence[JudgedUnit]) -> FloatArray:
-        """Return each text's score by what the other groups' labels keep and weigh."""
+    def _reselected(
+        self, questions: Sequence[Criterion], answers: AnswerMatrix, judged: Sequence[TextVerdicts]
+    ) -> FloatArray:
+        """Return cross-validated scores: each text's by the questions and weights from the other groups' labels."""
 
-        def predict(others: BoolArray, inside: BoolArray) -> FloatArray:
-            chosen = chosen_by_labels(questions, sheet.rows(others), self.settings)
-            return self._scores(chosen, [judged[row] for row in np.flatnonzero(inside).tolist()])
+        def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
+            chosen = select_by_labels(questions, answers.rows(others), self.settings)
+            return self._scores(chosen, [judged[row] for row in np.flatnonzero(held_out).tolist()])
 
-        return left_out([text.group for text in self.texts], predict)
+        return cross_validated([text.group for text in self.texts], predict)
 
 
-def chosen_by_labels(questions: Sequence[Criterion], sheet: Sheet, settings: SealSettings) -> Chosen:
-    """Return what the labels leave of the questions: of the proposed ones only those that track them.
+def select_by_labels(
+    questions: Sequence[Criterion], answers: AnswerMatrix, settings: SealSettings
+) -> SelectedQuestions:
+    """Return the questions that the labels select: of the proposed ones only those that correlate with them.
 
-    Behind a pack's questions stands a person, and they stay unless something speaks against them; as do proposed ones
-    where there is nothing else.
+    A pack's questions are written by people and kept unless the labels speak against them; so are proposed questions if
+    there are no others.
     """
-    left = _not_tracking(questions, sheet, settings) if settings.asks_labels else {}
-    if len(left) == len(questions):
-        left = {}
-    kept = [column for column in range(len(questions)) if column not in left]
-    remaining = Sheet(sheet.good[:, kept], sheet.applies[:, kept], sheet.labels)
-    found = choose([questions[column] for column in kept], remaining, settings)
-    return replace(found, left={**{questions[column].id: reason for column, reason in left.items()}, **found.left})
+    untracked = _not_tracking(questions, answers, settings) if settings.asks_labels else {}
+    if len(untracked) == len(questions):
+        untracked = {}
+    kept = [column for column in range(len(questions)) if column not in untracked]
+    remaining = AnswerMatrix(answers.good[:, kept], answers.applies[:, kept], answers.labels)
+    selection = select_questions([questions[column] for column in kept], remaining, settings)
+    return replace(
+        selection,
+        dropped={**{questions[column].id: reason for column, reason in untracked.items()}, **selection.dropped},
+    )
 
 
-def _not_tracking(questions: Sequence[Criterion], sheet: Sheet, settings: SealSettings) -> dict[int, str]:
-    """Return the columns of proposed questions whose correlation with the labels could well be chance, one-sided."""
-    found = {}
-    given = (~np.isnan(sheet.good)).sum(axis=0).tolist()
-    for column, (r, n) in enumerate(zip(label_correlations(sheet.good, sheet.labels).tolist(), given, strict=True)):
-        proposed = about(questions[column]).origin == "proposed"
-        # Where there is no correlation (NaN), other rules decide.
-        if proposed and n >= settings.fewest_answers and (p := chance_below(-r, n)) > settings.tracking:
-            found[column] = (
+def _not_tracking(questions: Sequence[Criterion], answers: AnswerMatrix, settings: SealSettings) -> dict[int, str]:
+    """Return the columns of proposed questions whose correlation with the labels is not significant (one-sided)."""
+    untracked = {}
+    counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
+    for column, (r, n) in enumerate(
+        zip(label_correlations(answers.good, answers.labels).tolist(), counts, strict=True)
+    ):
+        proposed = question_of(questions[column]).origin == "proposed"
+        # Without a correlation (NaN), other rules apply.
+        if proposed and n >= settings.fewest_answers and (p := p_below(-r, n)) > settings.tracking:
+            untracked[column] = (
                 f"does not track the labels: correlation {r:.2f} over {n} training texts, "
                 f"so high by chance in {p:.1%} of cases"
             )
-    return found
+    return untracked
 
 
 def _check(training_input: TrainingInput, settings: SealSettings) -> None:
@@ -226,9 +234,9 @@ def _check(training_input: TrainingInput, settings: SealSettings) -> None:
 
 
 def _with_evidence(
-    question: Criterion, judged: Sequence[JudgedUnit], column: FloatArray, labels: FloatArray
+    question: Criterion, judged: Sequence[TextVerdicts], column: FloatArray, labels: FloatArray
 ) -> Criterion:
-    """Return the question with what the training texts say of it; answers are counted unit by unit."""
+    """Return the question with its evidence from the training texts; answers are counted unit by unit."""
     has = ~np.isnan(column)
     update: Mapping[str, Any] = {
         "answers": _answers(question, judged),
@@ -239,9 +247,9 @@ def _with_evidence(
     return question.model_copy(update={"evidence": question.evidence.model_copy(update=update)})
 
 
-def _answers(question: Criterion, judged: Sequence[JudgedUnit]) -> dict[str, int]:
-    """Return how often the question was answered yes and no; ratings are neither."""
+def _answers(question: Criterion, judged: Sequence[TextVerdicts]) -> dict[str, int]:
+    """Return the numbers of yes and no answers to the question; ratings do not count."""
     verified = (each for each in judged if not each.rated)
     counts = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)
     good, bad = counts[1.0], counts[0.0]
-    return {"yes": good, "no": bad} if about(question).better == "yes" else {"yes": bad, "no": good}
+    return {"yes": good, "no": bad} if question_of(question).better == "yes" else {"yes": bad, "no": good}

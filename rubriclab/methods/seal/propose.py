@@ -1,4 +1,4 @@
-"""New sub-dimensions of an aspect, each with its question: what the paper names as future work (section 5)."""
+"""Proposals of new sub-dimensions of an aspect, each with its question: the paper's future work (section 5)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SubDimensionProposal(BaseModel):
 async def propose(
     training_input: TrainingInput, settings: SealSettings, generator: Judge
 ) -> tuple[tuple[Criterion, ...], Mapping[str, str], str | None]:
-    """Return new questions, the definitions of their sub-dimensions, and what went wrong if there are none."""
+    """Return new questions, the definitions of their sub-dimensions, and what went wrong if the request failed."""
     if not settings.proposed:
         return (), {}, None
     texts = shown(training_input, settings.shown)
@@ -65,19 +65,19 @@ async def propose(
     answer = await first_usable(prompt, generator)
     if answer.value is None:
         return (), {}, f"no sub-dimensions could be proposed: {answer.missing}"
-    made = answer.value.sub_dimensions[: settings.proposed]
+    proposals = answer.value.sub_dimensions[: settings.proposed]
     ids = _free_ids(training_input.checklist)
     evidence = Evidence(
         origin="labels" if texts else "definition", examples=tuple(sorted(example.id for example in texts))
     )
-    questions = tuple(proposed_question(next(ids), each.name, each.question, evidence) for each in made)
-    return questions, {each.name: each.definition for each in made}, None
+    questions = tuple(proposed_question(next(ids), each.name, each.question, evidence) for each in proposals)
+    return questions, {each.name: each.definition for each in proposals}, None
 
 
 def propose_prompt(
     training_input: TrainingInput, texts: Sequence[Example], settings: SealSettings
 ) -> Prompt[SubDimensionProposal]:
-    """Return the prompt for new sub-dimensions, with labelled texts to make them from."""
+    """Return the prompt for new sub-dimensions, with labelled texts as examples."""
     assignment, aspect = training_input.assignment, training_input.assignment.aspect.name
     units = units_of(training_input.checklist.units if training_input.checklist else None, settings.units)
     subs = training_input.checklist.sub_dimensions if training_input.checklist else ()
@@ -103,7 +103,7 @@ def propose_prompt(
 
 
 def shown(training_input: TrainingInput, number: int) -> tuple[Example, ...]:
-    """Return `number` labelled texts from the lowest score to the highest, at even distances in their ranking."""
+    """Return `number` labelled texts at even distances in the ranking by score, lowest first."""
     labels = training_input.labels
     ranked = sorted(training_input.examples, key=lambda example: (labels[example.id], example.id))
     places = np.linspace(0, len(ranked) - 1, min(number, len(ranked))).round().astype(int) if ranked else ()

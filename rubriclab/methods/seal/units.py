@@ -1,4 +1,8 @@
-"""A text taken apart into what can be judged by itself (SEAL, section 3.3, equations 1 and 2)."""
+"""Decomposition of a text into units (SEAL, section 3.3, equations 1 and 2).
+
+If the judge splits a text into sentences, it returns them in full. A reply that omits, adds or changes a word is
+unusable: apart from white space, the sentences together must be the text.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from rubriclab.data.aspect import TaskWords, Words
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.price import BYTES_PER_TOKEN
-from rubriclab.methods.seal.facts import Facts, facts_of
+from rubriclab.methods.seal.facts import Facts, extract_facts
 from rubriclab.methods.seal.settings import SealScoringSettings
 from rubriclab.prompts import Prompt
 from rubriclab.segmentation import UnitKind
@@ -22,11 +26,11 @@ from rubriclab.sentences import sentence_spans, split_sentences
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as the judge sees it.
+    """A sentence of a text.
 
     Attributes:
-        text: its words, as they stand in the text.
-        places: the places, from 0, of the sentences by rule that it shares characters with.
+        text: its words, as in the text.
+        places: indices, from 0, of the sentences by rules that overlap with it.
     """
 
     text: str
@@ -46,7 +50,7 @@ class SplitText(BaseModel):
 
 
 async def sentences_by_judge(text: str, words: TaskWords, judge: Judge) -> tuple[Sentence, ...] | str:
-    """Return the text's sentences, or why they could not be had."""
+    """Return the text's sentences, or why they could not be obtained."""
     answer = await ask(judge, split_prompt(text, words))
     if answer.value is None:
         return f"the judge did not split the text into sentences: {answer.missing}"
@@ -54,29 +58,29 @@ async def sentences_by_judge(text: str, words: TaskWords, judge: Judge) -> tuple
 
 
 def split_prompt(text: str, words: TaskWords) -> Prompt[SplitText]:
-    """Return the prompt that asks for the sentences of a text."""
+    """Return the prompt for the sentences of a text."""
     longest = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
     return Prompt("seal/split", {"words": words.model_dump(), "text": text}, SplitText, max_tokens=longest)
 
 
 def _located(text: str, sentences: list[str]) -> tuple[Sentence, ...]:
-    """Return the sentences as they stand in the text, which they make up but for white space."""
+    """Return the sentences as in the text."""
     visible = [at for at, character in enumerate(text) if not character.isspace()]
-    by_rule, found, first = sentence_spans(text), list[Sentence](), 0
+    by_rule, located, first = sentence_spans(text), list[Sentence](), 0
     for sentence in sentences:
         last = first + len(_bare(sentence))
         start, end = visible[first], visible[last - 1] + 1
         places = tuple(n for n, (a, b) in enumerate(by_rule) if a < end and start < b)
-        found.append(Sentence(text[start:end], places))
+        located.append(Sentence(text[start:end], places))
         first = last
-    return tuple(found)
+    return tuple(located)
 
 
 def _bare(text: str) -> str:
     return "".join(text.split())
 
 
-# What a text is asked about as: by the units that were meant, or whole, being too short for them.
+# The kind of the units of a text: that of the plan, or the whole text if it is too short.
 Kind = UnitKind | Literal["whole"]
 
 
@@ -85,11 +89,10 @@ class Unit:
     """A piece of a text.
 
     Attributes:
-        text: its words; of a pair those of its first sentence.
-        sentences: the places of the sentences that it stands in, from 0; empty for the whole text, which is no
-            sentence's in particular.
-        second: the words of a pair's second sentence.
-        lost: why there is nothing to ask about: a sentence whose facts could not be had.
+        text: its text; for a pair, that of the first sentence.
+        sentences: indices of the sentences that contain it, from 0; empty for the whole text.
+        second: the second sentence of a pair.
+        lost: why the unit cannot be verified: the facts of a sentence could not be obtained.
     """
 
     id: str
@@ -100,31 +103,33 @@ class Unit:
 
     @property
     def words(self) -> str:
-        """All its words."""
+        """The text of the unit."""
         return self.text if self.second is None else f"{self.text} {self.second}"
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """A text's units and their kind, in the text's order."""
+class Decomposition:
+    """A text's units in order, and their kind."""
 
     kind: Kind
     units: tuple[Unit, ...]
 
 
-async def take_apart(text: str, kind: UnitKind, words: TaskWords, judge: Judge, settings: SealScoringSettings) -> Taken:
-    """Return the text's units of a kind; the whole text as one where it has too few of them.
+async def decompose(
+    text: str, kind: UnitKind, words: TaskWords, judge: Judge, settings: SealScoringSettings
+) -> Decomposition:
+    """Return the text's units of a kind; the whole text as one if it has too few of them.
 
-    Only facts are asked of the judge, and sentences where the settings say so. A sentence whose facts could not be had
-    is a unit of its own, and lost; so is a text that the judge was to split and did not.
+    The judge extracts facts, and splits sentences if the settings say so. A sentence whose facts could not be obtained,
+    or a text that could not be split, is a lost unit.
     """
     if kind == "fact" and settings.decompose:
-        return fact_units(text, await facts_of(text, "output", words, judge, most=settings.most_facts), settings)
+        return fact_units(text, await extract_facts(text, "output", words, judge, most=settings.most_facts), settings)
     if not split_by_judge(kind, settings):
-        return cut(text, kind, settings)
+        return decompose_by_rule(text, kind, settings)
     sentences = await sentences_by_judge(text, words, judge)
     if isinstance(sentences, str):
-        return Taken(kind, (Unit("u1", text, lost=sentences),))
+        return Decomposition(kind, (Unit("u1", text, lost=sentences),))
     return _cut(text, kind, sentences, settings)
 
 
@@ -133,41 +138,41 @@ def split_by_judge(kind: UnitKind, settings: SealScoringSettings) -> bool:
     return kind in ("sentence", "sentence pair") and settings.decompose and settings.sentences == "judge"
 
 
-def cut(text: str, kind: UnitKind, settings: SealScoringSettings) -> Taken:
-    """Return the text's units of a kind that takes no judge, or the whole text."""
+def decompose_by_rule(text: str, kind: UnitKind, settings: SealScoringSettings) -> Decomposition:
+    """Return the text's units of a kind that needs no judge, or the whole text."""
     if kind in ("response", "triple"):
-        return Taken(kind, (Unit("u1", text),))
+        return Decomposition(kind, (Unit("u1", text),))
     if not settings.decompose or kind == "fact":
-        return whole(text)
+        return whole_text(text)
     sentences = tuple(Sentence(each, (place,)) for place, each in enumerate(split_sentences(text)))
     return _cut(text, kind, sentences, settings)
 
 
-def _cut(text: str, kind: UnitKind, sentences: Sequence[Sentence], settings: SealScoringSettings) -> Taken:
-    """Return sentences, or pairs of them, as units; the whole text, where they are too few."""
+def _cut(text: str, kind: UnitKind, sentences: Sequence[Sentence], settings: SealScoringSettings) -> Decomposition:
+    """Return sentences, or pairs of them, as units; the whole text if they are too few."""
     if len(sentences) < settings.whole_below_sentences:
-        return whole(text)
+        return whole_text(text)
     if kind == "sentence":
-        return Taken(kind, tuple(Unit(f"u{n}", each.text, each.places) for n, each in enumerate(sentences, 1)))
+        return Decomposition(kind, tuple(Unit(f"u{n}", each.text, each.places) for n, each in enumerate(sentences, 1)))
     pairs = enumerate(itertools.pairwise(sentences), 1)
-    return Taken(kind, tuple(Unit(f"u{n}", a.text, _both(a, b), b.text) for n, (a, b) in pairs))
+    return Decomposition(kind, tuple(Unit(f"u{n}", a.text, _both(a, b), b.text) for n, (a, b) in pairs))
 
 
 def _both(first: Sentence, second: Sentence) -> tuple[int, ...]:
     return tuple(sorted({*first.places, *second.places}))
 
 
-def fact_units(text: str, facts: Facts, settings: SealScoringSettings) -> Taken:
-    """Return a text's facts as units; the whole text, where all of them are known and are too few."""
+def fact_units(text: str, facts: Facts, settings: SealScoringSettings) -> Decomposition:
+    """Return a text's facts as units; the whole text if all are known and are too few."""
     if not facts.lost and len(facts.found) < settings.whole_below_facts:
-        return whole(text)
+        return whole_text(text)
     sentences = split_sentences(text)
     pieces = [Unit("", fact.text, (fact.sentence,)) for fact in facts.found]
     pieces += [Unit("", sentences[place], (place,), lost=why) for place, why in facts.lost.items()]
     ordered = enumerate(sorted(pieces, key=lambda unit: unit.sentences), 1)
-    return Taken("fact", tuple(replace(unit, id=f"u{n}") for n, unit in ordered))
+    return Decomposition("fact", tuple(replace(unit, id=f"u{n}") for n, unit in ordered))
 
 
-def whole(text: str) -> Taken:
+def whole_text(text: str) -> Decomposition:
     """Return the text as one unit."""
-    return Taken("whole", (Unit("u1", text),))
+    return Decomposition("whole", (Unit("u1", text),))

@@ -1,6 +1,6 @@
-"""SEEval: the judge explains the task to itself, once for an aspect, and scores with that explanation in mind."""
+"""SEEval: the judge explains the task once for an aspect, and scores texts with its explanation in the prompt."""
 
-from rubriclab.methods.holistic import part_at_most, reasoned_once, scorer
+from rubriclab.methods.holistic import reasoned_once, scorer, scoring_estimator
 from rubriclab.methods.method import Method
 from rubriclab.methods.seeval.estimate import learning_at_most
 from rubriclab.methods.seeval.explain import FORM
@@ -15,12 +15,12 @@ SEEVAL = Method(
     learn=learn,
     score=scorer(FORM),
     learning_at_most=learning_at_most,
-    scoring_at_most=part_at_most(FORM),
+    scoring_at_most=scoring_estimator(FORM),
     single_criterion=True,
     states="explanation",
     shares_call=lambda settings: reasoned_once(settings) and settings.get("elicitation") != "open",
-    # A rewritten explanation has seen the errors on all labels, so no label is left to measure it. Explanations of one
-    # model score much alike; the labels would flatter the one that they choose.
+    # A rewritten explanation has seen the errors on all labels, so no label is left to evaluate it. Explanations of one
+    # model give similar scores; selection by labels would be optimistic.
     joint_settings={"refine": False, "explanations": 1},
     needs_labels=False,
 )

@@ -1,4 +1,4 @@
-"""Self-explanations: elicited from the judge, and rewritten where they lead astray (SEEval, section 2.2 and 2.3)."""
+"""Self-explanations: elicited from the judge (SEEval, sections 2.2 and 2.3), and rewritten by their errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rubriclab.data.example import Example
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.holistic import STRIDE, ScoreFormat, asked
+from rubriclab.methods.holistic import STRIDE, ScoreFormat, with_answer_scale
 from rubriclab.methods.prompting import shown_once
 from rubriclab.methods.replies import at_most
 from rubriclab.methods.seeval.settings import SEEvalSettings
@@ -25,7 +25,7 @@ from rubriclab.prompts import Prompt
 
 FORM = ScoreFormat("seeval/rate", lambda criterion: {"explanation": criterion.statement, "steps": criterion.steps})
 
-# In tokens; a rewriting has its reasoning before it.
+# In tokens; a rewriting comes after its reasoning.
 LONGEST = 1536
 LONGEST_REFINED = 2 * LONGEST
 
@@ -54,7 +54,7 @@ class Refined(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A text that the judge put elsewhere than people did."""
+    """A text whose score differs from its label."""
 
     example: Example
     label: float
@@ -67,26 +67,26 @@ async def elicit(
     """Return up to `count` different explanations, the one at temperature 0 first.
 
     Args:
-        steps: evaluation steps that the task is told with, if any.
+        steps: evaluation steps in the prompt, if any.
 
     Raises:
-        JudgeError: if none could be had.
+        JudgeError: if none could be obtained.
     """
     prompts = (explain_prompt(number, assignment, settings, steps) for number in range(count))
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
-    found = tuple(dict.fromkeys(answer.value.explanation for answer in answers if answer.value))
-    if not found:
+    explanations = tuple(dict.fromkeys(answer.value.explanation for answer in answers if answer.value))
+    if not explanations:
         raise JudgeError(f"No explanation could be obtained: {answers[0].missing}", f"Try another {option('judge')}.")
-    return found
+    return explanations
 
 
 def explain_prompt(
     number: int, assignment: Assignment, settings: SEEvalSettings, steps: str = ""
 ) -> Prompt[Explanation]:
-    """Return the prompt for the explanation of that number, counted from 0; scoring tells it again word for word."""
+    """Return the prompt for the explanation with this number, from 0; scoring repeats it verbatim."""
     return Prompt(
         "seeval/explain",
-        {**asked(assignment, settings).fields(), "steps": steps},
+        {**with_answer_scale(assignment, settings).fields(), "steps": steps},
         Explanation,
         temperature=settings.elicit_temperature if number else 0.0,
         max_tokens=LONGEST,
@@ -95,7 +95,7 @@ def explain_prompt(
 
 
 async def refine(explanation: str, mistakes: Sequence[Mistake], assignment: Assignment, generator: Judge) -> str | None:
-    """Return the explanation rewritten in the light of `mistakes`; `None` if no other one could be had."""
+    """Return the explanation rewritten by `mistakes`; `None` if there is no usable, different one."""
     answer = await ask(generator, refine_prompt(explanation, mistakes, assignment))
     if answer.value is None or answer.value.explanation == explanation:
         return None
@@ -103,7 +103,7 @@ async def refine(explanation: str, mistakes: Sequence[Mistake], assignment: Assi
 
 
 def refine_prompt(explanation: str, mistakes: Sequence[Mistake], assignment: Assignment) -> Prompt[Refined]:
-    """Return the prompt that shows `mistakes` and asks for a better explanation."""
+    """Return the prompt that shows `mistakes` and requests a better explanation."""
     observations = [
         {**assignment.text_fields(mistake.example), "score": mistake.label, "given": mistake.given}
         for mistake in mistakes

@@ -10,8 +10,8 @@ from rubriclab.data.example import Example
 from rubriclab.judges.ask import JudgeAnswer, ask, read
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checkeval.answer import Answered
-from rubriclab.methods.checkeval.score import rated as rated_by_answers
+from rubriclab.methods.checkeval.answer import QuestionAnswer
+from rubriclab.methods.checkeval.score import rate_question
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call.prompt import can_join, judge_prompt
@@ -69,8 +69,8 @@ def _ratings(judgments: Judgments, criteria: Mapping[str, Criterion]) -> dict[st
         if isinstance(each, HolisticScore):
             found[each.id] = CriterionRating(each.id, each.score, each.reason)
         else:
-            given = [Answered(each.answer, each.reason.strip())]
-            found[each.id] = rated_by_answers(criteria[each.id], given, "share")
+            given = [QuestionAnswer(each.answer, each.reason.strip())]
+            found[each.id] = rate_question(criteria[each.id], given, "share")
     return found
 
 
@@ -81,7 +81,7 @@ def _why_missing(answer: JudgeAnswer[Judgments], prompt: Prompt[Judgments]) -> s
     return f"no usable entry for it, also after one repair: {complaint}"
 
 
-def at_most(example: Example, parts: Sequence[Part], assignment: Assignment) -> CallEstimate:
+def estimate_single_call(example: Example, parts: Sequence[Part], assignment: Assignment) -> CallEstimate:
     """Return the most that `judge_all` asks about one text: one call, and what the parts take that cannot join.
 
     Raises:

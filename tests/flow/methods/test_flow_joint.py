@@ -89,7 +89,7 @@ def test_nothing_is_asked_twice_and_never_more_than_a_dry_run_says(
     joint: Joint, server: RunningServer, asking: Commands
 ) -> None:
     assert joint.repeated == 0
-    assert (joint.result["calls"]["asked"], joint.result["calls"]["failed"]) == (joint.learning, 0)
+    assert (joint.result["calls"]["made"], joint.result["calls"]["failed"]) == (joint.learning, 0)
     most = asking(*learning(asking, "--dry-run")).json["at_most"].values()
     assert sum(row["calls"] for row in most) >= joint.learning
     for kind in ("prompt", "completion"):
@@ -101,7 +101,7 @@ def test_the_gate_holds_the_rubric_against_every_method_alone_and_against_what_i
     validation = joint.result["validation"]
     names = {evaluator_agreement["name"] for evaluator_agreement in validation["evaluators"]}
     methods = {"hypoeval", "checkeval", "seeval", "direct", "equal weights"}
-    assert {"joint", *methods, "constant", "word count", "best surface measure", "all surface measures"} == names
+    assert {"joint", *methods, "constant", "word count", "best text feature", "all text features"} == names
     assert {verdict["against"] for verdict in validation["verdicts"][1:]} == methods
     assert validation["training"]["pearson"]["value"] >= validation["evaluators"][0]["pearson"]["value"]
 

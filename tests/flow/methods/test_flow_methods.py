@@ -54,7 +54,7 @@ SHOWN = {
 def test_learning_asks_what_the_method_takes_and_nothing_twice(run: Run) -> None:
     assert LEARNING[run.method](run.learning)
     assert run.repeated == 0
-    assert (run.result["calls"]["asked"], run.result["calls"]["failed"]) == (run.learning, 0)
+    assert (run.result["calls"]["made"], run.result["calls"]["failed"]) == (run.learning, 0)
     assert (run.result["rubric"], run.result["new"]) == ("news@1", True)
     assert run.result["agreement"]["spearman"]["value"] > 0
 
@@ -71,7 +71,7 @@ def test_learning_never_exceeds_what_a_dry_run_says(run: Run, provider: RunningS
 @every_method
 def test_the_rubric_is_shown_with_what_its_judge_is_given(run: Run, learned: Commands) -> None:
     shown = " ".join(learned("show", "news", "--evidence").out.split())
-    for text in (f"method {run.method}", f"calibrated for {MODEL}", f"reported as {SNAPSHOT}", SHOWN[run.method]):
+    for text in (f"method {run.method}", f"calibrated for {MODEL}", f"model reported {SNAPSHOT}", SHOWN[run.method]):
         assert text in shown
     for criterion in run.criteria:
         assert " ".join(criterion["statement"].split()) in shown
@@ -150,7 +150,7 @@ def test_weighted_scores_take_one_request_with_log_probabilities_and_twenty_with
 ) -> None:
     alone = ("--set=seeval.explanations=1", "--set=seeval.refine=false") if method == "seeval" else ()
     command = learning(asking, method, f"--set={method}.scoring=weighted", *alone)
-    assert asking(*command).json["calls"]["asked"] == provider.requests.total() == 1 + LEARNED_FROM
+    assert asking(*command).json["calls"]["made"] == provider.requests.total() == 1 + LEARNED_FROM
 
     def scored(after: int) -> tuple[int, list[Any]]:
         before = provider.requests.total()
@@ -176,7 +176,7 @@ def test_explanations_that_are_worded_alike_are_scored_with_once(provider: Runni
     # The server gives both sampled explanations in the same words.
     more = ("--set=seeval.explanations=3", "--set=seeval.refine=false")
     done = asking(*learning(asking, "seeval", *more)).json
-    assert done["calls"]["asked"] == provider.requests.total() == 3 + 2 * LEARNED_FROM
+    assert done["calls"]["made"] == provider.requests.total() == 3 + 2 * LEARNED_FROM
     part = asking("show", "news", "--json").json["rubric"]["parts"][0]
     (kept,), (dropped,) = (part[name] for name in ("criteria", "dropped"))
     assert kept["statement"] != dropped["criterion"]["statement"]

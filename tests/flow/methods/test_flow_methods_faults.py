@@ -53,7 +53,7 @@ def test_with_a_fifth_of_the_replies_faulty_it_ends_and_says_what_is_missing(
     assert done.code == 0, done.err
     calls = done.json["calls"]
     assert calls["failed"] >= sum(provider.faulty[fault] for fault in WITHOUT_REPLY) > 0
-    assert calls["asked"] == provider.answered.total()
+    assert calls["made"] == provider.answered.total()
     shown = asking("show", "news", "--json").json
     assert shown["effort"]["failed"] == calls["failed"]
     evidence = [criterion["evidence"] for criterion in considered(shown)]
@@ -69,7 +69,7 @@ def test_a_weighted_score_whose_first_reply_is_lost_is_the_mean_of_the_samples(
 ) -> None:
     provider.script = deque([None, None, "server_error"])
     done = asking(*learning(asking, run.method, "--attempts", 1)).json
-    assert done["calls"] == {"asked": run.learning - 1 + 19, "answered_from_cache": 0, "failed": 1}
+    assert done["calls"] == {"made": run.learning - 1 + 19, "answered_from_cache": 0, "failed": 1}
     (criterion,) = considered(asking("show", "news", "--json").json)
     assert (criterion["evidence"]["judged"], criterion["evidence"]["missing"]) == (LEARNED_FROM, 0)
     provider.script = deque(itertools.repeat("server_error", 19))

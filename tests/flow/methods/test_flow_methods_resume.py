@@ -33,7 +33,7 @@ def test_killed_at_several_moments_it_repeats_no_answered_request_and_ends_the_s
     assert provider.repeated == 0
     assert provider.answered.total() == run.learning
     assert provider.requests.total() == run.learning + len(lives)
-    assert done["calls"]["asked"] == run.learning - (sum(lives) - len(lives))
+    assert done["calls"]["made"] == run.learning - (sum(lives) - len(lives))
 
 
 @pytest.mark.parametrize("method", WHOLE_TEXTS)

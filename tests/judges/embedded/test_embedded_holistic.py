@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from holistic_scripts import OVERALL, learn, part, whole
 from hypoeval_scripts import ASPECT
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.data import Aspect, Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.judges import Reply, score_distribution
@@ -24,20 +23,18 @@ from rubriclab.judges.embedded.judge import ANSWERS
 from rubriclab.judges.embedded.wording import BY_NAME
 from rubriclab.judges.request import read_back, written
 from rubriclab.methods.baselines.few_shot import FORM as FEW_SHOT
-from rubriclab.methods.baselines.geval import FORM as GEVAL
-from rubriclab.methods.baselines.geval import GEvalSettings, steps_prompt
+from rubriclab.methods.baselines.geval import FORM as GEVAL, GEvalSettings, steps_prompt
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.holistic import OverallSettings, ScoreFormat, overall_prompt
+from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt
 from rubriclab.methods.seeval import SEEvalSettings
-from rubriclab.methods.seeval.explain import FORM as SEEVAL
-from rubriclab.methods.seeval.explain import Mistake, explain_prompt, refine_prompt
+from rubriclab.methods.seeval.explain import FORM as SEEVAL, Mistake, explain_prompt, refine_prompt
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Demonstration
 from rubriclab.stats.correlation import pearson
 
 DIRECT = ScoreFormat("direct/rate", lambda _: {})
-ONCE = OverallSettings()
-WEIGHTED = OverallSettings(scoring="weighted", samples=2)
+ONCE = HolisticSettings()
+WEIGHTED = HolisticSettings(scoring="weighted", samples=2)
 SCALES = [
     Scale(low=1, high=5, whole=True),
     Scale(low=1, high=10, whole=True),
@@ -81,7 +78,7 @@ def answered(prompt: Prompt[Any]) -> Any:
 
 def exact(example: Example, form: ScoreFormat, criterion=None, scale: Scale = SCALES[0]) -> float:
     """Return the judge's score before it is put into the form of a reply."""
-    prompt = overall_prompt(example, criterion or whole(), assignment(scale), form, WEIGHTED)
+    prompt = holistic_prompt(example, criterion or whole(), assignment(scale), form, WEIGHTED)
     return ANSWERS[prompt.name]({**prompt.fields, "sample": 0, "exact": True})["score"]
 
 
@@ -133,7 +130,7 @@ def statement(method: str, scale: Scale = SCALES[0]) -> str:
 
 
 def test_a_weighted_reply_is_kept_with_its_tokens():
-    reply = replied(overall_prompt(TEXTS[0], whole(), assignment(), DIRECT, WEIGHTED))
+    reply = replied(holistic_prompt(TEXTS[0], whole(), assignment(), DIRECT, WEIGHTED))
     again = read_back(json.loads(json.dumps(written(reply))))
     assert replace(again, cached=False) == reply
     assert all(math.isfinite(share) for token in reply.tokens for _, share in token.alternatives)
@@ -220,7 +217,7 @@ def test_numbered_steps_are_read_as_the_explanation_is():
 
 def test_somebody_else_s_explanation_is_read_by_its_words():
     def reason(explanation: str) -> str:
-        return answered(overall_prompt(TEXTS[0], whole(explanation), assignment(), SEEVAL, ONCE)).reasoning
+        return answered(holistic_prompt(TEXTS[0], whole(explanation), assignment(), SEEVAL, ONCE)).reasoning
 
     assert "word pairs that occur more than once" in reason("I would mark repeated phrases down.")
     assert "word pairs that occur more than once" not in reason("I would look at the source for overlap.")

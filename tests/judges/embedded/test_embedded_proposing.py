@@ -14,9 +14,9 @@ from rubriclab.data import Assignment, Example, Scale, find_aspect, read, task_w
 from rubriclab.judges.ask import read as read_reply
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.proposing import PRIOR_LABELS, PRIOR_R, beliefs_about
-from rubriclab.judges.embedded.wording import directions, readings
+from rubriclab.judges.embedded.wording import directions, feature_scores
 from rubriclab.literature import load_findings
-from rubriclab.methods.deduplication import redundant
+from rubriclab.methods.deduplication import find_redundant
 from rubriclab.methods.hypoeval.propose import ProposalContext, propose, propose_prompt, refine
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
@@ -162,7 +162,7 @@ def test_equal_labels_leave_what_is_usual_and_fit_the_texts(sample):
     texts = tuple(replace(text, scores={"relevance": 5.0}) for text in sample[:6])
     told = answered(propose_prompt(5, ProposalContext(texts), given(aspect="relevance")))
     for hypothesis in told.hypotheses:
-        found = readings(hypothesis.model_dump())
+        found = feature_scores(hypothesis.model_dump())
         assert found, hypothesis
         assert not any(reading.feature == "context_covered" for reading in found)
 
@@ -197,11 +197,11 @@ def counted(words: int) -> str:
 
 
 def measures_of(hypothesis: Any) -> list[str]:
-    return [reading.feature for reading in readings(hypothesis.model_dump())]
+    return [reading.feature for reading in feature_scores(hypothesis.model_dump())]
 
 
 def rises(hypothesis: Any, name: str) -> bool:
-    (reading,) = [r for r in readings(hypothesis.model_dump()) if r.feature == name]
+    (reading,) = [r for r in feature_scores(hypothesis.model_dump()) if r.feature == name]
     points = sorted(reading.points)
     return points[-1][1] > points[0][1]
 
@@ -261,7 +261,7 @@ def test_every_hypothesis_is_read_back_to_the_measures_it_names(scale, narrow, s
         texts = tuple(replace(t, scores={aspect: label}) for t, label in zip(sample, labels, strict=True))
         told = answered(propose_prompt(6, ProposalContext(texts), given(scale, aspect=aspect)))
         for hypothesis in told.hypotheses:
-            found = readings(hypothesis.model_dump())
+            found = feature_scores(hypothesis.model_dump())
             assert len(found) == hypothesis.levels[0].description.count(";") + 1, hypothesis
             assert len({reading.feature for reading in found}) == len(found)
 
@@ -281,7 +281,7 @@ async def test_refinement_by_texts_fits_the_thresholds_anew_and_keeps_the_measur
     assert len(after) == len(before)
     assert [c.levels for c in after] != [c.levels for c in before]
     for old, new in zip(before, after, strict=True):
-        names = [{reading.feature for reading in readings(c.model_dump())} for c in (old, new)]
+        names = [{reading.feature for reading in feature_scores(c.model_dump())} for c in (old, new)]
         assert names[1] <= names[0]
 
 
@@ -303,6 +303,6 @@ async def test_what_is_read_off_the_same_measures_is_redundant_and_nothing_else(
     copy = (await refine(own, ProposalContext(tuple(sample[:15])), given(), EmbeddedJudge()))[1]
     copy = copy.model_copy(update={"id": "copy"})
     bank = [[each] for each in (*own, copy, criterion("by hand"))]
-    out = await redundant(bank, "hypothesis", given(), EmbeddedJudge())
+    out = await find_redundant(bank, "hypothesis", given(), EmbeddedJudge())
     assert set(out) == {"copy"}
     assert "says what h02 says" in out["copy"]

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from hypoeval_scripts import criterion
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from pydantic import BaseModel
 
 from rubriclab.data import Assignment, Example, Scale, find_aspect, task_words
@@ -142,7 +141,9 @@ def test_it_costs_nothing_and_says_who_it_is():
         False,
     )
     assert EmbeddedJudge().name == "embedded"
-    assert EmbeddedJudge().identity == {"model": "embedded"}
+    identity = EmbeddedJudge().identity
+    assert identity["model"] == "embedded"
+    assert identity["rules"].startswith("sha256:")  # answers of other rules are not taken for its own
 
 
 # Criteria with numbers

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from checkeval_scripts import question
 from commands import LABELLED
-from holistic_scripts import part as overall_part
-from holistic_scripts import whole
+from holistic_scripts import part as overall_part, whole
 from single_call_scripts import part_of
 
 from rubriclab.checklist import load_checklist

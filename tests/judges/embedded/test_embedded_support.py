@@ -1,8 +1,7 @@
 """How far a text supports a sentence: its words in any form, its names and its numbers to the letter."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.judges.embedded.support import ENOUGH, clauses, roots, support
 

@@ -8,21 +8,20 @@ from typing import Any
 
 import pytest
 from hypoeval_scripts import assignment
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from rubriclab.data import Assignment, find_aspect, task_words
 from rubriclab.judges.embedded.wording import (
     AMOUNTS,
     BY_NAME,
     TYPICAL,
-    Reading,
+    FeatureScore,
     directions,
     fallback_text,
+    feature_scores,
     findings_about,
     is_share,
     level_text,
-    readings,
     spoken_of,
     usual_share,
 )
@@ -60,7 +59,7 @@ def test_a_criterion_is_read_back_to_its_feature_and_never_against_its_direction
     feature, anchors, values = line
     written = criterion((feature, values), anchors=anchors)
     assume(len({level["description"] for level in written["levels"]}) > 1)
-    (reading,) = readings(written)
+    (reading,) = feature_scores(written)
     assert (reading.feature, reading.usual) == (feature.name, False)
     most = 1.0 if is_share(feature) else 200.0
     points = sorted(data.draw(st.lists(st.floats(0, most), min_size=2, max_size=12)))
@@ -80,36 +79,36 @@ def test_a_criterion_on_several_features_is_read_back_to_all_of_them(
 ) -> None:
     features = data.draw(st.lists(FEATURES, min_size=2, max_size=4, unique_by=lambda feature: feature.name))
     columns = [(feature, [0.1 + 0.1 * place for place in range(len(anchors))]) for feature in features]
-    found = readings(criterion(*columns, anchors=anchors))
+    found = feature_scores(criterion(*columns, anchors=anchors))
     assert {reading.feature for reading in found} == {feature.name for feature in features}
 
 
 def test_values_out_of_range_are_read_as_the_nearest_possible_ones() -> None:
-    (words,) = readings(criterion((BY_NAME["words"], [-20, 0, 20, 40, 60]), anchors=(1, 2, 3, 4, 5)))
+    (words,) = feature_scores(criterion((BY_NAME["words"], [-20, 0, 20, 40, 60]), anchors=(1, 2, 3, 4, 5)))
     assert [words.score(value, 1, 5) for value in (0, 10, 50, 60, 80)] == [2, 2.5, 4.5, 5, 5]
-    (share,) = readings(criterion((BY_NAME["copied_share"], [3, 2, -1, -2, -3]), anchors=(1, 2, 3, 4, 5)))
+    (share,) = feature_scores(criterion((BY_NAME["copied_share"], [3, 2, -1, -2, -3]), anchors=(1, 2, 3, 4, 5)))
     assert [share.score(value, 1, 5) for value in (0, 0.5, 1)] == [3, 2.5, 2]
 
 
 def test_levels_in_any_order_are_read_alike() -> None:
     written = criterion((BY_NAME["words"], [10, 20, 30]), anchors=(1, 2, 3))
-    assert readings({**written, "levels": written["levels"][::-1]}) == readings(written)
+    assert feature_scores({**written, "levels": written["levels"][::-1]}) == feature_scores(written)
 
 
 @pytest.mark.parametrize("score", [3.4, 0.0, -1.5, 12345678.0, 1e-7, 4])
 def test_the_score_where_nothing_can_be_measured_is_read_from_the_statement(score: float) -> None:
     written = criterion((BY_NAME["words"], [10, 20]), anchors=(1, 2), statement=f"It counts. {fallback_text(score)}")
-    (reading,) = readings(written)
+    (reading,) = feature_scores(written)
     assert reading.otherwise == pytest.approx(score, rel=1e-3)
     assert reading.score(math.nan, 1, 5) == reading.otherwise
-    (without,) = readings({**written, "statement": "It counts."})
+    (without,) = feature_scores({**written, "statement": "It counts."})
     assert without.score(math.nan, 1, 2) is None
 
 
 @pytest.mark.parametrize("feature", CATALOGUE, ids=lambda feature: feature.name)
 def test_levels_without_numbers_are_read_as_shares_of_the_usual_range(feature: TextFeature) -> None:
     levels = [{"score": i, "description": f"{feature.title}: {amount}"} for i, amount in enumerate(AMOUNTS, start=1)]
-    (reading,) = readings({"statement": "Words.", "levels": levels})
+    (reading,) = feature_scores({"statement": "Words.", "levels": levels})
     assert (reading.feature, reading.usual) == (feature.name, True)
     assert [reading.score(share, 1, 5) for share in (0, 0.25, 0.5, 0.75, 1)] == [1, 2, 3, 4, 5]
 
@@ -120,16 +119,16 @@ def test_levels_without_numbers_are_read_as_shares_of_the_usual_range(feature: T
 )
 def test_a_person_s_levels_are_not_mistaken_for_its_own(description: str) -> None:
     levels = [{"score": score, "description": f"{description} {score}"} for score in (1, 2, 3)]
-    assert readings({"statement": "Length matters.", "levels": levels}) == ()
+    assert feature_scores({"statement": "Length matters.", "levels": levels}) == ()
 
 
 def test_one_level_with_a_number_is_no_line() -> None:
     levels = [{"score": 1, "description": "number of words: about 10"}, {"score": 2, "description": "Better."}]
-    assert readings({"statement": "x", "levels": levels}) == ()
+    assert feature_scores({"statement": "x", "levels": levels}) == ()
 
 
 def test_between_levels_that_lie_on_no_straight_line_the_nearest_two_decide() -> None:
-    reading = Reading("words", ((0.0, 1.0), (10.0, 2.0), (12.0, 5.0)))
+    reading = FeatureScore("words", ((0.0, 1.0), (10.0, 2.0), (12.0, 5.0)))
     assert [reading.score(value, 1, 5) for value in (5, 10, 11, 12, 20)] == [1.5, 2, 3.5, 5, 5]
 
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 from holistic_scripts import BASELINES, graded, learn, overall, spent, within
 from hypoeval_scripts import ASPECT, assignment
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import CallEstimate

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from holistic_scripts import graded, labels_of, learn, overall, ratings_asked, said
 from hypoeval_scripts import ASPECT, assignment, example
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.errors import JudgeError
 from rubriclab.methods.baselines.few_shot import FewShotSettings, demonstrations

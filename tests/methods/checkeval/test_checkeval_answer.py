@@ -3,12 +3,11 @@
 from typing import Any
 
 import pytest
-from checkeval_scripts import answers as reply_to
-from checkeval_scripts import assignment, by_lot, question, scripted, text, wording
+from checkeval_scripts import answers as reply_to, assignment, by_lot, question, scripted, text, wording
 
 from rubriclab.errors import BudgetReached, JudgeUnavailable
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.answer import Answered, answer_prompts, answers
+from rubriclab.methods.checkeval.answer import QuestionAnswer, answer_prompts, ask_questions
 from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings
 from rubriclab.prompts import render
 
@@ -22,9 +21,9 @@ def prompts(example=None, **settings: Any):
     return answer_prompts(given, QUESTIONS, DIMENSIONS, assignment(), settings=CheckEvalScoringSettings(**settings))
 
 
-async def run(judge: FakeJudge, example=None, **settings: Any) -> dict[str, tuple[Answered, ...]]:
+async def run(judge: FakeJudge, example=None, **settings: Any) -> dict[str, tuple[QuestionAnswer, ...]]:
     given = example or text()
-    return await answers(
+    return await ask_questions(
         given, QUESTIONS, DIMENSIONS, assignment(), judge, settings=CheckEvalScoringSettings(**settings)
     )
 
@@ -87,10 +86,10 @@ def test_a_sub_dimension_without_a_definition_is_shown_by_its_name():
 
 async def test_the_better_answer_is_no_business_of_the_reading():
     judge = FakeJudge(lambda prompt: reply_to(prompt, lambda *_: "no"))
-    found = await answers(
+    found = await ask_questions(
         text(), (question("a1", better="no"),), {}, assignment(), judge, settings=CheckEvalScoringSettings()
     )
-    assert found == {"a1": (Answered("no", "Seen."),)}
+    assert found == {"a1": (QuestionAnswer("no", "Seen."),)}
 
 
 async def test_one_group_without_a_usable_reply_costs_no_other_group():
@@ -108,7 +107,7 @@ async def test_what_never_came_is_missing_with_the_provider_s_words():
     def down(_):
         raise JudgeUnavailable("The provider is down.")
 
-    assert (await run(FakeJudge(down)))["b2"] == (Answered(None, "The provider is down."),)
+    assert (await run(FakeJudge(down)))["b2"] == (QuestionAnswer(None, "The provider is down."),)
 
 
 async def test_what_ends_a_command_is_not_swallowed():

@@ -9,17 +9,17 @@ from checkeval_scripts import Scripted, assignment, checklist, of_kind, pool_ids
 from rubriclab.digest import digest
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.augment import QuestionPool, augmented
+from rubriclab.methods.checkeval.augment import QuestionPool, augment
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.prompting import SAMPLES
-from rubriclab.methods.questions import about
+from rubriclab.methods.questions import question_of
 
 TWO = checklist((1, 2))
 
 
 async def run(given=TWO, generator: FakeJudge | None = None, **chosen: Any) -> tuple[QuestionPool, FakeJudge]:
     generator = generator or scripted()
-    return await augmented(given, assignment(), generator, CheckEvalSettings(**chosen)), generator
+    return await augment(given, assignment(), generator, CheckEvalSettings(**chosen)), generator
 
 
 async def test_one_call_per_sub_dimension_and_one_per_seed():
@@ -53,7 +53,7 @@ async def test_every_question_keeps_its_id_parent_origin_and_polarity():
     fault = {**given.model_dump(), "sub_dimensions": [s.model_dump() for s in given.sub_dimensions]}
     fault["sub_dimensions"][1]["questions"][0]["better"] = "no"
     pool, _ = await run(type(given).model_validate(fault), diversified=1)
-    told = [(q.id, q.trait, about(q).origin, about(q).seed, about(q).better) for q in pool.questions]
+    told = [(q.id, q.trait, question_of(q).origin, question_of(q).seed, question_of(q).better) for q in pool.questions]
     assert told == [
         ("a1", "Side 1", "seed", None, "yes"),
         ("side-1-d1", "Side 1", "diversified", "a1", "yes"),
@@ -66,7 +66,7 @@ async def test_every_question_keeps_its_id_parent_origin_and_polarity():
         ("b1-e2", "Side 2", "elaborated", "b1", "yes"),
         ("b1-e3", "Side 2", "elaborated", "b1", "yes"),
     ]
-    origins = {about(q).origin: q.evidence.origin for q in pool.questions}
+    origins = {question_of(q).origin: q.evidence.origin for q in pool.questions}
     assert origins == {"seed": "written by hand", "diversified": "seed questions", "elaborated": "seed questions"}
 
 
@@ -76,7 +76,7 @@ async def test_a_new_question_s_parent_is_the_seed_it_names():
         return {"reasoning": "", "questions": [{"seed": seed, **stated(wording(f"new {seed}"))} for seed in ids]}
 
     pool, _ = await run(generator=scripted(diversify=named), elaborated_most=0)
-    parents = {q.id: about(q).seed for q in pool.questions if about(q).seed}
+    parents = {q.id: question_of(q).seed for q in pool.questions if question_of(q).seed}
     assert parents == {"side-1-d1": "a1", "side-2-d1": "b1", "side-2-d2": "b2"}
 
 
@@ -118,7 +118,7 @@ async def test_more_than_asked_for_is_cut():
     pool, _ = await run(
         checklist((1,)), scripted(diversify=many, elaborate=many), diversified=2, elaborated_fewest=1, elaborated_most=4
     )
-    assert Counter(about(q).origin for q in pool.questions) == {"seed": 1, "diversified": 2, "elaborated": 4}
+    assert Counter(question_of(q).origin for q in pool.questions) == {"seed": 1, "diversified": 2, "elaborated": 4}
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ async def test_more_than_asked_for_is_cut():
 async def test_either_way_can_be_left_out(chosen: dict[str, int], kinds: set[str]):
     pool, generator = await run(**chosen)  # type: ignore[arg-type]
     assert {p.name.removeprefix("checkeval/") for p in generator.prompts} == kinds
-    assert len({about(q).origin for q in pool.questions}) == 2
+    assert len({question_of(q).origin for q in pool.questions}) == 2
 
 
 async def test_without_either_the_seeds_stay_and_nothing_is_asked():

@@ -17,17 +17,16 @@ from checkeval_scripts import (
     verdicts,
     wording,
 )
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rubriclab.checklist import Checklist
 from rubriclab.data import Assignment, Scale, find_aspect, task_words
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.augment import augmented
-from rubriclab.methods.checkeval.filtering import Filtered, filtered, other_aspects, preferred
+from rubriclab.methods.checkeval.augment import augment
+from rubriclab.methods.checkeval.filtering import FilterResult, by_preference, filter_questions, other_aspects
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.questions import about, is_seed
+from rubriclab.methods.questions import is_seed, question_of
 from rubriclab.rubric import Criterion
 
 TWO = checklist((1, 2))
@@ -44,20 +43,20 @@ POOL = (
 
 async def run(
     pool: tuple[Criterion, ...] = POOL, given_: Checklist = TWO, generator: FakeJudge | None = None, **chosen: Any
-) -> tuple[Filtered, FakeJudge]:
+) -> tuple[FilterResult, FakeJudge]:
     generator = generator or scripted()
-    return await filtered(pool, given_, assignment(), generator, CheckEvalSettings(**chosen)), generator
+    return await filter_questions(pool, given_, assignment(), generator, CheckEvalSettings(**chosen)), generator
 
 
 def faulting(**faults: dict[str, str]) -> FakeJudge:
     return scripted(filter=lambda prompt: verdicts(prompt, **faults))
 
 
-def ids(found: Filtered) -> list[str]:
+def ids(found: FilterResult) -> list[str]:
     return [each.id for each in found.kept]
 
 
-def reasons(found: Filtered) -> dict[str, str]:
+def reasons(found: FilterResult) -> dict[str, str]:
     return {each.criterion.id: each.reason for each in found.dropped}
 
 
@@ -105,7 +104,7 @@ def test_quality_as_a_whole_is_no_rival_of_its_sides():
 async def test_without_a_fault_everything_stays():
     found, _ = await run()
     assert (ids(found), found.dropped, found.notes) == ([each.id for each in POOL], (), ())
-    assert {(about(each).absent, about(each).broken) for each in found.kept} == {("n/a", "no")}
+    assert {(question_of(each).absent, question_of(each).broken) for each in found.kept} == {("n/a", "no")}
 
 
 async def test_a_generated_question_that_leans_or_that_nonsense_earns_is_dropped_with_the_reason():
@@ -143,7 +142,9 @@ async def test_a_fault_takes_a_question_out_with_its_reason(fault: dict[str, str
 async def test_a_question_about_a_fault_is_kept_and_counts_the_other_way_round():
     found, _ = await run(generator=faulting(d1={"yes_means": "worse", "broken": "yes"}))
     assert found.dropped == ()
-    assert {each.id: about(each).better for each in found.kept if about(each).better == "no"} == {"d1": "no"}
+    assert {each.id: question_of(each).better for each in found.kept if question_of(each).better == "no"} == {
+        "d1": "no"
+    }
 
 
 async def test_the_paper_keeps_no_question_about_a_fault():
@@ -159,7 +160,7 @@ async def test_a_seed_whose_polarity_the_model_denies_is_taken_out_and_never_tur
         "a1": '"yes" is given as its good answer, but "yes" means worse: Fits.',
         "a3": '"no" is given as its good answer, but "yes" means better: Fits.',
     }
-    assert [(each.id, about(each).better) for each in found.kept] == [("a2", "no"), ("a4", "yes")]
+    assert [(each.id, question_of(each).better) for each in found.kept] == [("a2", "no"), ("a4", "yes")]
 
 
 async def test_a_question_without_a_verdict_stays():
@@ -180,7 +181,7 @@ async def test_without_any_usable_reply_everything_stays(said: Any):
 
     found, _ = await run(generator=scripted(filter=script, group=script))
     note = f"the filter gave no usable verdict on {len(POOL)} of {len(POOL)} questions; they stay"
-    assert found == Filtered(POOL, (), (note,))
+    assert found == FilterResult(POOL, (), (note,))
 
 
 async def test_where_the_model_would_take_out_everything_the_seeds_stay_and_it_is_said():
@@ -215,7 +216,7 @@ async def test_what_the_filter_took_out_makes_nothing_redundant():
 async def test_without_the_model_s_filter_nothing_is_asked_and_nothing_leaves(chosen: str):
     twins = (*POOL, POOL[1].model_copy(update={"id": "twin"}))
     found, generator = await run(twins, filter=chosen)
-    assert found == Filtered(twins, ())
+    assert found == FilterResult(twins, ())
     assert generator.prompts == []
 
 
@@ -231,7 +232,7 @@ async def test_no_more_questions_stay_than_allowed(chosen: str, most: int):
 
 
 async def test_every_question_is_kept_or_dropped():
-    pool = await augmented(TWO, assignment(), scripted(), CheckEvalSettings())
+    pool = await augment(TWO, assignment(), scripted(), CheckEvalSettings())
     generator = faulting(a1_e2={"style": "trifling"}, b1={"about": "fluency"})
     found, _ = await run(pool.questions, generator=generator, most_questions=9)
     assert sorted([*ids(found), *reasons(found)]) == sorted(each.id for each in pool.questions)
@@ -242,13 +243,13 @@ async def test_every_question_is_kept_or_dropped():
 
 
 def test_sub_dimensions_and_seeds_take_turns():
-    order = [each.id for each in preferred(POOL)]
+    order = [each.id for each in by_preference(POOL)]
     assert order == ["a1", "b1", "b2", "d1", "b1-e1", "a1-e1", "b2-e1", "a1-e2"]
 
 
 @given(st.permutations(POOL))
 def test_preference_loses_nothing_and_puts_seeds_first(pool: list[Criterion]):
-    order = preferred(pool)
+    order = by_preference(pool)
     assert sorted(each.id for each in order) == sorted(each.id for each in pool)
     assert [is_seed(each) for each in order] == sorted((is_seed(each) for each in order), reverse=True)
 
@@ -256,7 +257,7 @@ def test_preference_loses_nothing_and_puts_seeds_first(pool: list[Criterion]):
 @given(st.integers(1, 5))
 def test_a_shorter_list_covers_the_sub_dimensions_alike(most: int):
     generated = [each for each in POOL if not is_seed(each)]
-    kept = Counter(each.trait for each in preferred(generated)[:most])
+    kept = Counter(each.trait for each in by_preference(generated)[:most])
     # Side 2 has two generated questions, side 1 three.
     assert abs(kept["Side 1"] - kept["Side 2"]) <= 1
 

@@ -13,7 +13,7 @@ import pytest
 from checkeval_scripts import assignment, question, text
 
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.answer import answers
+from rubriclab.methods.checkeval.answer import ask_questions
 from rubriclab.methods.checkeval.score import score
 from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings, CheckEvalSettings
 from rubriclab.rubric import Part
@@ -139,7 +139,7 @@ def test_the_table_is_long_enough():
 @pytest.mark.parametrize(("given", "expected"), REPLIES.values(), ids=REPLIES)
 async def test_a_hostile_reply_is_read_rightly_or_left_missing(given: str, expected: str):
     judge = FakeJudge(lambda _: given)
-    found = await answers(text(), QUESTIONS, {}, assignment(), judge, settings=CheckEvalScoringSettings())
+    found = await ask_questions(text(), QUESTIONS, {}, assignment(), judge, settings=CheckEvalScoringSettings())
     read = [said.answer for name in IDS for said in found[name]]
     assert read == [CODES[code] for code in expected]
     assert len(judge.prompts) <= 2
@@ -163,14 +163,14 @@ async def test_what_is_missing_says_why_and_counts_for_nothing(given: str, expec
 @pytest.mark.parametrize(("given", "expected"), REPLIES.values(), ids=REPLIES)
 async def test_a_repair_in_good_form_mends_everything(given: str, expected: str):
     judge = FakeJudge(lambda prompt: reply(*SOUND) if prompt.repair else given)
-    found = await answers(text(), QUESTIONS, {}, assignment(), judge, settings=CheckEvalScoringSettings())
+    found = await ask_questions(text(), QUESTIONS, {}, assignment(), judge, settings=CheckEvalScoringSettings())
     read = tuple(said.answer for name in IDS for said in found[name])
     assert read == (SOUND if len(judge.prompts) == 2 else tuple(CODES[code] for code in expected))
 
 
 async def test_what_was_wrong_is_told_in_the_repair_and_with_what_stays_missing():
     judge = FakeJudge(lambda _: reply("yes", "no", "maybe", "yes"))
-    found = await answers(text(), QUESTIONS, {}, assignment(), judge, settings=CheckEvalScoringSettings())
+    found = await ask_questions(text(), QUESTIONS, {}, assignment(), judge, settings=CheckEvalScoringSettings())
     told = "yes, no or n/a was expected; got 'maybe'"
     assert told in judge.prompts[1].repair.complaint
     assert told in found["s03"][0].reason
@@ -180,5 +180,5 @@ async def test_what_was_wrong_is_told_in_the_repair_and_with_what_stays_missing(
 async def test_ids_that_are_numbers_are_ids_and_no_positions():
     questions = tuple(question(name) for name in ("2", "1"))
     judge = FakeJudge(lambda _: reply("yes", "no", ids=("1", "2")))
-    found = await answers(text(), questions, {}, assignment(), judge, settings=CheckEvalScoringSettings())
+    found = await ask_questions(text(), questions, {}, assignment(), judge, settings=CheckEvalScoringSettings())
     assert {name: said[0].answer for name, said in found.items()} == {"1": "yes", "2": "no"}

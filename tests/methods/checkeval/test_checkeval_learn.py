@@ -30,7 +30,7 @@ from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
 from rubriclab.methods.checkeval.learn import learn
 from rubriclab.methods.checkeval.settings import PRESETS
 from rubriclab.methods.method import Learned, TrainingInput, chosen_settings, silent
-from rubriclab.methods.questions import about
+from rubriclab.methods.questions import question_of
 from rubriclab.rubric import Criterion
 
 TEXTS = examples(24, groups=8)
@@ -181,7 +181,7 @@ async def test_a_question_about_a_fault_counts_in_the_matrix_by_what_is_good():
     learned, _, _ = await run(judge=judge, generator=generator, filter="model")
     column = learned.matrix[:, learned.candidates.index("a1-e1")]
     turned = next(each for each in everybody(learned) if each.id == "a1-e1")
-    assert (set(column), about(turned).better, turned.evidence.answers["yes"]) == ({0.0}, "no", len(TEXTS))
+    assert (set(column), question_of(turned).better, turned.evidence.answers["yes"]) == ({0.0}, "no", len(TEXTS))
 
 
 async def test_what_the_labels_speak_against_leaves_with_its_evidence():
@@ -341,7 +341,7 @@ async def test_a_setting_that_needs_labels_says_so(chosen: dict[str, Any], told:
 
 
 async def test_without_seed_questions_there_is_nothing_to_start_from():
-    with pytest.raises(ChecklistError, match="checklist=FILE"):
+    with pytest.raises(ChecklistError, match="checklist='FILE'"):
         await run(given=None)
 
 

@@ -10,8 +10,7 @@ from typing import Any, Literal, get_args
 
 import pytest
 from checkeval_questions import FAULTY, SOUND, TWINS, Asked
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rubriclab.checklist import Checklist, SeedQuestion, SubDimension, load_checklist, shipped_checklists
 from rubriclab.methods.checkeval.lint import LintFinding, lint

@@ -12,7 +12,7 @@ from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
 from rubriclab.methods.checkeval.learn import learn
 from rubriclab.methods.checkeval.settings import PRESETS
 from rubriclab.methods.method import TrainingInput, chosen_settings
-from rubriclab.methods.questions import about, is_seed
+from rubriclab.methods.questions import is_seed, question_of
 from rubriclab.prompts import render
 
 SHARES = Assignment(
@@ -80,7 +80,7 @@ async def test_three_to_five_seeds_of_which_yes_is_the_good_answer_are_started_f
     learned = await learned_without_labels(task, aspect)
     seeds = [each for each in learned.part.criteria if is_seed(each)]
     assert 3 <= len(seeds) <= 5
-    assert {about(each).better for each in learned.part.criteria} == {"yes"}
+    assert {question_of(each).better for each in learned.part.criteria} == {"yes"}
 
 
 async def test_answers_are_yes_or_no_without_a_reason():
@@ -173,13 +173,13 @@ async def test_nothing_is_asked_or_stated_of_what_a_question_presupposes():
         shown = "\n".join(turn["content"] for turn in render(prompt))
         for words in ('"absent"', '"broken"', "`absent`", "stands alone", "(absent:", "makes no sense"):
             assert words not in shown
-    assert {(about(each).absent, about(each).broken) for each in learned.part.criteria} == {(None, None)}
+    assert {(question_of(each).absent, question_of(each).broken) for each in learned.part.criteria} == {(None, None)}
 
 
 async def test_bare_answers_are_asked_without_notes_also_of_questions_that_have_some():
     learned = await learned_without_labels("summarization", "coherence")
     noted = tuple(
-        each.model_copy(update={"question": about(each).model_copy(update={"absent": "n/a", "broken": "no"})})
+        each.model_copy(update={"question": question_of(each).model_copy(update={"absent": "n/a", "broken": "no"})})
         for each in learned.part.criteria
     )
     judge = scripted()

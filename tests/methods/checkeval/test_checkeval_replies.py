@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 from checkeval_scripts import ASPECT, stated, verdict
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
 from rubriclab.methods.checkeval.replies import (

@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 from checkeval_scripts import answers, assignment, checklist, question, scripted, seeds, text
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rubriclab.data import Scale
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.answer import Answered
-from rubriclab.methods.checkeval.score import rated, score, share, text_score
+from rubriclab.methods.checkeval.answer import QuestionAnswer
+from rubriclab.methods.checkeval.score import good_share, rate_question, score, text_score
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.method import CriterionRating
 from rubriclab.rubric import Criterion, Part
@@ -46,7 +45,7 @@ def simple(*scores: float | str | None, trait: str = "A") -> tuple[list[Criterio
 
 @given(CELLS, st.sampled_from(["equal", "sub-dimensions"]))
 def test_a_share_is_none_or_between_0_and_1(cells, weights: Any):
-    found = share(*build(cells), weights)
+    found = good_share(*build(cells), weights)
     assert found is None or 0 <= found <= 1
 
 
@@ -57,7 +56,7 @@ def test_a_better_answer_never_lowers_a_share(cells, weights: Any, data):
     if value is None:
         return
     better = [*cells[:at], (weight, data.draw(st.floats(value, 1)), applies, trait), *cells[at + 1 :]]
-    before, after = share(*build(cells), weights), share(*build(better), weights)
+    before, after = good_share(*build(cells), weights), good_share(*build(better), weights)
     assert (before is None) == (after is None)
     assert before is None or after >= before - 1e-12
 
@@ -73,19 +72,19 @@ def test_the_order_of_questions_does_not_change_a_score(cells, weights: Any, lot
 
 @given(CELLS)
 def test_a_share_is_the_weighted_mean_of_the_answers_there_are(cells):
-    found = share(*build(cells), "equal")
+    found = good_share(*build(cells), "equal")
     if found is not None:
         given_ = [(weight, value) for weight, value, applies, _ in cells if applies and value is not None]
         assert found == pytest.approx(sum(w * v for w, v in given_) / sum(w for w, _ in given_))
 
 
 def test_the_share_of_good_answers_is_the_paper_s_example():
-    assert share(*simple(*[1.0] * 15, *[0.0] * 5), "equal") == 0.75
+    assert good_share(*simple(*[1.0] * 15, *[0.0] * 5), "equal") == 0.75
 
 
 def test_n_a_leaves_the_denominator():
-    assert share(*simple(1.0, 0.0, "-", "-"), "equal") == 0.5
-    assert share(*simple(1.0, "-", "-", "-"), "equal") == 1.0
+    assert good_share(*simple(1.0, 0.0, "-", "-"), "equal") == 0.5
+    assert good_share(*simple(1.0, "-", "-", "-"), "equal") == 1.0
 
 
 @pytest.mark.parametrize(
@@ -102,22 +101,22 @@ def test_n_a_leaves_the_denominator():
     ],
 )
 def test_a_text_is_unscored_where_half_of_what_applies_is_missing(scores, expected: float | None):
-    assert share(*simple(*scores), "equal") == expected
+    assert good_share(*simple(*scores), "equal") == expected
 
 
 def test_what_is_missing_counts_by_weight():
     heavy = [(3.0, None, True, "A"), (1.0, 1.0, True, "A"), (1.0, 1.0, True, "A")]
     light = [(1.0, None, True, "A"), (1.0, 1.0, True, "A"), (1.0, 1.0, True, "A")]
-    assert share(*build(heavy), "equal") is None
-    assert share(*build(light), "equal") == 1.0
+    assert good_share(*build(heavy), "equal") is None
+    assert good_share(*build(light), "equal") == 1.0
 
 
 def test_by_sub_dimension_the_larger_one_weighs_no_more():
     cells = [(0.25, 1.0, True, "A")] * 4 + [(1.0, 0.0, True, "B")]
-    assert share(*build(cells), "sub-dimensions") == 0.5
+    assert good_share(*build(cells), "sub-dimensions") == 0.5
     cells[0] = (0.25, None, False, "A")
-    assert share(*build(cells), "sub-dimensions") == 0.5
-    assert share(*build([(w, v, t == "A", t) for w, v, _, t in cells]), "sub-dimensions") == 1.0
+    assert good_share(*build(cells), "sub-dimensions") == 0.5
+    assert good_share(*build([(w, v, t == "A", t) for w, v, _, t in cells]), "sub-dimensions") == 1.0
 
 
 @pytest.mark.parametrize(
@@ -149,15 +148,17 @@ def test_a_score_lies_on_its_scale(cells, low: float, width: float):
     [("yes", "yes", 1.0), ("no", "yes", 0.0), ("yes", "no", 0.0), ("no", "no", 1.0)],
 )
 def test_an_answer_scores_by_the_question_s_polarity(answer: Any, better: Any, value: float):
-    found = rated(question("a1", better=better), [Answered(answer, "Seen.")], "share")
+    found = rate_question(question("a1", better=better), [QuestionAnswer(answer, "Seen.")], "share")
     assert found == CriterionRating("a1", value, "Seen.")
 
 
 def test_n_a_is_an_answer_and_a_missing_one_is_not():
-    assert rated(question("a1"), [Answered("n/a", "None there.")], "share") == CriterionRating(
+    assert rate_question(question("a1"), [QuestionAnswer("n/a", "None there.")], "share") == CriterionRating(
         "a1", None, "None there.", False
     )
-    assert rated(question("a1"), [Answered(None, "Lost.")], "share") == CriterionRating("a1", None, "Lost.", True)
+    assert rate_question(question("a1"), [QuestionAnswer(None, "Lost.")], "share") == CriterionRating(
+        "a1", None, "Lost.", True
+    )
 
 
 PARTS = {
@@ -177,25 +178,25 @@ PARTS = {
 @pytest.mark.parametrize(("given_", "expected"), PARTS.items())
 @pytest.mark.parametrize(("combine", "place"), [("share", 0), ("all", 1), ("any", 2)])
 def test_parts_are_combined_by_the_stated_rule(given_, expected, combine: Any, place: int):
-    found = rated(question("a1"), [Answered(answer, "") for answer in given_], combine)
+    found = rate_question(question("a1"), [QuestionAnswer(answer, "") for answer in given_], combine)
     assert found.score == expected[place]
     assert found.applies
 
 
 def test_a_question_about_a_fault_is_combined_by_what_is_good():
-    given_ = [Answered("yes", ""), Answered("no", "")]
+    given_ = [QuestionAnswer("yes", ""), QuestionAnswer("no", "")]
     fault = question("a1", better="no")
-    assert [rated(fault, given_, combine).score for combine in ("share", "all", "any")] == [0.5, 0.0, 1.0]
+    assert [rate_question(fault, given_, combine).score for combine in ("share", "all", "any")] == [0.5, 0.0, 1.0]
 
 
 def test_a_question_that_no_part_allows_does_not_apply():
-    found = rated(question("a1"), [Answered("n/a", "No."), Answered("n/a", "None.")], "all")
+    found = rate_question(question("a1"), [QuestionAnswer("n/a", "No."), QuestionAnswer("n/a", "None.")], "all")
     assert (found.score, found.applies) == (None, False)
     assert found.reason == "part 1 of 2, n/a: No.; part 2 of 2, n/a: None."
 
 
 def test_a_part_that_failed_is_named_in_the_reason():
-    found = rated(question("a1"), [Answered("yes", "Seen."), Answered(None, "Lost.")], "any")
+    found = rate_question(question("a1"), [QuestionAnswer("yes", "Seen."), QuestionAnswer(None, "Lost.")], "any")
     assert found.reason == "part 1 of 2, yes: Seen.; part 2 of 2, no answer: Lost."
 
 

@@ -3,11 +3,9 @@
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import settings as tries
-from hypothesis import strategies as st
+from hypothesis import given, settings as tries, strategies as st
 
-from rubriclab.methods.dcr.score import consistency, known
+from rubriclab.methods.dcr.score import consistency, usable_marks
 
 SIGN = st.sampled_from([1, -1])
 MARKS = st.lists(SIGN, min_size=1, max_size=40)
@@ -68,5 +66,5 @@ def test_without_a_mark_there_is_no_score(beta):
 @given(marks=st.lists(st.none() | SIGN, max_size=12))
 def test_marks_count_while_less_than_half_of_them_are_missing(marks):
     there = tuple(mark for mark in marks if mark is not None)
-    assert known(marks) == (there if marks.count(None) < len(marks) / 2 else ())
-    assert not math.isnan(consistency(known(marks)) or 0)
+    assert usable_marks(marks) == (there if marks.count(None) < len(marks) / 2 else ())
+    assert not math.isnan(consistency(usable_marks(marks)) or 0)

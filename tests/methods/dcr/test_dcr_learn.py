@@ -10,7 +10,7 @@ from rubriclab.errors import ChecklistError, DataError, JudgeError
 from rubriclab.learning import train
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.dcr import DCR, DCRSettings
-from rubriclab.methods.dcr.checks import checks
+from rubriclab.methods.dcr.checks import listed_checks
 from rubriclab.methods.dcr.learn import learn
 from rubriclab.methods.method import TrainingInput
 from rubriclab.segmentation import Units
@@ -50,7 +50,7 @@ async def test_the_criterion_lists_the_checks_and_which_answer_is_good():
         "Each sentence of the summary is held against the source text by these checks:\n"
         f"- {CHECKS[0]}\n- {CHECKS[1]} (No is the good answer.)"
     )
-    assert checks(criterion) == [CHECKS[0], f"{CHECKS[1]} (No is the good answer.)"]
+    assert listed_checks(criterion) == [CHECKS[0], f"{CHECKS[1]} (No is the good answer.)"]
     assert learned.part.units == Units(kind="sentence", beside=("source",))
     assert learned.part.settings == DCRSettings(**CONVERTED).model_dump(mode="json")
 
@@ -59,7 +59,7 @@ async def test_a_check_of_several_lines_stays_one_check():
     told = checklist().model_dump()
     told["sub_dimensions"][0]["questions"][0]["text"] = "Is all\n- of it\nsaid there?"
     learned = await run(given=type(checklist()).model_validate(told))
-    assert checks(learned.part.criteria[0])[0] == "Is all - of it said there?"
+    assert listed_checks(learned.part.criteria[0])[0] == "Is all - of it said there?"
 
 
 async def test_without_labels_nothing_is_asked():

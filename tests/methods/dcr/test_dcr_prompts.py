@@ -12,7 +12,7 @@ from jinja2 import UndefinedError, meta
 
 from rubriclab.data import Assignment, find_aspect, task_words
 from rubriclab.methods.dcr import DCR
-from rubriclab.methods.dcr.checks import checks
+from rubriclab.methods.dcr.checks import listed_checks
 from rubriclab.methods.dcr.evaluate import comparisons, convert_prompt, evaluate_prompts
 from rubriclab.methods.dcr.replies import Reasons, SentenceVerdicts
 from rubriclab.methods.dcr.settings import DCRScoringSettings
@@ -36,7 +36,7 @@ def prompts(output=OUTPUT, source=SOURCE, given=None, material="source", **chose
     """Return the prompts of the evaluator for one text."""
     settings, own = DCRScoringSettings(**CONVERTED | chosen), given or assignment()
     compare = comparisons(text(output, source, reference=source), material, own, settings)
-    shown = checks(part(material).criteria[0])
+    shown = listed_checks(part(material).criteria[0])
     return [prompt for each in compare for prompt in evaluate_prompts(each, shown, own, settings)]  # type: ignore[arg-type]
 
 

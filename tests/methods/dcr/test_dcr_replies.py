@@ -3,9 +3,7 @@
 import json
 
 import pytest
-from dcr_scripts import evaluation as evaluate
-from dcr_scripts import marks as convert
-from dcr_scripts import part, repairs, scripted, sentences, text
+from dcr_scripts import evaluation as evaluate, marks as convert, part, repairs, scripted, sentences, text
 from hypoeval_scripts import assignment
 
 from rubriclab.errors import BudgetReached, JudgeUnavailable

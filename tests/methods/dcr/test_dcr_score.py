@@ -6,9 +6,7 @@ from dataclasses import replace
 import pytest
 from dcr_scripts import SOURCE, evaluation, marks, of_kind, part, scripted, sentences, text
 from hypoeval_scripts import assignment
-from hypothesis import given
-from hypothesis import settings as tries
-from hypothesis import strategies as st
+from hypothesis import given, settings as tries, strategies as st
 
 from rubriclab.data import Scale
 from rubriclab.errors import ChecklistError

@@ -5,8 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.data import Scale
 from rubriclab.methods.hypoeval.bank import Arm, is_wrong, ranked, reward, utility, wrong_needed

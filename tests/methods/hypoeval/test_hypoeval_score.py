@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 from hypoeval_scripts import assignment, criterion, example, rating, scripted
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.data import Scale
 from rubriclab.errors import JudgeUnavailable

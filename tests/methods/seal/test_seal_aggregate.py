@@ -5,9 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import settings as tries
-from hypothesis import strategies as st
+from hypothesis import given, settings as tries, strategies as st
 
 from rubriclab.data import Scale
 from rubriclab.methods.seal.score import (
@@ -17,7 +15,7 @@ from rubriclab.methods.seal.score import (
     question_share,
     unit_scores,
 )
-from rubriclab.methods.seal.verify import of_scale
+from rubriclab.methods.seal.verify import share_of_scale
 
 WEIGHTS = st.lists(st.floats(0.01, 100), min_size=1, max_size=6)
 VALUE = st.sampled_from([0.0, 1.0, math.nan]) | st.floats(0, 1)
@@ -107,7 +105,7 @@ def test_all_good_is_the_high_end_and_all_bad_the_low_one(weights, units, scale)
 @tries(max_examples=40)
 @given(st.floats(0, 1), SCALES)
 def test_a_rating_counts_for_its_share_of_the_scale(share, scale):
-    assert of_scale(on_scale(share, scale), scale) == pytest.approx(share, abs=1e-5)
+    assert share_of_scale(on_scale(share, scale), scale) == pytest.approx(share, abs=1e-5)
 
 
 N = math.nan

@@ -17,7 +17,7 @@ from rubriclab.errors import ChecklistError, JudgeError, SettingsError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import train
 from rubriclab.methods.method import Learned, TrainingInput, silent
-from rubriclab.methods.questions import about
+from rubriclab.methods.questions import question_of
 from rubriclab.methods.seal import SEAL, SealSettings
 from rubriclab.methods.seal.learn import learn
 from rubriclab.rubric import Criterion
@@ -89,14 +89,18 @@ async def test_the_part_holds_every_question_with_its_sub_dimension_and_the_pack
     assert {each.trait for each in everybody(learned).values()} <= set(learned.part.dimensions)
     assert learned.part.units == PACK.units
     assert learned.part.settings == SealSettings(proposed=2).model_dump(mode="json")
-    assert {about(each).origin for name, each in everybody(learned).items() if name < "p"} == {"seed"}
+    assert {question_of(each).origin for name, each in everybody(learned).items() if name < "p"} == {"seed"}
 
 
 async def test_polarity_and_support_come_from_the_pack():
     given = pack("fact", beside=("source",), better={"b1": "no"}, support={"a1": "source"})
     learned, judge, _ = await run(given=given, filter="off")
     made = everybody(learned)
-    assert (about(made["a1"]).support, about(made["b1"]).better, about(made["p1"]).support) == ("source", "no", None)
+    assert (question_of(made["a1"]).support, question_of(made["b1"]).better, question_of(made["p1"]).support) == (
+        "source",
+        "no",
+        None,
+    )
     assert of_kind(judge, "support")
 
 
@@ -257,7 +261,7 @@ async def test_without_a_pack_the_proposals_are_asked_of_the_whole_text():
 
 
 async def test_without_a_pack_and_without_proposals_there_is_nothing_to_ask():
-    with pytest.raises(ChecklistError, match="checklist=FILE"):
+    with pytest.raises(ChecklistError, match="checklist='FILE'"):
         await run(given=None, proposed=0)
     with pytest.raises(JudgeError, match="no questions to ask: no sub-dimensions could be proposed: unusable reply"):
         await run(given=None, generator=FakeJudge(lambda _: "no"))

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 from hypoeval_scripts import assignment
-from seal_scripts import of_kind, pack, pairs_asked, scripted, text
-from seal_scripts import part as part_of
+from seal_scripts import of_kind, pack, pairs_asked, part as part_of, scripted, text
 
 from experiments.runner.study import load_study
 from rubriclab.checklist import load_checklist
@@ -72,16 +71,16 @@ async def test_weights_that_are_all_zero_leave_no_score():
 async def test_where_only_weightless_questions_are_left_there_is_no_score():
     judge = scripted(weights={"a1": 0, "a2": 1})
     given = part_of(pack("response", sizes=(2,), weights="judge"), **paper())
-    from rubriclab.methods.seal.inquiry import Examination
-    from rubriclab.methods.seal.score import scored
+    from rubriclab.methods.seal.prompts import VerificationPlan
+    from rubriclab.methods.seal.score import score_verdicts
     from rubriclab.methods.seal.settings import SealScoringSettings
     from rubriclab.methods.seal.verify import judge_text
 
-    exam = Examination(
+    exam = VerificationPlan(
         given.criteria, {}, given.units, assignment(), SealScoringSettings.model_validate(dict(given.settings))
     )
     found = await judge_text(text(1), exam, judge)
-    value, ratings = scored(found, given.criteria[:1], assignment().scale)
+    value, ratings = score_verdicts(found, given.criteria[:1], assignment().scale)
     assert value is None
     assert "any weight" in ratings[0].reason
 

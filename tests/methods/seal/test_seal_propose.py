@@ -12,7 +12,7 @@ from seal_scripts import ASPECT, assignment, of_kind, pack, scripted
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.prompting import SAMPLES
-from rubriclab.methods.questions import about
+from rubriclab.methods.questions import question_of
 from rubriclab.methods.seal.propose import propose, shown
 from rubriclab.methods.seal.settings import SealSettings
 
@@ -31,7 +31,7 @@ async def test_as_many_are_asked_for_as_the_setting_says_each_with_an_id_of_its_
     )
     assert [question.id for question in questions] == ["p1", "p2", "p3"]
     assert list(dimensions) == [question.trait for question in questions]
-    assert {about(question).origin for question in questions} == {"proposed"}
+    assert {question_of(question).origin for question in questions} == {"proposed"}
     assert failure is None
     assert len(judge.prompts) == 1
 

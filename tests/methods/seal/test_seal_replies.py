@@ -15,8 +15,8 @@ from seal_scripts import exam, pack, scripted, text
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.schema import strict_schema
 from rubriclab.methods.seal.replies import FORMS
-from rubriclab.methods.seal.score import scored
-from rubriclab.methods.seal.verify import JudgedUnit, judge_text
+from rubriclab.methods.seal.score import score_verdicts
+from rubriclab.methods.seal.verify import TextVerdicts, judge_text
 from rubriclab.stats.interval import DIGITS
 
 IDS = ("u1", "u2", "u3")
@@ -68,7 +68,7 @@ REPLIES = {
 }
 
 
-async def judged(said: Any, **settings: Any) -> JudgedUnit:
+async def judged(said: Any, **settings: Any) -> TextVerdicts:
     return await judge_text(text(3), exam(ONE, **settings), FakeJudge(said if callable(said) else lambda _: said))
 
 
@@ -76,7 +76,7 @@ async def judged(said: Any, **settings: Any) -> JudgedUnit:
 async def test_a_hostile_reply_is_read_rightly_or_left_missing(given: str, expected: str):
     found = await judged(given)
     assert [found.verdicts[name, "a1"].value for name in IDS] == [CODES[code] for code in expected]
-    value, (rating,) = scored(found, exam(ONE).questions, exam().assignment.scale)
+    value, (rating,) = score_verdicts(found, exam(ONE).questions, exam().assignment.scale)
     if expected.count("?") > 1:
         assert (value, rating.score) == (None, None)
     else:
@@ -118,7 +118,7 @@ async def weighed(weights: Any, **settings: Any) -> tuple[Any, ...]:
         return {**said, "weights": weights} if prompt.fields["weigh"] else said  # type: ignore[dict-item]
 
     asked = exam(WEIGHED, **settings)
-    return scored(await judge_text(text(2), asked, FakeJudge(script)), asked.questions, asked.assignment.scale)
+    return score_verdicts(await judge_text(text(2), asked, FakeJudge(script)), asked.questions, asked.assignment.scale)
 
 
 def listing(*given: Any, ids: tuple[str, ...] = ("a1", "a2", "a3")) -> list[dict[str, Any]]:
@@ -178,7 +178,7 @@ async def test_sound_weights_count_where_the_verdicts_beside_them_are_lost():
 
     asked = exam(pack("sentence", sizes=(3,), weights="judge"), most_per_call=3)
     found = await judge_text(text(3), asked, FakeJudge(script))
-    value, ratings = scored(found, asked.questions, asked.assignment.scale)
+    value, ratings = score_verdicts(found, asked.questions, asked.assignment.scale)
     assert value == pytest.approx(1 + 4 * 0.6, abs=1e-5)
     assert [unit.value for unit in ratings[0].units] == [None, 1.0, 1.0]
 

@@ -10,9 +10,9 @@ from seal_scripts import always, assignment, exam, pack, part, scripted, text
 from rubriclab.data import Scale
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.seal import SEAL
-from rubriclab.methods.seal.score import TOLD, score, scored
+from rubriclab.methods.seal.score import TOLD, score, score_verdicts
 from rubriclab.methods.seal.units import Unit
-from rubriclab.methods.seal.verify import JudgedUnit, VerifiedUnit
+from rubriclab.methods.seal.verify import PairVerdict, TextVerdicts
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import score_text
 
@@ -20,15 +20,15 @@ QUESTIONS = exam(pack(sizes=(1, 1))).questions
 ONE_TO_FIVE = assignment().scale
 
 
-def found(*rows: tuple[float | None, float | None], **fields: Any) -> JudgedUnit:
+def found(*rows: tuple[float | None, float | None], **fields: Any) -> TextVerdicts:
     """Return verdicts on questions a1 and b1 about as many units."""
     units = tuple(Unit(f"u{n}", f"Unit {n}.", (n - 1,)) for n in range(1, len(rows) + 1))
     verdicts = {
-        (unit.id, question.id): VerifiedUnit(value, f"Reason {question.id} {unit.id}.")
+        (unit.id, question.id): PairVerdict(value, f"Reason {question.id} {unit.id}.")
         for unit, row in zip(units, rows, strict=True)
         for question, value in zip(QUESTIONS, row, strict=True)
     }
-    return JudgedUnit(units, verdicts, **fields)
+    return TextVerdicts(units, verdicts, **fields)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def found(*rows: tuple[float | None, float | None], **fields: Any) -> JudgedUnit
     [(ONE_TO_FIVE, 4.0), (Scale(low=0, high=1, whole=False), 0.75), (Scale(low=-3, high=3, whole=True), 1.5)],
 )
 def test_the_mean_over_units_is_mapped_to_the_scale(scale: Scale, expected: float):
-    value, ratings = scored(found((1, 1), (1, 0)), QUESTIONS, scale)
+    value, ratings = score_verdicts(found((1, 1), (1, 0)), QUESTIONS, scale)
     assert value == expected
     assert [(rating.criterion, rating.score, rating.weight) for rating in ratings] == [
         ("a1", 1.0, None),
@@ -46,14 +46,14 @@ def test_the_mean_over_units_is_mapped_to_the_scale(scale: Scale, expected: floa
 
 def test_learned_weights_weigh_unless_the_judge_does():
     heavy = tuple(q.model_copy(update={"weight": 3.0}) if q.id == "a1" else q for q in QUESTIONS)
-    value, ratings = scored(found((1, 0)), heavy, ONE_TO_FIVE)
+    value, ratings = score_verdicts(found((1, 0)), heavy, ONE_TO_FIVE)
     assert (value, [rating.weight for rating in ratings]) == (4.0, [0.75, 0.25])
-    value, ratings = scored(found((1, 0), weights={"a1": 1, "b1": 3}), heavy, ONE_TO_FIVE)
+    value, ratings = score_verdicts(found((1, 0), weights={"a1": 1, "b1": 3}), heavy, ONE_TO_FIVE)
     assert (value, [rating.weight for rating in ratings]) == (2.0, [0.25, 0.75])
 
 
 def test_every_verdict_stands_in_the_row_with_its_place():
-    _, (first, _) = scored(found((1, 0), (None, 1), (0.5, 1)), QUESTIONS, ONE_TO_FIVE)
+    _, (first, _) = score_verdicts(found((1, 0), (None, 1), (0.5, 1)), QUESTIONS, ONE_TO_FIVE)
     assert [(unit.unit, unit.sentences, unit.value) for unit in first.units] == [
         ("Unit 1.", (0,), 1),
         ("Unit 2.", (1,), None),
@@ -63,14 +63,14 @@ def test_every_verdict_stands_in_the_row_with_its_place():
 
 
 def test_the_reason_tells_how_many_pass_and_first_why_the_others_do_not():
-    _, (first, second) = scored(found((1, 1), (None, 1), (0, 1), (1, 1)), QUESTIONS, ONE_TO_FIVE)
+    _, (first, second) = score_verdicts(found((1, 1), (None, 1), (0, 1), (1, 1)), QUESTIONS, ONE_TO_FIVE)
     assert first.reason == ("2 of 4 units pass, 1 without a verdict: “Unit 3.”: Reason a1 u3; “Unit 2.”: Reason a1 u2.")
     assert second.reason == "4 of 4 units pass."
-    _, (many, _) = scored(found(*[(0, 1)] * 9), QUESTIONS, ONE_TO_FIVE)
+    _, (many, _) = score_verdicts(found(*[(0, 1)] * 9), QUESTIONS, ONE_TO_FIVE)
     assert many.reason.count("Reason") == TOLD
-    _, (one, _) = scored(found((0, 1)), QUESTIONS, ONE_TO_FIVE)
+    _, (one, _) = score_verdicts(found((0, 1)), QUESTIONS, ONE_TO_FIVE)
     assert one.reason == "Reason a1 u1."
-    _, (rated, _) = scored(found((0.5, 1), (1, 1), rated=True), QUESTIONS, ONE_TO_FIVE)
+    _, (rated, _) = score_verdicts(found((0.5, 1), (1, 1), rated=True), QUESTIONS, ONE_TO_FIVE)
     assert rated.reason == "75% of the scale on average over 2 of 2 units: “Unit 1.”: Reason a1 u1."
 
 
@@ -83,14 +83,14 @@ def test_the_reason_tells_how_many_pass_and_first_why_the_others_do_not():
     ],
 )
 def test_an_unscored_text_says_why_in_a_rating_without_a_score(rows: Any, why: str):
-    value, ratings = scored(found(*rows), QUESTIONS, ONE_TO_FIVE)
+    value, ratings = score_verdicts(found(*rows), QUESTIONS, ONE_TO_FIVE)
     assert value is None
     assert any(rating.score is None and why in rating.reason for rating in ratings)
     assert all(rating.units for rating in ratings)
 
 
 def test_a_fault_of_the_text_is_every_rating_s_reason_and_the_verdicts_stay():
-    value, ratings = scored(found((1, 1), fault="no weights"), QUESTIONS, ONE_TO_FIVE)
+    value, ratings = score_verdicts(found((1, 1), fault="no weights"), QUESTIONS, ONE_TO_FIVE)
     assert value is None
     assert {(rating.score, rating.reason) for rating in ratings} == {(None, "no weights")}
     assert ratings[0].units[0].value == 1

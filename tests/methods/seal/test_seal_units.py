@@ -3,23 +3,21 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import settings as tries
-from hypothesis import strategies as st
+from hypothesis import given, settings as tries, strategies as st
 from seal_scripts import assignment, scripted, sentences
 
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.prompting import chunks
-from rubriclab.methods.seal.facts import Fact, Facts, facts_of
+from rubriclab.methods.seal.facts import Fact, Facts, extract_facts
 from rubriclab.methods.seal.settings import SealScoringSettings
-from rubriclab.methods.seal.units import Taken, Unit, cut, fact_units, take_apart
+from rubriclab.methods.seal.units import Decomposition, Unit, decompose, decompose_by_rule, fact_units
 from rubriclab.sentences import split_sentences
 
 WORDS = assignment().words
 
 
-def units(count: int, kind: Any, **settings: Any) -> Taken:
-    return cut(sentences(count), kind, SealScoringSettings(**settings))
+def units(count: int, kind: Any, **settings: Any) -> Decomposition:
+    return decompose_by_rule(sentences(count), kind, SealScoringSettings(**settings))
 
 
 @pytest.mark.parametrize("kind", ["sentence", "sentence pair"])
@@ -50,7 +48,7 @@ def test_a_pair_stands_in_both_of_its_sentences():
 @pytest.mark.parametrize("kind", ["response", "triple"])
 def test_a_response_is_one_unit_of_its_kind_however_short_or_long(kind: Any):
     for count in (1, 30):
-        assert units(count, kind) == Taken(kind, (Unit("u1", sentences(count)),))
+        assert units(count, kind) == Decomposition(kind, (Unit("u1", sentences(count)),))
 
 
 @pytest.mark.parametrize("kind", ["sentence", "sentence pair", "fact"])
@@ -61,7 +59,7 @@ def test_without_decomposition_a_text_is_one_unit(kind: Any):
 @tries(max_examples=50)
 @given(st.text(max_size=60), st.sampled_from(["sentence", "sentence pair"]))
 def test_every_text_has_units_that_name_its_sentences(text: str, kind: Any):
-    found, count = cut(text, kind, SealScoringSettings()), len(split_sentences(text))
+    found, count = decompose_by_rule(text, kind, SealScoringSettings()), len(split_sentences(text))
     assert found.units
     assert {place for unit in found.units for place in unit.sentences} in (set(), set(range(count)))
 
@@ -71,7 +69,7 @@ def test_every_text_has_units_that_name_its_sentences(text: str, kind: Any):
 
 async def test_facts_are_asked_for_in_portions_that_know_what_stands_before_them():
     judge = scripted(per_sentence=1)
-    found = await facts_of(sentences(45), "source", WORDS, judge, most=6)
+    found = await extract_facts(sentences(45), "source", WORDS, judge, most=6)
     ids = [[each["id"] for each in prompt.fields["sentences"]] for prompt in judge.prompts]
     assert [len(each) for each in ids] == [15, 15, 15]
     assert [number for each in ids for number in each] == list(range(1, 46))
@@ -83,7 +81,7 @@ async def test_facts_are_asked_for_in_portions_that_know_what_stands_before_them
 
 async def test_asking_for_facts_takes_the_text_and_the_task_s_words_alone():
     judge = scripted()
-    await facts_of(sentences(2), "reference", WORDS, judge, most=4)
+    await extract_facts(sentences(2), "reference", WORDS, judge, most=4)
     (prompt,) = judge.prompts
     assert set(prompt.fields) == {"words", "what", "label", "before", "sentences", "most"}
     assert (prompt.fields["what"], prompt.fields["label"]) == ("reference", "reference summary")
@@ -119,7 +117,7 @@ REPLIES = {
 @pytest.mark.parametrize(("reply", "expected"), REPLIES.values(), ids=REPLIES)
 async def test_facts_that_are_sound_are_kept_and_sentences_without_a_sound_entry_are_lost(reply: Any, expected: Any):
     judge = FakeJudge(lambda _: reply)
-    found = await facts_of(sentences(2), "output", WORDS, judge, most=3)
+    found = await extract_facts(sentences(2), "output", WORDS, judge, most=3)
     assert [(fact.sentence, fact.text) for fact in found.found] == expected
     assert set(found.lost) == {0, 1} - {place for place, _ in expected}
     assert all("after one repair" in why for why in found.lost.values())
@@ -135,20 +133,20 @@ async def test_facts_that_are_sound_are_kept_and_sentences_without_a_sound_entry
 )
 async def test_what_is_wrong_with_facts_is_complained_of_once(entries: Any, told: str):
     judge = FakeJudge(lambda prompt: said(A, B) if prompt.repair else said(*entries))
-    found = await facts_of(sentences(2), "output", WORDS, judge, most=3)
+    found = await extract_facts(sentences(2), "output", WORDS, judge, most=3)
     assert told in judge.prompts[1].repair.complaint
     assert (len(judge.prompts), len(found.found), found.lost) == (2, 2, {})
 
 
 async def test_a_sentence_that_states_nothing_is_not_lost_and_its_text_s_first_one_stands_if_none_does():
     judge = FakeJudge(lambda _: said(A, (2, [])))
-    assert await facts_of(sentences(2), "source", WORDS, judge, most=3) == Facts((Fact("A.", 0),), {})
+    assert await extract_facts(sentences(2), "source", WORDS, judge, most=3) == Facts((Fact("A.", 0),), {})
     judge = FakeJudge(lambda _: said((1, []), (2, [])))
     alone = Facts((Fact(split_sentences(sentences(2))[0], 0),), {})
-    assert await facts_of(sentences(2), "source", WORDS, judge, most=3) == alone
+    assert await extract_facts(sentences(2), "source", WORDS, judge, most=3) == alone
     assert len(judge.prompts) == 1
     judge = FakeJudge(lambda _: said((1, [])))
-    assert (await facts_of(sentences(2), "source", WORDS, judge, most=3)).found == ()
+    assert (await extract_facts(sentences(2), "source", WORDS, judge, most=3)).found == ()
 
 
 async def test_a_portion_that_fails_loses_its_own_sentences_only():
@@ -156,17 +154,17 @@ async def test_a_portion_that_fails_loses_its_own_sentences_only():
         ids = [each["id"] for each in prompt.fields["sentences"]]
         return "nothing" if ids[0] == 1 else said(*((n, ["A."] if n == 21 else []) for n in ids))
 
-    found = await facts_of(sentences(30), "output", WORDS, FakeJudge(script), most=3)
+    found = await extract_facts(sentences(30), "output", WORDS, FakeJudge(script), most=3)
     assert found.found == (Fact("A.", 20),)
     assert sorted(found.lost) == list(range(15))
 
 
 @pytest.mark.parametrize(("per_sentence", "whole"), [(1, True), (2, False)])
 async def test_a_text_of_fewer_facts_than_the_threshold_is_judged_whole(per_sentence: int, whole: bool):
-    found = await take_apart(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), SealScoringSettings())
+    found = await decompose(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), SealScoringSettings())
     assert (found.kind == "whole") is whole
     more = SealScoringSettings(whole_below_facts=3 if whole else 7)
-    assert (await take_apart(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), more)).kind != found.kind
+    assert (await decompose(sentences(3), "fact", WORDS, scripted(per_sentence=per_sentence), more)).kind != found.kind
 
 
 def test_a_fact_stands_in_the_sentence_that_states_it_and_a_lost_sentence_in_its_place():
@@ -183,7 +181,7 @@ def test_a_fact_stands_in_the_sentence_that_states_it_and_a_lost_sentence_in_its
 @pytest.mark.parametrize("text", ["?!", "..."])
 async def test_nothing_is_asked_about_the_facts_of_a_text_without_a_sentence(text: str):
     judge = scripted()
-    assert (await take_apart(text, "fact", WORDS, judge, SealScoringSettings())).kind == "whole"
+    assert (await decompose(text, "fact", WORDS, judge, SealScoringSettings())).kind == "whole"
     assert judge.prompts == []
 
 

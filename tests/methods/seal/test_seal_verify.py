@@ -9,8 +9,8 @@ import pytest
 from seal_scripts import Scripted, always, by_lot, exam, of_kind, pack, pairs_asked, scripted, sentences, text
 
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.seal.score import scored
-from rubriclab.methods.seal.verify import JudgedUnit, judge_text
+from rubriclab.methods.seal.score import score_verdicts
+from rubriclab.methods.seal.verify import TextVerdicts, judge_text
 from rubriclab.sentences import split_sentences
 
 FACTS = pack("fact", sizes=(1,), beside=("source",), support={"a1": "source"})
@@ -18,7 +18,7 @@ MIXED = pack("fact", sizes=(1, 1), beside=("source", "reference"), support={"a1"
 KINDS = ["sentence", "sentence pair", "fact", "response", "triple"]
 
 
-def values(found: JudgedUnit) -> dict[tuple[str, str], float | None]:
+def values(found: TextVerdicts) -> dict[tuple[str, str], float | None]:
     return {pair: verdict.value for pair, verdict in found.verdicts.items()}
 
 
@@ -248,7 +248,7 @@ async def test_many_facts_of_one_sentence_do_not_stand_for_those_that_are_left_o
     asked = exam(FACTS)
     found = await judge_text(text(9, source="A source."), asked, judge)
     assert [unit.lost is None for unit in found.units] == [True] + [False] * 8
-    assert scored(found, asked.questions, asked.assignment.scale)[0] is None
+    assert score_verdicts(found, asked.questions, asked.assignment.scale)[0] is None
 
 
 async def test_no_claim_is_held_against_a_source_of_which_a_sentence_is_left_out():

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from holistic_scripts import graded, learn, of_template, overall, part, weighing, whole
 from hypoeval_scripts import assignment, example, rating
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rubriclab.data import Assignment, Scale, find_aspect, task_words
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.holistic import overall_prompt
+from rubriclab.methods.holistic import holistic_prompt
 from rubriclab.methods.seeval import SEEVAL, SEEvalSettings
 from rubriclab.methods.seeval.explain import FORM, explain_prompt
 from rubriclab.prompts import Repair, render
@@ -23,7 +22,7 @@ SCALES = [Scale(low=1, high=5, whole=True), Scale(low=1, high=5, whole=False), S
 
 
 def turns(explanation: str, chosen: SEEvalSettings, scale: Scale = SCALES[0], text=TEXT):
-    prompt = overall_prompt(text, whole(explanation), assignment(scale), FORM, chosen)
+    prompt = holistic_prompt(text, whole(explanation), assignment(scale), FORM, chosen)
     return render(prompt), prompt
 
 
@@ -44,7 +43,7 @@ def test_so_they_are_for_every_kind_of_text(task, aspect):
     found = find_aspect(task, aspect, "How witty it is." if task == "essay" else None)
     given_ = Assignment(task_words(task), found, SCALES[0])
     first = render(explain_prompt(0, given_, SEEvalSettings()))[1]["content"]
-    again = render(overall_prompt(TEXT, whole(), given_, FORM, SEEvalSettings()))[1]["content"]
+    again = render(holistic_prompt(TEXT, whole(), given_, FORM, SEEvalSettings()))[1]["content"]
     assert first.startswith(again)
     assert first.removeprefix(again).startswith("\n\nAnswer with one JSON object")
 

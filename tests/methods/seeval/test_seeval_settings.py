@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from rubriclab.methods.holistic import OverallSettings
+from rubriclab.methods.holistic import HolisticSettings
 from rubriclab.methods.method import chosen_settings
 from rubriclab.methods.seeval import SEEVAL, SEEvalSettings
 
@@ -50,6 +50,6 @@ def test_a_value_out_of_bounds_is_refused(wrong):
 
 def test_scoring_reads_its_settings_among_those_of_learning():
     settings = SEEvalSettings(scoring="weighted", samples=5, shown=9)
-    assert OverallSettings.model_validate(settings.model_dump(mode="json")) == OverallSettings(
+    assert HolisticSettings.model_validate(settings.model_dump(mode="json")) == HolisticSettings(
         scoring="weighted", samples=5
     )

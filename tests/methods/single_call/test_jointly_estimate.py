@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from checkeval_scripts import answers as answers_to
-from checkeval_scripts import question
-from holistic_scripts import part as overall_part
-from holistic_scripts import spent, whole
+from checkeval_scripts import answers as answers_to, question
+from holistic_scripts import part as overall_part, spent, whole
 from hypoeval_scripts import assignment, example
 from single_call_scripts import DIRECT, HYPOTHESES, IDS, PARTS, combined, part_of, sound
 
@@ -14,7 +12,7 @@ from rubriclab.data import RowError
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.single_call import at_most, judge_all
+from rubriclab.methods.single_call import estimate_single_call, judge_all
 from rubriclab.rubric import Part
 from rubriclab.scoring.estimate import scoring_at_most
 
@@ -32,7 +30,7 @@ async def test_the_estimate_is_what_is_asked(parts: tuple[Part, ...]):
 
     judge, text = FakeJudge(script), example(2, 3, context="many words " * 90)
     await judge_all(text, parts, assignment(), judge)
-    most, took = at_most(text, parts, assignment()), spent(judge)
+    most, took = estimate_single_call(text, parts, assignment()), spent(judge)
     assert (most.calls, most.prompt_tokens) == (took.calls, took.prompt_tokens)
     assert most.completion_tokens == took.completion_tokens
 
@@ -42,7 +40,7 @@ def test_one_call_reads_the_text_once_and_so_is_cheaper_than_several():
     apart = CallEstimate()
     for part in PARTS:
         apart += METHODS[part.method].scoring_at_most(text, part, assignment())
-    together = at_most(text, PARTS, assignment())
+    together = estimate_single_call(text, PARTS, assignment())
     assert (together.calls, apart.calls) == (1, 2 + 2 + 3)
     assert together.prompt_tokens < apart.prompt_tokens / 3
     assert together.completion_tokens < apart.completion_tokens
@@ -50,7 +48,7 @@ def test_one_call_reads_the_text_once_and_so_is_cheaper_than_several():
 
 def test_a_dry_run_goes_by_how_the_rubric_asks():
     rows = [TEXT, RowError("f.jsonl", 2, "f2", "no text", "a text"), example(2, 3)]
-    once = at_most(TEXT, PARTS, assignment()) + at_most(example(2, 3), PARTS, assignment())
+    once = estimate_single_call(TEXT, PARTS, assignment()) + estimate_single_call(example(2, 3), PARTS, assignment())
     assert scoring_at_most(combined("in one call"), rows) == once  # type: ignore[arg-type]
     assert scoring_at_most(combined("by method"), rows).calls == 2 * 7  # type: ignore[arg-type]
     assert [each.id for each in combined("in one call").criteria] == [*IDS]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from checkeval_scripts import answers as answers_to
-from checkeval_scripts import question
-from holistic_scripts import part as overall_part
-from holistic_scripts import whole
+from checkeval_scripts import answers as answers_to, question
+from holistic_scripts import part as overall_part, whole
 from hypoeval_scripts import assignment, criterion, drawn_rating, example
 from single_call_scripts import (
     CHECKLIST,
@@ -38,7 +36,7 @@ FEW_SHOT = overall_part("few_shot", whole(id="shown", demonstrations=(SHOWN,)))
 ANALYSED = overall_part("analyze_rate", whole(id="analysed"))
 IN_PARTS = part_of("checkeval", question("p1"), part_words=50)
 CONCATENATED = part_of("hypoeval", criterion("c1"), criterion("c2"), ask="concatenated")
-MEASURED = part_of("surface", whole(id="log_words", kind="measure"))
+MEASURED = part_of("text_features", whole(id="log_words", kind="feature"))
 ALONE = (MEASURED, WEIGHTED, FEW_SHOT, ANALYSED, IN_PARTS, CONCATENATED)
 
 

@@ -15,8 +15,8 @@ from typing import Literal
 from rubriclab.checklist import Checklist, SeedQuestion, SubDimension
 from rubriclab.methods.checkeval.lint.double_barrelled import asks_two_things
 from rubriclab.methods.checkeval.lint.duplicate import Gist, gist, same
+from rubriclab.methods.checkeval.lint.parsing import parse_question
 from rubriclab.methods.checkeval.lint.polarity import counted_wrongly
-from rubriclab.methods.checkeval.lint.reading import read
 from rubriclab.methods.checkeval.lint.wording import asks_beyond, is_no_question, names_no_sign, repeats_aspect
 from rubriclab.methods.grammar import phrases
 
@@ -75,20 +75,20 @@ def _of_sub_dimension(sub: SubDimension, checklist: Checklist) -> Iterator[LintF
 
 def _faults(question: SeedQuestion, aspect: str) -> Iterator[tuple[Kind, str]]:
     yield from _style(question.text)
-    reading = read(_REQUEST.sub("", question.text))
-    if found := is_no_question(reading):
+    parsed = parse_question(_REQUEST.sub("", question.text))
+    if found := is_no_question(parsed):
         yield "unanswerable", f"{found}: ask what can be answered by yes or no, beginning with Does, Is, Are or Can"
     elif not question.text.endswith("?"):
         yield "style", "it does not end in a question mark: add one"
-    if found := asks_beyond(reading):
+    if found := asks_beyond(parsed):
         yield "unanswerable", f"{found!r} asks for what the judge is not shown: ask for a sign of it in the text"
-    if found := asks_two_things(reading):
+    if found := asks_two_things(parsed):
         yield "double-barrelled", f"{found}: make a question of each"
-    if found := names_no_sign(reading):
+    if found := names_no_sign(parsed):
         yield "vague", f"{found!r} leaves open what would be seen: name the sign that shows it"
-    if found := repeats_aspect(reading, aspect):
+    if found := repeats_aspect(parsed, aspect):
         yield "vague", f"{found!r} repeats the aspect {aspect!r}: ask for a sign by which it shows"
-    if found := counted_wrongly(reading, question.better):
+    if found := counted_wrongly(parsed, question.better):
         other = "no" if question.better == "yes" else "yes"
         mend = f'ask the other way round, or set "better": "{other}"'
         yield "wrong-polarity", f'{found}, yet "{question.better}" counts as better: {mend}'
@@ -107,7 +107,7 @@ def _style(text: str) -> Iterator[tuple[Kind, str]]:
 
 def _repeated(question: SeedQuestion, asked: dict[str, Gist]) -> Iterator[tuple[Kind, str]]:
     """Compare `question` with those `asked` before, and add it to them."""
-    own = gist(read(question.text))
+    own = gist(parse_question(question.text))
     found = next(((name, how) for name, other in asked.items() if (how := same(own, other))), None)
     asked[question.id] = own
     if found:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from rubriclab.methods.checkeval.lint.reading import Reading, read
+from rubriclab.methods.checkeval.lint.parsing import ParsedQuestion, parse_question
 from rubriclab.methods.grammar import (
     AUXILIARIES,
     CONJUNCTIONS,
@@ -58,7 +58,7 @@ _TWO_OPEN = phrases(
 )
 
 
-def asks_two_things(question: Reading) -> str | None:
+def asks_two_things(question: ParsedQuestion) -> str | None:
     """Return how the question is two, if it is."""
     if question.text.count("?") > 1:
         return "it has two question marks"
@@ -66,17 +66,17 @@ def asks_two_things(question: Reading) -> str | None:
     return f"{joined!r} joins two questions" if joined else None
 
 
-def _joined(question: Reading) -> str | None:
+def _joined(question: ParsedQuestion) -> str | None:
     if match := _JOINED.search(question.text):
         return match.group()
-    plain = read(_SET_PHRASES.sub("x", question.text))
+    plain = parse_question(_SET_PHRASES.sub("x", question.text))
     if (match := _TWO_OPEN.search(plain.text)) and not _TWO_SIDES & set(plain.text[: match.start()].split()):
         return match.group()
     places = (i for i, word in enumerate(plain.words) if word in CONJUNCTIONS and 0 < i < len(plain.words) - 1)
     return next((joint for i in places if (joint := _joint(plain, i))), None)
 
 
-def _joint(question: Reading, i: int) -> str | None:
+def _joint(question: ParsedQuestion, i: int) -> str | None:
     """Return the words around the conjunction at `i` if it joins two questions."""
     words = question.words
     if words[i] != "but" and _TWO_SIDES & set(words[max(0, i - _REACH) : i]):
@@ -95,7 +95,7 @@ def _joint(question: Reading, i: int) -> str | None:
     return " ".join((left, *words[i : right + 1])) if joins else None
 
 
-def _joins_clauses(question: Reading, i: int) -> bool:
+def _joins_clauses(question: ParsedQuestion, i: int) -> bool:
     """... and does it ..., ... or is the ..."""
     words = question.words
     if words[i + 1] not in AUXILIARIES or i + 2 >= len(words):
@@ -104,7 +104,7 @@ def _joins_clauses(question: Reading, i: int) -> bool:
     return subject_follows or not RELATIVES & set(words[1:i])
 
 
-def _joins_verbs(question: Reading, i: int, right: int) -> bool:
+def _joins_verbs(question: ParsedQuestion, i: int, right: int) -> bool:
     """Does it ... and avoid ..., where a second verb in its base form follows; is it ... and backed by ..."""
     words = question.words
     verb, after = words[right], words[right + 1] if right + 1 < len(words) else "?"
@@ -120,7 +120,7 @@ def _joins_verbs(question: Reading, i: int, right: int) -> bool:
     return verb in VERBS and after in DETERMINERS | PRONOUNS | OPEN_WORDS | {"about", "off", "on", "to", "by"}
 
 
-def _joins_qualities(question: Reading, i: int, left: str, right: int) -> bool:
+def _joins_qualities(question: ParsedQuestion, i: int, left: str, right: int) -> bool:
     """... clear and concise ..., or a quality after another predicate: told in order and easy to follow."""
     word, words = question.words[right], question.words
     if _is_quality(left) and _is_quality(word):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rapidfuzz import fuzz
 
 from rubriclab.methods import grammar
-from rubriclab.methods.checkeval.lint.reading import Reading, read
+from rubriclab.methods.checkeval.lint.parsing import ParsedQuestion, parse_question
 from rubriclab.methods.grammar import word_set
 
 # Both of 100. Two questions are the same above the first, unless each has a word of its own that resembles no word of
@@ -71,7 +71,7 @@ class Gist:
     sides: Mapping[str, tuple[frozenset[str], frozenset[str]]]
 
 
-def gist(question: Reading) -> Gist:
+def gist(question: ParsedQuestion) -> Gist:
     """Return what `question` asks."""
     words, verb, start = question.words, question.main_verb(), (question.auxiliary or 0) + 1
     carrying = {_meaning(word) for word in words if not _EMPTY & _forms(word)}
@@ -92,13 +92,13 @@ def same(a: Gist, b: Gist) -> str | None:
 
 def contrary(one: str, other: str) -> bool:
     """Return whether two questions ask about much the same words and one is the other's denial or its mirror image."""
-    readings = read(one), read(other)
-    own = [set(a.words) - set(b.words) for a, b in (readings, readings[::-1])]
+    both = parse_question(one), parse_question(other)
+    own = [set(a.words) - set(b.words) for a, b in (both, both[::-1])]
     if [len(words) for words in own] == [1, 1]:
         shorter, longer = sorted((*own[0], *own[1]), key=len)
         if any(longer == f"{prefix}{shorter}" for prefix in _DENYING):
             return True
-    a, b = map(gist, readings)
+    a, b = map(gist, both)
     return _alike(a, b) and (_turned(a, b) or bool((a.negations - b.negations) % 2))
 
 

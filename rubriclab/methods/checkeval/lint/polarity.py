@@ -11,7 +11,7 @@ import re
 from itertools import pairwise
 from typing import Literal
 
-from rubriclab.methods.checkeval.lint.reading import Reading
+from rubriclab.methods.checkeval.lint.parsing import ParsedQuestion
 from rubriclab.methods.grammar import CONJUNCTIONS, OPEN_WORDS, PREPOSITIONS, RELATIVES, phrases, word_set
 from rubriclab.text_features.lexicon import FAULT_ADJECTIVES, FAULT_NOUNS, FAULT_VERBS
 
@@ -45,7 +45,7 @@ _MERIT = re.compile(
 )
 
 
-def counted_wrongly(question: Reading, better: Literal["yes", "no"]) -> str | None:
+def counted_wrongly(question: ParsedQuestion, better: Literal["yes", "no"]) -> str | None:
     """Return what is wrong with `better` as the answer that speaks for quality, if anything is."""
     plain = _NOT_NEGATING.sub("x", question.text)
     if question.auxiliary == 0 and _ASKED_NEGATIVELY.search(plain):
@@ -61,7 +61,7 @@ def counted_wrongly(question: Reading, better: Literal["yes", "no"]) -> str | No
     return f"{merit.group()!r} asks for a merit" if merit else None
 
 
-def _defect(question: Reading) -> str | None:
+def _defect(question: ParsedQuestion) -> str | None:
     """Return the defect that the question asks for, if it asks for one."""
     words, start = question.words, question.auxiliary
     if start is None or _PEOPLE.search(" ".join(words[start : start + 4])):
@@ -79,7 +79,7 @@ def _defect(question: Reading) -> str | None:
     return next((word for word in words[verb + 1 : verb + 4] if word.removesuffix("ly") in FAULT_ADJECTIVES), None)
 
 
-def _by_being(question: Reading, start: int) -> str | None:
+def _by_being(question: ParsedQuestion, start: int) -> str | None:
     """Is it misleading, are any errors left, is there a contradiction?"""
     words = question.words
     if words[start + 1] == "there":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from rubriclab.methods.checkeval.lint.reading import Reading
+from rubriclab.methods.checkeval.lint.parsing import ParsedQuestion
 from rubriclab.methods.grammar import OPEN_WORDS, PREPOSITIONS, phrases, word_set
 
 # Praise: it says that something should be, not what it is.
@@ -79,13 +79,13 @@ _CHOICE = re.compile(
 )
 
 
-def names_no_sign(question: Reading) -> str | None:
+def names_no_sign(question: ParsedQuestion) -> str | None:
     """Return the word that leaves open what would be seen, if there is one."""
     match = _VAGUE.search(question.text)
     return match.group() if match else None
 
 
-def repeats_aspect(question: Reading, aspect: str) -> str | None:
+def repeats_aspect(question: ParsedQuestion, aspect: str) -> str | None:
     """Return the word that only says the aspect's own name again, if there is one."""
     name = re.split(r"[^a-z]+", aspect.lower().strip())[-1]
     stem = _NAME_ENDING.sub("", name)
@@ -97,7 +97,7 @@ def repeats_aspect(question: Reading, aspect: str) -> str | None:
     return match.group() if match else None
 
 
-def is_no_question(question: Reading) -> str | None:
+def is_no_question(question: ParsedQuestion) -> str | None:
     """Return what stands in a yes/no question's place, if it is none."""
     words = [word for word in question.words if word[0].isalnum()]
     if not words:
@@ -110,7 +110,7 @@ def is_no_question(question: Reading) -> str | None:
     return "it offers a choice" if _CHOICE.search(question.text) else None
 
 
-def asks_beyond(question: Reading) -> str | None:
+def asks_beyond(question: ParsedQuestion) -> str | None:
     """Return the words that ask for something the judge is not shown, if there are any."""
     match = _BEYOND.search(question.text)
     if not match and not _MEASURED_AGAINST.search(question.text):

@@ -10,14 +10,15 @@ DIGEST = sa.String(71)
 NAME = sa.String(100)
 TIME = sa.String(32)
 
-TABLES = ("leases", "answers", "tags", "confirmations", "trainings", "versions", "rubrics")
-IMMUTABLE = {"versions": ("name", "number"), "rubrics": ("digest",)}
+TABLES = ("leases", "answers", "tags", "corrections", "confirmations", "trainings", "versions", "rubrics")
+IMMUTABLE = {"versions": ("name", "number"), "rubrics": ("digest",), "corrections": ("id",)}
 
 
 def upgrade() -> None:
     """Create the tables and the triggers."""
     _create_rubrics_and_versions()
     _create_version_details()
+    _create_corrections()
     _create_answers_and_leases()
     dialect = op.get_bind().dialect.name
     if dialect == "postgresql":
@@ -62,7 +63,7 @@ def _create_rubrics_and_versions() -> None:
         sa.Column("parent_number", sa.Integer),
         sa.Column("created", TIME, nullable=False),
         sa.Column("record_digest", DIGEST, nullable=False),
-        sa.Column("origin", sa.String(8), nullable=False),
+        sa.Column("origin", sa.String(111), nullable=False),
         sa.PrimaryKeyConstraint("name", "number", name="pk_versions"),
         sa.ForeignKeyConstraint(["rubric_digest"], ["rubrics.digest"], name="fk_versions_rubric_digest_rubrics"),
         sa.ForeignKeyConstraint(
@@ -101,6 +102,21 @@ def _create_version_details() -> None:
         sa.PrimaryKeyConstraint("name", "tag", name="pk_tags"),
         _version_key("tags"),
     )
+
+
+def _create_corrections() -> None:
+    op.create_table(
+        "corrections",
+        sa.Column("id", NAME, nullable=False),
+        sa.Column("name", NAME, nullable=False),
+        sa.Column("number", sa.Integer, nullable=False),
+        sa.Column("content", sa.Text, nullable=False),
+        sa.Column("created", TIME, nullable=False),
+        sa.Column("digest", DIGEST, nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_corrections"),
+        _version_key("corrections"),
+    )
+    op.create_index("ix_corrections_name", "corrections", ["name"])
 
 
 def _create_answers_and_leases() -> None:

@@ -1,0 +1,53 @@
+"""The base of every operation's options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from rubriclab.errors import SettingsError
+from rubriclab.option_names import close_match, option
+from rubriclab.pydantic_errors import first_fault, has_unknown_name
+
+
+class Options(BaseModel):
+    """Base of the options of an operation: frozen, and strict about names that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    def __init__(self, **values: Any) -> None:
+        """Validate the options.
+
+        Raises:
+            SettingsError: for an unknown option or a value out of bounds, naming the option.
+        """
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise option_error(error, type(self)) from None
+
+    @classmethod
+    def given(cls, values: Mapping[str, Any]) -> Self:
+        """Return the options out of `values` that this operation has; what is `None` keeps its default."""
+        return cls(**{name: values[name] for name in cls.model_fields if values.get(name) is not None})
+
+
+def option_error(error: ValidationError, model: type[BaseModel]) -> SettingsError:
+    """Return the first fault of some options as an error that names the option."""
+    name, _, fault = first_fault(error).partition(":")
+    if has_unknown_name(error):
+        known = ", ".join(option(name) for name in model.model_fields)
+        meant = close_match(name, model.model_fields)
+        hint = f"Did you mean {option(meant)}? " if meant else ""
+        return SettingsError(f"There is no option {option(name)} here.", f"{hint}Known are: {known}.")
+    return SettingsError(f"{option(name)}:{fault}." if fault else f"{name}.")
+
+
+def _several(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+# One text stands for a tuple of one.
+Texts = Annotated[tuple[str, ...], BeforeValidator(_several)]

@@ -1,0 +1,86 @@
+"""`rubriclab compare`: whether outputs got worse, or which of several systems is scored highest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rubriclab.cli.help import command
+from rubriclab.cli.options import (
+    dry_run_option,
+    export_options,
+    json_option,
+    judge_options,
+    option,
+    rows_options,
+    rubric_option,
+    store_option,
+)
+
+if TYPE_CHECKING:
+    from rubriclab.comparison.results import Verdict
+
+EXIT_CODES: Mapping[Verdict, int] = {"within": 0, "beyond": 1, "unknown": 3}
+
+
+@command()
+@click.argument("outputs", nargs=-1, required=True, metavar="OLD [NEW]")
+@rubric_option
+@option(
+    "--max-drop", type=click.FloatRange(min=0), metavar="POINTS", help="The largest acceptable drop in the mean score."
+)
+@option(
+    "--by",
+    type=click.Choice(["id", "group"]),
+    help="The field to pair outputs by.  [default: id, else group, else unpaired]",
+)
+@judge_options
+@rows_options
+@export_options
+@store_option
+@dry_run_option
+@json_option
+def compare(
+    outputs: tuple[str, ...],
+    *,
+    rubric: str,
+    dry_run: bool,
+    as_json: bool,
+    **values: Any,
+) -> None:
+    """Compare two sets of outputs, OLD and NEW, by one rubric, or the systems in one file.
+
+    \b
+    rubriclab compare old.jsonl new.jsonl --rubric news@production --max-drop 0.2
+    rubriclab compare outputs.jsonl --rubric news@production
+
+    The result has the means, their paired difference with its interval, the criteria that changed, and the texts whose
+    scores fell most. The exit code is 0 if the drop is within --max-drop (without it: if there is no significant drop),
+    1 if it is beyond, and 3 if inconclusive. One file with several systems (field system) gives a ranking.
+    """
+    from rubriclab.cli.files import check_exports, write_exports
+    from rubriclab.cli.printing import effort_row, print_dry_run, print_json, print_view
+    from rubriclab.cli.workspace import options_of, workspace_of
+    from rubriclab.errors import SettingsError
+    from rubriclab.services import compare as service
+    from rubriclab.services.running import finish
+
+    if len(outputs) > 2:
+        raise SettingsError(f"Expected OLD and NEW, or one file, got {len(outputs)} files.", "Compare two at a time.")
+    before, after = outputs[0], outputs[1] if len(outputs) == 2 else None
+    check_exports(values, *outputs)
+    options = options_of(service.CompareOptions, values)
+    with workspace_of(values) as workspace:
+        if dry_run:
+            print_dry_run(service.compare_at_most(workspace, before, after, rubric, options), as_json=as_json)
+            return
+        result = finish(lambda: service.compare(workspace, before, after, rubric, options))
+    view = result.view()
+    if as_json:
+        print_json({**result.result.model_dump(mode="json"), "outcome": result.outcome, **effort_row(result.effort)})
+    else:
+        print_view(view)
+    write_exports(view, values)
+    click.get_current_context().exit(EXIT_CODES[result.outcome])

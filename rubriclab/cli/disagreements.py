@@ -1,0 +1,39 @@
+"""`rubriclab disagreements`: the labelled texts on which people and a rubric differ most."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rubriclab.cli.help import command
+from rubriclab.cli.options import json_option, option, store_option
+
+
+@command()
+@click.argument("rubric")
+@option("--count", type=click.IntRange(min=1), metavar="N", help="The number of texts.  [default: 10]")
+@option(
+    "--side",
+    type=click.Choice(["both", "higher", "lower"]),
+    help="Only texts that the rubric scores higher, or lower, than people do.  [default: both]",
+)
+@store_option
+@json_option
+def disagreements(rubric: str, *, as_json: bool, **values: Any) -> None:
+    """Show the labelled texts whose held-out scores by RUBRIC lie furthest from their labels.
+
+    Each text has its label, the raters' scores, its source, and the score and reason of every criterion.
+    """
+    from rubriclab.cli.printing import print_json, print_view
+    from rubriclab.cli.workspace import options_of
+    from rubriclab.services import disagreements as service
+    from rubriclab.services.workspace import Workspace
+
+    options = options_of(service.DisagreementsOptions, values)
+    with Workspace(values["store"]) as workspace:
+        result = service.disagreements(workspace, rubric, options)
+    if as_json:
+        print_json({"rubric": result.version.ref, "texts": result.to_rows()})
+    else:
+        print_view(result)

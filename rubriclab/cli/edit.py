@@ -1,0 +1,87 @@
+"""`rubriclab edit`: change a rubric by hand, refitted to the ratings that were kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rubriclab.cli.help import command
+from rubriclab.cli.options import (
+    dry_run_option,
+    export_options,
+    json_option,
+    judge_options,
+    option,
+    rows_options,
+    store_option,
+)
+from rubriclab.cli.pairs import numbers_of, pairs_of
+from rubriclab.cli.places import FILE
+
+if TYPE_CHECKING:
+    from rubriclab.services.edit_options import EditResult
+
+
+@command()
+@click.argument("rubric")
+@option("--drop", multiple=True, metavar="ID", help="Remove a criterion; this and the next five may be repeated.")
+@option("--reword", multiple=True, metavar="ID=TEXT", help="Give a criterion another wording.")
+@option("--merge", multiple=True, metavar="ID,ID=TEXT", help="Replace criteria by one with this wording.")
+@option("--add", multiple=True, metavar="TEXT", help="Add a statement or a yes/no question.")
+@option("--pin", multiple=True, metavar="ID=WEIGHT", help="Fix the weight of a criterion, as in h02=0.3.")
+@option("--bound", multiple=True, metavar="ID=LOW:HIGH", help="Limit the weight of a criterion; ID=free lifts limits.")
+@option("--definition", metavar="TEXT", help="Change the aspect's definition; every criterion is rated anew.")
+@option("--labels", type=FILE, metavar="PATH", help="Labelled texts.  [default: those kept with the version]")
+@option("--by", metavar="NAME", help="Who makes the changes; recorded in the new version.")
+@option("--because", metavar="TEXT", help="Why; recorded in the new version.")
+@option("--preview", is_flag=True, help="Show the effect and save nothing.")
+@option("--name", help="The name to save under.  [default: the rubric's]")
+@judge_options
+@rows_options
+@export_options
+@store_option
+@dry_run_option
+@json_option
+def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
+    """Change the criteria, weights or definition of RUBRIC, and save the result as a version whose parent is RUBRIC.
+
+    Weights are fitted again to the ratings kept with the version, and the held-out agreement is shown beside the
+    parent's. Dropping criteria and limiting weights takes no calls; new wordings are rated on the labelled texts.
+    """
+    from rubriclab.cli.files import check_exports, write_exports
+    from rubriclab.cli.printing import print_dry_run
+    from rubriclab.cli.workspace import options_of, workspace_of
+    from rubriclab.report.edit import edit_view
+    from rubriclab.services.edit import prepare_edit
+    from rubriclab.services.edit_options import EditOptions
+    from rubriclab.services.running import finish
+
+    changes = {
+        **{name: pairs_of(values[name], f"--{name}", "ID=TEXT") for name in ("reword", "merge")},
+        "bound": pairs_of(values["bound"], "--bound", "ID=LOW:HIGH"),
+        "pin": numbers_of(values["pin"], "--pin", "ID=WEIGHT"),
+        **{name: values[name] or None for name in ("drop", "add")},
+    }
+    options = options_of(EditOptions, {**values, **changes, "preview": dry_run or values["preview"]})
+    check_exports(values, values["labels"] or "")
+    with workspace_of(values) as workspace:
+        prepared = prepare_edit(workspace, rubric, options)
+        if dry_run:
+            print_dry_run(prepared.at_most(), as_json=as_json)
+            return
+        result = finish(prepared.run)
+    _print(result, as_json=as_json)
+    write_exports(edit_view(result), values)
+
+
+def _print(result: EditResult, *, as_json: bool) -> None:
+    from rubriclab.cli.printing import effort_row, print_json, print_view
+
+    if as_json:
+        print_json({**result.to_row(), **effort_row(result.effort)})
+        return
+    print_view(result)
+    if saved := result.saved:
+        new = f"saved as {saved.ref}, whose parent is {saved.parent}"
+        click.echo(f"\n{new if saved.new else f'equal to {saved.ref}, so there is no new version'}")

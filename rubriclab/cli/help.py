@@ -1,0 +1,63 @@
+"""Help in sections: options by what they are about, and commands by what they are for, each with its whole sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import click
+
+
+class SectionOption(click.Option):
+    """An option that help lists under the heading `section`; an empty one is the command's own."""
+
+    def __init__(self, *args: Any, section: str = "", **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.section = section
+
+
+class SectionCommand(click.Command):
+    """A command whose help lists its own options first and then the shared ones by section."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options with a heading for each section."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for param in self.get_params(ctx):
+            if record := param.get_help_record(ctx):
+                title = getattr(param, "section", "") or "Options"
+                sections.setdefault(title, []).append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class SectionGroup(click.Group):
+    """A group whose help lists its commands by section, each with the first sentence of its help."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._sections: dict[str, list[str]] = {}
+
+    def add_section(self, title: str, commands: Sequence[click.Command]) -> None:
+        """Add commands that help lists under `title`, in this order."""
+        for added in commands:
+            self.add_command(added)
+            self._sections.setdefault(title, []).append(str(added.name))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands with a heading for each section."""
+        shown = set(self.list_commands(ctx))
+        for title, names in self._sections.items():
+            with formatter.section(title):
+                formatter.write_dl(list(self._lines(name for name in names if name in shown)))
+
+    def _lines(self, names: Iterable[str]) -> Iterable[tuple[str, str]]:
+        for name in names:
+            text = " ".join((self.commands[name].help or "").split())
+            yield name, f"{text.split('. ')[0].removesuffix('.')}."
+
+
+def command(name: str | None = None) -> Callable[[Callable[..., Any]], SectionCommand]:
+    """Return a decorator that makes a function a command with options in sections."""
+    return click.command(name, cls=SectionCommand)

@@ -1,0 +1,74 @@
+"""The values of cells: numbers, words for levels, and missing values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rubriclab.characters import is_blank
+
+_DECIMAL_POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?", re.ASCII)
+_BETWEEN_NUMBERS = re.compile(r"[,;\s]+")
+_BETWEEN_DECIMAL_COMMAS = re.compile(r"[;\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class CellRules:
+    """How cells are read.
+
+    Attributes:
+        typed: whether numbers are stored as numbers (JSON, Parquet) rather than as text (CSV).
+        missing: texts that mean a missing value, without surrounding white space.
+        level_scores: the score of each word for a level, by the word in lower case.
+        decimal_comma: whether texts write numbers with a decimal comma.
+    """
+
+    typed: bool = True
+    missing: frozenset[str] = frozenset()
+    level_scores: Mapping[str, float] = field(default_factory=dict)
+    decimal_comma: bool = False
+
+    def is_missing(self, cell: Any) -> bool:
+        """Return whether a cell is empty or has one of the values in `missing`."""
+        if cell is None:
+            return True
+        if isinstance(cell, str):
+            return (not self.typed and is_blank(cell)) or (bool(self.missing) and cell.strip() in self.missing)
+        number = isinstance(cell, int | float) and not isinstance(cell, bool)
+        return bool(self.missing) and number and f"{cell:g}" in self.missing
+
+    def level(self, text: str) -> float | None:
+        """Return the score of a word for a level; `None` for any other text."""
+        return self.level_scores.get(text.strip().casefold())
+
+    def number(self, text: str) -> float | None:
+        """Return the number in a text; `None` if it is not a number."""
+        written = text.strip()
+        if not (_DECIMAL_COMMA if self.decimal_comma else _DECIMAL_POINT).fullmatch(written):
+            return None
+        return float(written.replace(",", "."))
+
+    def parts(self, text: str) -> list[str]:
+        """Return the parts of a list of numbers, such as `4 5 3` or `[4, 5, 3]`."""
+        return [part for part in self._between().split(text.strip("[]() \t")) if part]
+
+    def is_list(self, text: str) -> bool:
+        """Return whether a text may hold several numbers."""
+        return bool(self._between().search(text.strip()) or text.strip()[:1] in "[(")
+
+    def _between(self) -> re.Pattern[str]:
+        return _BETWEEN_DECIMAL_COMMAS if self.decimal_comma else _BETWEEN_NUMBERS
+
+
+TYPED: Final = CellRules()
+UNTYPED: Final = CellRules(typed=False)
+
+
+def needs_decimal_comma(columns: Mapping[str, list[Any]]) -> bool:
+    """Return whether any number in these columns has a decimal comma, and none a decimal point."""
+    texts = [cell.strip() for cells in columns.values() for cell in cells if isinstance(cell, str)]
+    comma = any("," in text and _DECIMAL_COMMA.fullmatch(text) for text in texts)
+    return comma and not any("." in text and _DECIMAL_POINT.fullmatch(text) for text in texts)

@@ -1,0 +1,189 @@
+"""Rows of text files with delimiters (CSV, TSV and the like), one at a time and in order, each with its line."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from rubriclab.data.formats import LINE_OVERHEAD, LONGEST_ROW, Gap, Lines, Numbered, numbered, too_long
+from rubriclab.data.row import RowError
+from rubriclab.errors import DataError
+from rubriclab.option_names import option
+
+# Characters; a longer cell is considered an unclosed quote.
+LONGEST_CELL = 2**24
+# Excel reads and writes a first line that names the delimiter.
+_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?")
+# Written in front of a text that a spreadsheet would take for a formula (`rubriclab.data.tables`).
+_ESCAPED_FORMULA = re.compile(r"'+[=+\-@\t\r]")
+# Characters and records that are used to detect the delimiter.
+SNIFFED = 2**16
+RECORDS_SNIFFED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a text file separates cells.
+
+    Attributes:
+        delimiter: one character.
+        header_rows: the number of lines with column names.
+        named: whether the first line only names the delimiter (`sep=;`).
+    """
+
+    delimiter: str = ","
+    header_rows: int = 1
+    named: bool = False
+
+
+def sniff(text: str, usual: str, *, complete: bool, header_rows: int = 1) -> Dialect:
+    """Return the dialect of a file that begins with `text`.
+
+    The delimiter is the one that gives most records the same number of cells as the first record, at least two; of
+    equally good ones, the one that gives more cells, then `usual`. If every record has one cell, it is `usual`.
+    """
+    if match := _SEPARATOR_LINE.match(text):
+        return Dialect(match[1], header_rows, named=True)
+    lines = text[:SNIFFED].splitlines(keepends=True)
+    if len(lines) > 1 and not (complete and len(text) <= SNIFFED):
+        lines.pop()
+    marks = dict.fromkeys((usual, ",", ";", "\t", "|"))
+    return Dialect(max(marks, key=lambda mark: _fit(lines, mark, header_rows)), header_rows)
+
+
+def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, int]:
+    records = islice(csv.reader(iter(lines), delimiter=mark), RECORDS_SNIFFED)
+    try:
+        cells = [len(record) for record in records if any(cell.strip() for cell in record)][header_rows - 1 :]
+    except csv.Error:
+        return 0, 0
+    if not cells or cells[0] < 2:
+        return 0, 0
+    return round(cells.count(cells[0]) / len(cells), 1), cells[0]
+
+
+def delimited_rows(where: str, lines: Lines, longest: int = LONGEST_ROW, dialect: Dialect = Dialect()) -> Numbered:
+    """Yield the rows of a text file with a header, as texts by column; blank lines are skipped.
+
+    Raises:
+        DataError: if the header cannot be used, or a record over several lines takes more than `longest` bytes.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
+    source = numbered(where, lines)
+    if dialect.named:
+        next(source, None)
+    records = _records(where, source, longest, dialect.delimiter)
+    header = [cells for _, cells in islice(records, dialect.header_rows)]
+    if len(header) < dialect.header_rows:
+        return
+    columns = _header(where, header, dialect.delimiter)
+    for number, cells in records:
+        if isinstance(cells, RowError):
+            yield number, cells
+        elif len(cells) != len(columns):
+            yield number, RowError(where, number, None, f"{len(cells)} cells", f"{len(columns)}, as in the header")
+        else:
+            yield number, dict(zip(columns, map(_unescaped, cells), strict=True))
+
+
+def _unescaped(cell: str) -> str:
+    return cell[1:] if _ESCAPED_FORMULA.match(cell) else cell
+
+
+def _header(where: str, rows: Sequence[list[str] | RowError], delimiter: str) -> list[str]:
+    for cells in rows:
+        if isinstance(cells, RowError):
+            raise DataError(f"{cells}.", "The first line of a CSV file names its columns.")
+    columns = joined_header(where, [cells for cells in rows if not isinstance(cells, RowError)])
+    if len(columns) == 1 and (other := [mark for mark in ",;\t|" if mark in columns[0] and mark != delimiter]):
+        raise DataError(
+            f"{where}: the header has no {delimiter!r} but {other[0]!r};",
+            f"leave {option('delimiter')} out, or name the other.",
+        )
+    return columns
+
+
+def joined_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
+    """Return the names of the columns, those of several header rows joined by dots.
+
+    In all rows but the last, an empty cell repeats the one to its left, as in an export of merged cells.
+
+    Raises:
+        DataError: if the rows differ in length, or two columns have one name.
+    """
+    if len({len(cells) for cells in rows}) > 1:
+        lengths = ", ".join(str(len(cells)) for cells in rows)
+        raise DataError(f"{where}: the header rows have {lengths} cells;", "give each as many.")
+    parts = [[str(cell).strip() for cell in cells] for cells in rows]
+    for cells in parts[:-1]:
+        for place in range(1, len(cells)):
+            cells[place] = cells[place] or cells[place - 1]
+    columns = [".".join(part for part in column if part) for column in zip(*parts, strict=True)]
+    twice = [column for column in columns if columns.count(column) > 1]
+    if twice:
+        raise DataError(f"{where}: the header names the column {twice[0]!r} twice;", "give each its own name.")
+    return columns
+
+
+def _records(
+    where: str, lines: Iterator[tuple[int, bytes | RowError]], longest: int, delimiter: str
+) -> Iterator[tuple[int, list[str] | RowError]]:
+    """Yield the cells of each non-blank record, with its first line.
+
+    After a broken record, only its first line is lost: the other lines inside an open quote are read again.
+    """
+    source = _RecordLines(where, lines, longest)
+    gap = Gap(where, longest)
+    while True:
+        source.begin()
+        try:
+            cells: list[str] | RowError | None = next(csv.reader(source, delimiter=delimiter, strict=True), None)
+        except csv.Error as error:
+            number = source.give_back()
+            cells = RowError(where, number, None, f"a broken CSV row ({error})", "cells with every quote closed")
+        if not source.taken:
+            return
+        number, line = source.taken[0]
+        if isinstance(line, RowError):
+            yield number, line
+        elif isinstance(cells, RowError) or (cells and any(cell.strip() for cell in cells)):
+            gap.end()
+            yield number, cells
+        else:
+            gap.add(number, source.size)
+
+
+class _RecordLines(Iterator[str]):
+    """The lines of one CSV record. All but the first can be put back and read again.
+
+    Bytes that are not UTF-8 become lone surrogates, so that errors can name their field.
+    """
+
+    def __init__(self, where: str, lines: Iterator[tuple[int, bytes | RowError]], longest: int) -> None:
+        self.where, self.lines, self.longest = where, lines, longest
+        self.size = 0
+        self.ahead: deque[tuple[int, bytes | RowError]] = deque()
+        self.taken: list[tuple[int, bytes | RowError]] = []
+
+    def begin(self) -> None:
+        self.taken.clear()
+        self.size = 0
+
+    def __next__(self) -> str:
+        number, line = self.ahead.popleft() if self.ahead else next(self.lines)
+        self.taken.append((number, line))
+        if isinstance(line, RowError):
+            raise StopIteration
+        self.size += len(line) + (LINE_OVERHEAD if len(self.taken) > 1 else 0)
+        if self.size > self.longest:
+            raise too_long(self.where, f"the CSV row that begins in line {self.taken[0][0]}", self.longest)
+        return line.decode("utf-8", "surrogateescape")
+
+    def give_back(self) -> int:
+        self.ahead.extendleft(reversed(self.taken[1:]))
+        return self.taken[0][0]

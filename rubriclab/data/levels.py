@@ -1,0 +1,40 @@
+"""Words among scores that may be levels of a scale or missing values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rubriclab.data.row import RowError
+from rubriclab.option_names import option
+
+# With more different words than this, they are not levels of a scale.
+MOST_WORDS = 12
+MISSING_WORDS = frozenset({"n/a", "na", "none", "null", "missing", "unknown", "nan", "k.a", "k. a"})
+# Words for levels, the worst first, in English and German.
+_LEVEL_WORDS = (
+    "strongly disagree|very bad|very poor|terrible|sehr schlecht|never|none",
+    "disagree|bad|poor|low|weak|no|false|fail|schlecht|nein|rarely",
+    "neutral|ok|okay|fair|medium|average|moderate|acceptable|partly|sometimes|mittel|teilweise",
+    "agree|good|high|strong|yes|true|pass|gut|ja|often",
+    "strongly agree|very good|sehr gut|always",
+    "excellent|perfect|outstanding",
+)
+_RANK = {word: rank for rank, words in enumerate(_LEVEL_WORDS, start=1) for word in words.split("|")}
+
+
+def proposed_level_scores(faults: Iterable[RowError]) -> str | None:
+    """Return options for the words among the scores: scores for levels, the worst first, and missing values."""
+    words = list(dict.fromkeys(fault.word.casefold() for fault in faults if fault.word))
+    if not words or len(words) > MOST_WORDS:
+        return None
+    missing = [word for word in words if word.strip(".-/ ") in MISSING_WORDS]
+    levels = sorted((word for word in words if word not in missing), key=_quality)
+    known = len(levels) > 1 and all(word in _RANK for word in levels)
+    pairs = ",".join(f"{word}={number if known else 'N'}" for number, word in enumerate(levels, start=1))
+    proposals = [option("level_scores", pairs)] if levels else []
+    proposals += [option("missing", ",".join(missing))] if missing else []
+    return f"if the words are levels or missing values, add {' '.join(proposals)}"
+
+
+def _quality(word: str) -> tuple[int, str]:
+    return _RANK.get(word, 0), word

@@ -1,0 +1,252 @@
+"""Raw rows of files, streams, data frames and data sets, with the detected format of each file.
+
+The format follows from the file's name; encoding, delimiter and decimal mark follow from its first bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from rubriclab.data.cells import CellRules, needs_decimal_comma
+from rubriclab.data.delimited import Dialect, delimited_rows, sniff
+from rubriclab.data.encoding import UTF_8, encoding_of
+from rubriclab.data.formats import (
+    Lines,
+    Numbered,
+    bounded_lines,
+    check_text,
+    decoded_lines,
+    json_lines,
+    lines_of,
+    sample_of,
+)
+from rubriclab.data.mapping import FieldMap
+from rubriclab.data.parquet import parquet_rows
+from rubriclab.data.reading import DEFAULTS, ReadingOptions
+from rubriclab.data.source_format import SourceFormat
+from rubriclab.data.workbook import read_sheet, sheet_rows
+from rubriclab.descriptions import preview
+from rubriclab.errors import DataError, SettingsError
+from rubriclab.option_names import by_reader, option
+
+JSON_LINES = (".jsonl", ".ndjson", ".json")
+# The usual delimiter of each kind of text file.
+DELIMITED = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+PARQUET = ".parquet"
+WORKBOOK = (".xlsx", ".xlsm")
+EXPECTED = (
+    "expected a path, rows as mappings, a list of texts, Example objects, a pandas, polars or pyarrow table, or a "
+    "Hugging Face data set"
+)
+_NAMES = (
+    "Name it .jsonl, .csv or .tsv (these also with .gz), .xlsx or .parquet; - reads JSON Lines from standard input."
+)
+_NO_FILE = by_reader(
+    python="A string is a path; to pass texts, give a list of strings: ['one text', 'another text'].",
+    command_line="Give a file of rows, or - for standard input.",
+)
+# Rows that are used to detect the decimal mark.
+ROWS_SAMPLED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RawRows:
+    """Raw rows of a file or table, and how they are read.
+
+    Attributes:
+        source: the detected format.
+        numbered: each row with its line: a mapping, a fault, or any other value.
+        rules: how cells are read.
+        table: whether all rows have the same columns.
+    """
+
+    source: SourceFormat
+    numbered: Numbered
+    rules: CellRules
+    table: bool = False
+
+
+def raw_rows(source: str | Path | Lines, options: ReadingOptions) -> RawRows:
+    """Return the rows of a file, of `-` (standard input), or of a stream or iterable of lines.
+
+    Raises:
+        DataError: if the file is missing, unreadable, or of an unknown format or encoding.
+        SettingsError: for an option that does not apply to the format.
+    """
+    if not isinstance(source, str | Path):
+        name = getattr(source, "name", None)
+        return _json_lines(name if isinstance(name, str) else "stream", source, options)
+    if str(source) == "-":
+        return _json_lines("stdin", sys.stdin.buffer, options)
+    path = Path(source)
+    kind = _kind(path)
+    _check_readable(path)
+    _check_options(path, kind, options)
+    if kind in WORKBOOK:
+        return _sheet(path, options)
+    if kind == PARQUET:
+        rows = parquet_rows(path, options.longest)
+        return RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), table=True)
+    return _text(path, kind, options)
+
+
+def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
+    """Return the rows of a table, or of any iterable of mappings, texts or examples.
+
+    Raises:
+        DataError: if `rows` is a mapping (such as a data set with splits), or cannot be iterated over.
+    """
+    if isinstance(rows, Mapping):
+        keys = ", ".join(repr(key) for key in rows)
+        raise DataError(f"Expected rows, but {where} is a mapping with {keys}.", "Give one of its values.")
+    if isinstance(rows, bytes | type) or not (_is_table(rows) or isinstance(rows, Iterable)):
+        raise DataError(f"Data of the type {type(rows).__name__} has no rows;", f"{EXPECTED}.")
+    numbered = enumerate(_mappings(rows, options.mapping), start=1)
+    return RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), table=_is_table(rows))
+
+
+def _json_lines(where: str, lines: Lines, options: ReadingOptions, encoding: str = UTF_8) -> RawRows:
+    rows = json_lines(where, bounded_lines(where, lines, options.longest), options.longest)
+    return RawRows(SourceFormat(where, "JSON Lines", encoding), rows, options.rules(typed=True))
+
+
+def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
+    """Return the rows of a text file, after detecting its encoding, delimiter and decimal mark."""
+    where = str(path)
+    sample, complete = sample_of(path)
+    check_text(where, sample)
+    encoding = options.encoding or encoding_of(where, sample, complete=complete, only_unicode=kind in JSON_LINES)
+    longest = options.longest
+    lines: Lines = lines_of(path, longest) if encoding == UTF_8 else decoded_lines(path, longest, encoding)
+    if kind in JSON_LINES:
+        return _json_lines(where, lines, options, encoding)
+    text = sample.decode(encoding, "replace").removeprefix("\ufeff")
+    if options.delimiter:
+        dialect = Dialect(options.delimiter, options.header_rows)
+    else:
+        dialect = sniff(text, DELIMITED[kind], complete=complete, header_rows=options.header_rows)
+    first = delimited_rows(where, text.splitlines(keepends=True), options.longest, dialect) if sample else iter(())
+    comma = _decimal_comma(first, options)
+    source = SourceFormat(
+        where, "TSV" if kind != ".csv" else "CSV", encoding, dialect.delimiter, comma, DELIMITED[kind]
+    )
+    rules = options.rules(typed=False, decimal_comma=comma)
+    rows = delimited_rows(where, lines, options.longest, dialect)
+    return RawRows(source, rows, rules, table=True)
+
+
+def _sheet(path: Path, options: ReadingOptions) -> RawRows:
+    sheet = read_sheet(path, options.sheet, options.header_rows, options.longest)
+    comma = _decimal_comma(sheet_rows(sheet), options)
+    source = SourceFormat(
+        str(path),
+        "Excel workbook",
+        decimal_comma=comma,
+        sheet=sheet.name,
+        sheets=sheet.sheets,
+        merged=sheet.merged,
+    )
+    rules = options.rules(typed=False, decimal_comma=comma)
+    return RawRows(source, sheet_rows(sheet), rules, table=True)
+
+
+def _decimal_comma(rows: Numbered, options: ReadingOptions) -> bool:
+    """Return whether the columns with one score in each cell have decimal commas."""
+    if options.decimal is not None:
+        return options.decimal == "comma"
+    fields: dict[str, str] = {column: field for field, column in options.mapping.columns.items()}
+    columns: dict[str, list[Any]] = {}
+    with suppress(DataError):
+        for _, row in islice(rows, ROWS_SAMPLED):
+            for column, cell in row.items() if isinstance(row, dict) else ():
+                table, *names = str(fields.get(column, column)).split(".", 2)
+                if (table == "scores" and names) or (table == "annotations" and len(names) == 2):
+                    columns.setdefault(column, []).append(cell)
+    return needs_decimal_comma(columns)
+
+
+def _kind(path: Path) -> str:
+    """Return the ending of a file's name, without `.gz`."""
+    name = path.name.lower()
+    uncompressed = [kind for kind in (PARQUET, *WORKBOOK) if name.endswith(kind)]
+    kinds = uncompressed or [kind for kind in (*JSON_LINES, *DELIMITED) if name.removesuffix(".gz").endswith(kind)]
+    if not kinds and not os.path.exists(path) and (any(map(str.isspace, name)) or not path.suffix):
+        raise DataError(f"There is no file {preview(str(path))}.", _NO_FILE)
+    if not kinds:
+        raise DataError(f"{path}: unknown format.", _NAMES)
+    return kinds[0]
+
+
+def _check_options(path: Path, kind: str, options: ReadingOptions) -> None:
+    """Check that every given option applies to the format.
+
+    Raises:
+        SettingsError: if one does not.
+    """
+    text, table = kind in (*JSON_LINES, *DELIMITED), kind in (*DELIMITED, *WORKBOOK)
+    applies = {
+        "sheet": kind in WORKBOOK,
+        "header_rows": table,
+        "delimiter": kind in DELIMITED,
+        "encoding": text,
+        "decimal": table,
+    }
+    for name, applicable in applies.items():
+        if not applicable and getattr(options, name) != getattr(DEFAULTS, name):
+            raise SettingsError(f"{option(name)} does not apply to {path}, a {kind} file;", "leave it out.")
+
+
+def _check_readable(path: Path) -> None:
+    if not os.path.exists(path):
+        reason = "there is no such file"
+    elif path.is_dir():
+        reason = "it is a folder"
+    elif not os.access(path, os.R_OK):
+        reason = "permission denied"
+    else:
+        return
+    raise DataError(f"{path} cannot be read: {reason}.", "Give a file of rows, or - for standard input.")
+
+
+def _is_table(rows: Any) -> bool:
+    """Return whether all rows have the same columns; Hugging Face's `IterableDataset` may not know its columns."""
+    methods = ("itertuples", "iter_rows", "to_batches", "collect_schema")
+    return any(hasattr(rows, name) for name in methods) or bool(getattr(rows, "column_names", None))
+
+
+def _mappings(rows: Any, mapping: FieldMap) -> Iterator[Any]:
+    if hasattr(rows, "itertuples"):
+        return _pandas_rows(rows)
+    if hasattr(rows, "to_batches"):  # pyarrow
+        return (row for batch in rows.to_batches() for row in batch.to_pylist())
+    if hasattr(rows, "collect_schema") and not hasattr(rows, "iter_rows"):  # polars.LazyFrame
+        rows = rows.collect()
+    if hasattr(rows, "iter_rows"):
+        return (_plain(row) for row in rows.iter_rows(named=True))
+    # A plain text also gets the mapped columns, without values.
+    empty, output = dict.fromkeys(mapping.columns.values()), mapping.columns.get("output", "output")
+    return (empty | {output: row} if isinstance(row, str) else _plain(row) for row in rows)
+
+
+def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
+    columns = [str(column) for column in frame.columns]
+    cells = frame.itertuples(index=False, name=None)
+    missing = frame.isna().itertuples(index=False, name=None)
+    for values, blank in zip(cells, missing, strict=True):
+        yield {c: None if no else _plain(v) for c, v, no in zip(columns, values, blank, strict=True)}
+
+
+def _plain(value: Any) -> Any:
+    """Return arrays and scalars (NumPy, PyTorch) as Python lists and numbers."""
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {key: _plain(cell) for key, cell in value.items()}
+    return [_plain(cell) for cell in value] if isinstance(value, list | tuple) else value

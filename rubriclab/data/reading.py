@@ -1,0 +1,111 @@
+"""How rows are read: the options that every reader and every command that reads data share."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from rubriclab.base_options import Options
+from rubriclab.data.cells import CellRules
+from rubriclab.data.formats import LONGEST_ROW
+from rubriclab.data.mapping import NATIVE, FieldMap, parse_mapping
+
+DELIMITER_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
+
+
+def _field_map(value: Any) -> Any:
+    if isinstance(value, str):
+        return parse_mapping(value)
+    return FieldMap(dict(value)) if isinstance(value, Mapping) else value
+
+
+def _values(value: Any) -> Any:
+    parts = value.split(",") if isinstance(value, str) else value
+    return tuple(f"{part:g}" if isinstance(part, int | float) else part.strip() for part in parts)
+
+
+def _level_scores(value: Any) -> Any:
+    pairs = dict(_level(pair) for pair in next(csv.reader([value]))) if isinstance(value, str) else value
+    scores = {str(word).strip().casefold(): float(score) for word, score in pairs.items()}
+    if not all(map(math.isfinite, scores.values())) or "" in scores:
+        raise ValueError("expected a word and a finite number for each level")
+    return scores
+
+
+def _level(pair: str) -> tuple[str, float]:
+    word, _, score = pair.rpartition("=")
+    try:
+        return word, float(score)
+    except ValueError:
+        raise ValueError(f"{pair.strip()!r} is not understood; write WORD=SCORE, as in good=5,ok=3,bad=1") from None
+
+
+def _delimiter(value: Any) -> Any:
+    mark = DELIMITER_NAMES.get(value, value) if isinstance(value, str) else value
+    if not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n':
+        raise ValueError(f"expected one character, or one of {', '.join(DELIMITER_NAMES)}; got {value!r}")
+    return mark
+
+
+def _encoding(value: Any) -> Any:
+    try:
+        return codecs.lookup(value).name
+    except (LookupError, TypeError):
+        raise ValueError(f"there is no encoding {value!r}; expected a name such as utf-8, cp1252 or utf-16") from None
+
+
+class ReadingOptions(Options):
+    """How rows are read from files, tables and other data."""
+
+    mapping: Annotated[FieldMap, BeforeValidator(_field_map)] = NATIVE
+    """The columns of fields: `{"output": "summary"}` or `"output=summary"`."""
+
+    missing: Annotated[tuple[str, ...], BeforeValidator(_values)] = ()
+    """Values that mean missing in scores, annotations and texts other than `output`: `["n/a", "-"]` or `"n/a,-"`."""
+
+    level_scores: Annotated[Mapping[str, float], BeforeValidator(_level_scores)] = Field(default_factory=dict)
+    """The scores of words for levels: `{"good": 5, "ok": 3, "bad": 1}` or `"good=5,ok=3,bad=1"`; case is ignored."""
+
+    sheet: str | int | None = None
+    """The sheet of an Excel workbook, by name or by number from 1. Default: the first."""
+
+    header_rows: int = Field(default=1, ge=1, le=10)
+    """The number of header rows of a table; the names of a column are joined by dots."""
+
+    delimiter: Annotated[str, BeforeValidator(_delimiter)] | None = None
+    """The separator of cells: a character, or `tab`, `semicolon`, `comma`, `pipe`. Default: detected."""
+
+    encoding: Annotated[str, BeforeValidator(_encoding)] | None = None
+    """The encoding of a text file, such as `cp1252`. Default: detected."""
+
+    decimal: Literal["point", "comma"] | None = None
+    """Whether scores in a table are written 3.5 or 3,5. Default: detected."""
+
+    skip_faulty: bool = False
+    """Leave faulty rows out and say how many. Default: learning stops; when scoring, a faulty row is unscored."""
+
+    max_line_bytes: int | None = Field(default=None, ge=1)
+    """The longest row that is read from a file. Default: 64 MB."""
+
+    @property
+    def longest(self) -> int:
+        """The most bytes of a row."""
+        return self.max_line_bytes or LONGEST_ROW
+
+    def rules(self, *, typed: bool, decimal_comma: bool = False) -> CellRules:
+        """Return how the cells of a row are read.
+
+        Args:
+            typed: whether numbers are stored as numbers rather than as text.
+            decimal_comma: whether decimal commas were detected; `decimal` overrides it.
+        """
+        comma = decimal_comma if self.decimal is None else self.decimal == "comma"
+        return CellRules(typed, frozenset(self.missing), self.level_scores, comma)
+
+
+DEFAULTS = ReadingOptions()

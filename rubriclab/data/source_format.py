@@ -1,0 +1,65 @@
+"""The detected format of a file of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rubriclab.data.encoding import NAMES, UTF_8
+from rubriclab.option_names import option
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFormat:
+    """The detected format of a file of rows.
+    Attributes:
+        where: the file, or a name for another source.
+        format: such as `CSV`; `rows` for data in memory.
+        encoding: Python's name of it; `None` unless the file is text.
+        delimiter: the separator of cells; `None` unless the file is CSV or similar.
+        decimal_comma: whether scores have a decimal comma.
+        usual: the usual delimiter of the format.
+        sheet: the sheet of a workbook that is read, of `sheets`.
+        merged: cells of the sheet that have the value of a merged range.
+    """
+
+    where: str
+    format: str
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal_comma: bool = False
+    usual: str | None = None
+    sheet: str | None = None
+    sheets: tuple[str, ...] = ()
+    merged: int = 0
+
+    @property
+    def encoding_name(self) -> str | None:
+        """The encoding as people write it."""
+        return self.encoding and NAMES.get(self.encoding, self.encoding)
+
+    @property
+    def delimiter_name(self) -> str | None:
+        """The name of the delimiter, or the character itself."""
+        return self.delimiter and DELIMITERS.get(self.delimiter, repr(self.delimiter))
+
+    def assumptions(self) -> Iterator[str]:
+        """Yield what was detected and is unusual for the format, with the option that sets it."""
+        if self.encoding not in (None, UTF_8):
+            same = " (the same as Windows-1252 here)" if self.encoding == "latin-1" else ""
+            yield f"encoding {self.encoding_name}{same} ({option('encoding')})"
+        if self.delimiter != self.usual:
+            yield f"cells separated by {self.delimiter_name} ({option('delimiter')})"
+        if self.decimal_comma:
+            yield f"scores with a decimal comma ({option('decimal')})"
+        if len(self.sheets) > 1:
+            yield f"sheet {self.sheet!r} of {len(self.sheets)} ({option('sheet')})"
+        if self.merged:
+            yield f"{self.merged:,} merged cells filled with the value of their range"
+
+    def note(self) -> str | None:
+        """Return a sentence with the assumptions; `None` if there are none."""
+        assumptions = ", ".join(self.assumptions())
+        return f"{self.where} is read with {assumptions}" if assumptions else None

@@ -1,0 +1,238 @@
+"""Writing rows as a table: CSV, TSV, Excel or Parquet, depending on the file's name.
+
+Nested values become columns with dotted names; lists become JSON. The columns are only known after the last row, so
+rows are kept in a temporary file until then.
+
+A spreadsheet takes a text that begins with `=`, `+`, `-` or `@` for a formula, which may harm the reader's computer
+(CSV injection). In Excel files, such texts are marked as text. In CSV and TSV, they are preceded by an apostrophe,
+which is removed on reading (`rubriclab.data.delimited`).
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rubriclab.errors import DataError, SettingsError
+
+TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".parquet")
+NOT_WRITTEN = (".xls", ".ods", ".xlsm", ".feather")
+# Limits of the Excel format.
+LONGEST_EXCEL_CELL = 32_767
+MOST_EXCEL_ROWS = 1_048_576
+MOST_EXCEL_COLUMNS = 16_384
+_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_BATCH = 1000
+
+Kind = type[bool] | type[int] | type[float] | type[str]
+WriteRow = Callable[[Mapping[str, Any]], object]
+
+
+def table_kind(path: str | Path) -> str | None:
+    """Return the table format of a file name, such as `.csv`; `None` for JSON Lines.
+
+    Raises:
+        SettingsError: for a format that cannot be written.
+    """
+    name = str(path).lower()
+    if other := next((kind for kind in NOT_WRITTEN if name.endswith(kind)), None):
+        raise SettingsError(f"{path}: the format {other} cannot be written;", f"name it {', '.join(TABLES)}.")
+    uncompressed = name.removesuffix(".gz")
+    return next(
+        (kind for kind in TABLES if (name if kind in (".xlsx", ".parquet") else uncompressed).endswith(kind)), None
+    )
+
+
+def check_writable(path: str | Path) -> None:
+    """Check that rows can be written to a file of this name.
+
+    Raises:
+        SettingsError: for a format that cannot be written.
+        DataError: if the library that writes it is not installed.
+    """
+    kind = table_kind(path)
+    try:
+        if kind == ".xlsx":
+            import xlsxwriter  # noqa: F401
+        elif kind == ".parquet":
+            import pyarrow  # noqa: F401
+    except ImportError:
+        name = str(kind)[1:]
+        extra = f"install it with: pip install 'rubriclab[{name}]'"
+        raise DataError(f"{path}: writing {name} files needs a library that is not installed;", extra) from None
+
+
+@contextmanager
+def writing_table(path: str | Path, *, always: bool = False) -> Iterator[WriteRow]:
+    """Yield a function that adds a row; the table is written on exit, also after an error or interruption.
+
+    Without rows, nothing is written unless `always`.
+
+    Raises:
+        DataError: if the file cannot be written, or exceeds the limits of Excel.
+    """
+    with tempfile.TemporaryFile() as spool:
+        columns: dict[str, Kind | None] = {}
+
+        def add(row: Mapping[str, Any]) -> None:
+            flat = flattened(row)
+            for column, cell in flat.items():
+                columns[column] = _common(columns.get(column), cell)
+            spool.write(orjson.dumps(flat, default=str, option=orjson.OPT_APPEND_NEWLINE))
+
+        try:
+            yield add
+        finally:
+            if columns or always:
+                spool.seek(0)
+                kinds = {column: kind or str for column, kind in columns.items()}
+                _write(Path(path), kinds, (orjson.loads(line) for line in spool))
+
+
+def flattened(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with a cell for each nested value: dotted names for objects, JSON for lists."""
+    cells: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            cells |= {f"{name}.{inner}": cell for inner, cell in flattened(value).items()}
+        elif isinstance(value, list | tuple):
+            cells[str(name)] = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+        else:
+            cells[str(name)] = valid_text(value)
+    return cells
+
+
+def valid_text(value: Any) -> Any:
+    """Return a value with text that can be encoded; undecodable bytes become question marks."""
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value
+
+
+def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
+    """Write rows to a file in the format of its name: .csv, .tsv, .xlsx, .parquet, or else JSON Lines.
+
+    Raises:
+        SettingsError: for a format that cannot be written.
+        DataError: if the file cannot be written, or the library that writes it is not installed.
+    """
+    check_writable(path)
+    if table_kind(path):
+        with writing_table(path, always=True) as add:
+            for row in rows:
+                add(row)
+        return
+    try:
+        Path(path).write_bytes(b"".join(json_line(row) for row in rows))
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror or error}.") from None
+
+
+def json_line(row: Mapping[str, Any]) -> bytes:
+    """Return a row as a line of JSON."""
+    # A CSV cell may contain bytes that are not UTF-8, in a column that is not a field.
+    valid = {name: valid_text(cell) for name, cell in row.items()}
+    return orjson.dumps(valid, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
+
+
+def escaped(cell: Any) -> Any:
+    """Return a cell for CSV and TSV; a text that a spreadsheet would take for a formula is preceded by `'`."""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return int(cell)
+    if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell
+
+
+def _common(kind: Kind | None, cell: Any) -> Kind | None:
+    """Return the kind of a column after adding `cell`."""
+    if cell is None:
+        return kind
+    cell_kind: Kind = next((each for each in (bool, int, float) if isinstance(cell, each)), str)
+    if kind in (None, cell_kind):
+        return cell_kind
+    return float if {kind, cell_kind} == {int, float} else str
+
+
+def _write(path: Path, columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]]) -> None:
+    writers = {".xlsx": _write_excel, ".parquet": _write_parquet}
+    kind = table_kind(path)
+    try:
+        writers.get(str(kind), _write_delimited)(path, columns, rows)
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror or error}.") from None
+
+
+def _write_delimited(path: Path, columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]]) -> None:
+    mark = "," if table_kind(path) == ".csv" else "\t"
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    with opened(path, "wt", encoding="utf-8", newline="") as text:
+        writer = csv.writer(text, delimiter=mark)
+        writer.writerow([escaped(column) for column in columns])
+        writer.writerows([escaped(row.get(column)) for column in columns] for row in rows)
+
+
+def _write_excel(path: Path, columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]]) -> None:
+    import xlsxwriter
+    from xlsxwriter.exceptions import XlsxWriterException
+
+    if len(columns) > MOST_EXCEL_COLUMNS:
+        raise DataError(f"{path}: {len(columns):,} columns are more than Excel allows.", "Write .csv or .parquet.")
+    book = xlsxwriter.Workbook(path, {"constant_memory": True, "strings_to_urls": False})
+    sheet = book.add_worksheet()
+    try:
+        header = dict(zip(columns, columns, strict=True))
+        for number, row in enumerate(chain([header], rows)):
+            if number >= MOST_EXCEL_ROWS:
+                raise DataError(f"{path}: more rows than Excel allows.", "Write .csv or .parquet.")
+            for place, column in enumerate(columns):
+                cell = row.get(column)
+                if isinstance(cell, str) and len(cell) > LONGEST_EXCEL_CELL:
+                    raise _too_long_for_excel(path, number, column, cell)
+                _write_excel_cell(sheet, number, place, cell)
+    finally:
+        try:
+            book.close()
+        except XlsxWriterException as error:
+            raise DataError(f"{path} cannot be written: {error}.") from None
+
+
+def _too_long_for_excel(path: Path, number: int, column: str, cell: str) -> DataError:
+    return DataError(
+        f"{path}: row {number + 1}, column {column!r} has {len(cell):,} characters; a cell of Excel holds "
+        f"{LONGEST_EXCEL_CELL:,}.",
+        "Write .csv or .parquet; answers of the judge are cached.",
+    )
+
+
+def _write_excel_cell(sheet: Any, row: int, place: int, cell: Any) -> None:
+    if isinstance(cell, bool):
+        sheet.write_boolean(row, place, cell)
+    elif isinstance(cell, int | float) and abs(cell) < 2**53:
+        sheet.write_number(row, place, cell)
+    elif cell not in (None, ""):
+        sheet.write_string(row, place, str(cell))
+
+
+def _write_parquet(path: Path, columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]]) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
+    schema = pa.schema([(column, types[kind]) for column, kind in columns.items()])
+    with parquet.ParquetWriter(path, schema) as writer:
+        while batch := list(islice(rows, _BATCH)):
+            cells = {column: [_of_kind(row.get(column), kind) for row in batch] for column, kind in columns.items()}
+            writer.write_table(pa.table(cells, schema=schema))
+
+
+def _of_kind(cell: Any, kind: Kind) -> Any:
+    return None if cell is None else kind(cell)

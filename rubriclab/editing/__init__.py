@@ -1,0 +1,1 @@
+"""A rubric that a person edits: criteria, limits of weights and the definition."""

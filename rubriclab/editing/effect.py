@@ -1,0 +1,120 @@
+"""What an edit does: held-out agreement beside the parent's, weights, and calls."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from rubriclab.aggregation import Aggregation, Bounds, bounds_of
+from rubriclab.editing.refit import RatedRubric
+from rubriclab.learning.gate import CONFIDENCE, GateLevel, gate_level, paired_difference
+from rubriclab.learning.jackknife import agreement_errors, fisher_interval
+from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.selection_path import SelectionPath
+from rubriclab.rubric import Rubric
+from rubriclab.stats.agreement import agreement
+from rubriclab.stats.interval import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class WeightChange:
+    """One criterion's weight before and after; `None` where the rubric does not have it.
+
+    Attributes:
+        criterion, trait, statement: of the new wording if there is one.
+        bounds: the lowest and highest weight that a person allows.
+    """
+
+    criterion: str
+    trait: str
+    statement: str
+    before: float | None
+    after: float | None
+    bounds: Bounds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EditEffect:
+    """The held-out agreement of an edited rubric beside that of its parent, with the same labels and folds.
+
+    Attributes:
+        level: correlations are taken within groups, or over the whole set.
+        n: labelled texts that both score.
+        groups: of the labelled texts.
+        folds: number of folds; 0 if nothing is fitted to labels, as for a rubric without learned weights.
+        before, after: Pearson correlation with its interval, which includes the variance of learning.
+        difference: after less before, paired, with its bootstrap interval; without ends if groups are too few.
+        recorded: the parent's correlation as its version records it, by the whole procedure of learning.
+        calls_before, calls_after: calls to score one text.
+        optimistic: whether the rubric was learned from these labels, or a person may have known them.
+    """
+
+    level: GateLevel
+    n: int
+    groups: int
+    folds: int
+    before: Interval
+    after: Interval
+    difference: Interval
+    recorded: Interval
+    calls_before: float
+    calls_after: float
+    weights: tuple[WeightChange, ...]
+    optimistic: bool = True
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the effect as one JSON object."""
+        return asdict(self)
+
+
+def effect_of(
+    parent: RatedRubric, edited: RatedRubric, paths: tuple[SelectionPath, SelectionPath], rubric: Rubric
+) -> EditEffect:
+    """Return the effect of an edit.
+
+    Args:
+        paths: of the parent and of the edited rubric, with the same folds.
+        rubric: the edited one, refitted.
+    """
+    table, (before, after) = edited.table, paths
+    level = gate_level(table.labels, table.groups)
+    return EditEffect(
+        level=level,
+        n=int((~np.isnan(after.held_out.raw + before.held_out.raw)).sum()),
+        groups=len(set(table.groups)),
+        folds=len(before.held_out.fits[0]),
+        before=held_out_agreement(parent.table, before, level, parent.seed),
+        after=held_out_agreement(table, after, level, edited.seed),
+        difference=paired_difference(
+            after.held_out.raw, before.held_out.raw, table.labels, table.groups, seed=edited.seed
+        ),
+        recorded=Interval(None),
+        calls_before=before.steps[0].calls,
+        calls_after=after.steps[0].calls,
+        weights=weight_changes(parent.rubric, rubric),
+    )
+
+
+def held_out_agreement(table: RatingMatrix, path: SelectionPath, level: GateLevel, seed: int) -> Interval:
+    """Return the held-out Pearson correlation with an interval that includes the variance of learning."""
+    found = agreement(path.held_out.raw, table.labels, table.groups, level=level, resamples=0)
+    errors = agreement_errors(table, path.held_out, level=level, seed=seed)
+    return fisher_interval(found.pearson.value, errors["pearson"], CONFIDENCE).rounded()
+
+
+def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
+    """Return the weights of all criteria that either rubric has, those of the second one first."""
+    weights = [_weights(rubric.aggregation) for rubric in (before, after)]
+    old = {criterion.id: criterion for criterion in before.criteria}
+    new = {criterion.id: criterion for criterion in after.criteria}
+    limits = bounds_of(after.aggregation)
+    return tuple(
+        WeightChange(name, each.trait, each.statement, weights[0].get(name), weights[1].get(name), limits.get(name))
+        for name, each in {**new, **{name: each for name, each in old.items() if name not in new}}.items()
+    )
+
+
+def _weights(aggregation: Aggregation | None) -> dict[str, float]:
+    return {term.criterion: term.weight for term in aggregation.terms} if aggregation else {}

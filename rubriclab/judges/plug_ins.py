@@ -1,0 +1,166 @@
+"""What judges and methods of other packages share: how they are loaded, and how their errors are reported.
+
+Whatever a plug-in does wrong is a `PlugInError` that names its package. Errors of a network or a server are the
+provider's, as they are for the built-in judges.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
+from typing import Any, Literal
+
+from rubriclab.digest import canonical
+from rubriclab.errors import PlugInError, RubriclabError
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.provider_errors import provider_fault
+from rubriclab.option_names import by_reader
+from rubriclab.prompts import Prompt
+
+REPORT = "Report this to its authors, or uninstall it."
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PlugIn:
+    """A judge or a method of an installed package, as messages name it."""
+
+    kind: Literal["judge", "method"]
+    name: str
+    package: str
+
+    def __str__(self) -> str:
+        return f"The {self.kind} {self.name!r} of {self.package}"
+
+    def error(self, fault: str, hint: str = REPORT) -> PlugInError:
+        """Return the error that says what is wrong with the plug-in; `fault` follows its name, without a full stop."""
+        return PlugInError(f"{self} {fault}.", hint)
+
+    @contextmanager
+    def errors_named(self, what: str = "raised ") -> Iterator[None]:
+        """Translate what the plug-in raises inside the block, and log its traceback; rubriclab's own errors pass.
+
+        Raises:
+            PlugInError: for any exception, `SystemExit` included, that does not come from a network or a server.
+            JudgeError: for one that does.
+        """
+        try:
+            yield
+        except RubriclabError:
+            raise
+        except (Exception, SystemExit) as error:
+            if own := _own_error(error):
+                raise own from error
+            _log.info("%s %s%s", self, what, type(error).__name__, exc_info=error)
+            raise self._translated(error, what) from error
+
+    def _translated(self, error: BaseException, what: str) -> RubriclabError:
+        if isinstance(error, Exception) and (fault := provider_fault(error, str(self))):
+            return fault
+        message = ": ".join(filter(None, (type(error).__name__, str(error).strip().rstrip("."))))
+        traceback = by_reader(python="the cause of this error has the traceback", command_line="-v logs the traceback")
+        return self.error(f"{what}{message}", f"Report this to its authors; {traceback}.")
+
+
+def loaded(kind: Literal["judge", "method"], points: Sequence[EntryPoint]) -> tuple[PlugIn, Any]:
+    """Return the plug-in that an entry point offers, and the object that the entry point names.
+
+    Args:
+        points: all entry points of one name, at least one.
+
+    Raises:
+        PlugInError: if several packages offer the name, or the object cannot be imported.
+    """
+    point = points[0]
+    if len(points) > 1:
+        packages = " and ".join(sorted(map(_package, points)))
+        raise PlugInError(f"The {kind} {point.name!r} is added by {packages}.", "Uninstall all but one of them.")
+    plug_in = PlugIn(kind, point.name, _package(point))
+    with plug_in.errors_named("cannot be loaded: "):
+        return plug_in, point.load()
+
+
+class PlugInJudge(JudgeWrapper):
+    """The judge of another package, with its name and identity as they were when it was connected."""
+
+    def __init__(self, judge: Judge, plug_in: PlugIn, name: str, identity: Mapping[str, Any]) -> None:
+        super().__init__(judge)
+        self._plug_in = plug_in
+        self._name = name
+        self._identity = identity
+
+    @property
+    def name(self) -> str:
+        """The specification that it was chosen by."""
+        return self._name
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What its answers are cached under."""
+        return self._identity
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply.
+
+        Raises:
+            PlugInError: for an exception, or anything else than a `Reply`.
+            JudgeUnavailable: for a failed connection, a time-out or a server error.
+        """
+        with self._plug_in.errors_named():
+            reply = await self.judge.reply(prompt)
+        if not isinstance(reply, Reply):
+            raise self._plug_in.error(f"gave {_shown(reply)}, expected a Reply")
+        for field, kind in (("text", str), ("model", str), ("usage", Usage)):
+            if not isinstance(value := getattr(reply, field), kind):
+                raise self._plug_in.error(f"gave a Reply whose {field} is {_shown(value)}, expected {kind.__name__}")
+        return reply
+
+
+def plug_in_judge(points: Sequence[EntryPoint], spec: str, options: JudgeOptions) -> PlugInJudge:
+    """Return the judge that `spec` names, as `NAME` or `NAME:REST`.
+
+    Raises:
+        PlugInError: if it cannot be made, or has no usable name and identity.
+    """
+    plug_in, make = loaded("judge", points)
+    with plug_in.errors_named("cannot be loaded: "):
+        judge = make(spec.partition(":")[2], options)
+        name, identity = getattr(judge, "name", None), getattr(judge, "identity", None)
+    if not (isinstance(name, str) and isinstance(identity, Mapping) and callable(getattr(judge, "reply", None))):
+        raise plug_in.error(
+            "cannot be used: expected an object with `name`, `identity` and `reply`, got " + type(judge).__name__
+        )
+    if name != spec:
+        raise plug_in.error(
+            f"has the name {name!r}, expected {spec!r}, the specification that it was chosen by: versions are scored "
+            "by the judge of that name"
+        )
+    try:
+        canonical(dict(identity))
+    except (TypeError, ValueError) as error:
+        raise plug_in.error(f"has an identity that is not made of JSON types: {error}") from None
+    _log.info("%s: a judge of %s", name, plug_in.package)
+    return PlugInJudge(judge, plug_in, name, dict(identity))
+
+
+def _own_error(error: BaseException) -> RubriclabError | None:
+    """Return the error of rubriclab that an exception is, or that a group of a task group holds."""
+    if isinstance(error, RubriclabError):
+        return error
+    if isinstance(error, BaseExceptionGroup):
+        return next(filter(None, map(_own_error, error.exceptions)), None)
+    return None
+
+
+def _shown(value: object) -> str:
+    return f"{value!r:.80} ({type(value).__name__})"
+
+
+def _package(point: EntryPoint) -> str:
+    package = point.dist
+    return f"the package {package.name} {package.version}" if package else f"a package ({point.value})"

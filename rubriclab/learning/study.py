@@ -1,0 +1,246 @@
+"""What is computed from candidates and labels: the rubric, its held-out scores, its validation and its record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rubriclab.aggregation import Aggregation, Ask, Bounds, Conformal, Term, bounds_met
+from rubriclab.data.assignment import Assignment
+from rubriclab.errors import JudgeError
+from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
+from rubriclab.learning.calibration import bounds, conformal
+from rubriclab.learning.candidates import Candidates
+from rubriclab.learning.contributions import added, frontier, noise
+from rubriclab.learning.cross_validation import CrossValidatedScores, allowed_columns, offered, refitted
+from rubriclab.learning.feature_selection import DroppedColumn
+from rubriclab.learning.fitting import Fit
+from rubriclab.learning.gate import CONFIDENCE, validation
+from rubriclab.learning.jackknife import agreement_errors, fisher_interval
+from rubriclab.learning.raters import raters
+from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.selection_path import SelectionPath, chosen_shares, select_rubric
+from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.shortcuts import shortcuts
+from rubriclab.learning.single_method import recorded_texts, training_agreement
+from rubriclab.methods.names import JOINT
+from rubriclab.option_names import option
+from rubriclab.provenance import TrainingAgreement
+from rubriclab.rubric import Rubric
+from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.levels import Level
+from rubriclab.training_record import TrainingRecord
+from rubriclab.validation import EvaluatorAgreement, Validation
+
+
+@dataclass
+class Study:
+    """Candidates with everything computed from them and the labels.
+
+    Attributes:
+        notes: messages for the user.
+        given: the selection path, where it is not to be computed, as for a rubric that a person has edited.
+        reasons: why criteria are dropped, by id, for a given path; the former reason for those not named.
+    """
+
+    candidates: Candidates
+    assignment: Assignment
+    settings: JointSettings
+    seed: int
+    given: SelectionPath | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.notes: list[str] = []
+        self.every = self.candidates.table(self.assignment, "by method")
+        self.features = feature_values(self.candidates.examples, FEATURE_NAMES)
+        self.calls = self.candidates.all_calls(self.assignment)
+
+    @cached_property
+    def columns(self) -> list[int]:
+        """The numbers of the candidates that may be selected."""
+        allowed = allowed_columns(self.every, self.features, self.settings, self.seed)
+        if self.settings.no_shortcuts:
+            left = [name for place, name in enumerate(self.candidates.ids) if place not in allowed]
+            self.notes.append(
+                f"excluded, as they correlate with a shortcut more than the raters do: {', '.join(left) or 'none'}"
+            )
+        return allowed
+
+    @cached_property
+    def table(self) -> RatingMatrix:
+        """The rating matrix of the candidates that may be selected."""
+        return offered(self.candidates, self.assignment, self.settings, self.columns)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The candidate ids of the table's columns."""
+        return [self.candidates.ids[place] for place in self.table.places]
+
+    @cached_property
+    def path(self) -> SelectionPath:
+        """All candidate rubrics, and the selected one."""
+        return self.given or select_rubric(self.table, self.settings, self.calls, seed=self.seed)
+
+    @property
+    def ask(self) -> Ask:
+        """How the selected rubric calls the judge."""
+        return self.path.steps[self.path.kept].rubric.ask
+
+    @cached_property
+    def fit(self) -> Fit:
+        """The selected rubric's weights and calibration."""
+        fit = self.path.fit
+        if not fit.columns:
+            raise JudgeError(
+                "No criterion distinguishes any two of the labelled texts, so there is nothing to weigh.",
+                f"Try another {option('judge')}, or other methods.",
+            )
+        return fit
+
+    @cached_property
+    def held_out(self) -> CrossValidatedScores:
+        """Held-out scores."""
+        return refitted(self.path, self.table, self.every, self.settings, self.seed)
+
+    @cached_property
+    def fitted(self) -> FloatArray:
+        """Scores by the rubric, fitted to all labels."""
+        return self.fit.scores(self.table.values, self.assignment.scale)
+
+    @cached_property
+    def conformal(self) -> Conformal | None:
+        """The errors that determine intervals of single texts."""
+        return conformal(
+            self.held_out.scores,
+            self.table.labels,
+            self.held_out.hardness,
+            float(self.settings.confidence),
+        )
+
+    def rubric(self) -> Rubric:
+        """Return the rubric: parts with the selected criteria, and their aggregation."""
+        terms = _terms(self.fit, self.ids, chosen_shares(self.path, self.table), self.candidates.bounds)
+        aggregation = Aggregation(ask=self.ask, terms=terms, calibration=self.fit.calibration, conformal=self.conformal)
+        parts = self.candidates.parts_with([term.criterion for term in terms], self._reasons())
+        task, aspect, scale = self.assignment.words.task, self.assignment.aspect, self.assignment.scale
+        return Rubric(task=task, aspect=aspect, scale=scale, parts=parts, aggregation=aggregation)
+
+    def _reasons(self) -> dict[str, str]:
+        """Return for each dropped candidate the reason."""
+        if self.given:
+            return dict(self.reasons)
+        left = dict.fromkeys(self.candidates.ids, "follows a shortcut more than the raters do")
+        kept = {self.ids[place] for place in self.fit.columns}
+        reasons: dict[str, DroppedColumn] = {}
+        for place, reason in self.fit.dropped.items():
+            # For a candidate rated both ways, the reason for the rubric's own way of asking is more informative.
+            if reasons.get(self.ids[place], reason).why == "not asked":
+                reasons[self.ids[place]] = reason
+            left.pop(self.ids[place], None)
+        return {**left, **{name: why.words(self.ids) for name, why in reasons.items() if name not in kept}}
+
+    @cached_property
+    def validation(self) -> Validation:
+        """The result of the gate, with what each method, rater and shortcut contributes."""
+        alone = {part.method: [criterion.id for criterion in part.criteria] for part in self.candidates.parts}
+        kept = [self.ids[place] for place in self.fit.columns]
+        result = validation(
+            self.every,
+            self.features,
+            self.held_out.raw,
+            self.fit.raw(self.table.values),
+            self.held_out.fold,
+            alone=self.held_out.alone,
+            calls={
+                JOINT: self._calls(kept, self.ask),
+                **{name: self._calls(ids, "by method") for name, ids in alone.items()},
+            },
+            seed=self.seed,
+        )
+        joint, *others = result.evaluators
+        examples, ids, seed = self.candidates.examples, self.candidates.ids, self.seed
+        updates: dict[str, Any] = {
+            "evaluators": (self._refitted(joint, result.level), *others),
+            "frontier": tuple(frontier(self.path, self.table, seed=seed)),
+            "added": tuple(added(self.path, self.table, seed=seed)),
+            "shortcuts": tuple(shortcuts(self.every, ids, self.features, self.held_out.raw, seed=seed)),
+            "raters": raters(examples, self.assignment, self.held_out.scores, seed=seed),
+            "forgone": self._forgone(),
+            "noise": noise(self.path, self.table, self.settings, seed=seed),
+        }
+        return result.model_copy(update=updates)
+
+    def _refitted(self, evaluator: EvaluatorAgreement, level: Level) -> EvaluatorAgreement:
+        """Return the rubric's agreement with intervals that include the variance of learning."""
+        errors = agreement_errors(self.table, self.path.held_out, level=level, seed=self.seed)
+        intervals = {
+            name: fisher_interval(figure.value, errors[name], CONFIDENCE)
+            for name, figure in (("spearman", evaluator.spearman), ("pearson", evaluator.pearson))
+        }
+        return evaluator.model_copy(update={name: interval.rounded() for name, interval in intervals.items()})
+
+    @property
+    def agreement(self) -> TrainingAgreement:
+        """Agreement with the labels that the rubric was fitted to, and held-out agreement."""
+        labels, groups = self.table.labels, self.table.groups
+        result = training_agreement(self.fitted, self.held_out.raw, labels, groups)
+        # Over all texts this is the gate's correlation, with the gate's interval.
+        same = {"reselected": self.validation.evaluators[0].spearman} if self.validation.level == "dataset" else {}
+        return result.model_copy(update=same)
+
+    def _calls(self, kept: Sequence[str], ask: Ask) -> float:
+        bundles = {
+            bundle
+            for name, bundle in zip(self.candidates.ids, self.candidates.bundles(ask), strict=True)
+            if name in kept
+        }
+        return sum(self.calls.get(bundle, 1.0) for bundle in bundles if bundle)
+
+    def _forgone(self) -> float | None:
+        """Return the loss in correlation by excluding shortcuts."""
+        if len(self.columns) == len(self.candidates.ids):
+            return None
+        every = offered(self.candidates, self.assignment, self.settings, range(len(self.candidates.ids)))
+        everything = select_rubric(every, self.settings, self.calls, seed=self.seed).held_out.raw
+        labels = self.table.labels
+        return round(_correlation(everything, labels) - _correlation(self.path.held_out.raw, labels), DIGITS)
+
+    def record(self, rubric: Rubric) -> TrainingRecord:
+        """Return the texts with their held-out scores, and the ratings by all candidates."""
+        aspect = self.assignment.aspect.name
+        low, high = bounds(self.held_out.scores, self.held_out.hardness, self.conformal, self.assignment.scale)
+        texts = recorded_texts(self.candidates.examples, aspect, self.held_out.scores, low, high)
+        kept = {criterion.id for criterion in rubric.criteria}
+        return TrainingRecord(
+            texts=texts, candidates=self.candidates.marked(kept), cells=self.candidates.rated(self.ask)
+        )
+
+
+def _terms(fitted: Fit, ids: Sequence[str], selected: FloatArray, limits: Mapping[str, Bounds]) -> tuple[Term, ...]:
+    columns = (fitted.weights, fitted.centers, fitted.spreads, fitted.low, fitted.high, selected)
+    rows = zip(fitted.columns, *(column.tolist() for column in columns), strict=True)
+    return tuple(
+        Term(
+            criterion=ids[place],
+            weight=weight,
+            center=center,
+            spread=spread,
+            low=round(low, DIGITS),
+            high=round(high, DIGITS),
+            selected=round(chosen, DIGITS),
+            bounds=bounds_met(limits.get(ids[place]), weight),
+        )
+        for place, weight, center, spread, low, high, chosen in rows
+    )
+
+
+def _correlation(scores: FloatArray, labels: FloatArray) -> float:
+    there = ~np.isnan(scores)
+    r = pearson(scores[there], labels[there]) if there.sum() > 1 else np.nan
+    return 0.0 if np.isnan(r) else r

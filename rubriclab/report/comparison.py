@@ -1,0 +1,245 @@
+"""Two sets of outputs, or several systems, scored with one version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rubriclab.data.scale import show
+from rubriclab.report import describe
+from rubriclab.report.model import (
+    Badge,
+    Block,
+    Card,
+    Details,
+    Figure,
+    Pairs,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    View,
+    quoted,
+    table,
+)
+from rubriclab.report.wording import count, estimate, excerpt, figure
+from rubriclab.stats.interval import Interval
+
+if TYPE_CHECKING:
+    from rubriclab.comparison.results import (
+        OutputComparison,
+        SideSummary,
+        SystemDifference,
+        SystemRanking,
+        TextChange,
+        Verdict,
+    )
+
+TITLE, TEXT = 90, 400
+# Paired differences of systems that are listed at once.
+MOST_PAIRS = 15
+BADGES: Mapping[tuple[Verdict, bool], Badge] = {
+    ("within", False): Badge("no significant drop", "good"),
+    ("beyond", False): Badge("worse", "bad"),
+    ("unknown", False): Badge("inconclusive", "warning"),
+    ("within", True): Badge("within the limit", "good"),
+    ("beyond", True): Badge("beyond the limit", "bad"),
+    ("unknown", True): Badge("inconclusive", "warning"),
+}
+
+
+def comparison_view(comparison: OutputComparison) -> View:
+    """Return whether the outputs got worse, the means, the criteria that changed and the texts that fell most."""
+    title = (quoted(comparison.before.name), " to ", quoted(comparison.after.name))
+    blocks = (
+        BADGES[comparison.outcome, comparison.max_drop is not None],
+        Paragraph(_sentence(comparison), "lead"),
+        Paragraph((*_scorer(comparison), f"; {_pairing(comparison)}"), "quiet"),
+        *_warnings(comparison),
+        _sides(comparison),
+        *_shares(comparison),
+        *_criteria(comparison),
+        *_fallen(comparison),
+    )
+    return View(title, blocks, "rubriclab comparison")
+
+
+def _scorer(result: OutputComparison | SystemRanking) -> tuple[str | Span, ...]:
+    return "scored with ", quoted(result.rubric), " by ", quoted(result.judge)
+
+
+def _sentence(comparison: OutputComparison) -> str:
+    difference = comparison.difference
+    if difference.value is None:
+        return "The sets cannot be compared: no output on one side has a score."
+    p = "" if comparison.p is None else f", p = {comparison.p:.3g}"
+    changed = f"The mean score changes by {estimate(difference)} points{p}."
+    if difference.low is None:
+        return f"{changed} With so few groups there is no interval: give outputs for more sources."
+    if comparison.max_drop is None:
+        return changed
+    limit = f"a drop of {show(comparison.max_drop)}"
+    meaning = {
+        "within": f"The interval excludes more than {limit}.",
+        "beyond": f"The whole interval lies beyond {limit}.",
+        "unknown": f"The interval includes {limit}: more texts are needed.",
+    }
+    return f"{changed} {meaning[comparison.outcome]}"
+
+
+def _pairing(comparison: OutputComparison) -> str:
+    if comparison.pairing is None:
+        return "no id or group occurs in both sets, so they are compared as independent sets, by the means of groups"
+    unpaired = comparison.unpaired_before + comparison.unpaired_after
+    rest = f", {count(unpaired, 'output')} without a counterpart" if unpaired else ""
+    pairs = f"{count(comparison.pairs, 'pair')} by {comparison.pairing} in {count(comparison.groups, 'group')}"
+    return f"{pairs}{rest}; {_intervals(comparison.groups)}"
+
+
+def _intervals(groups: int) -> str:
+    return "95 % intervals over groups" if groups > 1 else "95 % intervals over texts, which hold for this group only"
+
+
+def _warnings(comparison: OutputComparison) -> Iterator[Paragraph]:
+    if comparison.other_sources:
+        pairs = count(comparison.other_sources, "pair")
+        yield Paragraph(f"The sources of {pairs} differ: do the ids name the same texts in both sets?", "warning")
+    if not comparison.enough_scored:
+        yield Paragraph("More than a tenth of a set has no score: the others may not represent it.", "warning")
+
+
+def _sides(comparison: OutputComparison) -> Section:
+    numeric = ("texts", "scored", "groups", "mean", "sd", "p")
+    sides = (("before", comparison.before), ("after", comparison.after))
+    rows = [(name, quoted(side.name), *_side(side), "") for name, side in sides]
+    pairs = f"{comparison.pairs:,}" if comparison.pairing else ""
+    groups = f"{comparison.groups:,}" if comparison.pairing else ""
+    p = "" if comparison.p is None else f"{comparison.p:.3g}"
+    rows.append(("difference", "", pairs, pairs, groups, Figure(comparison.difference), "", p))
+    reasons = (
+        Paragraph(quoted(f"{name}: {count(number, 'output')} unscored: {excerpt(reason)}"), "quiet")
+        for name, side in sides
+        for reason, number in side.unscored.items()
+    )
+    return Section("Scores", (table(("", "outputs", *numeric), rows, numeric=numeric), *reasons))
+
+
+def _side(side: SideSummary) -> tuple[str | Figure, ...]:
+    spread = figure(side.standard_deviation)
+    return f"{side.texts:,}", f"{side.scored:,}", f"{side.groups:,}", Figure(side.mean), spread
+
+
+def _shares(comparison: OutputComparison) -> Iterator[Block]:
+    if comparison.worse is None or comparison.better is None or comparison.unchanged is None:
+        return
+    shares = {"worse": comparison.worse, "unchanged": comparison.unchanged, "better": comparison.better}
+    rows = [(name, Figure(Interval(share))) for name, share in shares.items()]
+    shown = table(("", "share"), rows, numeric=("share",))
+    yield Section("Pairs", (shown,), f"worse and better by at least {show(comparison.visible)} points")
+
+
+def _criteria(comparison: OutputComparison) -> Iterator[Section]:
+    if not comparison.criteria:
+        return
+    titles = _titles(comparison)
+    rows = [
+        (
+            quoted(titles[change.id]),
+            Figure(change.difference),
+            "" if change.contribution is None else f"{change.contribution:+.2f}",
+            "" if change.adjusted_p is None else f"{change.adjusted_p:.3g}",
+            "significant" if change.significant else "",
+        )
+        for change in comparison.criteria
+        if change.difference.value
+    ]
+    if not rows:
+        yield Section("Criteria that changed", (Paragraph("None."),))
+        return
+    numeric = ("change", "points", "p")
+    note = (
+        "change: of the criterion's score, as a share of its range; points: of its contribution to the score; p: "
+        "adjusted for the false discovery rate over all criteria; significant: below 0.05."
+    )
+    shown = table(("criterion", *numeric, ""), rows, numeric=numeric)
+    yield Section("Criteria that changed", (shown, Paragraph(note, "quiet")), "the largest drop first")
+
+
+def _titles(comparison: OutputComparison) -> dict[str, str]:
+    return describe.distinct_titles({change.id: change.title for change in comparison.criteria}, TITLE)
+
+
+def _fallen(comparison: OutputComparison) -> Iterator[Section]:
+    if comparison.fallen:
+        titles = _titles(comparison)
+        cards = tuple(_card(change, titles) for change in comparison.fallen)
+        yield Section("Texts that fell most", cards)
+
+
+def _card(change: TextChange, titles: Mapping[str, str]) -> Card:
+    title = (quoted(change.id), f"  {show(round(change.before, 2))} to {show(round(change.after, 2))}")
+    reasons = tuple(
+        Paragraph((quoted(titles.get(name, name), "strong"), ": ", quoted(f"{before} → {after}")))
+        for name, before, after in change.reasons
+    )
+    texts = (("before", quoted(excerpt(change.text_before, TEXT))), ("after", quoted(excerpt(change.text_after, TEXT))))
+    return Card(title, (*reasons, Pairs(texts)), text=True)
+
+
+def ranking_view(ranking: SystemRanking) -> View:
+    """Return the systems by mean score with ties, and their paired differences."""
+    numeric = ("rank", "texts", "scored", "groups", "mean")
+    ranks = {system.system: system.rank for system in ranking.systems}
+    rows = [
+        (
+            quoted(system.system),
+            str(system.rank),
+            f"{system.texts:,}",
+            f"{system.scored:,}",
+            f"{system.groups:,}",
+            Figure(system.mean),
+            number_ranges(ranks[tie] for tie in system.ties),
+        )
+        for system in ranking.systems
+    ]
+    places = table(("system", *numeric, "not distinguished from rank"), rows, numeric=numeric)
+    groups = max(system.groups for system in ranking.systems)
+    basis = Paragraph((*_scorer(ranking), f"; {_intervals(groups)}"), "quiet")
+    return View("Systems by mean score", (basis, places, *_differences(ranking, ranks)), "rubriclab comparison")
+
+
+def _differences(ranking: SystemRanking, ranks: Mapping[str, int]) -> Iterator[Block]:
+    """Return the paired differences: all of few systems, those of neighbouring ranks first of many."""
+    remark = "means of groups that both have outputs in; p adjusted for the false discovery rate over all pairs"
+    if len(ranking.differences) <= MOST_PAIRS:
+        yield Section("Paired differences", (_difference_table(ranking.differences),), remark)
+        return
+    neighbours = [each for each in ranking.differences if ranks[each.second] - ranks[each.first] == 1]
+    summary = f"All {len(ranking.differences):,} paired differences"
+    every = Details(summary, (_difference_table(ranking.differences),), hint="JSON, CSV and HTML list them")
+    yield Section("Paired differences of neighbouring ranks", (_difference_table(neighbours), every), remark)
+
+
+def _difference_table(differences: Sequence[SystemDifference]) -> Table:
+    columns = ("difference", "groups", "p")
+    rows = [
+        (
+            quoted(f"{each.first} less {each.second}"),
+            Figure(each.difference),
+            f"{each.groups:,}",
+            "" if each.adjusted_p is None else f"{each.adjusted_p:.3g}",
+        )
+        for each in differences
+    ]
+    return table(("systems", *columns), rows, numeric=columns)
+
+
+def number_ranges(numbers: Iterable[int]) -> str:
+    """Return numbers in ascending order, consecutive ones as a range: `1, 3-5`."""
+    ordered = sorted(numbers)
+    runs = [
+        [number for _, number in run]
+        for _, run in groupby(enumerate(ordered), key=lambda placed: placed[1] - placed[0])
+    ]
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}\N{EN DASH}{run[-1]}" for run in runs)

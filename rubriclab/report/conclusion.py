@@ -1,0 +1,159 @@
+"""The conclusion of a training run: a badge, one sentence with the figures behind it, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from rubriclab.judges.connect import EMBEDDED
+from rubriclab.option_names import by_reader, command
+from rubriclab.report import describe, verdicts
+from rubriclab.report.model import Badge, Block, Bullets, Paragraph, Section, Words, quoted
+from rubriclab.report.wording import count, estimate, figure
+from rubriclab.stats.interval import Interval
+from rubriclab.validation import FEWEST_GROUPS, MATTERS, EvaluatorAgreement, FrontierPoint, Outcome, Validation
+
+if TYPE_CHECKING:
+    from rubriclab.store.version import Version
+
+BADGES: Mapping[Outcome, Badge] = {
+    "better": Badge("better", "good"),
+    "inconclusive": Badge("inconclusive", "warning"),
+    "not better": Badge("not better", "bad"),
+}
+UNKNOWN = Badge("not validated", "warning")
+OFFLINE = (
+    "Offline judge: the criteria were rated by text features, not by a language model. Use this result to try the "
+    "commands, not to judge a rubric."
+)
+
+
+def offline_banner(version: Version) -> Paragraph | None:
+    """Return the warning that a version was learned with the offline judge; `None` for any other judge."""
+    return Paragraph(OFFLINE, "warning") if version.provenance.judge == EMBEDDED else None
+
+
+def conclusion(version: Version) -> tuple[Block, ...]:
+    """Return the badge, the sentence with the figures, and what to do next."""
+    return (*outcome(version), Section("What to do next", (Bullets(tuple(actions(version))),)))
+
+
+def outcome(version: Version) -> tuple[Block, ...]:
+    """Return the badge and the sentence with the figures."""
+    validation = version.provenance.validation
+    if validation is None:
+        return UNKNOWN, Paragraph(quoted(verdicts.not_validated(version)), "lead")
+    return badge_of(validation), Paragraph(_summary(version, validation), "lead")
+
+
+def badge_of(validation: Validation) -> Badge:
+    """Return the outcome of the gate as a badge, completed by what the rubric is compared with."""
+    badge = BADGES[validation.outcome]
+    comparison = {"better": "than", "inconclusive": "compared with", "not better": "than"}[validation.outcome]
+    return Badge(badge.words, badge.tone, f"{comparison} {validation.verdicts[0].against}")
+
+
+def _summary(version: Version, validation: Validation) -> Words:
+    rubric, decisive = verdicts.rubric_agreement(validation), validation.verdicts[0]
+    other = next((evaluator for evaluator in validation.evaluators if evaluator.name == decisive.against), None)
+    reached = f" ({estimate(other.pearson)})" if other and other.pearson.value is not None else ""
+    ceiling = verdicts.ceiling(validation)
+    most = (
+        "" if ceiling is None else f" A perfect judge would reach about {figure(ceiling)}, because the raters disagree."
+    )
+    return (
+        "With the judge ",
+        quoted(describe.judge(version), "strong"),
+        f", the scores reach Pearson {estimate(rubric.pearson)} with {count(validation.n, 'held-out label')} of "
+        f"{count(validation.groups, 'group')}. The best free baseline is ",
+        quoted(decisive.against, "strong"),
+        f"{reached}; {_compared(decisive.difference, validation.outcome)}{most}",
+    )
+
+
+def _compared(difference: Interval, outcome: Outcome) -> str:
+    shown = f"the difference is {estimate(difference)}"
+    match outcome:
+        case "better":
+            return f"{shown}, which is above 0."
+        case "not better":
+            return f"{shown}, which excludes a gain of {MATTERS}, the smallest that matters."
+        case _ if difference.low is None:
+            return f"{shown}, without an interval, because there are too few groups."
+        case _:
+            return f"{shown}, so it is inconclusive whether the rubric is better."
+
+
+def actions(version: Version) -> Iterator[str]:
+    """Yield what to do next, the most useful action first."""
+    validation = version.provenance.validation
+    offline = version.provenance.judge == EMBEDDED
+    if offline:
+        learn = command("learn", "…", judge="MODEL")
+        yield f"Use a language model: `{learn}`. This result was obtained with the offline judge."
+    if validation is None:
+        yield f"Measure the agreement on held-out labels: `{_with_rubric('evaluate', 'HELDOUT', version)}`."
+        return
+    if validation.outcome == "inconclusive":
+        yield _more_labels(version, validation)
+    if cheaper := _cheaper(validation):
+        yield (
+            f"Consider {verdicts.asked(cheaper)}, with {verdicts.per_text(cheaper.calls)} instead of "
+            f"{verdicts.calls(verdicts.rubric_agreement(validation).calls)}: it is no worse within chance (difference "
+            f"{estimate(cheaper.ahead)}), and `{command('learn', '…', calls_per_text=verdicts.calls(cheaper.calls))}` "
+            "learns it."
+        )
+    if validation.outcome == "not better" and not offline:
+        yield from _alternatives(validation)
+    if any(shortcut.marked for shortcut in validation.shortcuts):
+        yield f"Read the criteria marked with !, which may reward a shortcut: `{command('show', version.ref)}`."
+    if validation.outcome == "better":
+        yield f"Score texts: `{_with_rubric('score', 'TEXTS', version)}`."
+        yield f"Confirm the agreement on labels of other texts: `{_with_rubric('evaluate', 'HELDOUT', version)}`."
+
+
+def _with_rubric(operation: str, data: str, version: Version) -> str:
+    return by_reader(
+        python=f"lab.{operation}({data.lower()}, {version.ref!r})",
+        command_line=f"rubriclab {operation} {data} --rubric {version.ref}",
+    )
+
+
+def _more_labels(version: Version, validation: Validation) -> str:
+    decisive = validation.verdicts[0]
+    planned = f"; `{_with_rubric('plan', 'TEXTS', version)}` selects them"
+    if decisive.few_groups is not None:
+        groups = max(FEWEST_GROUPS - decisive.few_groups, 1)
+        return f"Label texts of at least {count(groups, 'more group')} (sources){planned}."
+    if decisive.more_labels is None:
+        return (
+            "More labels of this kind would not change this. Treat the rubric and the baseline as equal, or try "
+            "another judge or definition."
+        )
+    return f"Label about {count(decisive.more_labels, 'more text')} from new sources{planned}."
+
+
+def _cheaper(validation: Validation) -> FrontierPoint | None:
+    """Return the best candidate that takes fewer calls and is not shown to agree less, if there is one."""
+    chosen = next((point for point in validation.frontier if point.chosen), None)
+    if chosen is None:
+        return None
+    candidates = [
+        point
+        for point in validation.frontier
+        if point.calls < chosen.calls and point.ahead.high is not None and point.ahead.high >= 0
+    ]
+    return max(candidates, key=lambda point: point.pearson, default=None)
+
+
+def _alternatives(validation: Validation) -> Iterator[str]:
+    rubric = verdicts.rubric_agreement(validation)
+    judged = [evaluator for evaluator in validation.evaluators if evaluator.kind == "judged"]
+    best = max(judged, key=_pearson, default=None)
+    if best and _pearson(best) > _pearson(rubric):
+        yield f"Compare with {best.name}, which reaches {estimate(best.pearson)} on the same labels."
+    yield "Score with the baseline instead, which needs no judge, or learn with another judge."
+
+
+def _pearson(evaluator: EvaluatorAgreement) -> float:
+    return -1.0 if evaluator.pearson.value is None else evaluator.pearson.value

@@ -1,0 +1,111 @@
+"""What an edit of a rubric does: held-out agreement beside the parent version's, weights, and calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rubriclab.report.describe import limits, percent
+from rubriclab.report.model import Block, Bullets, Cell, Pairs, Paragraph, Section, View, quoted, table
+from rubriclab.report.wording import count, estimate, excerpt, figure
+
+if TYPE_CHECKING:
+    from rubriclab.editing.effect import EditEffect, WeightChange
+    from rubriclab.provenance import EditChange, EditOrigin
+    from rubriclab.services.edit_options import EditResult
+
+KNOWN_LABELS = (
+    "Each text is scored by weights and criteria that its fold's labels had no part in. The edit itself is the same in "
+    "every fold: if it was made with these labels in view, the difference is optimistic, and new labels decide."
+)
+LEARNED_FROM = "The rubric was learned from these labels, so both figures are optimistic; new labels decide."
+CHOSEN_BY = "If the edit was made with these labels in view, the difference is optimistic, and new labels decide."
+# Characters of a criterion's wording in the table of weights.
+WORDING = 80
+CHANGES = {
+    "drop": "dropped",
+    "reword": "reworded",
+    "merge": "merged",
+    "add": "added",
+    "pin": "weight pinned",
+    "bound": "weight bounded",
+    "definition": "definition changed",
+}
+
+
+def edit_view(result: EditResult) -> View:
+    """Return the effect of an edit, and the version that was saved."""
+    title = result.saved.ref if result.saved else f"{result.parent}, edited"
+    return View(quoted(title), tuple(_blocks(result)), "rubriclab edit")
+
+
+def _blocks(result: EditResult) -> Iterator[Block]:
+    effect = result.effect
+    yield Paragraph(verdict(effect), "lead")
+    title = "Held-out agreement" if effect.folds else "Agreement with the labels"
+    remark = KNOWN_LABELS if effect.folds else LEARNED_FROM if effect.optimistic else CHOSEN_BY
+    yield Section(title, (Pairs(tuple(_agreement(result))), Paragraph(remark, "quiet")))
+    if any(change.after is not None for change in effect.weights):
+        rows = [_weight(change) for change in effect.weights]
+        columns = ("criterion", "before", "after", "limits", "wording")
+        yield Section("Weights", (table(columns, rows, numeric=("before", "after")),))
+    if result.notes:
+        yield Section("Notes", (Bullets(tuple(map(quoted, result.notes))),))
+
+
+def verdict(effect: EditEffect) -> str:
+    """Return the difference in one sentence."""
+    difference = effect.difference
+    if difference.value is None:
+        return "Held-out agreement is undefined: the labels or the scores do not vary."
+    name = "Held-out Pearson" if effect.folds else "Pearson"
+    change = f"{name} changes by {estimate(difference)}"
+    if difference.low is None or difference.high is None:
+        return f"{change}, without an interval: there are too few groups."
+    if difference.low > 0:
+        return f"{change}: the edited rubric agrees better with these labels."
+    if difference.high < 0:
+        return f"{change}: the edited rubric agrees less with these labels."
+    return f"{change}: no difference can be told with {count(effect.n, 'label')}."
+
+
+def _agreement(result: EditResult) -> Iterator[tuple[str, str]]:
+    effect = result.effect
+    level = "within groups" if effect.level == "group" else "over all texts"
+    yield "before", f"Pearson {estimate(effect.before)}"
+    yield "after", f"Pearson {estimate(effect.after)}"
+    yield "difference", estimate(effect.difference)
+    if effect.recorded.value is not None:
+        yield "when learned", f"Pearson {estimate(effect.recorded)}, by all of the learning procedure"
+    folds = f", {count(effect.folds, 'fold')}" if effect.folds else ""
+    yield "labels", f"{count(effect.n, 'text')} of {count(effect.groups, 'group')}{folds}, {level}"
+    yield "calls per text", f"{effect.calls_before:g} before, {effect.calls_after:g} after"
+
+
+def _weight(change: WeightChange) -> tuple[Cell, ...]:
+    sides = ("" if side is None else percent(side) for side in (change.before, change.after))
+    return (quoted(change.criterion, "id"), *sides, limits(change.bounds), quoted(excerpt(change.statement, WORDING)))
+
+
+def edit_origin(edit: EditOrigin) -> Iterator[tuple[str, str]]:
+    """Yield who made a version by hand, why, what was changed and what that did."""
+    yield "edited by", edit.by
+    yield "because", edit.because
+    for change in edit.changes:
+        yield CHANGES[change.action], change_words(change)
+    if edit.difference.value is not None:
+        labels = f"{count(edit.labels, 'label')}" + (f", {edit.corrected} of them corrected" if edit.corrected else "")
+        held_out = "held-out " if edit.folds else ""
+        sides = f"{held_out}Pearson {figure(edit.before.value)} before, {figure(edit.after.value)} after"
+        yield "effect", f"{sides}, difference {estimate(edit.difference)}, with {labels}"
+
+
+def change_words(change: EditChange) -> str:
+    """Return what a change concerns, from what to what."""
+    which = ", ".join(change.criteria)
+    if change.action in ("pin", "bound"):
+        return f"{which}: {change.after}"
+    if change.after is None:
+        return which
+    wording = f"{change.result}: {change.after}" if change.result else change.after
+    return f"{which} to {wording}" if which else wording

@@ -1,0 +1,148 @@
+"""Why a text has its score: a waterfall from the score of an average text, reasons, and the nearest labelled texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from rubriclab.report import charts, describe
+from rubriclab.report.model import (
+    Block,
+    Cell,
+    Drawing,
+    Paragraph,
+    Row,
+    Section,
+    Span,
+    Table,
+    View,
+    Words,
+    line,
+    quiet,
+    quoted,
+    table,
+)
+from rubriclab.report.texts import SOURCE_EXCERPT
+from rubriclab.report.verdicts import unrecorded
+from rubriclab.report.wording import excerpt, figure
+from rubriclab.rubric import Criterion
+from rubriclab.stats.interval import Interval
+
+if TYPE_CHECKING:
+    from rubriclab.scoring.score import CriterionScore
+    from rubriclab.services.explain import ScoreExplanation
+
+TITLE, NEAREST_EXCERPT = 80, 200
+COUNTED_AS_AVERAGE = "no rating: counted as average"
+
+
+def explanation_view(explanation: ScoreExplanation) -> View:
+    """Return the score, each criterion's share of it, and the labelled texts with the most similar ratings."""
+    blocks = (
+        *_score(explanation),
+        Section("Criteria", tuple(_criteria(explanation)), _beside(explanation), name="shares"),
+        Section("Nearest labelled texts", tuple(_nearest(explanation)), name="nearest"),
+        Section("Text", tuple(_text(explanation)), name="text", page_only=True),
+    )
+    title = (quoted(explanation.example.id), ", scored by ", quoted(explanation.version.ref))
+    return View(title, blocks, "rubriclab explanation")
+
+
+def _score(explanation: ScoreExplanation) -> Iterator[Paragraph]:
+    score, rubric = explanation.score, explanation.version.rubric
+    if score.score is None:
+        yield Paragraph(quoted(f"No score: {score.unscored}"), "bad")
+    else:
+        interval = f" {describe.score_interval(score.interval)}" if score.interval else ""
+        on = f"on the scale from {rubric.scores_on.describe()}"
+        words = (Span(f"Score {describe.rounded(score.score)}", "strong"), f"{interval} {on}.")
+        yield Paragraph(words, "lead")
+    if text := explanation.labelled:
+        raters = "".join(f", {name} {describe.rounded(mark)}" for name, mark in text.raters.items())
+        yield Paragraph(quoted(f"The rubric was learned from this text: label {describe.rounded(text.label)}{raters}."))
+        if text.predicted is not None:
+            yield Paragraph(f"Held-out score, without its group's labels: {describe.rounded(text.predicted)}.")
+
+
+def _beside(explanation: ScoreExplanation) -> str:
+    if explanation.average is None:
+        return "the rubric has no learned weights, so that criteria have no shares of the score"
+    return "each adds its share, in points, to the score of an average text"
+
+
+def _criteria(explanation: ScoreExplanation) -> Iterator[Block]:
+    criteria = {criterion.id: criterion for criterion in explanation.version.rubric.criteria}
+    ratings = sorted(explanation.score.criteria, key=lambda each: -abs(each.contribution or 0.0))
+    if explanation.average is None or explanation.score.score is None:
+        rows = [(_title(each, criteria), _rating(each, criteria), _reason(each)) for each in ratings]
+        yield table(("criterion", "rating", "reason"), rows, numeric=("rating",))
+        return
+    yield _waterfall(explanation, ratings, criteria)
+
+
+def _waterfall(
+    explanation: ScoreExplanation, ratings: Sequence[CriterionScore], criteria: dict[str, Criterion]
+) -> Table:
+    score, average = explanation.score, explanation.average or 0.0
+    ends = [average]
+    for each in ratings:
+        ends.append(ends[-1] + (each.contribution or 0.0))
+    total = score.score if score.score is not None else ends[-1]
+    axis = charts.value_axis([Interval(end) for end in (*ends, total)])
+    rows: list[Row] = [_total_row("average text", average, Drawing(charts.step(axis, average, average)))]
+    for each, (start, end) in zip(ratings, pairwise(ends), strict=True):
+        drawing = Drawing(charts.step(axis, start, end))
+        share = f"{each.contribution:+.2f}" if each.contribution is not None else ""
+        rows.append(Row((_title(each, criteria), drawing, share, _rating(each, criteria), _reason(each))))
+    rows.append(_total_row("score", total, Drawing(charts.step(axis, total, total))))
+    columns = ("criterion", "", "share", "rating", "reason")
+    caption = "From the score of an average text to this one: filled bars raise the score, hollow bars lower it."
+    return table(columns, rows, numeric=("share", "rating"), caption=caption, ticks=charts.tick_row(axis))
+
+
+def _total_row(name: str, value: float, drawing: Drawing) -> Row:
+    return Row((name, drawing, figure(value), "", ""), "total")
+
+
+def _title(each: CriterionScore, criteria: dict[str, Criterion]) -> Words:
+    criterion = criteria.get(each.id)
+    return line(quoted(each.id, "id"), quoted(describe.title(criterion, TITLE) if criterion else ""))
+
+
+def _rating(each: CriterionScore, criteria: dict[str, Criterion]) -> str:
+    return describe.answered(each, criteria.get(each.id), whole=not each.units)
+
+
+def _reason(each: CriterionScore) -> Words:
+    missing = quiet(COUNTED_AS_AVERAGE) if each.score is None else quiet("")
+    return line(quoted(each.reason), missing)
+
+
+def _nearest(explanation: ScoreExplanation) -> Iterator[Block]:
+    if not explanation.nearest:
+        version = explanation.version
+        none = "No labelled text has enough of the same ratings."
+        yield Paragraph(none if explanation.labelled else f"{none} {unrecorded(version)}", "quiet")
+        return
+    rows: list[Sequence[Cell]] = [
+        (
+            quoted(each.text.id, "id"),
+            figure(each.distance),
+            describe.rounded(each.text.label),
+            describe.rounded(each.text.predicted),
+            quoted(excerpt(each.text.output, NEAREST_EXCERPT)),
+        )
+        for each in explanation.nearest
+    ]
+    numeric = ("distance", "label", "held out")
+    yield table(("text", *numeric, ""), rows, numeric=numeric)
+    about = "Distance: of the ratings by the rubric's criteria, weighted, in standard deviations. Held out: its score."
+    yield Paragraph(about, "quiet")
+
+
+def _text(explanation: ScoreExplanation) -> Iterator[Paragraph]:
+    yield Paragraph(quoted(explanation.example.output), "quote")
+    if explanation.example.source:
+        yield Paragraph("Source", "quiet")
+        yield Paragraph(quoted(excerpt(explanation.example.source, SOURCE_EXCERPT)), "quote")

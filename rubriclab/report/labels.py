@@ -1,0 +1,47 @@
+"""The labels of a version and their corrections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rubriclab.data.scale import show
+from rubriclab.report.model import Block, Cell, Paragraph, Section, View, quoted, table
+from rubriclab.report.wording import count, moment
+
+if TYPE_CHECKING:
+    from rubriclab.corrections import Correction
+    from rubriclab.services.labels import LabelsResult
+
+
+def labels_view(result: LabelsResult) -> View:
+    """Return how many labels there are, how many were corrected, and each correction."""
+    return View(("Labels of ", quoted(result.version.ref)), tuple(_blocks(result)), "rubriclab labels")
+
+
+def _blocks(result: LabelsResult) -> Iterator[Block]:
+    now = {example.id: example for example in result.corrected()}
+    aspect = result.version.rubric.aspect.name
+    changed = sum(text.id in now and now[text.id].scores[aspect] != text.label for text in result.texts)
+    withdrawn = len(result.texts) - len(now)
+    since = f"{changed} corrected and {withdrawn} withdrawn since it was made"
+    yield Paragraph(f"{count(len(result.texts), 'labelled text')}, {since}.", "lead")
+    if result.corrections:
+        columns = ("text", "label", "by", "why", "when")
+        rows = [_correction(each) for each in result.corrections]
+        yield Section("Corrections", (table(columns, rows),), "the oldest first")
+
+
+def _correction(each: Correction) -> tuple[Cell, ...]:
+    why = "; ".join(filter(None, (each.note and f"the rubric misses: {each.note}", each.because)))
+    return quoted(each.text, "id"), quoted(_change(each)), quoted(each.by), quoted(why), moment(each.created)
+
+
+def _change(each: Correction) -> str:
+    whose = f" ({each.rater})" if each.rater else ""
+    old = "none" if each.old is None else show(each.old)
+    if each.kind == "misses":
+        return "unchanged"
+    if each.kind == "rubric right":
+        return f"{old} withdrawn, the rubric is right{whose}"
+    return f"{old} to {'none' if each.new is None else show(each.new)}{whose}"

@@ -1,0 +1,210 @@
+"""The criteria of a rubric of several methods by weight, how the bandit rewarded them, and what shortcuts they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rubriclab.aggregation import Term
+from rubriclab.option_names import command
+from rubriclab.report import charts, describe, verdicts, wording
+from rubriclab.report.criteria import spark
+from rubriclab.report.model import (
+    Block,
+    Cell,
+    Details,
+    Drawing,
+    Indented,
+    Paragraph,
+    Section,
+    Span,
+    Stack,
+    Words,
+    line,
+    paragraphs,
+    quoted,
+    table,
+)
+from rubriclab.rubric import Criterion
+from rubriclab.stats.interval import Interval
+from rubriclab.validation import Shortcut, Validation
+
+if TYPE_CHECKING:
+    from rubriclab.store.version import Version
+
+RATERS_NAME, RUBRIC_NAME = "raters", "rubric"
+REASON_ONLY = "shown as a reason; does not change the score"
+EXCERPT, TITLE = 150, 60
+MOST_PATHS, MOST_MAIN = 6, 5
+CALIBRATIONS: Mapping[str, str] = {
+    "none": "the mean of the judge's scores",
+    "linear": "a straight line",
+    "isotonic": "increasing steps",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedCriterion:
+    """A criterion with its weight.
+
+    Attributes:
+        method: that asks it.
+        warning: that it takes a shortcut; empty where it takes none, or that was not looked into.
+    """
+
+    criterion: Criterion
+    method: str
+    term: Term
+    warning: str
+
+    @property
+    def percent(self) -> Interval:
+        """The weight with its interval, in percent of all weights."""
+        return Interval(100 * self.term.weight, 100 * self.term.low, 100 * self.term.high)
+
+
+def weighted_criteria(version: Version) -> list[WeightedCriterion]:
+    """Return the criteria of a rubric that combines several methods, the largest weights first."""
+    terms = describe.terms(version.rubric)
+    by_name = {shortcut.name: shortcut for shortcut in shortcuts(version)}
+    raters = by_name.get(RATERS_NAME)
+    rows = [
+        WeightedCriterion(criterion, part.method, terms[criterion.id], _warning(by_name.get(criterion.id), raters))
+        for part in version.rubric.parts
+        for criterion in part.criteria
+        if criterion.id in terms
+    ]
+    return sorted(rows, key=lambda row: -abs(row.term.weight))
+
+
+def main_criteria(version: Version) -> Iterator[Block]:
+    """Yield the criteria with the largest weights in brief, and how many more there are; nothing without weights."""
+    rows = weighted_criteria(version)
+    if not rows:
+        return
+    titles = describe.distinct_titles({row.criterion.id: describe.title(row.criterion) for row in rows}, EXCERPT)
+    shown = [_main_row(row, titles[row.criterion.id]) for row in rows[:MOST_MAIN]]
+    yield Section(
+        "Main criteria", (table(("weight", ""), shown, numeric=("weight",)),), "with their shares of the weights"
+    )
+    if more := len(rows) - len(shown):
+        yield Paragraph(f"{wording.counted(more, 'more criterion')}: {command('show', version.ref)}", "quiet")
+
+
+def _main_row(row: WeightedCriterion, title: str) -> tuple[Cell, ...]:
+    warning = Span(f"! {row.warning}" if row.warning else "", "warning")
+    return describe.percent(row.term.weight), line(quoted(title), warning)
+
+
+def weight_interval(version: Version) -> str:
+    """Return what the interval of a weight is, as `90 % posterior interval`."""
+    confidence = version.provenance.settings.get("joint", {}).get("confidence")
+    share = f"{100 * confidence:.4g} % " if isinstance(confidence, float) else ""
+    return f"{share}posterior interval"
+
+
+def _warning(shortcut: Shortcut | None, raters: Shortcut | None) -> str:
+    """Return the warning that a criterion takes a shortcut: the one that it follows furthest beyond the raters."""
+    if shortcut is None or not (shortcut.marked and shortcut.follows):
+        return ""
+    usual = raters.follows if raters else {}
+    beyond = {feature: abs(value) - abs(usual.get(feature, 0.0)) for feature, value in shortcut.follows.items()}
+    return f"shortcut: follows {max(beyond, key=lambda feature: beyond[feature])} more than the raters do"
+
+
+def weight_blocks(version: Version, rows: Sequence[WeightedCriterion]) -> Iterator[Block]:
+    aggregation = version.rubric.aggregation
+    if aggregation is None:
+        return
+    asked = f"asked {aggregation.ask}"
+    yield Paragraph(f"{asked}; the weighted sum is calibrated by {CALIBRATIONS[aggregation.calibration.kind]}", "quiet")
+    axis = charts.weight_axis(row.percent for row in rows)
+    numeric = ("weight", "chosen", "alone")
+    shown = [_weight_row(axis, row) for row in rows]
+    yield table(("", "", *numeric), shown, numeric=numeric, ticks=charts.tick_row(axis))
+    yield Paragraph(
+        f"weight: share of the weights, with its {weight_interval(version)}; below zero, less is better; chosen: share "
+        "of the rubrics fitted without some of the groups that have it; alone: its own Pearson correlation with the "
+        "training labels.",
+        "quiet",
+    )
+    if dropped := sum(len(part.dropped) for part in version.rubric.parts):
+        more = wording.counted(dropped, "more criterion")
+        yield Paragraph(f"{more} considered and dropped; {describe.evidence_command(version)} says why.", "quiet")
+    if walked := [row.criterion for row in rows if row.criterion.evidence.rewards]:
+        yield _paths(walked)
+
+
+def _weight_row(axis: charts.Axis, row: WeightedCriterion) -> tuple[Cell, ...]:
+    title = line(quoted(row.criterion.id, "id"), quoted(describe.title(row.criterion, EXCERPT)))
+    remarks = [Paragraph(quoted(_brief(row)), "quiet")]
+    if not row.term.weight:
+        remarks.append(Paragraph(REASON_ONLY, "quiet"))
+    if row.warning:
+        remarks.append(Paragraph(f"! {row.warning}", "warning"))
+    alone = wording.figure(row.criterion.evidence.pearson)
+    name = Stack((Paragraph(title), Indented(tuple(remarks))))
+    drawing = Drawing(charts.bar(axis, row.percent, total=False))
+    return name, drawing, describe.weight(row.term), describe.selected(row.term), alone
+
+
+def _brief(row: WeightedCriterion) -> str:
+    criterion = row.criterion
+    if criterion.kind == "question":
+        return "; ".join(filter(None, (row.method, describe.answers(criterion.evidence))))
+    if criterion.kind == "score":
+        return f"{row.method}: one score of the whole aspect"
+    return f"{row.method}: {wording.excerpt(criterion.statement, EXCERPT)}"
+
+
+def _paths(criteria: Sequence[Criterion]) -> Section:
+    about = (
+        "Hypotheses are rated on one labelled text after another. The line is a hypothesis' reward: mean utility, "
+        "which is 1 where ratings equal the labels, plus the shaded bonus for having been tried little."
+    )
+    drawn = [
+        spark(each.evidence, (quoted(describe.title(each, TITLE)), " ", quoted(each.id, "id"))) for each in criteria
+    ]
+    shown, rest = drawn[:MOST_PATHS], drawn[MOST_PATHS:]
+    folded = (Details(f"{len(rest)} more", (Stack(tuple(rest), grid=True),)),) if rest else ()
+    blocks = (Paragraph(about, "quiet"), Stack(tuple(shown), grid=True), *folded)
+    return Section("Rewards of the bandit", blocks, page_only=True)
+
+
+def shortcuts(version: Version) -> list[Shortcut]:
+    """Return what the raters, the rubric and each of its criteria follow; empty where that was not looked into."""
+    validation = version.provenance.validation
+    names = {RATERS_NAME, RUBRIC_NAME} | {criterion.id for criterion in version.rubric.criteria}
+    return [shortcut for shortcut in validation.shortcuts if shortcut.name in names] if validation else []
+
+
+def shortcut_section(version: Version, validation: Validation, followed: Sequence[Shortcut]) -> Section:
+    criteria = {criterion.id: criterion for criterion in version.rubric.criteria}
+    features = list(dict.fromkeys(feature for shortcut in followed for feature in shortcut.follows))
+    numeric = ("agreement", "left", *features)
+    notable = [each for each in followed if each.marked or each.name not in criteria]
+    rest = [each for each in followed if each not in notable]
+    marked = sum(each.marked and each.name in criteria for each in followed)
+    note = (
+        f"{wording.counted(marked, 'criterion')} marked with ! for following one of them more than the raters do."
+        if marked
+        else "No criterion follows any of them more than the raters do."
+    )
+    others = table(("", *numeric), [_shortcut_row(each, features, criteria) for each in rest], numeric=numeric)
+    blocks = (
+        table(("", *numeric), [_shortcut_row(each, features, criteria) for each in notable], numeric=numeric),
+        Paragraph(note, "quiet"),
+        *paragraphs([verdicts.forgone(validation)]),
+        *((Details(wording.counted(len(rest), "other criterion"), (others,)),) if rest else ()),
+    )
+    beside = "Pearson correlation with the labels, what is left of it when these are held constant, and with each"
+    return Section("Shortcuts", blocks, beside, name="shortcuts", folded=True)
+
+
+def _shortcut_row(shortcut: Shortcut, features: Sequence[str], criteria: dict[str, Criterion]) -> tuple[Words, ...]:
+    criterion = criteria.get(shortcut.name)
+    title = quoted(describe.title(criterion, TITLE), "quiet") if criterion else ""
+    name = line("!" if shortcut.marked else "", quoted(shortcut.name), title)
+    follows = (wording.figure(shortcut.follows[name]) if name in shortcut.follows else "" for name in features)
+    return name, wording.figure(shortcut.agreement), wording.figure(shortcut.left), *follows

@@ -1,0 +1,159 @@
+"""Scores of texts as results: with the rows that they are of, counted, as a sequence and as a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+from rubriclab.data import Example
+from rubriclab.display import Displayed
+from rubriclab.errors import UserError
+from rubriclab.provenance import Effort
+from rubriclab.scoring import Score
+from rubriclab.services.score_distribution import ScoreDistribution, summarize_scores
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRow:
+    """A score with the row it is of.
+
+    Attributes:
+        row: as it came.
+        abstained: whether a person has to score the text; `None` if no width was given.
+        example: the text; `None` for a faulty row.
+    """
+
+    score: Score
+    row: Any
+    abstained: bool | None = None
+    example: Example | None = None
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the score as one JSON object, with the columns of the row that it is of."""
+        score = self.score.to_row()
+        return with_columns(self.row, score if self.abstained is None else {**score, "abstained": self.abstained})
+
+    def to_cells(self) -> dict[str, Any]:
+        """Return the score as cells of a table, with the columns of the row and one for each criterion."""
+        return with_columns(self.row, _flat(self))
+
+
+def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a user's row and what was found of it; `input.NAME` is a column that has a name of these.
+
+    An `id` that is the row's own stands once.
+    """
+    columns = row if isinstance(row, Mapping) else {}
+    renamed = {f"input.{name}" if name in found else str(name): cell for name, cell in columns.items()}
+    if "id" in columns and "id" in found and _same_name(columns["id"], found["id"]):
+        del renamed["input.id"]
+    return {**renamed, **found}
+
+
+def _same_name(own: Any, name: Any) -> bool:
+    return bool(str(int(own) if isinstance(own, float) and own.is_integer() else own) == name)
+
+
+@dataclass(slots=True)
+class ScoreCounts:
+    """Rows, those without a score and those left to a person; answers and those missing.
+
+    `reason` is the latest reason why a text that was judged has no score.
+    """
+
+    rows: int = 0
+    unscored: int = 0
+    abstained: int = 0
+    answers: int = 0
+    answers_missing: int = 0
+    reason: str | None = None
+
+    def add(self, scored: ScoredRow) -> None:
+        """Count one more row."""
+        score = scored.score
+        self.rows += 1
+        self.unscored += score.score is None
+        self.abstained += bool(scored.abstained)
+        self.answers += score.answers
+        self.answers_missing += score.answers_missing
+        self.reason = score.unscored if score.criteria else self.reason
+
+
+@dataclass(frozen=True, repr=False)
+class Scores(Displayed):
+    """Scores of texts, in the order of the texts, with their summary."""
+
+    scored: tuple[ScoredRow, ...]
+    rubric: str
+    effort: Effort
+    summary: ScoreDistribution
+
+    def view(self) -> View:
+        """Return how many there are, their mean, and the first."""
+        from rubriclab.report.scores import scores_view
+
+        return scores_view(self)
+
+    def __iter__(self) -> Iterator[Score]:
+        return (scored.score for scored in self.scored)
+
+    def __len__(self) -> int:
+        return len(self.scored)
+
+    @overload
+    def __getitem__(self, index: int) -> Score: ...
+    @overload
+    def __getitem__(self, index: slice) -> Scores: ...
+    def __getitem__(self, index: int | slice) -> Score | Scores:
+        if isinstance(index, slice):
+            scored = self.scored[index]
+            summary = summarize_scores((row.score for row in scored), self.summary.scale)
+            return Scores(scored, self.rubric, self.effort, summary)
+        return self.scored[index].score
+
+    @property
+    def values(self) -> tuple[float | None, ...]:
+        """The numbers, `None` for a text without a score."""
+        return tuple(score.score for score in self)
+
+    @property
+    def mean(self) -> float:
+        """The mean of the scores, NaN if no text has one."""
+        values = [value for value in self.values if value is not None]
+        return math.fsum(values) / len(values) if values else math.nan
+
+    @property
+    def unscored(self) -> tuple[Score, ...]:
+        """Those without a number, each with the reason."""
+        return tuple(score for score in self if score.score is None)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one JSON object for each score, as `rubriclab score` writes them."""
+        return [scored.to_row() for scored in self.scored]
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame: id, score, interval, reason for its absence, and a column for each criterion.
+
+        Raises:
+            UserError: if pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise UserError("A data frame needs pandas, which is not installed.", "Use to_rows().") from None
+        return pandas.DataFrame([_flat(scored) for scored in self.scored])
+
+
+def _flat(scored: ScoredRow) -> dict[str, Any]:
+    score = scored.score
+    low, high = score.interval or (None, None)
+    row: dict[str, Any] = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
+    if scored.abstained is not None:
+        row["abstained"] = scored.abstained
+    criteria: Mapping[str, float | None] = {criterion.id: criterion.score for criterion in score.criteria}
+    return {**row, **criteria}

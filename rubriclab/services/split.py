@@ -1,0 +1,133 @@
+"""Rows split in two by whole groups: some to learn from, the others held out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from rubriclab.data import Example
+from rubriclab.data.check import first_of
+from rubriclab.data.mapping import ABSENT, look_up
+from rubriclab.data.readers import ParsedRow
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.row import RowError
+from rubriclab.digest import digest
+from rubriclab.display import Displayed
+from rubriclab.errors import DataError
+from rubriclab.option_names import option
+from rubriclab.report.wording import count
+from rubriclab.services.inputs import Data, rows_of
+from rubriclab.services.workspace import Notify
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
+class SplitOptions(ReadingOptions):
+    """How rows are split."""
+
+    by: str = "group"
+    """What is never divided: `group`, `system`, or a column."""
+
+    train: int = Field(default=30, ge=1)
+    """The number of texts to learn from; whole groups are taken until there are as many."""
+
+    seed: int = Field(default=1, ge=0)
+    """Decides which groups are taken; the order of the rows does not."""
+
+
+@dataclass(frozen=True, repr=False)
+class SplitResult(Displayed):
+    """The rows to learn from and those held out, as they came and in their order, with the groups of each side."""
+
+    train: tuple[Mapping[str, Any], ...]
+    heldout: tuple[Mapping[str, Any], ...]
+    train_groups: int
+    heldout_groups: int
+
+    def view(self) -> View:
+        """Return how many rows and groups are on each side."""
+        from rubriclab.report.model import Paragraph, View
+
+        sides = (("learn from", self.train, self.train_groups), ("hold out", self.heldout, self.heldout_groups))
+        words = (f"{count(len(rows), 'row')} to {name}, in {count(groups, 'group')}" for name, rows, groups in sides)
+        return View((), (Paragraph(f"{'; '.join(words)}."),))
+
+
+def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
+    """Return the rows of `data` in two parts that share no group.
+
+    Groups are taken in an order that depends on their names and the seed only, until `train` texts are reached. A row
+    of comparisons goes with its texts.
+
+    Raises:
+        DataError: if rows are faulty, or there are fewer than two groups, or all of them would be learned from.
+    """
+    rows = list(rows_of(data, options, notify).every_row())
+    faults = [parsed for _, _, parsed in rows if isinstance(parsed, RowError)]
+    if faults and not options.skip_faulty:
+        named = [str(fault) for fault in faults]
+        raise DataError(
+            "\n  ".join([f"{count(len(named), 'faulty row')}:", *first_of(named)]),
+            f"Fix them, or leave them out: {option('skip_faulty')}.",
+            faults=named,
+        )
+    if faults:
+        notify(f"left out: {count(len(faults), 'faulty row')} ({option('skip_faulty')})")
+    group_of = {parsed.id: _group(row, parsed, options.by) for _, row, parsed in rows if isinstance(parsed, Example)}
+    texts = Counter(_group(row, parsed, options.by) for _, row, parsed in rows if isinstance(parsed, Example))
+    chosen = _chosen(texts, options, notify)
+    sides: tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]] = ([], [])
+    for _, row, parsed in rows:
+        if not isinstance(parsed, RowError):
+            group = _group_of_row(row, parsed, options.by, group_of)
+            sides[group not in chosen].append(row if isinstance(row, Mapping) else asdict(row))
+    return SplitResult(tuple(sides[0]), tuple(sides[1]), len(chosen), len(texts) - len(chosen))
+
+
+def _chosen(texts: Counter[str], options: SplitOptions, notify: Notify) -> frozenset[str]:
+    """Return the groups to learn from, at least one and not all."""
+    if len(texts) < 2:
+        raise DataError(
+            f"All {count(sum(texts.values()), 'text')} are of one {options.by}, which is never divided.",
+            f"Give more groups, or another column: {option('by', 'COLUMN')}.",
+        )
+    if options.train >= sum(texts.values()):
+        raise DataError(
+            f"{option('train', str(options.train))} leaves none of {count(sum(texts.values()), 'text')} to hold out.",
+            "Give a smaller number.",
+        )
+    chosen, taken = list[str](), 0
+    for group in sorted(texts, key=lambda name: digest([options.seed, name])):
+        if taken >= options.train or len(chosen) == len(texts) - 1:
+            break
+        chosen.append(group)
+        taken += texts[group]
+    if taken != options.train:
+        notify(f"{count(taken, 'text')} to learn from instead of {options.train}, as no {options.by} is divided")
+    if len(texts) == sum(texts.values()):
+        notify(f"every text is a {options.by} of its own: rivals of one source may be on both sides")
+    return frozenset(chosen)
+
+
+def _group(row: Any, example: Example, by: str) -> str:
+    if by == "group":
+        return example.group
+    value = example.system if by == "system" else look_up(row, by) if isinstance(row, Mapping) else ABSENT
+    if value is None or value is ABSENT:
+        hint = f"Name another column: {option('by', 'COLUMN')}."
+        raise DataError(f"The text {example.id!r} has no {by!r} to split by.", hint)
+    return str(value)
+
+
+def _group_of_row(row: Any, parsed: ParsedRow, by: str, group_of: Mapping[str, str]) -> str:
+    """Return the group of a row; that of comparisons is the one of their texts."""
+    if isinstance(parsed, Example):
+        return _group(row, parsed, by)
+    pairs = () if isinstance(parsed, RowError) else parsed
+    names = (name for pair in pairs for name in (pair.better, pair.worse))
+    return next((group_of[name] for name in names if name in group_of), "")

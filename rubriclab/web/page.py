@@ -1,0 +1,69 @@
+"""HTML pages from templates that escape everything, with the style of the reports."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from rubriclab.report.html import STYLE
+from rubriclab.report.model import View
+
+HERE = Path(__file__).parent
+# Browsers keep these files, and ask each time whether they have changed.
+REVALIDATED = {"Cache-Control": "no-cache"}
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """Return the templates of the pages. Values are escaped; an undefined name is an error."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def rendered(template: str, status: int = 200, **fields: Any) -> HTMLResponse:
+    """Return a page; templates extend `base.html`, which needs `title` and `token` (`security.Access.token`)."""
+    return HTMLResponse(templates().get_template(template).render(fields), status)
+
+
+def static_routes() -> list[BaseRoute]:
+    """Return the routes of scripts and styles under `/static`, those of the reports among them."""
+    return [
+        Route("/static/report.css", _report_style),
+        Mount("/static", _Revalidated(directory=HERE / "static")),
+    ]
+
+
+def report_page(view: View) -> HTMLResponse:
+    """Return a report as the self-contained page that is also written to files; only its own style applies."""
+    from rubriclab.report.html import page
+
+    style = base64.b64encode(hashlib.sha256(f"\n{STYLE.read_text('utf-8')}\n".encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; frame-ancestors 'none'"
+    return HTMLResponse(page(view), headers={"Content-Security-Policy": policy})
+
+
+async def _report_style(_request: Request) -> Response:
+    return FileResponse(STYLE, headers=REVALIDATED)
+
+
+class _Revalidated(StaticFiles):
+    """Files of the package."""
+
+    def file_response(self, *arguments: Any, **options: Any) -> Response:
+        response = super().file_response(*arguments, **options)
+        response.headers.update(REVALIDATED)
+        return response

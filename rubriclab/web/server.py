@@ -1,0 +1,143 @@
+"""A web application served by this process until Ctrl-C, or until the application itself ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from rubriclab.errors import SettingsError
+from rubriclab.option_names import option
+
+LOOPBACK = "127.0.0.1"
+EVERYWHERE = "0.0.0.0"
+# Seconds that open connections get once the server is to end.
+PATIENCE = 1
+QUEUED = 128
+
+
+def listen(host: str = LOOPBACK, port: int | None = None, *, preferred: int = 0) -> socket.socket:
+    """Return a socket that listens at `port`, by default at `preferred` if it is free, or else at any free port.
+
+    Raises:
+        SettingsError: if `port` is in use or not allowed.
+    """
+    for wanted in (port,) if port else (preferred, 0):
+        bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # A server that is started again gets its port back at once.
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind((host, wanted))
+            bound.listen(QUEUED)
+        except OSError as error:
+            bound.close()
+            reason = error.strerror
+        else:
+            return bound
+    raise SettingsError(
+        f"{option('port', str(port))} cannot be used: {reason}.", f"Give another port, or leave out {option('port')}."
+    )
+
+
+def port_of(bound: socket.socket) -> int:
+    """Return the port that a socket listens at."""
+    return int(bound.getsockname()[1])
+
+
+def local_address() -> str:
+    """Return the address by which others on the network reach this computer, or the loopback address without one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            # Chooses the outgoing interface and sends nothing; the address is reserved for documentation (RFC 5737).
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return LOOPBACK
+        return str(probe.getsockname()[0])
+
+
+class Server:
+    """An application at a socket. `stop` ends it, from any thread and from the application's own requests."""
+
+    def __init__(self, app: ASGIApp, bound: socket.socket, on_ready: Callable[[], None] = lambda: None) -> None:
+        self._bound = bound
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            ws="none",
+            timeout_graceful_shutdown=PATIENCE,
+        )
+        self._server = _Server(config, on_ready)
+
+    def stop(self) -> None:
+        """End the server once its open requests are answered."""
+        self._server.should_exit = True
+
+    async def run(self) -> None:
+        """Serve until `stop` is called or a signal (SIGINT, SIGTERM) arrives; `on_ready` is called once it answers."""
+        try:
+            await self._server.serve(sockets=[self._bound])
+        except asyncio.CancelledError:
+            await self._server.shutdown(sockets=[self._bound])
+            raise
+        finally:
+            self._bound.close()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which ends quietly at a signal instead of raising it again afterwards."""
+
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            self.handle_exit(number, frame)
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+async def serve(
+    app: Callable[[Callable[[], None]], ASGIApp], bound: socket.socket, address: str, *, browser: bool = True
+) -> None:
+    """Serve an application until it is stopped, and open `address` in the browser once it answers.
+
+    `app` makes the application from the function that stops the server.
+    """
+
+    def stop() -> None:
+        server.stop()
+
+    def opened() -> None:
+        # Some browsers block until they are closed.
+        if browser:
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+    server = Server(app(stop), bound, opened)
+    await server.run()

@@ -1,0 +1,142 @@
+"""`rubriclab check` and `rubriclab split` on files as colleagues send them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import Commands
+
+from rubriclab import Lab
+from rubriclab.data import Example, read
+
+HEADER = "Nr;Artikel;Zusammenfassung;Kohärenz Anna;Kohärenz Ben"
+MAPPING = (
+    "output=Zusammenfassung,source=Artikel,id=Nr,annotations.coherence.anna=Kohärenz Anna,"
+    "annotations.coherence.ben=Kohärenz Ben"
+)
+
+
+def survey(path: Path, rows: int = 24, *more: str) -> Path:
+    lines = [
+        f"{n};Der Artikel Nummer {n // 4} über Größe und Maß.;Zusammenfassung – Nummer {n}.;{1 + n % 4},5;{1 + n % 5},0"
+        for n in range(rows)
+    ]
+    path.write_bytes("\r\n".join([HEADER, *lines, *more, ""]).encode("cp1252"))
+    return path
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Commands:
+    return Commands(tmp_path, RUBRICLAB_STORE="store.db")
+
+
+def test_an_unknown_table_is_described_and_a_mapping_proposed_that_makes_it_usable(here: Commands) -> None:
+    survey(here.folder / "umfrage.csv")
+    found = here("check", "umfrage.csv", "--aspect", "coherence")
+    assert found.code == 2
+    assert "field 'output': got nothing" in found.out
+    assert f"columns that look like fields: --map '{MAPPING}'" in found.out
+    usable = here("check", "umfrage.csv", "--aspect", "coherence", "--scale", "1:5", "--map", MAPPING)
+    assert (usable.code, usable.err) == (0, "")
+    for words in (
+        "CSV, Windows-1252, cells separated by semicolon, decimal comma",
+        "24 usable texts in 6 groups",
+        "2: anna, ben",
+        f"next: rubriclab learn umfrage.csv --task TASK --aspect coherence --scale 1:5 --map '{MAPPING}'",
+    ):
+        assert words in usable.out
+
+
+def test_the_command_it_says_to_run_next_learns(here: Commands) -> None:
+    survey(here.folder / "umfrage.csv")
+    arguments = ("--aspect", "coherence", "--scale", "1:5", "--task", "summarization", "--map", MAPPING)
+    row = json.loads(here("check", "umfrage.csv", *arguments, "--json").out)
+    assert row["usable"]
+    assert row["aspects"][0]["agreement"]["low"] < row["aspects"][0]["agreement"]["value"]
+    learned = here("learn", "umfrage.csv", *arguments, "--method", "direct")
+    assert learned.code == 0, learned.err
+    assert "umfrage.csv is read with encoding Windows-1252 (--encoding), cells separated by semicolon" in learned.err
+
+
+def test_learning_without_the_column_of_the_scores_proposes_it(here: Commands) -> None:
+    survey(here.folder / "u.csv")
+    texts = "output=Zusammenfassung,id=Nr,source=Artikel"
+    done = here("learn", "u.csv", "--task", "summarization", "--aspect", "coherence", "--map", texts)
+    proposed = "'annotations.coherence.anna=Kohärenz Anna,annotations.coherence.ben=Kohärenz Ben'"
+    assert (done.code, f"--map {proposed}" in done.error) == (2, True)
+
+
+def test_all_problems_are_listed_at_once(here: Commands) -> None:
+    survey(here.folder / "u.csv", 12, "3;x;wieder;1;2", "90;x;gut;gut;n/a", "91;x;;3;3", "92;x;hoch;9;9")
+    done = here("check", "u.csv", "--aspect", "coherence", "--scale", "1:5", "--map", MAPPING, "--json")
+    problems = json.loads(done.out)["problems"]
+    assert done.code == 2
+    assert [problem.split(" got ")[0].split(":", 1)[1] for problem in problems[:-1]] == [
+        "14: field 'id':",
+        "15: field 'annotations.coherence.anna' (column 'Kohärenz Anna'):",
+        "15: field 'annotations.coherence.ben' (column 'Kohärenz Ben'):",
+        "16: field 'output' (column 'Zusammenfassung'):",
+        "17: field 'annotations.coherence':",
+        "17: field 'annotations.coherence':",
+    ]
+    assert problems[-1] == "if the words are levels or missing values, add --levels gut=N --missing n/a"
+    skipped = here("check", "u.csv", "--scale", "1:5", "--map", MAPPING, "--skip-faulty", "--json")
+    assert (skipped.code, json.loads(skipped.out)["skipped"]) == (0, 4)
+
+
+def test_a_file_of_texts_without_scores_is_usable_for_scoring(here: Commands) -> None:
+    (here.folder / "texts.jsonl").write_text('{"output": "One."}\n{"output": "One."}\n')
+    done = here("check", "texts.jsonl")
+    assert done.code == 0
+    assert "1 row with the text of another row" in done.out
+    assert "next: rubriclab score texts.jsonl --rubric REF" in done.out
+    assert here("check", "texts.jsonl", "--aspect", "coherence").code == 2
+
+
+def test_a_split_never_divides_a_group_and_depends_on_the_seed_alone(here: Commands) -> None:
+    survey(here.folder / "umfrage.csv")
+    done = here("split", "umfrage.csv", "--train", 10, "-o", "parts.xlsx", "--map", MAPPING)
+    assert done.code == 0
+    assert "12 texts to learn from instead of 10, as no group is divided" in done.err
+    sides = [
+        [row for row in read(here.folder / f"parts-{side}.xlsx", mapping=MAPPING) if isinstance(row, Example)]
+        for side in ("train", "heldout")
+    ]
+    whole = [row for row in read(here.folder / "umfrage.csv", mapping=MAPPING) if isinstance(row, Example)]
+    assert sorted((*sides[0], *sides[1]), key=lambda row: int(row.id)) == whole
+    assert len(sides[0]) == 12
+    assert not {row.group for row in sides[0]} & {row.group for row in sides[1]}
+    lab, rows = Lab(progress=None), [{"output": f"t{n}", "group": f"g{n // 4}"} for n in range(24)]
+    first, turned = (lab.split(each, train=8, seed=3) for each in (rows, rows[::-1]))
+    assert {row["output"] for row in first.train} == {row["output"] for row in turned.train}
+    assert {row["output"] for row in first.train} != {row["output"] for row in lab.split(rows, train=8, seed=7).train}
+
+
+def test_what_cannot_be_split_is_refused(here: Commands) -> None:
+    (here.folder / "one.jsonl").write_text('{"output": "A", "group": "g"}\n{"output": "B", "group": "g"}\n')
+    assert "All 2 texts are of one group, which is never divided." in here("split", "one.jsonl").error
+    survey(here.folder / "u.csv", 4)
+    assert "leaves none of 4 texts to hold out" in here("split", "u.csv", "--map", MAPPING, "--by", "Nr").error
+    assert "has no 'colour' to split by" in here("split", "u.csv", "--map", MAPPING, "--by", "colour").error
+
+
+def test_comparisons_go_with_their_texts() -> None:
+    texts = [{"id": f"{g}{n}", "output": f"{g} {n}", "group": g} for g in "abc" for n in range(2)]
+    pairs = [{"preferred": f"{g}0", "over": f"{g}1"} for g in "abc"]
+    result = Lab(progress=None).split([*pairs, *texts], train=2)
+    for side in (result.train, result.heldout):
+        groups = {row["group"] for row in side if "group" in row}
+        assert {row["preferred"][0] for row in side if "preferred" in row} == groups
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.tsv", "s.xlsx", "s.parquet", "s.jsonl"])
+def test_scores_are_written_in_the_format_of_the_name_with_the_columns_of_the_texts(here: Commands, name: str) -> None:
+    survey(here.folder / "u.csv", 12)
+    arguments = ("--task", "summarization", "--aspect", "coherence", "--map", "output=Zusammenfassung,id=Nr")
+    done = here("score", "u.csv", *arguments, "-o", name)
+    assert done.code == 0, done.err
+    rows = list(read(here.folder / name, mapping="output=Zusammenfassung,scores.coherence=score,source=Artikel"))
+    assert [row.id for row in rows if isinstance(row, Example)] == [str(n) for n in range(12)]
+    assert all(isinstance(row, Example) and row.source and "coherence" in row.scores for row in rows)

@@ -1,0 +1,119 @@
+"""`rubriclab compare`: did the new model get worse?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import HELDOUT, Commands
+
+
+def rows() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in HELDOUT.read_text().splitlines()]
+
+
+def written(commands: Commands, name: str, texts: list[dict[str, Any]]) -> str:
+    (commands.folder / name).write_text("".join(f"{json.dumps(text)}\n" for text in texts))
+    return name
+
+
+def worse(text: dict[str, Any]) -> dict[str, Any]:
+    return {**text, "output": " ".join(reversed(text["output"].split(". ")))[:60]}
+
+
+@pytest.fixture
+def sets(learned: Commands) -> tuple[Commands, str, str]:
+    return learned, written(learned, "old.jsonl", rows()), written(learned, "new.jsonl", [worse(row) for row in rows()])
+
+
+def test_a_drop_beyond_the_limit_is_exit_code_1(sets: tuple[Commands, str, str]) -> None:
+    commands, old, new = sets
+    done = commands("compare", old, new, "--rubric", "news", "--max-drop", 0, "--json")
+    assert done.json["pairing"] == "id"
+    assert done.json["pairs"] == 72
+    drop = done.json["difference"]
+    assert done.code == {"beyond": 1, "within": 0, "unknown": 3}[done.json["outcome"]]
+    assert done.json["outcome"] == ("beyond" if drop["high"] < 0 else "within" if drop["low"] >= 0 else "unknown")
+
+
+def test_the_same_outputs_are_within_every_limit(sets: tuple[Commands, str, str]) -> None:
+    commands, old, _ = sets
+    copy = written(commands, "copy.jsonl", rows())
+    done = commands("compare", old, copy, "--rubric", "news", "--max-drop", 0, "--json")
+    assert (done.code, done.json["difference"]["value"]) == (0, 0)
+
+
+def test_scores_that_rows_carry_are_not_asked_for_again(sets: tuple[Commands, str, str]) -> None:
+    """A file written by `score` needs no judge; a score of another version, or off the scale, is not used."""
+    commands, old, _ = sets
+    commands("score", old, "--rubric", "news", "-o", "scored.jsonl")
+    carried = [json.loads(line) for line in (commands.folder / "scored.jsonl").read_text().splitlines()]
+    carried[0]["rubric"] = "news@7"
+    carried[1]["score"] = 99
+    written(commands, "carried.jsonl", carried)
+    done = commands("compare", "carried.jsonl", old, "--rubric", "news", "--json")
+    assert "carried.jsonl: 70 scores by news@" in done.err
+    assert (done.code, done.json["difference"]["value"]) == (0, 0)
+    bound = commands("compare", "scored.jsonl", "scored.jsonl", "--rubric", "news", "--dry-run", "--json")
+    assert bound.json["at_most"]["judge"]["calls"] == 0
+
+
+def test_names_with_markup_are_inert_in_every_form(sets: tuple[Commands, str, str]) -> None:
+    commands, _, _ = sets
+    hostile = r"=<script>alert(1)</script>|**x** [a](http://a.example) \input{x} $x$ & % #"
+    texts = [{**row, "system": hostile if number % 2 else "plain"} for number, row in enumerate(rows())]
+    ranked = written(commands, "hostile.jsonl", texts)
+    files = ("--html", "c.html", "--markdown", "c.md", "--latex", "c.tex", "--csv", "c.csv")
+    assert commands("compare", ranked, "--rubric", "news", *files).code == 0
+    html, markdown, latex, csv = (Path(commands.folder, f"c.{end}").read_text() for end in ("html", "md", "tex", "csv"))
+    assert "<script>" not in html + markdown
+    assert "http://" not in markdown
+    assert r"\input{" not in latex
+    assert not any(cell.startswith("=") for line in csv.splitlines() for cell in line.replace('"', "").split(","))
+
+
+def test_every_form_is_written(sets: tuple[Commands, str, str]) -> None:
+    commands, old, new = sets
+    files = ("--html", "c.html", "--markdown", "c.md", "--latex", "c.tex", "--csv", "c.csv")
+    done = commands("compare", old, new, "--rubric", "news", *files)
+    assert done.code in (0, 1)
+    starts = {
+        "c.html": "<!DOCTYPE html>",
+        "c.md": "## old.jsonl to new.jsonl",
+        "c.tex": "\\begin{table}",
+        "c.csv": "table,",
+    }
+    for name, start in starts.items():
+        assert Path(commands.folder, name).read_text().startswith(start)
+
+
+def test_several_systems_in_one_file_are_ranked(learned: Commands) -> None:
+    texts = [{**row, "system": "good" if number % 2 else "bad"} for number, row in enumerate(rows())]
+    ranked = written(learned, "systems.jsonl", [worse(text) if text["system"] == "bad" else text for text in texts])
+    done = learned("compare", ranked, "--rubric", "news", "--json")
+    assert done.code == 0
+    assert {system["system"] for system in done.json["systems"]} == {"good", "bad"}
+    assert done.json["differences"][0]["groups"] == 12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("old.jsonl",), "expected outputs of at least two systems"),
+        (("old.jsonl", "--by", "id"), "of two sets of outputs, and one was given"),
+        (("old.jsonl", "new.jsonl", "third.jsonl"), "Expected OLD and NEW"),
+        (("old.jsonl", "new.jsonl", "--html", "no/where.html"), "cannot be written"),
+        (("old.jsonl", "new.jsonl", "--html", "a", "--csv", "a"), "same file"),
+        (("old.jsonl", "new.jsonl", "--csv", "new.jsonl"), "would overwrite new.jsonl"),
+        (("old.jsonl", "none.jsonl"), "none.jsonl"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(learned: Commands, arguments: tuple[str, ...], message: str) -> None:
+    single = [{name: value for name, value in row.items() if name != "system"} for row in rows()[:4]]
+    written(learned, "old.jsonl", single)
+    written(learned, "new.jsonl", single)
+    done = learned("compare", *arguments, "--rubric", "news")
+    assert (done.code, done.out) == (2, "")
+    assert message in done.error

@@ -1,0 +1,240 @@
+"""Two sets of outputs compared, and systems ranked; the statistics beside scipy's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rubriclab import Aspect, Criterion, CriterionScore, DataError, Evidence, Example, Level, Part, Rubric, Scale, Score
+from rubriclab.comparison import Outputs, compare_outputs, rank_systems
+from rubriclab.comparison.pairing import Pairing, pair_outputs
+from rubriclab.data.readers import from_rows
+from rubriclab.stats.paired import adjust_p_values, paired_mean
+
+RNG = np.random.default_rng(7)
+RUBRIC = Rubric(
+    task="summarization",
+    aspect=Aspect(name="coherence", definition="How well it hangs together."),
+    scale=Scale(low=1, high=5, whole=True),
+    parts=(
+        Part(
+            method="hypoeval",
+            settings={},
+            criteria=tuple(
+                Criterion(
+                    id=name,
+                    kind="hypothesis",
+                    trait=f"trait {name}",
+                    statement=f"It has {name}.",
+                    levels=tuple(Level(score=score, description=f"level {score}") for score in (1, 3, 5)),
+                    evidence=Evidence(origin="labels"),
+                )
+                for name in ("h1", "h2")
+            ),
+        ),
+    ),
+)
+
+
+def text(name: str, group: str, **fields: Any) -> Example:
+    return Example(id=name, output=f"text {name}", group=group, **fields)
+
+
+def scored(name: str, value: float | None, ratings: dict[str, float] | None = None) -> Score:
+    criteria = tuple(CriterionScore(each, rating, f"because {rating}") for each, rating in (ratings or {}).items())
+    return Score(name, "coherence", value, criteria, None if value is not None else "no reply", "news@1", "embedded")
+
+
+def outputs(
+    name: str, rows: list[tuple[str, str, float | None]], ratings: list[dict[str, float]] | None = None
+) -> Outputs:
+    rated = ratings or [{} for _ in rows]
+    return Outputs(
+        name,
+        tuple(text(row, group) for row, group, _ in rows),
+        tuple(scored(row, value, parts) for (row, _, value), parts in zip(rows, rated, strict=True)),
+    )
+
+
+def sets(before: np.ndarray, after: np.ndarray, groups: int | None = None) -> tuple[Outputs, Outputs]:
+    def one(name: str, values: np.ndarray) -> Outputs:
+        return outputs(name, [(f"t{n}", f"g{n % (groups or len(values))}", float(v)) for n, v in enumerate(values)])
+
+    return one("old", before), one("new", after)
+
+
+def test_with_one_text_a_group_interval_and_p_are_those_of_the_paired_t_test() -> None:
+    before, after = RNG.normal(3, 1, 25), RNG.normal(2.6, 1, 25)
+    result = compare_outputs(RUBRIC, "news@1", *sets(before, after))
+    test = stats.ttest_rel(after, before)
+    low, high = test.confidence_interval(0.95)
+    assert result.p == pytest.approx(test.pvalue)
+    assert (result.difference.low, result.difference.high) == pytest.approx((low, high), abs=1e-5)
+
+
+def test_texts_that_repeat_each_other_in_a_group_do_not_narrow_the_interval() -> None:
+    values = RNG.normal(0, 1, 20)
+    once = paired_mean(values, np.arange(20))
+    twice = paired_mean(np.repeat(values, 3), np.arange(60) // 3)
+    assert twice.interval.low == pytest.approx(once.interval.low)
+    assert twice.p == pytest.approx(once.p)
+
+
+def test_sets_without_pairs_are_compared_by_welchs_test_over_group_means() -> None:
+    first, second = RNG.normal(3, 1, 12), RNG.normal(2, 2, 9)
+    before = outputs("old", [(f"a{n}", f"g{n}", float(v)) for n, v in enumerate(first)])
+    after = outputs("new", [(f"b{n}", f"h{n}", float(v)) for n, v in enumerate(second)])
+    result = compare_outputs(RUBRIC, "news@1", before, after)
+    test = stats.ttest_ind(second, first, equal_var=False)
+    assert (result.pairing, result.pairs) == (None, 0)
+    assert result.p == pytest.approx(test.pvalue)
+    assert result.difference.high == pytest.approx(test.confidence_interval(0.95)[1], abs=1e-5)
+
+
+def test_p_values_are_adjusted_as_scipy_does_and_missing_ones_stay_missing() -> None:
+    values = [0.01, None, 0.04, 0.03]
+    expected = stats.false_discovery_control([0.01, 0.04, 0.03]).tolist()
+    assert adjust_p_values(values) == [expected[0], None, expected[1], expected[2]]
+    assert adjust_p_values([None]) == [None]
+
+
+@pytest.mark.parametrize(
+    ("drop", "limit", "outcome"),
+    [
+        (0.0, None, "within"),
+        (1.0, None, "beyond"),
+        (1.0, 0.2, "beyond"),
+        (0.1, 0.5, "within"),
+        (0.2, 0.2, "unknown"),
+    ],
+)
+def test_the_interval_and_the_limit_decide(drop: float, limit: float | None, outcome: str) -> None:
+    before = np.tile([2.0, 3.0, 4.0], 10)
+    noise = np.where(np.arange(30) % 2, 0.1, -0.1)
+    result = compare_outputs(RUBRIC, "news@1", *sets(before, before - drop + noise), max_drop=limit)
+    assert result.outcome == outcome
+
+
+def test_a_single_group_decides_nothing() -> None:
+    result = compare_outputs(RUBRIC, "news@1", *sets(np.array([3.0]), np.array([1.0])))
+    assert (result.difference.value, result.difference.low, result.outcome) == (-2.0, None, "unknown")
+
+
+def test_equal_drops_in_few_groups_do_not_show_a_drop() -> None:
+    """The sign test over groups cannot reach p < 0.05 with fewer than six."""
+    few = compare_outputs(RUBRIC, "news@1", *sets(np.full(5, 3.0), np.full(5, 2.9)))
+    enough = compare_outputs(RUBRIC, "news@1", *sets(np.full(6, 3.0), np.full(6, 2.9)))
+    assert (few.outcome, few.p, few.difference.low) == ("unknown", 0.5**4, None)
+    assert (enough.outcome, enough.p) == ("beyond", stats.binomtest(0, 6).pvalue)
+
+
+def test_equal_group_means_of_unpaired_sets_have_the_p_value_of_the_permutation_test() -> None:
+    before = outputs("old", [(f"a{n}", f"g{n}", 3.0) for n in range(4)])
+    after = outputs("new", [(f"b{n}", f"h{n}", 2.0) for n in range(3)])
+    exact = stats.permutation_test(([3.0] * 4, [2.0] * 3), lambda a, b: np.mean(a) - np.mean(b))
+    result = compare_outputs(RUBRIC, "news@1", before, after)
+    assert result.p == pytest.approx(exact.pvalue)
+    assert result.outcome == "unknown"
+
+
+def test_equal_sets_have_no_difference_and_no_fallen_texts() -> None:
+    values = RNG.normal(3, 1, 10)
+    result = compare_outputs(RUBRIC, "news@1", *sets(values, values))
+    assert (result.difference.low, result.difference.high, result.unchanged) == (0, 0, 1)
+    assert (result.outcome, result.fallen) == ("within", ())
+
+
+def test_ids_come_before_groups_and_an_id_that_occurs_twice_pairs_nothing() -> None:
+    before = [text("a", "g1"), text("b", "g2"), text("b", "g2")]
+    after = [text("b", "g2"), text("a", "g1")]
+    pairing = pair_outputs(before, after, None)
+    assert (pairing.rule, pairing.pairs, pairing.unpaired_before, pairing.unpaired_after) == ("id", ((0, 1),), 2, 1)
+
+
+def test_ids_derived_from_outputs_pair_nothing_as_only_unchanged_outputs_share_them() -> None:
+    def read(words: str, **fields: Any) -> Example:
+        return next(example for example in from_rows([{"output": words, **fields}]) if isinstance(example, Example))
+
+    same, old, new = read("same", source="s1"), read("old", source="s2"), read("new", source="s2")
+    by_source = pair_outputs([same, old], [same, new], None)
+    assert (by_source.rule, by_source.pairs) == ("group", ((0, 0), (1, 1)))
+    without_sources = pair_outputs([read("same"), read("old")], [read("same"), read("new")], None)
+    assert without_sources == Pairing(None, (), 2, 2)
+
+
+def about_sources(each: Outputs, *sources: str) -> Outputs:
+    named = zip(each.examples, sources, strict=True)
+    return replace(each, examples=tuple(replace(example, source=source) for example, source in named))
+
+
+def test_pairs_about_different_sources_are_counted() -> None:
+    before = outputs("old", [("a", "g1", 3.0), ("b", "g2", 3.0)])
+    after = outputs("new", [("a", "g1", 3.0), ("b", "g2", 2.0)])
+    before = about_sources(before, "a", "b")
+    after = about_sources(after, "a", "c")
+    assert compare_outputs(RUBRIC, "news@1", before, after).other_sources == 1
+
+
+def test_with_many_texts_unscored_nothing_is_within_the_limit() -> None:
+    rows = [(f"t{n}", f"g{n}", 3.0) for n in range(8)]
+    before, after = outputs("old", rows), outputs("new", [*rows[:7], ("t7", "g7", None)])
+    assert compare_outputs(RUBRIC, "news@1", before, before, max_drop=0.5).outcome == "within"
+    assert compare_outputs(RUBRIC, "news@1", before, after, max_drop=0.5).outcome == "unknown"
+
+
+def test_outputs_with_other_ids_are_paired_within_groups() -> None:
+    before = [text("old-2", "g1"), text("old-1", "g1"), text("old-3", "g2")]
+    after = [text("new-1", "g1"), text("new-2", "g1"), text("new-3", "g1")]
+    pairing = pair_outputs(before, after, None)
+    assert (pairing.rule, sorted(pairing.pairs)) == ("group", [(0, 1), (1, 0)])
+
+
+def test_a_pairing_that_was_asked_for_and_finds_nothing_is_an_error() -> None:
+    with pytest.raises(DataError, match="no id occurs in both sets"):
+        pair_outputs([text("a", "g")], [text("b", "g")], "id")
+
+
+def test_unscored_texts_are_counted_by_reason_and_left_out() -> None:
+    before = outputs("old", [("a", "g1", 3.0), ("b", "g2", 3.0), ("c", "g3", 4.0)])
+    after = outputs("new", [("a", "g1", 2.0), ("b", "g2", None), ("c", "g3", 3.5)])
+    result = compare_outputs(RUBRIC, "news@1", before, after)
+    assert (result.pairs, result.after.unscored) == (2, {"no reply": 1})
+    assert result.difference.value == pytest.approx(-0.75)
+
+
+def test_the_criterion_that_moved_comes_first_and_the_texts_say_why() -> None:
+    moved, still = "h2", "h1"
+    rows = [(f"t{n}", f"g{n}", 4.0 - n / 10) for n in range(12)]
+    fallen = [(name, group, value - 1 - n / 50) for n, (name, group, value) in enumerate(rows)]
+    before = outputs("old", [*rows], [{moved: 4.0, still: 3.0} for _ in rows])
+    after = outputs("new", [*fallen], [{moved: 2.0 - n % 2, still: 3.0} for n in range(12)])
+    result = compare_outputs(RUBRIC, "news@1", before, after)
+    first = result.criteria[0]
+    assert (first.id, first.significant) == (moved, True)
+    assert not next(change for change in result.criteria if change.id == still).significant
+    assert result.fallen[0].id == "t11"
+    assert result.fallen[0].reasons == ((moved, "because 4.0", "because 1.0"),)
+
+
+def test_a_mean_of_zero_is_ranked_by_its_value_and_a_system_without_scores_last() -> None:
+    def system(name: str, values: list[float | None]) -> Outputs:
+        return outputs(name, [(f"{name}{n}", f"g{n}", value) for n, value in enumerate(values)])
+
+    systems = [system("none", [None, None]), system("zero", [0.0, 0.0]), system("below", [-1.0, -1.0])]
+    ranking = rank_systems(RUBRIC, "news@1", systems)
+    assert [each.system for each in ranking.systems] == ["zero", "below", "none"]
+
+
+def test_systems_are_ranked_and_ties_named() -> None:
+    def system(name: str, mean: float) -> Outputs:
+        noise = np.random.default_rng(len(name)).normal(0, 0.2, 20)
+        return outputs(name, [(f"{name}{n}", f"g{n}", mean + float(noise[n])) for n in range(20)])
+
+    ranking = rank_systems(RUBRIC, "news@1", [system("low", 2.0), system("best", 4.0), system("other", 3.98)])
+    assert [each.system for each in ranking.systems][-1] == "low"
+    ties = {each.system: set(each.ties) for each in ranking.systems}
+    assert ties == {"best": {"other"}, "other": {"best"}, "low": set()}

@@ -1,0 +1,122 @@
+"""Files made to exhaust memory or to mislead: each is refused with what is wrong, and quickly."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from rubriclab.data import read
+from rubriclab.data.tables import check_writable
+from rubriclab.errors import DataError
+
+CONTENT_TYPES = (
+    '<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    '<Override PartName="/xl/workbook.xml" '
+    'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/></Types>'
+)
+WORKBOOK = "<workbook/>"
+
+
+def packed(path: Path, **parts: str | bytes) -> Path:
+    """Write a workbook of parts, whose names have `_` for `/`."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", CONTENT_TYPES)
+        archive.writestr("xl/workbook.xml", WORKBOOK)
+        for name, content in parts.items():
+            archive.writestr(f"xl/{name.replace('_', '/')}.xml", content)
+    return path
+
+
+def refused(path: Path, match: str) -> None:
+    with pytest.raises(DataError, match=match):
+        list(read(path))
+
+
+def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("xl/workbook.xml", WORKBOOK)
+        with archive.open("xl/worksheets/sheet1.xml", "w") as part:
+            for _ in range(600):
+                part.write(b" " * 2**20)
+    assert path.stat().st_size < 10_000_000
+    refused(path, "unpacks to 629,145,")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>',
+        "<row r='1'><c r='XFD1'><v>1</v></c></row><row r='1048576'><c><v>1</v></c></row>",
+    ],
+)
+def test_a_cell_far_away_does_not_make_a_table_of_billions(tmp_path: Path, cells: str) -> None:
+    path = packed(tmp_path / "t.xlsx", worksheets_sheet1=f"<worksheet><sheetData>{cells}</sheetData></worksheet>")
+    refused(path, "1,048,576 rows and 16,384 columns; at most 5,000,000 cells")
+
+
+def test_one_long_text_in_every_cell_is_refused(tmp_path: Path) -> None:
+    strings = f"<sst><si><t>{'x' * 100_000}</t></si></sst>"
+    cells = "".join(f'<row r="{number}"><c r="A{number}" t="s"><v>0</v></c></row>' for number in range(1, 6001))
+    sheet = f"<worksheet><sheetData>{cells}</sheetData></worksheet>"
+    refused(packed(tmp_path / "t.xlsx", sharedStrings=strings, worksheets_sheet1=sheet), "have 600,000,000 characters")
+
+
+def test_entities_are_not_expanded(tmp_path: Path) -> None:
+    bomb = '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><sst><si><t>&b;</t></si></sst>'
+    refused(packed(tmp_path / "t.xlsx", sharedStrings=bomb), "declares a document type")
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (b"\xd0\xcf\x11\xe0" + bytes(600) + "EncryptedPackage".encode("utf-16-le"), "protected by a password"),
+        (b"\xd0\xcf\x11\xe0" + bytes(600), "before 2007"),
+        (b"<html><table></table></html>", "is not an Excel workbook, or is damaged"),
+        (b"id,output\n1,A\n", "is not an Excel workbook, or is damaged"),
+        (b"PK\x03\x04broken", "is not an Excel workbook, or is damaged"),
+        (b"", "is not an Excel workbook, or is damaged"),
+    ],
+)
+def test_what_is_named_like_a_workbook_and_is_none_says_what_it_is(tmp_path: Path, content: bytes, match: str) -> None:
+    (tmp_path / "t.xlsx").write_bytes(content)
+    refused(tmp_path / "t.xlsx", match)
+
+
+def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.xlsx").write_bytes(b"")
+    for name in ("python_calamine", "xlsxwriter"):
+        monkeypatch.setitem(sys.modules, name, None)
+    refused(tmp_path / "t.xlsx", r"needs python-calamine; install it with: pip install 'rubriclab\[xlsx\]'")
+    with pytest.raises(DataError, match=r"pip install 'rubriclab\[xlsx\]'"):
+        check_writable("scores.xlsx")
+
+
+def test_other_archives_are_no_workbooks(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "t.xlsx", "w") as archive:
+        archive.writestr("texts.csv", "id,output\n1,A\n")
+    refused(tmp_path / "t.xlsx", "a zip archive but not an Excel workbook")
+    packed(tmp_path / "u.xlsx", worksheets_sheet1="<worksheet/>")
+    refused(tmp_path / "u.xlsx", "cannot be read|no sheets")
+
+
+@pytest.mark.parametrize("content", [b"\xd0\xcf\x11\xe0 old", b"PK\x03\x04 new"])
+def test_a_workbook_named_csv_says_how_to_name_it(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    refused(tmp_path / "t.csv", r"\.xlsx")
+
+
+def test_a_line_of_200_mb_is_refused_without_being_held(tmp_path: Path) -> None:
+    for encoding in ("utf-8", "utf-16"):
+        path = tmp_path / f"{encoding}.csv"
+        with path.open("wb") as file:
+            file.write("output\n".encode(encoding))
+            block = ("x" * 2**20).encode("utf-16-le" if encoding == "utf-16" else encoding)
+            for _ in range(200):
+                file.write(block)
+        refused(path, "line 2 has more than 64,000,000 bytes")
+        path.unlink()

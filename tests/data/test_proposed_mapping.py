@@ -1,0 +1,38 @@
+"""Columns of other names are recognised by their names and cells."""
+
+from __future__ import annotations
+
+from rubriclab.data.mapping import mapping_text, parse_mapping
+from rubriclab.data.proposed_mapping import closest_column, proposed_mapping
+
+LONG = "A text of several words that is longer than a name."
+
+
+def test_columns_are_recognised_by_name_and_the_output_by_its_length() -> None:
+    row = {"Nr.": "1", "Artikel": LONG, "Was sie schrieb": LONG * 2, "Modell": "m", "Kohärenz": "3,5"}
+    expected = {"output": "Was sie schrieb", "source": "Artikel", "id": "Nr.", "system": "Modell"}
+    assert proposed_mapping([row]) == expected
+    assert proposed_mapping([row], "coherence") == {**expected, "scores.coherence": "Kohärenz"}
+
+
+def test_several_columns_of_an_aspect_are_its_raters() -> None:
+    raters = {"coherence_anna": "4", "coherence_ben": "5", "Rater 1": "3"}
+    found = proposed_mapping([{"output": LONG, **raters}], "coherence")
+    assert found == {
+        "annotations.coherence.anna": "coherence_anna",
+        "annotations.coherence.ben": "coherence_ben",
+    }
+
+
+def test_fields_with_columns_of_their_own_are_not_mapped() -> None:
+    assert proposed_mapping([{"output": LONG, "id": "1", "scores.x": "4", "words": "12"}], "x") == {}
+
+
+def test_a_misspelt_column_is_found() -> None:
+    assert closest_column("Zusammenfasung", ["Artikel", "Zusammenfassung"]) == "Zusammenfassung"
+    assert closest_column("score", ["Artikel"]) is None
+
+
+def test_columns_with_commas_and_quotes_can_be_mapped() -> None:
+    columns = {"output": 'Text, "final"', "scores.x": "Score"}
+    assert parse_mapping(mapping_text(columns)).columns == columns

@@ -1,0 +1,229 @@
+"""Spreadsheets as people export them: delimiters, encodings, decimal commas, words for levels, workbooks."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import xlsxwriter
+from hypothesis import given, settings, strategies as st
+
+from rubriclab.data import Example, RowError, read
+from rubriclab.data.check import training_examples
+from rubriclab.data.encoding import encoding_of
+from rubriclab.errors import DataError, SettingsError
+
+# Written by hand as Excel saves "CSV (delimited)" on a German Windows.
+GERMAN = (
+    "Nr;Gruppe;Zusammenfassung;Kohärenz;Bemerkung\r\n"
+    '1;A;"Größe; Maß – „gut“";3,5;5 € wären schön\r\n'
+    "2;A;Äpfel, Öl und Übung;4;\r\n"
+    '3;B;"Zwei Zeilen\r\nin einer Zelle";2,25;k.A.\r\n'
+)
+MAPPING = "id=Nr,group=Gruppe,output=Zusammenfassung,scores.coherence=Kohärenz"
+
+
+def written(path: Path, content: str | bytes, encoding: str = "utf-8") -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
+    return path
+
+
+def workbook(path: Path, rows: list[list[Any]], name: str = "Ratings") -> Path:
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet(name)
+        for number, row in enumerate(rows):
+            for place, cell in enumerate(row):
+                if isinstance(cell, date):
+                    sheet.write_datetime(number, place, cell, book.add_format({"num_format": "d mmm"}))
+                elif isinstance(cell, str):
+                    sheet.write_string(number, place, cell)
+                else:
+                    sheet.write(number, place, cell)
+    return path
+
+
+def texts(path: Path, **options: Any) -> list[Example]:
+    rows = list(read(path, **options))
+    assert all(isinstance(row, Example) for row in rows), rows
+    return [row for row in rows if isinstance(row, Example)]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name"),
+    [
+        ("cp1252", "Windows-1252"),
+        ("utf-8", None),
+        ("utf-8-sig", None),
+        ("utf-16", "UTF-16"),
+        ("utf-16-le", "UTF-16"),
+        ("utf-16-be", "UTF-16"),
+    ],
+)
+def test_a_german_excel_export_is_read_in_any_encoding_with_a_note(
+    tmp_path: Path, encoding: str, name: str | None
+) -> None:
+    path = written(tmp_path / "umfrage.csv", GERMAN, encoding)
+    rows = read(path, mapping=MAPPING)
+    found = [row for row in rows if isinstance(row, Example)]
+    assert [row.output for row in found] == [
+        "Größe; Maß – „gut“",
+        "Äpfel, Öl und Übung",
+        "Zwei Zeilen\r\nin einer Zelle",
+    ]
+    assert [row.scores["coherence"] for row in found] == [3.5, 4, 2.25]
+    assert [row.group for row in found] == ["A", "A", "B"]
+    assert rows.source.encoding_name == (name or "UTF-8")
+    note = str(rows.source.note())
+    assert "separated by semicolon" in note
+    assert "decimal comma" in note
+    assert (name is None) == ("encoding" not in note.replace("(encoding", "("))
+
+
+def test_latin_1_is_told_from_windows_1252_by_the_bytes_that_only_one_of_them_has(tmp_path: Path) -> None:
+    assert encoding_of("f", "Größe".encode("latin-1"), complete=True) == "latin-1"
+    assert encoding_of("f", "Größe – 5 €".encode("cp1252"), complete=True) == "cp1252"
+    assert encoding_of("f", "Größe".encode() + b"\xff", complete=True) == "utf-8"
+    assert encoding_of("f", "Größ".encode()[:-1], complete=False) == "utf-8"
+    russian = written(tmp_path / "r.csv", "output\nПривет мир\n", "cp1251")
+    with pytest.raises(DataError, match="Name its encoding, such as encoding='cp1251'"):
+        read(russian)
+    assert texts(russian, encoding="cp1251")[0].output == "Привет мир"
+
+
+# What begins a character in UTF-8 is left out: two accents in a row can be valid UTF-8 by chance.
+BEGIN_UTF_8 = "".join(map(chr, range(0xC2, 0xF5)))
+CHARACTERS = st.characters(codec="cp1252", exclude_categories=["Cc"], exclude_characters=BEGIN_UTF_8)
+CELLS = st.text(CHARACTERS, min_size=1, max_size=12).filter(str.strip)
+# At least one accent, so that the encoding matters, among enough plain letters to be Western European.
+ROW = st.tuples(CELLS.map(lambda cell: f"plain words é {cell}"), st.integers(-500, 500).map(lambda n: n / 4))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(ROW, min_size=1, max_size=5),
+    st.sampled_from([",", ";", "\t", "|"]),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"]),
+    st.booleans(),
+)
+def test_tables_read_back_through_every_delimiter_encoding_and_decimal_mark(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, float]], mark: str, encoding: str, comma: bool
+) -> None:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=mark)
+    writer.writerow(["id", "output", "scores.x"])
+    for number, (text, score) in enumerate(rows):
+        # One score with a decimal mark shows which it is.
+        shown = f"{score + 0.125:.3f}" if number == 0 else f"{score:.2f}"
+        writer.writerow([number, text, shown.replace(".", ",") if comma else shown])
+    path = written(tmp_path_factory.mktemp("t") / "t.csv", out.getvalue(), encoding)
+    found = texts(path)
+    assert [row.output for row in found] == [text for text, _ in rows]
+    assert [row.scores["x"] for row in found[1:]] == [score for _, score in rows[1:]]
+    assert found[0].scores["x"] == rows[0][1] + 0.125
+
+
+@pytest.mark.parametrize(
+    ("content", "delimiter"),
+    [
+        ("id;output;scores.x\n1;Eins, zwei, drei;3,5\n", ";"),
+        ("id,output\n1,a;b;c\n2,d;e;f\n", ","),
+        ("output\nOne column, with commas, unquoted\n", ","),
+        ('id\toutput\n1\t"a, b; c | d"\n', "\t"),
+        ("sep=|\nid|output\n1|A;B;C\n", "|"),
+        ("id|output\n1|A text.\n", "|"),
+    ],
+)
+def test_the_delimiter_is_the_one_that_gives_all_records_as_many_cells(
+    tmp_path: Path, content: str, delimiter: str
+) -> None:
+    assert read(written(tmp_path / "t.csv", content)).source.delimiter == delimiter
+
+
+def test_a_named_delimiter_encoding_and_decimal_mark_are_not_guessed(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", "id~output~annotations.x\n1~A~4,5\n")
+    assert texts(path, delimiter="~")[0].annotations == {"x": (4, 5)}
+    assert texts(path, delimiter="~", decimal="comma")[0].annotations == {"x": (4.5,)}
+    for values in ({"delimiter": "ab"}, {"encoding": "klingon"}, {"header_rows": 0}, {"level_scores": "good"}):
+        with pytest.raises(SettingsError, match=next(iter(values))):
+            read(path, **values)
+    with pytest.raises(SettingsError, match=r"sheet does not apply to .*t\.csv"):
+        read(path, sheet=2)
+
+
+def test_values_for_missing_and_words_for_levels_are_read(tmp_path: Path) -> None:
+    rows = "id,output,system,scores.x,annotations.x.anna\n1,A,n/a,Good,-\n99,B,s,99,3\n"
+    one, other = texts(written(tmp_path / "t.csv", rows), missing="n/a,-,99,", level_scores="good=5,ok=3")
+    assert (one.scores, one.annotations, one.system) == ({"x": 5}, {}, None)
+    assert (other.id, other.scores, other.annotations) == ("99", {}, {"x": (3,)})
+
+
+def test_every_fault_of_a_row_is_named_with_its_column_and_words_get_a_proposal(tmp_path: Path) -> None:
+    lines = [f"{number},text,{word},{word}" for number, word in enumerate(["good", "bad", "n/a", "Good", *"12345678"])]
+    path = written(tmp_path / "t.csv", "\n".join(["id,output,A,B", *lines]))
+    rows = read(path, mapping="annotations.x.a=A,annotations.x.b=B")
+    with pytest.raises(DataError) as caught:
+        training_examples(rows, "x")
+    assert len(caught.value.faults) == 8
+    assert "t.csv:2: field 'annotations.x.a' (column 'A'): got the text 'good'" in caught.value.faults[0]
+    assert "level_scores='bad=1,good=2'" in str(caught.value)
+    assert "missing='n/a'" in str(caught.value)
+    assert "skip_faulty" in str(caught.value)
+
+
+def test_faulty_rows_are_left_out_and_counted_if_asked(tmp_path: Path) -> None:
+    lines = [f"{number},text {number},{number % 5 + 1}" for number in range(12)]
+    path = written(
+        tmp_path / "t.csv", "\n".join(["id,output,scores.x", *lines, "a,text,nothing", "b,text,9", "3,again,2"])
+    )
+    training = training_examples(read(path), "x", "1:5", skip_faulty=True)
+    assert len(training.examples) == 12
+    assert "faulty rows are left out: 3" in training.notes
+    rows = read(path, skip_faulty=True)
+    assert (len(list(rows)), rows.skipped) == (14, 1)
+
+
+def test_several_header_rows_are_joined_and_empty_cells_repeat_the_one_before(tmp_path: Path) -> None:
+    content = "id,output,annotations.x,\n,,anna,ben\n1,A,4,5\n"
+    (row,) = texts(written(tmp_path / "t.csv", content), header_rows=2)
+    assert row.annotations == {"x": (4, 5)}
+    assert row.raters == {"x": ("anna", "ben")}
+
+
+def test_a_workbook_is_read_with_merged_cells_numbers_as_text_and_row_numbers_of_excel(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        book.add_worksheet("Notes").write(0, 0, "nothing here")
+        sheet = book.add_worksheet("Ratings")
+        sheet.write_row(0, 0, ["group", "output", "scores.x", ""])
+        sheet.merge_range(1, 0, 2, 0, "g1")
+        sheet.write_row(1, 1, ["one", 4, "unnamed"])
+        sheet.write_row(2, 1, ["two", "3,5"])
+        sheet.write_row(4, 1, ["three", "=1+1"])
+        sheet.write_datetime(5, 2, date(2024, 5, 3), book.add_format({"num_format": "d mmm"}))
+        sheet.write(5, 1, "four")
+    rows = read(path, sheet="Ratings")
+    one, two, three, four = rows
+    assert isinstance(one, Example)
+    assert isinstance(two, Example)
+    assert (one.group, two.group, one.scores, two.scores) == ("g1", "g1", {"x": 4}, {"x": 3.5})
+    assert isinstance(three, Example)
+    assert isinstance(four, RowError)
+    assert str(four).endswith(
+        "ratings.xlsx:6: field 'scores.x': got the date 2024-05-03 (a spreadsheet turns 3.5 into a date), "
+        "expected a finite number"
+    )
+    assert "sheet 'Ratings' of 2" in str(rows.source.note())
+    assert "1 merged cells" in str(rows.source.note())
+    assert len(list(read(path, sheet=2))) == 4
+    with pytest.raises(SettingsError, match="'Notes', 'Ratings'"):
+        read(path, sheet=3)
+
+
+def test_an_empty_workbook_has_no_rows(tmp_path: Path) -> None:
+    for rows in ([], [["id", "output"]]):
+        with pytest.raises(DataError, match="has no rows"):
+            list(read(workbook(tmp_path / "t.xlsx", rows)))

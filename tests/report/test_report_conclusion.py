@@ -1,0 +1,123 @@
+"""The first thing that is shown of a training run: a badge, one sentence, and what to do next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from joint_samples import joint_trust, joint_version
+from report_samples import version, words_of
+
+from rubriclab.option_names import for_reader, in_python
+from rubriclab.report.conclusion import OFFLINE, actions, conclusion, offline_banner
+from rubriclab.report.model import View
+from rubriclab.stats.interval import Interval
+from rubriclab.store.version import Version
+from rubriclab.validation import FrontierPoint, GateVerdict, Shortcut
+
+
+def decided(outcome: Any, judge: str = "gpt-4o-mini", **fields: Any) -> Version:
+    """Return a version whose gate has this outcome; `fields` go to the deciding verdict."""
+    difference = fields.pop("difference", Interval(0.1, -0.1, 0.3))
+    verdict = GateVerdict(against="word count", outcome=outcome, difference=difference, **fields)
+    return joint_version(judge=judge, validation=joint_trust(verdicts=(verdict,), shortcuts=()))
+
+
+def shown(one: Version) -> str:
+    return words_of(View("", conclusion(one)), 200)
+
+
+def steps(one: Version) -> str:
+    return for_reader("\n".join(actions(one)))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "badge"),
+    [("better", "BETTER than"), ("inconclusive", "INCONCLUSIVE compared with"), ("not better", "NOT BETTER than")],
+)
+def test_the_badge_names_the_outcome_and_the_baseline(outcome: str, badge: str) -> None:
+    assert f"{badge} word count With the judge gpt-4o-mini, the scores reach Pearson 0.66 [" in shown(decided(outcome))
+
+
+def test_the_sentence_names_the_baseline_with_its_agreement_and_the_ceiling() -> None:
+    words = shown(decided("better", difference=Interval(0.2, 0.1, 0.3)))
+    assert "30 held-out labels of 10 groups" in words
+    assert "The best free baseline is word count (0.04 [" in words
+    assert "A perfect judge would reach about 0.87, because the raters disagree." in words
+
+
+def test_a_version_that_was_not_validated_is_to_be_evaluated() -> None:
+    assert "NOT VALIDATED" in shown(version())
+    assert "`rubriclab evaluate HELDOUT --rubric news@1`" in steps(version())
+
+
+def test_undecided_asks_for_as_many_labels_as_would_decide() -> None:
+    assert "Label about 90 more texts from new sources; `rubriclab plan" in steps(
+        decided("inconclusive", more_labels=90)
+    )
+
+
+def test_too_few_groups_asks_for_groups_instead_of_labels() -> None:
+    few = decided("inconclusive", few_groups=3, difference=Interval(0.2))
+    assert "Label texts of at least 2 more groups" in steps(few)
+    assert "without an interval, because there are too few groups" in shown(few)
+
+
+def test_more_labels_are_not_asked_for_where_none_would_decide() -> None:
+    assert "More labels of this kind would not change this" in steps(decided("inconclusive"))
+
+
+def test_the_offline_judge_is_said_to_be_none_and_a_language_model_is_the_first_step() -> None:
+    offline = decided("not better", judge="embedded")
+    banner = offline_banner(offline)
+    assert banner is not None
+    assert banner.words == OFFLINE
+    assert steps(offline).startswith("Use a language model: `rubriclab learn … --judge MODEL`.")
+    assert "embedded (offline, no language model)" in shown(offline)
+    assert offline_banner(decided("not better")) is None
+
+
+def test_a_cheaper_candidate_that_is_not_shown_to_be_worse_is_proposed() -> None:
+    def point(calls: float, ahead: Interval, *, chosen: bool = False) -> FrontierPoint:
+        return FrontierPoint(
+            name="direct",
+            calls=calls,
+            criteria=1,
+            parts=("direct",),
+            pearson=0.6,
+            error=0.1,
+            chosen=chosen,
+            ahead=ahead,
+        )
+
+    def frontier(ahead: Interval) -> str:
+        points = (point(1, ahead), point(4, Interval(0.0, 0.0, 0.0), chosen=True))
+        return steps(joint_version(validation=joint_trust(frontier=points)))
+
+    assert "with 1 call per text instead of 4" in frontier(Interval(-0.02, -0.1, 0.05))
+    assert "--calls-per-text 1" in frontier(Interval(-0.02, -0.1, 0.05))
+    assert "calls-per-text" not in frontier(Interval(-0.2, -0.3, -0.1))
+
+
+def test_no_better_names_what_reaches_more_on_the_same_labels() -> None:
+    worse = joint_trust(
+        verdicts=(GateVerdict(against="word count", outcome="not better", difference=Interval(-0.1, -0.2, 0.0)),)
+    )
+    rubric, *others = worse.evaluators
+    low = rubric.model_copy(update={"pearson": Interval(0.1, 0.0, 0.2)})
+    text = steps(joint_version(validation=worse.model_copy(update={"evaluators": (low, *others)})))
+    assert "Compare with hypoeval, which reaches 0.60" in text
+    assert "another judge" in text
+
+
+def test_criteria_that_may_take_a_shortcut_are_to_be_read() -> None:
+    marked = (Shortcut(name="h03", agreement=0.4, left=0.1, follows={"length": 0.8}, marked=True),)
+    assert "may reward a shortcut" in steps(joint_version(validation=joint_trust(shortcuts=marked)))
+    assert "may reward a shortcut" not in steps(decided("better"))
+
+
+def test_in_python_the_next_steps_are_calls() -> None:
+    offline = in_python("\n".join(actions(decided("better", judge="embedded"))))
+    assert "`lab.learn(..., judge='MODEL')`" in offline
+    assert "`lab.score(texts, 'news@3')`" in offline
+    assert "rubriclab" not in offline

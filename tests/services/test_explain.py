@@ -1,0 +1,105 @@
+"""Why a text has its score: from kept ratings or new ones, in parts that sum to the score, beside labelled texts."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import HELDOUT, LABELLED, Commands
+
+from rubriclab import DataError, Lab, SettingsError
+from rubriclab.errors import NotInStore
+
+TASK: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "scale": (1, 5), "judge": "embedded"}
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """A store with one rubric learned by the offline judge."""
+    lab = Lab(tmp_path_factory.mktemp("explain") / "store.db", progress=None)
+    lab.learn(LABELLED, name="news", **TASK)
+    return lab
+
+
+def rows() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()]
+
+
+def test_contributions_lead_from_the_average_text_to_the_score_and_the_score_is_that_of_scoring(lab: Lab) -> None:
+    for row in rows()[:5]:
+        found = lab.explain("news", [row])
+        assert found.score == lab.score([row], "news")[0]
+        assert found.average is not None
+        assert found.score.score is not None
+        shares = math.fsum(each.contribution or 0.0 for each in found.score.criteria)
+        assert found.average + shares == pytest.approx(found.score.score, abs=1e-5)
+
+
+def test_a_labelled_text_is_explained_by_its_kept_ratings_without_a_call(lab: Lab) -> None:
+    record = lab.training_record("news")
+    text = record.texts[3]
+    found = lab.explain("news", id=text.id)
+    assert found.labelled == text
+    assert text not in [each.text for each in found.nearest]
+    assert lab.dry_run("explain", "news", id=text.id).roles == {}
+    fresh = lab.explain("news", [text.example])
+    assert fresh.labelled == text
+    assert fresh.score.score == pytest.approx(found.score.score)
+
+
+def test_the_nearest_texts_are_those_with_the_most_similar_ratings(lab: Lab) -> None:
+    found = lab.explain("news", [rows()[0]], nearest=3)
+    aggregation = found.version.rubric.aggregation
+    assert aggregation is not None
+    ratings = {each.id: each.score for each in found.score.criteria}
+    record = lab.training_record("news")
+    distances = {}
+    for text, cells in zip(record.texts, record.cells, strict=True):
+        kept = {c.criterion.id: cell.score for c, cell in zip(record.candidates, cells, strict=True) if c.kept}
+        pairs = [(term, ratings[term.criterion], kept[term.criterion]) for term in aggregation.terms]
+        shared = [(abs(term.weight), (a - b) / term.spread) for term, a, b in pairs if a is not None and b is not None]
+        distances[text.id] = math.sqrt(sum(w * d**2 for w, d in shared) / sum(w for w, _ in shared))
+    expected = sorted(distances, key=lambda name: (distances[name], name))[:3]
+    assert [each.text.id for each in found.nearest] == expected
+    assert found.nearest[-1].distance == pytest.approx(distances[expected[-1]])
+
+
+def test_a_plain_text_comes_from_a_file_or_standard_input_and_is_shown_as_json_and_as_a_page(
+    lab: Lab, tmp_path: Path
+) -> None:
+    row = rows()[0]
+    (tmp_path / "text.txt").write_text(row["output"])
+    (tmp_path / "source.txt").write_text(row["source"])
+    expected = lab.explain("news", [row]).score.score
+    command = Commands(tmp_path, RUBRICLAB_STORE=str(lab._store))
+    done = command("explain", "news", "text.txt", "--source", "source.txt", "--json")
+    assert done.json["score"] == pytest.approx(expected)
+    done = command("explain", "news", "text.txt", "--html", "why.html")
+    assert "average text" in done.out
+    assert "Nearest labelled texts" in (tmp_path / "why.html").read_text("utf-8")
+    assert command("explain", "news", "text.txt", "--dry-run", "--json").json["at_most"]["judge"]["calls"] == 1
+
+
+def test_it_is_said_which_text_is_meant_where_that_is_not_clear(lab: Lab, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"has \d+ texts, and one is explained; name it with id='ID'"):
+        lab.explain("news", HELDOUT)
+    with pytest.raises(DataError, match="no text with the id 'nobody'"):
+        lab.explain("news", HELDOUT, id="nobody")
+    with pytest.raises(SettingsError, match="no text to explain"):
+        lab.explain("news")
+    with pytest.raises(NotInStore, match="Did you mean 'ferry::none'"):
+        lab.explain("news", id="ferry::non")
+    (tmp_path / "empty.txt").write_text(" \n")
+    with pytest.raises(DataError, match="has no text"):
+        lab.explain("news", tmp_path / "empty.txt")
+
+
+def test_a_rubric_of_one_method_is_explained_by_ratings_without_shares(tmp_path: Path) -> None:
+    lab = Lab(tmp_path / "store.db", progress=None)
+    lab.learn(LABELLED, name="alone", methods="hypoeval", **TASK)
+    found = lab.explain("alone", [rows()[0]])
+    assert (found.average, found.nearest) == (None, ())
+    assert "no learned weights" in str(found)

@@ -1,0 +1,145 @@
+"""Jackknife intervals of correlations, and the comparison of dependent correlations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from scipy.stats import norm
+
+from rubriclab.stats import pearson
+from rubriclab.stats.jackknife_correlations import (
+    correlation_intervals,
+    correlations_without,
+    dependent_correlation,
+    jackknife_error,
+)
+
+
+def steiger(r12: float, r13: float, r23: float, n: int) -> float:
+    """Steiger 1980, equation 14: Z for r12 = r13, with the pooled correlation in the covariance."""
+    pooled = (r12 + r13) / 2
+    psi = r23 * (1 - 2 * pooled**2) - 0.5 * pooled**2 * (1 - 2 * pooled**2 - r23**2)
+    covariance = psi / (1 - pooled**2) ** 2
+    return float((math.atanh(r12) - math.atanh(r13)) * math.sqrt((n - 3) / (2 - 2 * covariance)))
+
+
+def drawn(rng: np.random.Generator, n: int, *loadings: float) -> tuple[np.ndarray, np.ndarray]:
+    target = rng.normal(size=n)
+    columns = [load * target + math.sqrt(1 - load**2) * rng.normal(size=n) for load in loadings]
+    return target, np.column_stack(columns)
+
+
+def test_the_oracle_gives_the_published_example() -> None:
+    # Steiger's masculinity and femininity: psych::r.test(103, .5, r13 = .4, r23 = .1) documents t = 0.89.
+    assert steiger(0.5, 0.4, 0.1, 103) == pytest.approx(0.89, abs=0.005)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_independent_rows_give_steiger_s_z(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    target, columns = drawn(rng, 500, 0.5, 0.4)
+    found = dependent_correlation(columns[:, :1], columns[:, 1], target, np.arange(500), resamples=2000, seed=seed)
+    between = pearson(columns[:, 0], columns[:, 1])
+    z = steiger(float(found.r[0]), float(found.benchmark[0]), between, 500)
+    assert norm.isf(found.p[0] / 2) == pytest.approx(abs(z), rel=0.15)
+
+
+def test_equals_are_told_apart_no_more_often_than_by_chance() -> None:
+    rng = np.random.default_rng(5)
+    found = []
+    for seed in range(150):
+        cluster = np.sort(np.r_[np.arange(20), rng.integers(20, size=20)])
+        target, columns = drawn(rng, 40, 0.5, 0.5, 0.5)
+        shared = rng.normal(size=(20, 3))[cluster]
+        mixed = 0.8 * columns + 0.6 * shared
+        found.extend(
+            dependent_correlation(mixed[:, :2], mixed[:, 2], target, cluster, resamples=200, seed=seed).p < 0.05
+        )
+    assert np.mean(found) < 0.09
+
+
+def test_what_follows_further_is_found() -> None:
+    target, columns = drawn(np.random.default_rng(0), 40, 0.95, -0.95, 0.3)
+    found = dependent_correlation(columns[:, :2], columns[:, 2], target, np.arange(40))
+    assert (found.p < 0.001).all()
+    assert found.further.all()
+
+
+def test_a_benchmark_that_follows_further_is_no_finding_against_a_variable() -> None:
+    target, columns = drawn(np.random.default_rng(0), 40, 0.1, 0.9)
+    found = dependent_correlation(columns[:, :1], columns[:, 1], target, np.arange(40))
+    assert found.p[0] < 0.01
+    assert not found.further[0]
+
+
+@given(st.integers(0, 10**6))
+def test_correlations_are_those_of_the_rows_that_are_there(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    target, columns = drawn(rng, 25, 0.5, 0.2, 0.4)
+    columns[rng.random(25) < 0.3, 0] = np.nan
+    target[:2] = np.nan
+    found = dependent_correlation(columns[:, :2], columns[:, 2], target, np.arange(25), resamples=20)
+    for place in (0, 1):
+        there = ~np.isnan(columns[:, place]) & ~np.isnan(target)
+        assert found.r[place] == pytest.approx(pearson(columns[there, place], target[there]), abs=1e-9)
+        assert found.benchmark[place] == pytest.approx(pearson(columns[there, 2], target[there]), abs=1e-9)
+
+
+def test_what_does_not_vary_is_undefined_and_no_finding() -> None:
+    target, columns = drawn(np.random.default_rng(0), 12, 0.5)
+    variables = np.column_stack([np.full(12, 0.1), np.full(12, np.nan)])
+    found = dependent_correlation(variables, columns[:, 0], target, np.arange(12), resamples=50)
+    assert not found.defined.any()
+    assert found.p.tolist() == [1.0, 1.0]
+    single = dependent_correlation(columns, columns[:, 0], target, np.zeros(12, dtype=int), resamples=50)
+    assert single.p.tolist() == [1.0]
+
+
+def test_each_unit_is_left_out_as_if_it_had_never_been_there():
+    rng = np.random.default_rng(0)
+    columns, labels, units = rng.normal(size=(24, 5)), rng.normal(size=24), np.arange(24) % 7
+    r, without = correlations_without(columns, labels, units)
+    assert r == pytest.approx([np.corrcoef(column, labels)[0, 1] for column in columns.T])
+    for unit in range(7):
+        left = units != unit
+        assert without[unit] == pytest.approx([np.corrcoef(column[left], labels[left])[0, 1] for column in columns.T])
+
+
+def test_error_of_a_mean_is_the_standard_error():
+    values = np.random.default_rng(1).normal(size=20)
+    without = np.array([[np.delete(values, place).mean()] for place in range(20)])
+    assert jackknife_error(without)[0] == pytest.approx(values.std(ddof=1) / np.sqrt(20))
+
+
+def test_a_correlation_that_hangs_on_one_unit_says_nothing():
+    column = np.zeros((10, 1))
+    column[3] = 1
+    r, low, high = correlation_intervals(column, np.arange(10.0), np.arange(10), 0.9)
+    assert (r[0] != 0, low[0], high[0]) == (True, -1, 1)
+
+
+def test_what_does_not_vary_has_no_correlation():
+    found = correlation_intervals(np.ones((6, 1)), np.arange(6.0), np.arange(6), 0.9)
+    assert np.isnan(found).all()
+    found = correlation_intervals(np.arange(6.0)[:, np.newaxis], np.full(6, 0.3), np.arange(6), 0.9)
+    assert np.isnan(found).all()
+
+
+def test_one_unit_tells_nothing():
+    _, low, high = correlation_intervals(np.arange(4.0)[:, np.newaxis], np.arange(4.0) ** 2, np.zeros(4, int), 0.9)
+    assert (low[0], high[0]) == (-1, 1)
+
+
+def test_intervals_cover_the_true_correlation_of_grouped_texts():
+    rng = np.random.default_rng(2)
+    units = np.repeat(np.arange(15), 2)
+    held = []
+    for _ in range(30):
+        labels = rng.normal(size=30)
+        columns = 0.5 * labels[:, np.newaxis] + np.sqrt(0.75) * rng.normal(size=(30, 20))
+        _, low, high = correlation_intervals(columns, labels, units, 0.9)
+        held.append(((low < 0.5) & (high > 0.5)).mean())
+    assert 0.85 < np.mean(held) < 0.95

@@ -1,0 +1,48 @@
+"""A small application on a real server, in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import httpx
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from rubriclab.web.page import rendered, static_routes
+from rubriclab.web.security import Access, Guard
+from rubriclab.web.server import Server, listen, port_of
+
+
+@contextmanager
+def served(links: Mapping[str, str] | None = None) -> Iterator[tuple[httpx.Client, Access]]:
+    """Yield a client of a guarded application that is up, and its access."""
+    bound, written = listen(), list[object]()
+    access = Access.at(port_of(bound), links=links)
+
+    async def show(request: Request) -> JSONResponse:
+        return JSONResponse({"visitor": request.state.visitor, "written": len(written)})
+
+    async def write(request: Request) -> JSONResponse:
+        written.append(await request.json())
+        return JSONResponse({"written": len(written)})
+
+    async def page(_request: Request) -> object:
+        return rendered("base.html", title="<b>&\"'", token=access.token)
+
+    routes = [Route("/", page), Route("/state", show), Route("/write", write, methods=["POST"]), *static_routes()]
+    ready = threading.Event()
+    server = Server(Guard(Starlette(routes=routes), access), bound, ready.set)
+    thread = threading.Thread(target=lambda: asyncio.run(server.run()))
+    thread.start()
+    try:
+        assert ready.wait(20)
+        with httpx.Client(base_url=f"http://127.0.0.1:{port_of(bound)}", trust_env=False) as client:
+            yield client, access
+    finally:
+        server.stop()
+        thread.join()
