@@ -171,7 +171,8 @@ def test_several_rubrics_and_targets_make_one_table_with_a_row_each(own: Command
     page = (own.folder / "table.html").read_text("utf-8")
     assert "Transfer of rubrics to other texts" in page
     assert page.count('class="dot"') == 1
-    assert "no labels" in done.out
+    assert "no labels" in page
+    assert "compared without labels" in done.err
 
 
 def test_labels_that_fill_a_part_of_the_scale_are_taken_to_be_on_it(carrying: Commands) -> None:
