@@ -45,7 +45,7 @@ def examples() -> tuple[Example, ...]:
             low, high = np.sort(rng.uniform(1.5, 4.5) + np.array([-0.25, 0.25]))
             scores, raters = (round(float(low), 2), round(float(high), 2)), ("anna", "ben")
             label = sum(scores) / 2
-            by_rater = {"annotations": {ASPECT: scores}, "raters": {ASPECT: raters}}
+            by_rater: dict[str, Any] = {"annotations": {ASPECT: scores}, "raters": {ASPECT: raters}}
             text = Example(row["id"], row["output"], group, row["source"], scores={ASPECT: label}, **by_rater)
             found.append(text)
     return tuple(sorted(found, key=lambda example: example.id))

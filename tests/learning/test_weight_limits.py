@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from constrained_weights import nearest_weights
 from hypothesis import given, settings, strategies as st
-from scipy.optimize import minimize
 
 from rubriclab.learning.weight_limits import within_limits
 
 LEAST = 1e-9
-
-
-def by_descent(mean: np.ndarray, precision: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return the nonnegative weights nearest to `mean` whose shares are within limits, by sequential programming."""
-    rows = np.vstack([np.eye(len(mean)) - limits[:, :1], limits[:, 1:] - np.eye(len(mean)), np.eye(len(mean))])
-    starts = (np.full(len(mean), 0.5), np.abs(mean) + 0.1, limits.mean(axis=1) + 0.01)
-    found = [
-        minimize(
-            lambda x: (x - mean) @ precision @ (x - mean),
-            start,
-            jac=lambda x: 2 * precision @ (x - mean),
-            constraints=[{"type": "ineq", "fun": lambda x: rows @ x, "jac": lambda _: rows}],
-            method="SLSQP",
-            options={"ftol": 1e-14, "maxiter": 500},
-        )
-        for start in starts
-    ]
-    feasible = [each for each in found if (rows @ each.x).min() > -1e-7]
-    return min(feasible, key=lambda each: each.fun).x
 
 
 @st.composite
@@ -54,7 +35,7 @@ def test_the_weights_are_the_most_probable_ones_within_the_limits(
     shares = found / found.sum()
     assert (shares >= limits[:, 0] - LEAST).all()
     assert (shares <= limits[:, 1] + LEAST).all()
-    expected = by_descent(mean, precision, limits)
+    expected = nearest_weights(mean, precision, limits)
     distance, best = ((x - mean) @ precision @ (x - mean) for x in (found, expected))
     if expected.sum() > 1e-6:
         assert distance <= best + 1e-6 * max(1.0, best)
