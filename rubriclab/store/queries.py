@@ -158,8 +158,8 @@ def versions_of(session: Session, rows: Sequence[VersionRow], known: dict[str, V
         if row.record_digest not in known:
             known[row.record_digest] = _read_row(row, contents)
         key = (row.name, row.number)
-        now = {"tags": tuple(sorted(tags.get(key, ()))), "confirmed": confirmed.get(key) == row.record_digest}
-        found.append(replace(known[row.record_digest], **now))
+        is_confirmed = confirmed.get(key) == row.record_digest
+        found.append(replace(known[row.record_digest], tags=tuple(sorted(tags.get(key, ()))), confirmed=is_confirmed))
     return tuple(found)
 
 

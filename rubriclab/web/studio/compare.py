@@ -23,14 +23,18 @@ def routes(studio: Studio) -> list[BaseRoute]:
         others = [each for each in service.list_versions(studio.reading) if each.name != version.name]
         asked = request.query_params.get("with", "")
         other = studio.version(asked) if asked else _usual(version, versions)
-        fields = {"versions": [each for each in versions if each.ref != version.ref], "others": others}
-        if other is None:
-            return studio.page("compare.html", "Compare", version, "compare", sides=(), shown="", other="", **fields)
-        shown = body(difference_view(service.diff(studio.reading, other.ref, version.ref)))
-        sides = (summary(other), summary(version))
-        title = f"{other.ref} to {version.ref}"
+        rivals = [each for each in versions if each.ref != version.ref]
+        shown = difference_view(service.diff(studio.reading, other.ref, version.ref)) if other else None
         return studio.page(
-            "compare.html", title, version, "compare", sides=sides, shown=shown, other=other.ref, **fields
+            "compare.html",
+            f"{other.ref} to {version.ref}" if other else "Compare",
+            version,
+            "compare",
+            sides=(summary(other), summary(version)) if other else (),
+            shown=body(shown) if shown else "",
+            other=other.ref if other else "",
+            versions=rivals,
+            others=others,
         )
 
     return [Route("/{ref}/compare", compare)]

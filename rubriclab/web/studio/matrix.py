@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from rubriclab.base_models import FrozenModel
@@ -19,6 +20,7 @@ from rubriclab.stats.correlation import FloatArray
 from rubriclab.store import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
+BoolArray = npt.NDArray[np.bool_]
 # Texts on one page.
 ROWS = 50
 # Shades of the ratings, from the lowest to the highest of the scale.
@@ -80,7 +82,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Row:
+class TextRow:
     """A text, what was corrected of its label, and its cells with their shades, in the order of the columns shown."""
 
     text: RecordedText
@@ -93,7 +95,7 @@ class Row:
 class Page:
     """Some of the texts: those of one page, and how many there are on all pages."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[TextRow, ...]
     columns: tuple[Column, ...]
     found: int
     number: int
@@ -163,7 +165,7 @@ class Matrix:
         label, rubric = (np.array(each, dtype=float) for each in (labels, [text.predicted for text in texts]))
         return np.column_stack([label, rubric, rubric - label, self.ratings])
 
-    def _chosen(self, query: Query, values: FloatArray, marks: Mapping[str, Mark], shown: int) -> np.ndarray:
+    def _chosen(self, query: Query, values: FloatArray, marks: Mapping[str, Mark], shown: int) -> BoolArray:
         texts = self.record.texts
         keep = np.ones(len(texts), dtype=bool)
         words = query.search.lower().split()
@@ -183,19 +185,18 @@ class Matrix:
             keep &= column <= query.high
         return keep
 
-    def _missing(self, shown: int) -> np.ndarray:
+    def _missing(self, shown: int) -> BoolArray:
         """Return which texts lack a rating by one of the first `shown` criteria that applies to them."""
         lacking = np.isnan(self.ratings[:, :shown])
         for row, place in np.argwhere(lacking):
             lacking[row, place] = self.record.cells[row][self.places[place]].applies
-        missing: np.ndarray = lacking.any(axis=1)
-        return missing
+        return np.asarray(lacking.any(axis=1), dtype=np.bool_)
 
-    def _row(self, place: int, values: FloatArray, marks: Mapping[str, Mark], shown: int) -> Row:
+    def _row(self, place: int, values: FloatArray, marks: Mapping[str, Mark], shown: int) -> TextRow:
         text, cells = self.record.texts[place], self.record.cells[place]
         criteria = [(self.record.candidates[at], cells[at]) for at in self.places[:shown]]
         difference = values[place, 2]
-        return Row(
+        return TextRow(
             text,
             marks.get(text.id),
             None if np.isnan(difference) else float(difference),

@@ -19,7 +19,8 @@ def routes(studio: Studio) -> list[BaseRoute]:
         summaries = [summary(version) for version in service.list_versions(studio.reading)]
         words = search.lower().split()
         found = [each for each in summaries if all(word in each.words for word in words)]
-        fields = {"rubrics": found, "total": len(summaries), "search": search, "place": studio.reading.store.place}
-        return studio.page("rubrics.html", "Rubrics", **fields)
+        place = studio.reading.store.place
+        total = len(summaries)
+        return studio.page("rubrics.html", "Rubrics", rubrics=found, total=total, search=search, place=place)
 
     return [Route("/", rubrics)]
