@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +22,15 @@ from rubriclab.store import Version
 from rubriclab.web.page import rendered, static_routes
 from rubriclab.web.security import READING, Access, Guard
 from rubriclab.web.server import LOOPBACK, listen, port_of, serve
+from rubriclab.web.studio.matrix import Matrix, matrix_of
+from rubriclab.web.studio.records import Records
 
 # The port that the studio is served at if it is free, so that its address can be kept.
 PORT = 8521
 # The pages of a version by the last part of their path.
 TABS: Mapping[str, str] = {
     "": "Overview",
+    "versions": "Versions",
     "texts": "Texts",
     "disagreements": "Disagreements",
     "edit": "Edit",
@@ -40,17 +44,20 @@ class Studio:
     """What the pages share.
 
     Attributes:
-        settings: the store, how judges are asked, and the caps on calls and money, which hold for all pages together.
+        reading: the store, opened for everything that only reads; how judges are asked, and the caps on calls and
+            money, which hold for all pages together.
         judge: who is asked instead of the judge that a rubric was learned with; `None` for that judge.
+        matrices: the labelled texts of the versions that were looked at last.
     """
 
-    settings: Workspace
+    reading: Workspace
     access: Access
-    judge: str | None = None
+    judge: str | None
+    matrices: Records[Matrix]
 
     def workspace(self, notify: Notify = lambda _text: None) -> Workspace:
-        """Return a workspace for one operation, to be closed after it; its notices and effort are its own."""
-        given = self.settings
+        """Return a workspace for an operation that asks or writes, to be closed after it; its effort is its own."""
+        given = self.reading
         return Workspace(
             given.location,
             given.options,
@@ -67,8 +74,7 @@ class Studio:
         Raises:
             NotInStore: if there is none.
         """
-        with self.workspace() as workspace:
-            return service.load(workspace, ref)
+        return service.load(self.reading, ref)
 
     def page(
         self,
@@ -92,9 +98,9 @@ class Studio:
 
 def application(studio: Studio) -> ASGIApp:
     """Return the guarded application with all pages of the studio."""
-    from rubriclab.web.studio import rubrics, version
+    from rubriclab.web.studio import compare, rubrics, texts, version
 
-    pages = (rubrics, version)
+    pages = (rubrics, version, texts, compare)
     routes: list[BaseRoute] = [*static_routes(), *(route for page in pages for route in page.routes(studio))]
 
     def failed(request: Request, error: Exception) -> Response:
@@ -124,16 +130,18 @@ async def serve_studio(
         NotInStore: if there is no such rubric.
         SettingsError: if the port cannot be used.
     """
-    # Fails here rather than in the browser. A name stays one: its page is that of the newest version.
-    with settings:
+    with settings, closing(Records(settings, matrix_of)) as matrices:
+        # Fails here rather than in the browser. Versions stay in memory once they are read.
         settings.open_store(access="either")
+        service.list_versions(settings)
         if rubric:
             service.load(settings, rubric)
-    with listen(LOOPBACK, port, preferred=PORT) as bound:
-        studio = Studio(settings, Access.at(port_of(bound)), judge)
-        address = f"http://{LOOPBACK}:{port_of(bound)}/{rubric or ''}"
-        on_address(address)
-        await serve(lambda _stop: application(studio), bound, address, browser=browser)
+        with listen(LOOPBACK, port, preferred=PORT) as bound:
+            studio = Studio(settings, Access.at(port_of(bound)), judge, matrices)
+            # A name stays one: its page is that of the newest version.
+            address = f"http://{LOOPBACK}:{port_of(bound)}/{rubric or ''}"
+            on_address(address)
+            await serve(lambda _stop: application(studio), bound, address, browser=browser)
 
 
 def _failed(studio: Studio, request: Request, error: Exception) -> Response:
