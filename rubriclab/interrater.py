@@ -52,6 +52,7 @@ Figure = Literal[
     "linear_kappa",
     "quadratic_kappa",
 ]
+Reliability = Literal["unreliable", "tentative", "reliable"]
 Kind = Literal["yes/no", "part-by-part", "graded"]
 Figures = Mapping[Figure, Interval]
 
@@ -74,6 +75,9 @@ GRADED: tuple[Figure, ...] = ("fleiss_kappa", "linear_kappa", "quadratic_kappa")
 BORDER_DIGITS = 9
 RESAMPLES = 1000
 CONFIDENCE = 0.95
+# Alpha from which conclusions are tentative, and from which data are reliable. Krippendorff 2004, "Reliability in
+# content analysis", Human Communication Research 30(3).
+TENTATIVE, RELIABLE = 0.667, 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,15 @@ class JudgePair:
     spearman: Interval
     difference: Interval
 
+    @property
+    def verdict(self) -> Literal["higher", "lower", "inconclusive"]:
+        """How the first judge scores compared with the second, by the interval of the difference."""
+        if self.difference.low is not None and self.difference.low > 0:
+            return "higher"
+        if self.difference.high is not None and self.difference.high < 0:
+            return "lower"
+        return "inconclusive"
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreAgreement:
@@ -106,6 +119,12 @@ class ScoreAgreement:
     missing: int
     unbinned: Figures
     binned: Figures
+
+    @property
+    def reliability(self) -> tuple[Reliability, Reliability] | None:
+        """The reliability at both ends of alpha's interval, unbinned; `None` without an interval."""
+        alpha = self.unbinned["alpha_interval"]
+        return None if alpha.low is None or alpha.high is None else (_reliability(alpha.low), _reliability(alpha.high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +172,10 @@ class InterraterAgreement:
     pooled: tuple[CriterionAgreement, ...]
 
     def to_row(self) -> dict[str, Any]:
-        """Return all of it as one JSON object."""
-        return asdict(self) | {"scale": self.scale.model_dump(mode="json")}
+        """Return all of it as one JSON object, with the verdicts that the summary states."""
+        pairs = [{**asdict(pair), "verdict": pair.verdict} for pair in self.pairs]
+        scores = {**asdict(self.scores), "reliability": self.scores.reliability}
+        return asdict(self) | {"scale": self.scale.model_dump(mode="json"), "pairs": pairs, "scores": scores}
 
 
 def interrater_agreement(
@@ -313,6 +334,12 @@ def _judge(judge: str, scores: FloatArray) -> JudgeScores:
     mean = float(given.mean()) if len(given) else None
     deviation = float(given.std(ddof=1)) if len(given) > 1 else None
     return JudgeScores(judge, len(given), len(scores) - len(given), mean, deviation)
+
+
+def _reliability(alpha: float) -> Reliability:
+    if alpha < TENTATIVE:
+        return "unreliable"
+    return "tentative" if alpha < RELIABLE else "reliable"
 
 
 def _pair(first: str, second: str, scores: Mapping[str, FloatArray], drawing: _Drawing) -> JudgePair:
