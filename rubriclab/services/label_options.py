@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -78,7 +78,7 @@ class LabelResult(Displayed):
     """
 
     aspect: str
-    mode: Literal["rate", "order", "pairs"]
+    mode: Mode
     rows: tuple[Mapping[str, Any], ...]
     raters: Mapping[str, RaterProgress]
     agreement: RaterAgreement | None
@@ -86,6 +86,21 @@ class LabelResult(Displayed):
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the rows."""
         return [dict(row) for row in self.rows]
+
+    def to_row(self) -> dict[str, Any]:
+        """Return what is known of the raters as one JSON object."""
+        return {
+            "aspect": self.aspect,
+            "labelled": self.labelled,
+            "comparisons": len(self.rows) - self.labelled,
+            "raters": {rater: asdict(progress) for rater, progress in self.raters.items()},
+            "agreement": self.agreement and asdict(self.agreement),
+        }
+
+    @property
+    def labelled(self) -> int:
+        """The number of texts that have a label or are compared with others."""
+        return sum("output" in row for row in self.rows)
 
     def view(self) -> View:
         """Return what is shown in a terminal and a notebook."""

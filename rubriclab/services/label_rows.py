@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rubriclab.data.comparisons import Comparison
 from rubriclab.data.example import Example, named_annotations
 from rubriclab.labeling.history import History
 from rubriclab.labeling.judgment import HumanJudgment, Text
@@ -19,11 +20,13 @@ class LabelText(Text):
     columns: Mapping[str, Any]
 
 
-def labelled_rows(texts: Sequence[LabelText], history: History, aspect: str) -> Iterator[dict[str, Any]]:
+def labelled_rows(
+    texts: Sequence[LabelText], history: History, aspect: str, former: Sequence[Comparison] = ()
+) -> Iterator[dict[str, Any]]:
     """Yield each text that has a label or was compared with others, then every ranking and preference.
 
     A rater's label is the first judgment of a text; the second one only measures consistency. The score is the mean of
-    the raters, those that the texts came with among them.
+    the raters, those that the texts came with among them; so are the comparisons in `former`.
     """
     of = {text.key: text for text in texts}
     first = [each for each in history.all() if not each.again and all(key in of for key in each.texts)]
@@ -32,11 +35,14 @@ def labelled_rows(texts: Sequence[LabelText], history: History, aspect: str) -> 
         if judgment.kind in ("rating", "cannot judge") and len(judgment.texts) == 1:
             ratings[judgment.texts[0]].append(judgment)
     rankings = [each for each in first if each.kind == "ranking"]
-    compared = {key for ranking in rankings for key in ranking.texts}
+    compared = {of[key].example.id for ranking in rankings for key in ranking.texts}
+    compared |= {name for each in former for name in (each.better, each.worse)}
     for text in texts:
         row = _row(text, ratings[text.key], aspect)
-        if aspect in row.get("scores", {}) or text.key in compared:
+        if aspect in row.get("scores", {}) or text.example.id in compared:
             yield row
+    for each in former:
+        yield _preference(each.better, each.worse, tie=each.tie, aspect=each.aspect, rater=each.rater)
     for ranking in rankings:
         yield _comparison(ranking, {key: text.example.id for key, text in of.items()}, aspect)
 
@@ -70,13 +76,22 @@ def _row(text: LabelText, ratings: Sequence[HumanJudgment], aspect: str) -> dict
 
 def _annotations(example: Example) -> dict[str, Any]:
     """Return the annotations of every aspect, by the raters' names where they are known."""
-    return {aspect: named_annotations(example, aspect) or list(numbers) for aspect, numbers in example.annotations.items()}
+    return {
+        aspect: named_annotations(example, aspect) or list(numbers) for aspect, numbers in example.annotations.items()
+    }
 
 
 def _comparison(judgment: HumanJudgment, ids: Mapping[str, str], aspect: str) -> dict[str, Any]:
     places = [[ids[key] for key in place] for place in judgment.ranking]
-    about = {"aspect": aspect, "rater": judgment.rater, **({"reason": judgment.reason} if judgment.reason else {})}
+    reason = {"reason": judgment.reason} if judgment.reason else {}
     if len(judgment.texts) > 2:
-        return {"ranking": [place if len(place) > 1 else place[0] for place in places], **about}
+        ranking = [place if len(place) > 1 else place[0] for place in places]
+        return {"ranking": ranking, "aspect": aspect, "rater": judgment.rater, **reason}
     better, worse = (name for place in places for name in place)
-    return {"preferred": better, "over": worse, **({"tie": True} if len(places) == 1 else {}), **about}
+    return {**_preference(better, worse, tie=len(places) == 1, aspect=aspect, rater=judgment.rater), **reason}
+
+
+def _preference(better: str, worse: str, *, tie: bool, aspect: str | None, rater: str | None) -> dict[str, Any]:
+    named = {"aspect": aspect, "rater": rater}
+    about = {name: value for name, value in named.items() if value is not None}
+    return {"preferred": better, "over": worse, **({"tie": True} if tie else {}), **about}
