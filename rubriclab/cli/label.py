@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import STORED, json_option, judge_options, option, rows_options, store_option
 from rubriclab.cli.places import FILE
-from rubriclab.labeling.dealing import Mode, Order
 
 
 @command()
@@ -20,12 +19,12 @@ from rubriclab.labeling.dealing import Mode, Order
 @option("--scale", metavar="LOW:HIGH", help="The scale; 0:1:any allows decimals.  [default: 1:5]")
 @option(
     "--mode",
-    type=click.Choice(get_args(Mode)),
+    type=click.Choice(["rate", "order", "pairs"]),
     help="Rate texts one by one, put rivals in order, or compare them in pairs.  [default: rate]",
 )
 @option(
     "--order",
-    type=click.Choice(get_args(Order)),
+    type=click.Choice(["groups", "given", "random", "plan"]),
     help="The order of the texts: rivals one after the other, as given, random, or as plan says with --rubric.  "
     "[default: groups]",
 )

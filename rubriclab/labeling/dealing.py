@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from rubriclab.labeling.judgment import ItemId, Text, item_id
+from rubriclab.labeling.judgment import ItemId, TextToJudge, item_id
 
 Mode = Literal["rate", "order", "pairs"]
 Order = Literal["groups", "given", "random", "plan"]
@@ -43,7 +43,12 @@ class Item:
 
 
 def deal(
-    texts: Sequence[Text], rater: str, *, mode: Mode = "rate", order: Order = "groups", planned: Sequence[str] = ()
+    texts: Sequence[TextToJudge],
+    rater: str,
+    *,
+    mode: Mode = "rate",
+    order: Order = "groups",
+    planned: Sequence[str] = (),
 ) -> tuple[Item, ...]:
     """Return what a rater judges, in order; one item in ten comes a second time, at least five items later.
 
@@ -72,20 +77,20 @@ def _drawing(rater: str) -> Draw:
     return draw
 
 
-def _ordered(texts: Sequence[Text], order: Order, draw: Draw, planned: Sequence[str]) -> list[Text]:
+def _ordered(texts: Sequence[TextToJudge], order: Order, draw: Draw, planned: Sequence[str]) -> list[TextToJudge]:
     if order == "given":
         return list(texts)
     groups = {group: draw("group", group) for group in {text.example.group for text in texts}}
     place = {key: number for number, key in enumerate(planned)}
 
-    def rank(text: Text) -> tuple[int, int, str, int]:
+    def rank(text: TextToJudge) -> tuple[int, int, str, int]:
         group = text.example.group
         return place.get(text.key, len(place)), groups[group], group, draw("text", text.key)
 
     return sorted(texts, key=rank)
 
 
-def _compared(ordered: Sequence[Text], mode: Mode, draw: Draw) -> Iterator[Item]:
+def _compared(ordered: Sequence[TextToJudge], mode: Mode, draw: Draw) -> Iterator[Item]:
     groups: dict[str, list[str]] = {}
     for text in ordered:
         groups.setdefault(text.example.group, []).append(text.key)

@@ -35,7 +35,7 @@ ItemId = tuple[tuple[str, ...], bool]
 
 
 @dataclass(frozen=True)
-class Question:
+class LabelQuestion:
     """What raters are asked about each text, in the words of the task."""
 
     words: TaskWords
@@ -50,7 +50,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Text:
+class TextToJudge:
     """A text to be judged."""
 
     example: Example

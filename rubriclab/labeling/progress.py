@@ -10,7 +10,7 @@ import numpy as np
 
 from rubriclab.labeling.dealing import Item
 from rubriclab.labeling.history import History
-from rubriclab.labeling.judgment import HumanJudgment, ItemId, Text
+from rubriclab.labeling.judgment import HumanJudgment, ItemId, TextToJudge
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 
@@ -93,7 +93,7 @@ def consistency_of(given: Mapping[ItemId, HumanJudgment]) -> Consistency | None:
     return Consistency(len(ranked), sum(same) / len(same), None) if same else None
 
 
-def rater_agreement(history: History, texts: Sequence[Text], *, seed: int = 0) -> RaterAgreement | None:
+def rater_agreement(history: History, texts: Sequence[TextToJudge], *, seed: int = 0) -> RaterAgreement | None:
     """Return the agreement of the raters on `texts` by their first judgments; `None` with fewer than two raters.
 
     Scores count if there are any; otherwise the preferences in rankings and pairs.

@@ -21,7 +21,7 @@ from rubriclab.data.fitted import about, comparison_faults
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.labeling.dealing import Item, deal
 from rubriclab.labeling.history import History
-from rubriclab.labeling.judgment import LONGEST_REASON, MOST_SECONDS, HumanJudgment, Question
+from rubriclab.labeling.judgment import LONGEST_REASON, MOST_SECONDS, HumanJudgment, LabelQuestion
 from rubriclab.labeling.progress import RaterAgreement, RaterProgress, progress_of, rater_agreement
 from rubriclab.option_names import option
 from rubriclab.report.wording import count
@@ -89,7 +89,7 @@ class Labeling:
     def __init__(
         self,
         store: Store,
-        question: Question,
+        question: LabelQuestion,
         texts: Sequence[LabelText],
         options: LabelOptions,
         *,
@@ -289,7 +289,7 @@ async def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptio
     return labeling
 
 
-def question_of(options: LabelOptions) -> Question:
+def question_of(options: LabelOptions) -> LabelQuestion:
     """Return what the raters are asked.
 
     Raises:
@@ -298,7 +298,7 @@ def question_of(options: LabelOptions) -> Question:
     """
     # Ratings on a scale with whole ends are whole numbers unless the scale says otherwise.
     scale = parse_scale(options.scale, (0.0,))
-    return Question(task_words(options.task), find_aspect(options.task, options.aspect, options.definition), scale)
+    return LabelQuestion(task_words(options.task), find_aspect(options.task, options.aspect, options.definition), scale)
 
 
 def _texts(

@@ -10,11 +10,11 @@ from typing import Any
 from rubriclab.data.comparisons import Comparison
 from rubriclab.data.example import Example, named_annotations
 from rubriclab.labeling.history import History
-from rubriclab.labeling.judgment import HumanJudgment, Text
+from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
 
 
 @dataclass(frozen=True)
-class LabelText(Text):
+class LabelText(TextToJudge):
     """A text to be judged, and the columns of its row that are no fields."""
 
     columns: Mapping[str, Any]

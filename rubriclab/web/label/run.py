@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.types import ASGIApp
 
 from rubriclab.data.tables import write_rows
-from rubriclab.labeling.judgment import Question
+from rubriclab.labeling.judgment import LabelQuestion
 from rubriclab.report.wording import count
 from rubriclab.services.inputs import Data
 from rubriclab.services.label import Labeling, prepare_labeling
@@ -37,7 +37,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
         return written(labeling, output)
     with listen(EVERYWHERE if options.share else LOOPBACK, options.port, preferred=PORT) as bound:
         access = access_of(labeling.question, options, port_of(bound))
-        for line in addresses(access, options, port_of(bound)):
+        for line in addresses(access, port_of(bound)):
             workspace.notify(line)
 
         def finish() -> str:
@@ -56,7 +56,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
     return result
 
 
-def access_of(question: Question, options: LabelOptions, port: int) -> Access:
+def access_of(question: LabelQuestion, options: LabelOptions, port: int) -> Access:
     """Return who may use the page: everybody at this computer, or only those with a link."""
     names = (local_address(), socket.gethostname(), socket.getfqdn()) if options.share else ()
     token = kept_secret("label", "token", question.digest)
@@ -69,7 +69,7 @@ def raters_with_link(options: LabelOptions) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*options.share, *filter(None, (options.rater,))))) if options.share else ()
 
 
-def addresses(access: Access, options: LabelOptions, port: int) -> list[str]:
+def addresses(access: Access, port: int) -> list[str]:
     """Return where raters find the page, in lines for the person who started it."""
     if not access.links:
         return [f"Label at http://{LOOPBACK}:{port}/ until you press Ctrl-C. Every answer is kept as it is given."]

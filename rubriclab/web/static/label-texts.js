@@ -21,9 +21,11 @@ export function prose(segments) {
   return paragraph
 }
 
-/** Return a text that can be folded away. */
-export function material(title, segments, open) {
-  const details = element('details', { className: 'material', open }, element('summary', { textContent: title }), prose(segments))
+/** Return a text that can be folded away; `onFold` is told whether it is open once the rater has changed that. */
+export function material(title, segments, open, onFold = () => {}) {
+  const summary = element('summary', { textContent: title })
+  const details = element('details', { className: 'material', open }, summary, prose(segments))
+  summary.addEventListener('click', () => onFold(!details.open))
   return details
 }
 

@@ -17,6 +17,9 @@ let begun = 0
 let busy = false
 let amongSkipped = false
 let total = 0
+// Whether sources are shown, until the rater folds or unfolds one.
+let sourceOpen = null
+let unfolded = false
 
 const sending = new Sending(settings.question, rater, trouble)
 
@@ -58,10 +61,12 @@ function show(answer) {
   showTexts()
   by('beside').replaceChildren(
     ...shown.contexts.map(text => material(capital(words.context), [[text, []]], true)),
-    ...shown.sources.map(segments => material(capital(words.source), segments, wide.matches && !several)),
+    ...shown.sources.map(segments => material(capital(words.source), segments, sourceOpen ?? (wide.matches && !several), open => { sourceOpen = open })),
     ...shown.references.map(text => material('Reference', [[text, []]], false)),
   )
   by('beside').scrollTop = 0
+  // On a phone the definition would leave little room once it is known.
+  if (shown.position > 0 && !wide.matches && !unfolded) by('question').open = false
   showAnswer()
   by('reason').value = sending.draft(shown.item) || shown.former?.reason || ''
   showReason(Boolean(by('reason').value), false)
@@ -271,6 +276,7 @@ function command(event) {
   actions[name]()
 }
 
+by('question').querySelector('summary').addEventListener('click', () => { unfolded = true })
 by('reason').addEventListener('input', () => sending.draft(shown.item, by('reason').value))
 by('show-panel').addEventListener('click', () => {
   const panel = by('panel')
