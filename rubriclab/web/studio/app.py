@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from starlette.applications import Starlette
@@ -47,13 +48,16 @@ class Studio:
         reading: the store, opened for everything that only reads; how judges are asked, and the caps on calls and
             money, which hold for all pages together.
         judge: who is asked instead of the judge that a rubric was learned with; `None` for that judge.
-        matrices: the labelled texts of the versions that were looked at last.
     """
 
     reading: Workspace
     access: Access
-    judge: str | None
-    matrices: Records[Matrix]
+    judge: str | None = None
+
+    @cached_property
+    def matrices(self) -> Records[Matrix]:
+        """The labelled texts of the versions that were looked at last."""
+        return Records(self.reading, matrix_of)
 
     def workspace(self, notify: Notify = lambda _text: None) -> Workspace:
         """Return a workspace for an operation that asks or writes, to be closed after it; its effort is its own."""
@@ -106,8 +110,15 @@ def application(studio: Studio) -> ASGIApp:
     def failed(request: Request, error: Exception) -> Response:
         return _failed(studio, request, error)
 
+    @asynccontextmanager
+    async def opened(_application: Starlette) -> AsyncIterator[None]:
+        with studio.reading, closing(studio.matrices):
+            # Versions stay in memory once they are read.
+            service.list_versions(studio.reading)
+            yield
+
     handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: failed, HTTPException: failed}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), studio.access)
+    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=opened), studio.access)
 
 
 async def serve_studio(
@@ -130,15 +141,13 @@ async def serve_studio(
         NotInStore: if there is no such rubric.
         SettingsError: if the port cannot be used.
     """
-    with settings, closing(Records(settings, matrix_of)) as matrices:
-        # Fails here rather than in the browser. Versions stay in memory once they are read.
+    with settings:
+        # Fails here rather than in the browser. A name stays one: its page is that of the newest version.
         settings.open_store(access="either")
-        service.list_versions(settings)
         if rubric:
             service.load(settings, rubric)
         with listen(LOOPBACK, port, preferred=PORT) as bound:
-            studio = Studio(settings, Access.at(port_of(bound)), judge, matrices)
-            # A name stays one: its page is that of the newest version.
+            studio = Studio(settings, Access.at(port_of(bound)), judge)
             address = f"http://{LOOPBACK}:{port_of(bound)}/{rubric or ''}"
             on_address(address)
             await serve(lambda _stop: application(studio), bound, address, browser=browser)

@@ -64,7 +64,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Mark:
+class CorrectedLabel:
     """What was corrected of a label.
 
     Attributes:
@@ -86,7 +86,7 @@ class TextRow:
     """A text, what was corrected of its label, and its cells with their shades, in the order of the columns shown."""
 
     text: RecordedText
-    mark: Mark | None
+    mark: CorrectedLabel | None
     difference: float | None
     cells: tuple[tuple[str, str, str], ...]
 
@@ -131,7 +131,7 @@ class Matrix:
     low: float
     high: float
 
-    def marks(self, corrections: Sequence[Correction]) -> dict[str, Mark]:
+    def marks(self, corrections: Sequence[Correction]) -> dict[str, CorrectedLabel]:
         """Return what was corrected, by the id of the text."""
         of: dict[str, list[Correction]] = {}
         for each in corrections:
@@ -140,10 +140,10 @@ class Matrix:
         for text in self.record.texts if of else ():
             if own := of.get(text.id):
                 now = corrected(text, own)
-                found[text.id] = Mark(None if now is None else now.label, tuple(own))
+                found[text.id] = CorrectedLabel(None if now is None else now.label, tuple(own))
         return found
 
-    def page(self, query: Query, marks: Mapping[str, Mark]) -> Page:
+    def page(self, query: Query, marks: Mapping[str, CorrectedLabel]) -> Page:
         """Return the texts that a query asks for."""
         shown = [column for column in self.columns if query.every or not column.candidate or column.candidate.kept]
         values = self._values(marks)
@@ -158,14 +158,14 @@ class Matrix:
         rows = tuple(self._row(int(place), values, marks, len(shown) - len(FIGURES)) for place in places)
         return Page(rows, tuple(shown), len(chosen), number, pages)
 
-    def _values(self, marks: Mapping[str, Mark]) -> FloatArray:
+    def _values(self, marks: Mapping[str, CorrectedLabel]) -> FloatArray:
         """Return all columns, shape (texts, columns), with labels as corrected."""
         texts = self.record.texts
         labels = [text.label if (mark := marks.get(text.id)) is None else mark.label for text in texts]
         label, rubric = (np.array(each, dtype=float) for each in (labels, [text.predicted for text in texts]))
         return np.column_stack([label, rubric, rubric - label, self.ratings])
 
-    def _chosen(self, query: Query, values: FloatArray, marks: Mapping[str, Mark], shown: int) -> BoolArray:
+    def _chosen(self, query: Query, values: FloatArray, marks: Mapping[str, CorrectedLabel], shown: int) -> BoolArray:
         texts = self.record.texts
         keep = np.ones(len(texts), dtype=bool)
         words = query.search.lower().split()
@@ -192,7 +192,7 @@ class Matrix:
             lacking[row, place] = self.record.cells[row][self.places[place]].applies
         return np.asarray(lacking.any(axis=1), dtype=np.bool_)
 
-    def _row(self, place: int, values: FloatArray, marks: Mapping[str, Mark], shown: int) -> TextRow:
+    def _row(self, place: int, values: FloatArray, marks: Mapping[str, CorrectedLabel], shown: int) -> TextRow:
         text, cells = self.record.texts[place], self.record.cells[place]
         criteria = [(self.record.candidates[at], cells[at]) for at in self.places[:shown]]
         difference = values[place, 2]
