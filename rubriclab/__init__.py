@@ -115,6 +115,7 @@ if TYPE_CHECKING:
         ScoreFunction as ScoreFunction,
         TrainingInput as TrainingInput,
         UnitVerdict as UnitVerdict,
+        cross_validated as cross_validated,
     )
     from rubriclab.prompts import (
         Prompt as Prompt,
@@ -309,6 +310,7 @@ _HOMES = {
         "ScoreFunction",
         "TrainingInput",
         "UnitVerdict",
+        "cross_validated",
     ),
     "prompts": (
         "Prompt",
@@ -390,7 +392,9 @@ _HOME_OF = home_of(_HOMES)
 
 __all__ = [*_HOME_OF]
 
-__getattr__ = lazy_getattr(__name__, _HOME_OF)
+# Hidden from type checkers, which would take any name for one of the package.
+if not TYPE_CHECKING:
+    __getattr__ = lazy_getattr(__name__, _HOME_OF)
 
 
 def __dir__() -> list[str]:

@@ -52,6 +52,7 @@ Figure = Literal[
     "linear_kappa",
     "quadratic_kappa",
 ]
+Reliability = Literal["unreliable", "tentative", "reliable"]
 Kind = Literal["yes/no", "part-by-part", "graded"]
 Figures = Mapping[Figure, Interval]
 
@@ -74,6 +75,9 @@ GRADED: tuple[Figure, ...] = ("fleiss_kappa", "linear_kappa", "quadratic_kappa")
 BORDER_DIGITS = 9
 RESAMPLES = 1000
 CONFIDENCE = 0.95
+# Alpha from which conclusions are tentative, and from which data are reliable. Krippendorff 2004, "Reliability in
+# content analysis", Human Communication Research 30(3).
+TENTATIVE, RELIABLE = 0.667, 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,15 @@ class JudgePair:
     spearman: Interval
     difference: Interval
 
+    @property
+    def verdict(self) -> Literal["higher", "lower", "inconclusive"]:
+        """How the first judge scores compared with the second, by the interval of the difference."""
+        if self.difference.low is not None and self.difference.low > 0:
+            return "higher"
+        if self.difference.high is not None and self.difference.high < 0:
+            return "lower"
+        return "inconclusive"
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreAgreement:
@@ -106,6 +119,12 @@ class ScoreAgreement:
     missing: int
     unbinned: Figures
     binned: Figures
+
+    @property
+    def reliability(self) -> tuple[Reliability, Reliability] | None:
+        """The reliability at both ends of alpha's interval, unbinned; `None` without an interval."""
+        alpha = self.unbinned["alpha_interval"]
+        return None if alpha.low is None or alpha.high is None else (_reliability(alpha.low), _reliability(alpha.high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +172,10 @@ class InterraterAgreement:
     pooled: tuple[CriterionAgreement, ...]
 
     def to_row(self) -> dict[str, Any]:
-        """Return all of it as one JSON object."""
-        return asdict(self) | {"scale": self.scale.model_dump(mode="json")}
+        """Return all of it as one JSON object, with the verdicts that the summary states."""
+        pairs = [{**asdict(pair), "verdict": pair.verdict} for pair in self.pairs]
+        scores = {**asdict(self.scores), "reliability": self.scores.reliability}
+        return asdict(self) | {"scale": self.scale.model_dump(mode="json"), "pairs": pairs, "scores": scores}
 
 
 def interrater_agreement(
@@ -229,7 +250,7 @@ class _Drawing:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Answers:
+class _CriterionAnswers:
     """All judges' answers to one criterion, or to several that are pooled: judges x units, nan where there is none."""
 
     id: str
@@ -240,7 +261,7 @@ class _Answers:
     inapplicable: int
 
 
-def _answers(rubric: Rubric, scored: Mapping[str, Sequence[Score]]) -> list[_Answers]:
+def _answers(rubric: Rubric, scored: Mapping[str, Sequence[Score]]) -> list[_CriterionAnswers]:
     known = {criterion.id: criterion for criterion in rubric.criteria}
     rated = [[{rating.id: rating for rating in score.criteria} for score in rows] for rows in scored.values()]
     # What the judges rated: where a method asks for all criteria as one, that is no criterion of the rubric.
@@ -254,7 +275,7 @@ def _answers(rubric: Rubric, scored: Mapping[str, Sequence[Score]]) -> list[_Ans
         inapplicable = sum(r is not None and not r.applies for rows in ratings for r in rows)
         criterion = known.get(name)
         trait = criterion.trait if criterion else "all criteria as one"
-        answers.append(_Answers(name, trait, _kind(criterion, values), 1, values, inapplicable))
+        answers.append(_CriterionAnswers(name, trait, _kind(criterion, values), 1, values, inapplicable))
     return answers
 
 
@@ -264,8 +285,8 @@ def _kind(criterion: Criterion | None, values: FloatArray) -> Kind:
     return "yes/no" if np.isin(values[~np.isnan(values)], (0, 1)).all() else "part-by-part"
 
 
-def _pooled(answers: Sequence[_Answers]) -> _Answers:
-    return _Answers(
+def _pooled(answers: Sequence[_CriterionAnswers]) -> _CriterionAnswers:
+    return _CriterionAnswers(
         answers[0].kind,
         "all of them pooled",
         answers[0].kind,
@@ -275,7 +296,7 @@ def _pooled(answers: Sequence[_Answers]) -> _Answers:
     )
 
 
-def _criterion(answers: _Answers, scale: Scale, bins: int, drawing: _Drawing) -> CriterionAgreement:
+def _criterion(answers: _CriterionAnswers, scale: Scale, bins: int, drawing: _Drawing) -> CriterionAgreement:
     values = answers.values
     if answers.kind == "yes/no":
         figures = drawing.figures(YES_NO, values)
@@ -313,6 +334,12 @@ def _judge(judge: str, scores: FloatArray) -> JudgeScores:
     mean = float(given.mean()) if len(given) else None
     deviation = float(given.std(ddof=1)) if len(given) > 1 else None
     return JudgeScores(judge, len(given), len(scores) - len(given), mean, deviation)
+
+
+def _reliability(alpha: float) -> Reliability:
+    if alpha < TENTATIVE:
+        return "unreliable"
+    return "tentative" if alpha < RELIABLE else "reliable"
 
 
 def _pair(first: str, second: str, scores: Mapping[str, FloatArray], drawing: _Drawing) -> JudgePair:

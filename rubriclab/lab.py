@@ -613,6 +613,29 @@ class Lab:
         with self._workspace() as workspace:
             return versions.verify(workspace, repair=repair)
 
+    async def studio_async(
+        self, rubric: str | Version | None = None, *, port: int | None = None, browser: bool = True
+    ) -> None:
+        """Serve the store as pages in a browser, on this computer only, until interrupted; print the address.
+
+        Args:
+            rubric: the rubric whose page is opened; without one, the list of rubrics.
+            port: by default 8521, or any free port if that is in use.
+            browser: whether the page is opened in the browser.
+
+        Raises:
+            NoStore: if there is no store.
+            NotInStore: if there is no such rubric.
+            SettingsError: if the port is in use.
+        """
+        from rubriclab.web.studio.app import serve_studio
+
+        named, judge = None if rubric is None else ref_of(rubric), self._defaults["judge"]
+        chosen = judge if isinstance(judge, str) else None
+        await serve_studio(self._workspace(), named, judge=chosen, port=port, browser=browser)
+
+    studio = _synchronous(studio_async)
+
     def lint(self, checklist: str | Path | Checklist) -> LintResult:
         """Return the faults of the questions of a checklist, or of a checklist file.
 

@@ -139,6 +139,9 @@ def test_a_severe_judge_lowers_alpha_but_not_the_rank_correlation():
     assert pair.spearman.value == pytest.approx(1)
     assert pair.difference == Interval(pytest.approx(-1), pytest.approx(-1), pytest.approx(-1))  # type: ignore[arg-type]
     assert found.scores.unbinned["alpha_interval"].value < 0.6
+    assert pair.verdict == "lower"
+    assert found.scores.reliability is not None
+    assert found.scores.reliability[0] == "unreliable"
     severe, mild = found.judges
     assert mild.mean == pytest.approx(severe.mean + 1)
     assert mild.deviation == pytest.approx(severe.deviation) == pytest.approx(np.std(kind, ddof=1))

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 import shutil
+import signal
+import socket
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import hypoeval_brain
 import pytest
-from commands import HELDOUT, LABELLED, Commands, Done
+from commands import HELDOUT, LABELLED, PATIENCE, Commands, Done
 from server import RunningServer
 
 from rubriclab import Lab, Version
@@ -290,6 +297,43 @@ def _gate(sides: Side) -> Pair:
 def _report(sides: Side) -> Pair:
     with reader_of_commands(dict):
         return sides.run("report", "news").out, sides.lab.report("news")
+
+
+@parity("studio")
+def _studio(sides: Side) -> Pair:
+    port = free_port()
+    address = f"http://127.0.0.1:{port}/news@1"
+    started = sides.command.start("studio", "news@1", "--no-browser", "--port", port)
+    from_command = page_at(address)
+    os.kill(started.pid, signal.SIGINT)
+    done = started.wait()
+    assert (done.code, done.out) == (0, f"{address}\n")
+
+    async def from_lab() -> str:
+        serving = asyncio.create_task(sides.lab.studio_async("news@1", port=port, browser=False))
+        try:
+            return await asyncio.to_thread(page_at, address)
+        finally:
+            serving.cancel()
+
+    return from_command, asyncio.run(from_lab())
+
+
+def free_port() -> int:
+    """Return a port that nothing listens at."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def page_at(address: str) -> str:
+    """Return a page without its token, once its server answers."""
+    with httpx.Client(trust_env=False) as client:
+        for _ in range(PATIENCE * 20):
+            with suppress(httpx.ConnectError):
+                return re.sub(r'<meta name="token" content="[^"]+">', "", client.get(address).text)
+            time.sleep(0.05)
+    raise TimeoutError(f"{address} does not answer")
 
 
 @parity("show")

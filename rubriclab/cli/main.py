@@ -34,6 +34,7 @@ from rubriclab.cli import (
     score,
     show,
     split,
+    studio,
     transfer,
     trust,
     versions,
@@ -118,6 +119,7 @@ _SECTIONS = {
     "Learn and score": (learn.learn, plan.plan, score.score, improve.improve, edit.edit),
     "Inspect and evaluate": (
         show.show,
+        studio.studio,
         report.report,
         gate.gate,
         evaluate.evaluate,

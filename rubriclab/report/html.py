@@ -82,6 +82,11 @@ def fragment(view: View) -> str:
     return str(_FRAGMENT.format(style=_style(), heading=_words(view.title), main=main))
 
 
+def body(view: View) -> Markup:
+    """Return the blocks of a view for a page that has its title and the style of reports."""
+    return _blocks(view.blocks, 2, _title(view.title))
+
+
 def typeset(words: str) -> str:
     """Return figures with a true minus sign; a hyphen inside a name stays one."""
     return _NEGATIVE.sub("\N{MINUS SIGN}", words)

@@ -7,11 +7,12 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from rubriclab.data.scale import show
+from rubriclab.interrater import RELIABLE, TENTATIVE
 from rubriclab.report import wording
 from rubriclab.report.model import Cell, Figure, Pairs, Paragraph, Row, Section, View, line, quiet, quoted, table
 
 if TYPE_CHECKING:
-    from rubriclab.interrater import CriterionAgreement, Figure as Coefficient, InterraterAgreement, Kind
+    from rubriclab.interrater import CriterionAgreement, Figure as Coefficient, InterraterAgreement, Kind, Reliability
 
 TITLES: Mapping[Coefficient, str] = {
     "alpha_interval": "alpha, interval",
@@ -31,8 +32,11 @@ SHOWN: Mapping[Kind, Mapping[Coefficient, str]] = {
     },
     "graded": {"alpha_ordinal": "alpha", "fleiss_kappa": "Fleiss' kappa", "quadratic_kappa": "weighted kappa"},
 }
-# Krippendorff 2004, "Reliability in content analysis", Human Communication Research 30(3).
-TENTATIVE, RELIABLE = 0.667, 0.8
+ZONES: Mapping[Reliability, str] = {
+    "unreliable": f"below {TENTATIVE:.3f}",
+    "tentative": f"between {TENTATIVE:.3f} and {RELIABLE:.3f}",
+    "reliable": f"above {RELIABLE:.3f}",
+}
 
 
 def interrater_view(ref: str, agreement: InterraterAgreement) -> View:
@@ -155,19 +159,13 @@ def _alpha_in_words(agreement: InterraterAgreement) -> Iterator[str]:
         f"Krippendorff's alpha of the scores is {wording.estimate(alpha)} unbinned (interval) and "
         f"{wording.estimate(nominal)} in {agreement.bins} bins (nominal)."
     )
-    if alpha.low is not None and alpha.high is not None:
-        low, high = _zone(alpha.low), _zone(alpha.high)
+    if reliability := agreement.scores.reliability:
+        low, high = (ZONES[end] for end in reliability)
         lies = f"lies {low}" if low == high else f"ranges from {low} to {high}"
         yield (
             f"Krippendorff (2004) considers data reliable from {RELIABLE:.3f} and allows tentative conclusions from "
             f"{TENTATIVE:.3f}; the interval of the first figure {lies}."
         )
-
-
-def _zone(alpha: float) -> str:
-    if alpha < TENTATIVE:
-        return f"below {TENTATIVE:.3f}"
-    return f"between {TENTATIVE:.3f} and {RELIABLE:.3f}" if alpha < RELIABLE else f"above {RELIABLE:.3f}"
 
 
 def _severity(agreement: InterraterAgreement) -> Iterator[str]:

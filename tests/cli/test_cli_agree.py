@@ -106,7 +106,9 @@ def test_judges_who_rank_alike_and_differ_in_severity_correlate_but_do_not_agree
     assert (pair["first"], pair["second"], pair["n"]) == (STRICT, MILD, 12)
     assert pair["spearman"]["value"] > 0.8
     assert pair["difference"]["high"] < -0.5
+    assert pair["verdict"] == "lower"
     assert found["scores"]["unbinned"]["alpha_interval"]["value"] < 0.5
+    assert found["scores"]["reliability"][0] == "unreliable"
     assert found["scores"]["binned"]["quadratic_kappa"]["value"] < 0.6
 
 

@@ -26,7 +26,7 @@ OPTIONS = [
 def test_every_command_of_the_plan_is_there() -> None:
     learned = (
         "learn show report gate score evaluate improve plan agree compare transfer drift lint disagreements explain "
-        "edit labels"
+        "edit labels studio"
     )
     data = "check split"
     stored = "list log diff tag export import trust verify"
@@ -58,6 +58,11 @@ def test_help_of_each_command_prints_its_options(rubriclab: Commands, command: s
     assert all(option.opts[0] in done.out for option in shown)
     assert all(option.help for option in shown)
     assert EVERY[command].help
+
+
+def test_options_of_a_command_are_listed_without_its_arguments(rubriclab: Commands) -> None:
+    listed = rubriclab("score", "--help").out.split("\nOptions:\n")[1]
+    assert "\n  TEXTS" not in f"\n{listed}"
 
 
 def test_help_is_as_good_in_its_short_form(rubriclab: Commands) -> None:

@@ -1,0 +1,1 @@
+// What all pages of the studio share.

@@ -1,0 +1,154 @@
+"""The studio's application: what its pages share, its routes, and how it is served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
+
+from rubriclab.characters import plain
+from rubriclab.errors import NotInStore, RubriclabError
+from rubriclab.services import versions as service
+from rubriclab.services.workspace import Notify, Workspace, no_progress
+from rubriclab.store import Version
+from rubriclab.web.page import rendered, static_routes
+from rubriclab.web.security import READING, Access, Guard
+from rubriclab.web.server import LOOPBACK, listen, port_of, serve
+
+# The port that the studio is served at if it is free, so that its address can be kept.
+PORT = 8521
+# The pages of a version by the last part of their path.
+TABS: Mapping[str, str] = {
+    "": "Overview",
+    "texts": "Texts",
+    "disagreements": "Disagreements",
+    "edit": "Edit",
+    "explain": "Why this score?",
+    "compare": "Compare",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Studio:
+    """What the pages share.
+
+    Attributes:
+        settings: the store, how judges are asked, and the caps on calls and money, which hold for all pages together.
+        judge: who is asked instead of the judge that a rubric was learned with; `None` for that judge.
+    """
+
+    settings: Workspace
+    access: Access
+    judge: str | None = None
+
+    def workspace(self, notify: Notify = lambda _text: None) -> Workspace:
+        """Return a workspace for one operation, to be closed after it; its notices and effort are its own."""
+        given = self.settings
+        return Workspace(
+            given.location,
+            given.options,
+            notify=notify,
+            progress=no_progress,
+            record=given.record,
+            settings=given.settings,
+            budget=given.budget,
+        )
+
+    def version(self, ref: str) -> Version:
+        """Return the version that `NAME`, `NAME@NUMBER` or `NAME@TAG` in an address means.
+
+        Raises:
+            NotInStore: if there is none.
+        """
+        with self.workspace() as workspace:
+            return service.load(workspace, ref)
+
+    def page(
+        self,
+        template: str,
+        title: str,
+        version: Version | None = None,
+        tab: str = "",
+        *,
+        status: int = 200,
+        **fields: Any,
+    ) -> HTMLResponse:
+        """Return a page from a template that extends `studio/layout.html`.
+
+        Args:
+            version: the version that the page is about; its pages are linked.
+            tab: which of them this one is, a key of `TABS`.
+        """
+        shared = {"title": plain(title), "token": self.access.token, "version": version, "tab": tab, "tabs": TABS}
+        return rendered(f"studio/{template}", status, **shared, **fields)
+
+
+def application(studio: Studio) -> ASGIApp:
+    """Return the guarded application with all pages of the studio."""
+    from rubriclab.web.studio import rubrics, version
+
+    pages = (rubrics, version)
+    routes: list[BaseRoute] = [*static_routes(), *(route for page in pages for route in page.routes(studio))]
+
+    def failed(request: Request, error: Exception) -> Response:
+        return _failed(studio, request, error)
+
+    handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: failed, HTTPException: failed}
+    return Guard(Starlette(routes=routes, exception_handlers=handlers), studio.access)
+
+
+async def serve_studio(
+    settings: Workspace,
+    rubric: str | None = None,
+    *,
+    judge: str | None = None,
+    port: int | None = None,
+    browser: bool = True,
+    on_address: Callable[[str], object] = print,
+) -> None:
+    """Serve the studio on this computer only, until it is stopped.
+
+    Args:
+        rubric: the rubric whose page is opened; without one, the list of rubrics.
+        on_address: told the address once the studio is about to be served.
+
+    Raises:
+        NoStore: if there is no store.
+        NotInStore: if there is no such rubric.
+        SettingsError: if the port cannot be used.
+    """
+    # Fails here rather than in the browser. A name stays one: its page is that of the newest version.
+    with settings:
+        settings.open_store(access="either")
+        if rubric:
+            service.load(settings, rubric)
+    with listen(LOOPBACK, port, preferred=PORT) as bound:
+        studio = Studio(settings, Access.at(port_of(bound)), judge)
+        address = f"http://{LOOPBACK}:{port_of(bound)}/{rubric or ''}"
+        on_address(address)
+        await serve(lambda _stop: application(studio), bound, address, browser=browser)
+
+
+def _failed(studio: Studio, request: Request, error: Exception) -> Response:
+    """Return what a page shows of an error, or what a script gets of it."""
+    if isinstance(error, HTTPException):
+        status, words = error.status_code, "There is no such page." if error.status_code == 404 else error.detail
+    else:
+        status, words = _status(error), plain(str(error))
+    if request.method not in READING or "application/json" in request.headers.get("accept", ""):
+        return JSONResponse({"error": words}, status)
+    return studio.page("failed.html", "Not found" if status == 404 else "Error", status=status, words=words)
+
+
+def _status(error: Exception) -> int:
+    """Return the HTTP status of an error: not found, to be mended by the user, or by the provider."""
+    if isinstance(error, NotInStore):
+        return 404
+    return 502 if isinstance(error, RubriclabError) and error.exit_code == 4 else 422
