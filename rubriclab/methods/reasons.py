@@ -1,7 +1,7 @@
 """Raters' reasons for their scores, as prompts number them and replies cite them.
 
-Only prompts that propose or reword criteria show reasons; prompts that judge texts never do. Without reasons, a prompt is
-worded as if nobody could give any, and its reply cites none.
+Only prompts that propose or reword criteria show reasons; prompts that judge texts never do. If there are none, prompts
+and replies do not mention any.
 """
 
 from __future__ import annotations

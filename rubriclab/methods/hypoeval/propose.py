@@ -19,7 +19,7 @@ from rubriclab.methods.hypoeval.replies import (
     HypothesisProposal,
 )
 from rubriclab.methods.prompting import by_source, first_usable, shown_once
-from rubriclab.methods.reasons import NumberedReason, cited_reasons, numbered_reasons, fields_of_reasons
+from rubriclab.methods.reasons import NumberedReason, cited_reasons, fields_of_reasons, numbered_reasons
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import CitedReason, Criterion, Evidence
 
