@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from starlette.applications import Starlette
@@ -21,6 +22,7 @@ from rubriclab.store import Version
 from rubriclab.web.page import rendered, static_routes
 from rubriclab.web.security import READING, Access, Guard
 from rubriclab.web.server import LOOPBACK, listen, port_of, serve
+from rubriclab.web.studio.asking import Asking, routes as operation_routes
 
 # The port that the studio is served at if it is free, so that its address can be kept.
 PORT = 8521
@@ -61,6 +63,11 @@ class Studio:
             budget=given.budget,
         )
 
+    @cached_property
+    def asking(self) -> Asking:
+        """The operations of pages that may ask a judge."""
+        return Asking(self.workspace)
+
     def version(self, ref: str) -> Version:
         """Return the version that `NAME`, `NAME@NUMBER` or `NAME@TAG` in an address means.
 
@@ -92,10 +99,11 @@ class Studio:
 
 def application(studio: Studio) -> ASGIApp:
     """Return the guarded application with all pages of the studio."""
-    from rubriclab.web.studio import rubrics, version
+    from rubriclab.web.studio import disagreements, edit, explain, rubrics, version
 
-    pages = (rubrics, version)
-    routes: list[BaseRoute] = [*static_routes(), *(route for page in pages for route in page.routes(studio))]
+    pages = (rubrics, version, disagreements, edit, explain)
+    of_pages = (route for page in pages for route in page.routes(studio))
+    routes: list[BaseRoute] = [*static_routes(), *operation_routes(studio.asking), *of_pages]
 
     def failed(request: Request, error: Exception) -> Response:
         return _failed(studio, request, error)
