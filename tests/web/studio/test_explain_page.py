@@ -1,0 +1,66 @@
+"""Why a text has its score: the explanation is that of `explain`, and the judge is asked once the price is agreed to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from server import RunningServer
+from working_studio import HOSTILE, PAID, REF, SCRIPT, Client, rows, served
+
+from rubriclab import Lab
+from rubriclab.data import Example
+from rubriclab.report.explanation import explanation_view
+from rubriclab.report.html import body
+
+PAGE = f"/{REF}/explain"
+TEXT = "The ferry stops. However, the council asks for offers. Therefore the islanders wait."
+
+
+def test_a_pasted_text_is_explained_as_by_explain_with_its_source(studio: Client, twin: Lab) -> None:
+    for source in ("", rows()[0]["source"]):
+        example = Example("pasted text", TEXT, "pasted text", source or None)
+        expected = body(explanation_view(twin.explain(REF, [example])))
+        assert studio.post(PAGE, output=TEXT, source=source).json()["html"] == expected
+        assert "average text" in expected
+
+
+def test_a_labelled_text_is_opened_by_its_id_without_a_call(store: Path, twin: Lab, server: RunningServer) -> None:
+    with served(store) as studio:
+        shown = studio.get(f"/{PAID}/explain", id=HOSTILE).text
+    assert body(explanation_view(twin.explain(PAID, id=HOSTILE))) in shown
+    assert "<img" not in shown
+    assert "<script>document" not in shown
+    assert server.requests.total() == 0
+
+
+def test_an_unknown_text_and_an_empty_one_are_refused_in_place(studio: Client) -> None:
+    answer = studio.get(PAGE, id="ferry::non")
+    assert answer.status_code == 404
+    assert "Did you mean" in answer.text
+    assert 'id="explain"' in answer.text
+    refused = studio.post(PAGE, output=" \n")
+    assert refused.status_code == 422
+    assert "Expected a text" in refused.json()["error"]
+    assert studio.post(PAGE, output=SCRIPT, id="x").status_code == 422
+
+
+def test_labelled_texts_are_found_by_id_and_by_words(studio: Client) -> None:
+    texts = rows()
+    assert studio.get(f"{PAGE}/texts", q="ONERROR").json() == [HOSTILE]
+    words = texts[0]["output"][:30]
+    assert texts[0]["id"] in studio.get(f"{PAGE}/texts", q=words).json()
+    assert len(studio.get(f"{PAGE}/texts", q="").json()) == 20
+
+
+def test_a_language_model_is_asked_once_the_price_is_agreed_to_and_once_only(
+    store: Path, server: RunningServer
+) -> None:
+    with served(store, price=(1, 2)) as studio:
+        price = studio.post(f"/{PAID}/explain", output=TEXT).json()["price"]
+        assert server.requests.total() == 0
+        assert price["calls"] >= 1
+        assert "score" in studio.post(f"/{PAID}/explain", output=TEXT, agreed=price["calls"]).json()["html"]
+        asked = server.requests.total()
+        assert 0 < asked <= price["calls"]
+        assert "html" in studio.post(f"/{PAID}/explain", output=TEXT).json()
+        assert server.requests.total() == asked
