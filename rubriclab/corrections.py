@@ -1,13 +1,13 @@
 """Corrections of labels: what a person says of a label after seeing the rubric's score, kept beside the label.
 
 A correction is never changed or removed; a later one may take it back. It applies to a label that still has the value
-that it names as old, so that applying corrections twice changes nothing.
+that it names as old, so that a version that was made with the corrected label is not corrected again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from pydantic import AwareDatetime, Field
@@ -57,6 +57,20 @@ def corrected(text: RecordedText, corrections: Iterable[Correction]) -> Recorded
     Args:
         corrections: of this text and of others, the oldest first.
     """
+    label, raters = _corrected_values(text, corrections)
+    return None if label is None else text.model_copy(update={"label": label, "raters": raters})
+
+
+def current_value(text: RecordedText, rater: str, corrections: Iterable[Correction]) -> float | None:
+    """Return a label, or a rater's score, as corrected so far; `None` if there is none."""
+    label, raters = _corrected_values(text, corrections)
+    return raters.get(rater) if rater else label
+
+
+def _corrected_values(
+    text: RecordedText, corrections: Iterable[Correction]
+) -> tuple[float | None, Mapping[str, float]]:
+    """Return the label and the raters' scores as corrected."""
     label: float | None = text.label
     raters: dict[str, float] = dict(text.raters)
     for each in corrections:
@@ -68,15 +82,7 @@ def corrected(text: RecordedText, corrections: Iterable[Correction]) -> Recorded
             raters = {name: score for name, score in raters.items() if name != each.rater}
             raters |= {} if each.new is None else {each.rater: each.new}
             label = math.fsum(raters.values()) / len(raters) if raters else None
-    return None if label is None else text.model_copy(update={"label": label, "raters": raters})
-
-
-def current_value(text: RecordedText, rater: str, corrections: Sequence[Correction]) -> float | None:
-    """Return a label, or a rater's score, as corrected so far; `None` if there is none."""
-    now = corrected(text, corrections)
-    if now is None:
-        return None
-    return now.raters.get(rater) if rater else now.label
+    return label, raters
 
 
 def _same(value: float | None, other: float | None) -> bool:

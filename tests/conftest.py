@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,14 @@ from typing import Any
 import hypothesis
 import pytest
 from commands import Commands
+from edit_samples import save_versions
 from postgresql import PostgreSQL, empty_schema, running_postgresql
 from server import RunningServer
 from sharing import Sharing, longest_first
 
+from rubriclab import Lab
 from rubriclab.judges import close_connections
+from rubriclab.store import open_store
 
 # A run of the tests says the same about the same code every time; a test that has need of more examples says so.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=30)
@@ -58,6 +62,28 @@ def postgresql() -> Iterator[PostgreSQL]:
 def schema(postgresql: PostgreSQL) -> str:
     """The URL of an empty PostgreSQL schema."""
     return empty_schema(postgresql.url)
+
+
+@pytest.fixture(scope="session")
+def planted_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the versions of `edit_samples`, to be read only."""
+    file = tmp_path_factory.mktemp("planted") / "store.db"
+    with open_store(file) as store:
+        save_versions(store)
+    return file
+
+
+@pytest.fixture
+def planted(planted_store: Path, rubriclab: Commands) -> Commands:
+    """The command line with a copy of that store, to be changed."""
+    shutil.copy(planted_store, rubriclab.folder / "store.db")
+    return rubriclab
+
+
+@pytest.fixture
+def planted_lab(planted: Commands) -> Lab:
+    """The same in Python."""
+    return Lab(planted.folder / "store.db", progress=None)
 
 
 @pytest.fixture

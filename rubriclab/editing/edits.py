@@ -68,6 +68,19 @@ class EditPlan:
     aspect: Aspect | None = None
     redefined: bool = False
 
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """The ids of the criteria that are removed without a replacement."""
+        replaced = {name for new in self.new for name in new.replaces}
+        return tuple(name for name in self.removed if name not in replaced)
+
+    @property
+    def limited(self) -> tuple[str, ...]:
+        """The ids of the criteria, except new ones, whose weight this edit limits."""
+        new = {each.criterion.id for each in self.new}
+        limits = (change for change in self.changes if change.action in ("pin", "bound"))
+        return tuple(name for change in limits for name in change.criteria if name in self.bounds and name not in new)
+
     def kept(self, rubric: Rubric) -> tuple[str, ...]:
         """Return the ids of the edited rubric's criteria."""
         ids = (criterion.id for criterion in rubric.criteria if criterion.id not in self.removed)
@@ -91,9 +104,12 @@ def plan_edits(rubric: Rubric, ref: str, edits: Edits) -> EditPlan:
     plan = EditPlan(bounds=bounds_of(rubric.aggregation), aspect=rubric.aspect)
     for step in (_drop, _reword, _merge, _add, _define, _limit):
         plan = step(rubric, ref, edits, plan)
-    if not plan.kept(rubric):
+    kept = plan.kept(rubric)
+    if not kept:
         raise SettingsError(f"No criterion of {ref} would be left.", "Keep or add at least one.")
-    return replace(plan, bounds={name: plan.bounds[name] for name in plan.kept(rubric) if name in plan.bounds})
+    bounds = {name: plan.bounds[name] for name in kept if name in plan.bounds}
+    check_bounds(bounds, len(kept))
+    return replace(plan, bounds=bounds)
 
 
 def unknown_criterion(name: str, ref: str, known: Iterable[str]) -> SettingsError:
@@ -128,6 +144,8 @@ def _reword(rubric: Rubric, _ref: str, edits: Edits, plan: EditPlan) -> EditPlan
     for name, text in edits.reword.items():
         method, criterion = by_id[name]
         new = reworded(criterion, method, text, edited_id(name, _taken(rubric, plan)))
+        if (new.statement, new.question) == (criterion.statement, criterion.question):
+            raise SettingsError(f"{name} has this wording already.", "Give another one, or leave it out.")
         plan = _replacing(plan, "reword", (name,), NewCriterion(method, new, (name,)), before=criterion.statement)
     return plan
 
@@ -173,8 +191,10 @@ def _add(rubric: Rubric, _ref: str, edits: Edits, plan: EditPlan) -> EditPlan:
 
 
 def _define(rubric: Rubric, _ref: str, edits: Edits, plan: EditPlan) -> EditPlan:
-    if edits.definition is None or edits.definition == rubric.aspect.definition:
+    if edits.definition is None:
         return plan
+    if edits.definition == rubric.aspect.definition:
+        raise SettingsError(f"{rubric.aspect.name} has this definition already.", f"Leave out {option('definition')}.")
     aspect = Aspect(name=rubric.aspect.name, definition=edits.definition)
     change = EditChange(action="definition", before=rubric.aspect.definition, after=aspect.definition)
     return replace(plan, aspect=aspect, redefined=True, changes=(*plan.changes, change))
@@ -194,6 +214,11 @@ def _limit(rubric: Rubric, ref: str, edits: Edits, plan: EditPlan) -> EditPlan:
     now = {new.replaces[0]: new.criterion.id for new in plan.new if len(new.replaces) == 1}
     for given, limits in edits.bounds.items():
         name = given if given in kept else now.get(given, given)
+        if name in plan.removed:
+            raise SettingsError(
+                f"{name} is {plan.removed[name].partition(':')[0]} by this edit, so its weight cannot be limited.",
+                "Limit the weight of a criterion that stays.",
+            )
         if name not in kept:
             raise unknown_criterion(given, ref, kept)
         bounds = None if limits is None else _checked(name, limits, signed=name in signed)
@@ -202,7 +227,6 @@ def _limit(rubric: Rubric, ref: str, edits: Edits, plan: EditPlan) -> EditPlan:
         written = "free" if bounds is None else f"{bounds[0]:g}" if action == "pin" else f"{bounds[0]:g}:{bounds[1]:g}"
         change = EditChange(action=action, criteria=(name,), after=written)
         plan = replace(plan, bounds={**others, name: bounds} if bounds else others, changes=(*plan.changes, change))
-    check_bounds({name: plan.bounds[name] for name in kept if name in plan.bounds}, len(kept))
     return plan
 
 
@@ -210,9 +234,10 @@ def _checked(name: str, bounds: Bounds, *, signed: bool) -> Bounds:
     low, high = bounds
     lowest = -1.0 if signed else 0.0
     if not lowest <= low <= high <= 1:
-        given = f"{low:g}" if low == high else f"{low:g}:{high:g}"
+        given = f"{low:g}:{high:g}" if low < high or low > high else f"{low:g}"
         kind = "a text feature's weight lies between -1 and 1" if signed else "a weight lies between 0 and 1"
-        raise SettingsError(f"The weight of {name} cannot be {given}: {kind}.", "Give shares of the whole, as in 0.3.")
+        wrong = "the lowest is above the highest" if low > high else kind
+        raise SettingsError(f"The weight of {name} cannot be {given}: {wrong}.", "Give shares of the whole, as in 0.3.")
     return bounds
 
 

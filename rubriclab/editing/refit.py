@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from rubriclab.aggregation import Ask, Bounds, bounds_of
 from rubriclab.data.example import Example
-from rubriclab.editing.edits import EditPlan
+from rubriclab.editing.edits import EditPlan, check_bounds
 from rubriclab.editing.parts import part_settings
 from rubriclab.errors import SettingsError
 from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
@@ -28,6 +28,7 @@ from rubriclab.learning.fitting import (
     HeldOut,
     divisions,
     fit_part,
+    fold_masks,
     in_label_units,
     leaking_columns,
     mean_over_repetitions,
@@ -213,7 +214,7 @@ def refitted_path(rated: RatedRubric, selected: FoldSelection) -> SelectionPath:
     every = np.ones(len(order), dtype=bool)
     total = matrix.moments(every)
     scores, raws, fits = [], [], []
-    none = [(frozenset[str](),) * (int(fold.max(initial=-1)) + 1) for fold in selected.folds]
+    none = [(frozenset[str](),) * len(fold_masks(fold)) for fold in selected.folds]
     for fold, criteria in zip(selected.folds, selected.criteria or none, strict=True):
         fold_in_order = fold[order]
         score, raw, fold_fits = np.full(len(order), np.nan), np.full(len(order), np.nan), []
@@ -263,7 +264,7 @@ def check_kept(rated: RatedRubric, path: SelectionPath) -> dict[str, str]:
     """Return the criteria that cannot be weighed, by id, with the reason.
 
     Raises:
-        SettingsError: if one of them has a limited weight, or none can be weighed.
+        SettingsError: if one of them has a limited weight, none can be weighed, or the others' limits cannot be met.
     """
     ids = [each.criterion.id for each in rated.candidates]
     dropped = {ids[place]: why.words(ids) for place, why in path.fit.dropped.items() if place in rated.kept}
@@ -272,6 +273,7 @@ def check_kept(rated: RatedRubric, path: SelectionPath) -> dict[str, str]:
             raise SettingsError(f"The weight of {name} cannot be limited: it {dropped[name]}.", f"Drop {name}.")
     if not path.fit.columns:
         raise SettingsError("No criterion that is left distinguishes any two of the labelled texts.", "Keep others.")
+    check_bounds(rated.bounds, len(path.fit.columns))
     return dropped
 
 

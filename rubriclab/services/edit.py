@@ -128,15 +128,16 @@ class PreparedEdit:
         editable, plan = self.editable, self.plan
         parent = editable.rated_with(known) if editable.unknown else editable.rated
         selection = select_in_folds(parent) if editable.unknown else editable.selection
-        base = _redefined(parent, new) if plan.redefined else parent
         ids = [each.criterion.id for each in plan.new]
         cells = [[new[text.id][name] for name in ids] for text in parent.examples]
-        edited = edited_rubric(base, plan, cells, self.options.signature)
+        edited = edited_rubric(parent, plan, cells, self.options.signature)
+        edited = _redefined(edited, new) if plan.redefined else edited
         paths = refitted_path(parent, selection), refitted_path(edited, selection)
         notes = (
             *_unweighed(check_kept(edited, paths[1])),
             *_repeating(repeating(edited, paths[1])),
-            *_unmeasured(unmeasured(parent, paths[0], plan.removed)),
+            *_unmeasured(unmeasured(parent, paths[0], plan.dropped)),
+            *_unmeasured(unmeasured(edited, paths[1], [*ids, *plan.limited])),
         )
         study = study_of(edited, paths[1])
         rubric = _onto(study.rubric(), editable.rubric)
@@ -223,15 +224,11 @@ def _check_answered(ids: Sequence[str], cells: Sequence[Sequence[Cell]]) -> None
             raise JudgeError(f"No text could be rated by {name}; the latest reason: {column[-1].reason}")
 
 
-def _redefined(parent: RatedRubric, cells: Cells) -> RatedRubric:
+def _redefined(edited: RatedRubric, cells: Cells) -> RatedRubric:
     """Return the rubric with ratings by the new definition, which only its own criteria have."""
-    candidates = [
-        each
-        for each in parent.candidates
-        if each.kept and all(each.criterion.id in cells[text.id] for text in parent.examples)
-    ]
-    rows = [tuple(cells[text.id][each.criterion.id] for each in candidates) for text in parent.examples]
-    return replace(parent, candidates=tuple(candidates), cells=tuple(rows))
+    kept = tuple(each for each in edited.candidates if each.kept)
+    rows = tuple(tuple(cells[text.id][each.criterion.id] for each in kept) for text in edited.examples)
+    return replace(edited, candidates=kept, cells=rows)
 
 
 def _unweighed(reasons: Mapping[str, str]) -> Iterator[str]:

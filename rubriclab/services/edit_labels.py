@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rubriclab.corrections import Correction, corrected
 from rubriclab.data import Example, labelled
-from rubriclab.data.example import named_annotations
+from rubriclab.data.example import named_annotations, text_digest
 from rubriclab.data.scale import Scale
 from rubriclab.errors import DataError
 from rubriclab.option_names import option
@@ -61,7 +61,7 @@ def labelled_texts(
     """Return the labelled texts of a version, or those of `options.labels`.
 
     Raises:
-        DataError: if there are none, or some share an id.
+        DataError: if there are none, all were withdrawn, or some share an id.
     """
     rubric = version.rubric
     aspect, scale = rubric.aspect.name, rubric.scores_on
@@ -84,10 +84,17 @@ def labelled_texts(
         rated = tuple(labelled_example(text, aspect) for text in record.texts)
     ordered = sorted(rated, key=lambda text: text.id)
     corrections = workspace.store.corrections(version.name)
-    now = [corrected_example(text, aspect, corrections) for text in ordered]
+    # Texts of a file may have the ids of other texts.
+    recorded = {(text.id, text_digest(text.example)) for text in record.texts} if record else set()
+    now = [
+        corrected_example(text, aspect, corrections) if (text.id, text_digest(text)) in recorded else text
+        for text in ordered
+    ]
     changed = sum(after != before for before, after in zip(ordered, now, strict=True))
     if changed:
         workspace.notify(f"{count(changed, 'label')} as corrected in the store")
+    if not any(now):
+        raise DataError(f"All labels of {version.ref} were withdrawn.", f"Give others: {option('labels', 'FILE')}.")
     return LabelledTexts(tuple(filter(None, now)), aspect, scale, rubric.scale, changed)
 
 

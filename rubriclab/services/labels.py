@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from rubriclab.base_options import Options, Texts
@@ -116,13 +117,18 @@ def _corrections(
     """Yield the corrections that are asked for, all checked before the first is stored."""
     of = {text.id: text for text in record.texts}
     request = options.request or uuid.uuid4().hex
-    # What was stored by this request before is no former correction of it.
-    former = tuple(each for each in former if not each.id.startswith(f"{request}."))
+    # A request that is sent again names the labels as they were when it was stored.
+    former = tuple(takewhile(lambda each: not each.id.startswith(f"{request}."), former))
     judgments: list[tuple[Kind, str, float | None, str]] = [
         *(("correct", name, score, "") for name, score in options.correct.items()),
         *(("rubric right", name, None, "") for name in options.rubric_right),
         *(("misses", name, None, note) for name, note in options.misses.items()),
     ]
+    if twice := [name for name in options.correct if name in options.rubric_right]:
+        raise SettingsError(
+            f"The label of {twice[0]} is both corrected and withdrawn.",
+            f"Give it to {option('correct')} or to {option('rubric_right')}.",
+        )
     for number, (kind, name, new, note) in enumerate(judgments):
         _check(version, of, name, new, options.rater)
         yield Correction(

@@ -103,10 +103,12 @@ def _candidates(parts: Sequence[Part], *, kept: bool) -> tuple[Candidate, ...]:
 def with_dropped_criteria(rubric: Rubric, record: TrainingRecord | None) -> tuple[Part, ...]:
     """Return the rubric's parts with the criteria that learning dropped added to those it kept.
 
-    With a record, only criteria that were candidates of the selection are added; otherwise all that the parts have
-    dropped. Methods without any kept criterion are missing: the rubric does not say how they prompt.
+    With a record, only criteria that were candidates of the selection are added, and none that a person has removed;
+    otherwise all that the parts have dropped. Methods without any kept criterion are missing: the rubric does not say
+    how they prompt.
     """
-    offered = {(candidate.method, candidate.criterion.id) for candidate in record.candidates} if record else None
+    candidates = (each for each in record.candidates if each.by_hand != "removed") if record else None
+    offered = None if candidates is None else {(each.method, each.criterion.id) for each in candidates}
 
     def widened(part: Part) -> Part:
         # One holistic score of the aspect is enough: each further one costs a call and is highly correlated with it.
