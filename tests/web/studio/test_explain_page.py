@@ -1,9 +1,10 @@
-"""Why a text has its score: the explanation is that of `explain`, and the judge is asked once the price is agreed to."""
+"""Why a text has its score: the explanation is that of `explain`; the judge is asked once its price is agreed to."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import methods_brain
 from server import RunningServer
 from working_studio import HOSTILE, PAID, REF, SCRIPT, Client, rows, served
 
@@ -55,6 +56,7 @@ def test_labelled_texts_are_found_by_id_and_by_words(studio: Client) -> None:
 def test_a_language_model_is_asked_once_the_price_is_agreed_to_and_once_only(
     store: Path, server: RunningServer
 ) -> None:
+    server.brain = methods_brain.reply
     with served(store, price=(1, 2)) as studio:
         price = studio.post(f"/{PAID}/explain", output=TEXT).json()["price"]
         assert server.requests.total() == 0

@@ -23,7 +23,7 @@ from rubriclab.web.studio.app import Studio, application
 
 HOSTILE = """<img src=x onerror="document.title='run'">"'&?#/%41"""
 SCRIPT = "</textarea><script>document.title='run'</script> ends."
-TEXTS = 24
+TEXTS = 18
 # The rubric of the offline judge, and the same as if a language model had given its ratings.
 REF, PAID = "news@1", "paid@1"
 MODEL = "openai/fake"
