@@ -390,7 +390,9 @@ _HOME_OF = home_of(_HOMES)
 
 __all__ = [*_HOME_OF]
 
-__getattr__ = lazy_getattr(__name__, _HOME_OF)
+# Hidden from type checkers, which would take any name for one of the package.
+if not TYPE_CHECKING:
+    __getattr__ = lazy_getattr(__name__, _HOME_OF)
 
 
 def __dir__() -> list[str]:

@@ -115,8 +115,8 @@ class Conformal(FrozenModel):
     """
 
     errors: tuple[Bounded, ...]
-    unrest: Bounded = Field(0.0, ge=0)
-    confidence: float = Field(0.9, gt=0, lt=1)
+    unrest: Bounded = Field(default=0.0, ge=0)
+    confidence: float = Field(default=0.9, gt=0, lt=1)
 
     @model_validator(mode="after")
     def _ascending(self) -> Self:

@@ -250,7 +250,7 @@ class _Drawing:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Answers:
+class _CriterionAnswers:
     """All judges' answers to one criterion, or to several that are pooled: judges x units, nan where there is none."""
 
     id: str
@@ -261,7 +261,7 @@ class _Answers:
     inapplicable: int
 
 
-def _answers(rubric: Rubric, scored: Mapping[str, Sequence[Score]]) -> list[_Answers]:
+def _answers(rubric: Rubric, scored: Mapping[str, Sequence[Score]]) -> list[_CriterionAnswers]:
     known = {criterion.id: criterion for criterion in rubric.criteria}
     rated = [[{rating.id: rating for rating in score.criteria} for score in rows] for rows in scored.values()]
     # What the judges rated: where a method asks for all criteria as one, that is no criterion of the rubric.
@@ -275,7 +275,7 @@ def _answers(rubric: Rubric, scored: Mapping[str, Sequence[Score]]) -> list[_Ans
         inapplicable = sum(r is not None and not r.applies for rows in ratings for r in rows)
         criterion = known.get(name)
         trait = criterion.trait if criterion else "all criteria as one"
-        answers.append(_Answers(name, trait, _kind(criterion, values), 1, values, inapplicable))
+        answers.append(_CriterionAnswers(name, trait, _kind(criterion, values), 1, values, inapplicable))
     return answers
 
 
@@ -285,8 +285,8 @@ def _kind(criterion: Criterion | None, values: FloatArray) -> Kind:
     return "yes/no" if np.isin(values[~np.isnan(values)], (0, 1)).all() else "part-by-part"
 
 
-def _pooled(answers: Sequence[_Answers]) -> _Answers:
-    return _Answers(
+def _pooled(answers: Sequence[_CriterionAnswers]) -> _CriterionAnswers:
+    return _CriterionAnswers(
         answers[0].kind,
         "all of them pooled",
         answers[0].kind,
@@ -296,7 +296,7 @@ def _pooled(answers: Sequence[_Answers]) -> _Answers:
     )
 
 
-def _criterion(answers: _Answers, scale: Scale, bins: int, drawing: _Drawing) -> CriterionAgreement:
+def _criterion(answers: _CriterionAnswers, scale: Scale, bins: int, drawing: _Drawing) -> CriterionAgreement:
     values = answers.values
     if answers.kind == "yes/no":
         figures = drawing.figures(YES_NO, values)

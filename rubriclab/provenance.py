@@ -167,12 +167,12 @@ class Effort(FrozenModel):
         stages: number of replies, cached ones included, by prompt template.
     """
 
-    calls: int = Field(0, ge=0)
-    cached: int = Field(0, ge=0)
-    failed: int = Field(0, ge=0)
-    repaired: int = Field(0, ge=0)
-    prompt_tokens: int = Field(0, ge=0)
-    completion_tokens: int = Field(0, ge=0)
-    cost_usd: float | None = Field(0.0, ge=0)
-    seconds: float = Field(0.0, ge=0)
+    calls: int = Field(default=0, ge=0)
+    cached: int = Field(default=0, ge=0)
+    failed: int = Field(default=0, ge=0)
+    repaired: int = Field(default=0, ge=0)
+    prompt_tokens: int = Field(default=0, ge=0)
+    completion_tokens: int = Field(default=0, ge=0)
+    cost_usd: float | None = Field(default=0.0, ge=0)
+    seconds: float = Field(default=0.0, ge=0)
     stages: Mapping[str, int] = Field(default_factory=dict)

@@ -138,7 +138,7 @@ class Criterion(FrozenModel):
     trait: str = Field(min_length=1)
     statement: str = Field(min_length=1)
     levels: tuple[Level, ...] = ()
-    weight: float = Field(1.0, ge=LEAST_WEIGHT, le=LARGEST, allow_inf_nan=False)
+    weight: float = Field(default=1.0, ge=LEAST_WEIGHT, le=LARGEST, allow_inf_nan=False)
     evidence: Evidence
     question: Question | None = None
     demonstrations: tuple[Demonstration, ...] = ()

@@ -23,7 +23,8 @@ class SectionCommand(click.Command):
         """Write the options with a heading for each section."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": []}
         for param in self.get_params(ctx):
-            if record := param.get_help_record(ctx):
+            # The text above the options describes the arguments; newer versions of click list them here too.
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
                 title = getattr(param, "section", "") or "Options"
                 sections.setdefault(title, []).append(record)
         for title, records in sections.items():

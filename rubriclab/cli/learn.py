@@ -58,7 +58,7 @@ joint_options = together(
 @command()
 @click.argument("labelled")
 @option("--task", required=True, help="The kind of text: summarization, story, dialogue, or your own word.")
-@option("--aspect", required=True, help="The aspect to learn; the rows must have scores for it.")
+@option("--aspect", help="The aspect to learn; the rows must have scores for it.  [required]")
 @option(
     "--method",
     "methods",

@@ -68,7 +68,7 @@ class _Words(BaseModel):
     without_context: str = ""
 
 
-class _Task(BaseModel):
+class _ShippedTask(BaseModel):
     """A task in the shipped file."""
 
     model_config = ConfigDict(extra="forbid")
@@ -121,6 +121,6 @@ def _defined(task: str) -> str:
 
 
 @cache
-def _tasks() -> dict[str, _Task]:
+def _tasks() -> dict[str, _ShippedTask]:
     raw = content_path("stores", "aspects.json").read_bytes()
-    return TypeAdapter(dict[str, _Task]).validate_json(raw)
+    return TypeAdapter(dict[str, _ShippedTask]).validate_json(raw)

@@ -209,7 +209,7 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, row: Any
         scores = {field: column for field, column in proposed.items() if field.partition(".")[0] in TABLES}
         proposal = mapping_text(scores or {f"scores.{aspect}": "COLUMN"})
         raise DataError(
-            f"None of the {len(examples)} rows has a score for {aspect!r}; {_aspects(examples)}.",
+            f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}.",
             f"Name another aspect, or map the column of the scores: {option('mapping', proposal)}.",
         )
 
@@ -228,7 +228,8 @@ def _check_labels(examples: tuple[Example, ...], labels: list[float], aspect: st
         )
 
 
-def _aspects(examples: Iterable[Example]) -> str:
+def scored_aspects(examples: Iterable[Example]) -> str:
+    """Return a clause that lists the aspects that texts have scores for, with the number of texts."""
     counts = Counter(aspect for example in examples for aspect in example.scores.keys() | example.annotations.keys())
     named = ", ".join(f"{aspect!r} ({count})" for aspect, count in sorted(counts.items()))
     return f"there are scores for {named}" if named else "they have no scores at all"

@@ -21,15 +21,17 @@ LONGEST_COMPLAINT = 500
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer(Generic[R]):
-    """A parsed answer, or the reason why it is missing; exactly one of the two is set.
+    """A parsed answer, or the reason why it is missing.
 
     Attributes:
+        value: the parsed answer; `None` if it is missing.
+        missing: why it is missing; empty if it is not.
         replied: whether there was a reply, even if unusable.
         reply: the reply that was parsed.
     """
 
     value: R | None
-    missing: str | None = None
+    missing: str = ""
     replied: bool = True
     reply: Reply | None = None
 

@@ -12,9 +12,6 @@ strings.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from rubriclab.judges.budget import Budget, Budgeted
@@ -24,12 +21,11 @@ from rubriclab.judges.language_model import LanguageModel
 from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.judges.limits import Limited
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.plug_ins import plug_in_judge
+from rubriclab.judges.plug_ins import judge_points, plug_in_judge
 from rubriclab.judges.recording import PREFIX, Recording, open_replay
 from rubriclab.judges.retry import Retried
 
 EMBEDDED = "embedded"
-PLUG_INS = "rubriclab.judges"
 # Prompts in a row that may fail after all attempts; at least a full round of those in flight.
 BREAKER = 20
 
@@ -72,15 +68,6 @@ def connect(
     return Metered(Recording(judge, record) if record else judge, ledger)
 
 
-@functools.cache
-def plug_ins() -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Return the entry points of judges in installed packages, by name."""
-    points: dict[str, tuple[EntryPoint, ...]] = {}
-    for point in entry_points(group=PLUG_INS):
-        points[point.name] = (*points.get(point.name, ()), point)
-    return points
-
-
 def _source(
     spec: str, options: JudgeOptions, answers: AnswerCache | None, budget: Budget | None, damaged: set[str]
 ) -> Judge:
@@ -101,8 +88,8 @@ def _source(
 def _called(spec: str, options: JudgeOptions, budget: Budget) -> Judge:
     """Return a judge whose calls cost money and may fail, with limits, retries and the budget."""
     name = spec.partition(":")[0]
-    if name in plug_ins():
-        judge = plug_in_judge(plug_ins()[name], spec, options)
+    if name in judge_points():
+        judge = plug_in_judge(judge_points()[name], spec, options)
         budgeted = Budgeted(judge, budget, price=options.price)
     else:
         model = _language_model(spec, options)
@@ -125,6 +112,7 @@ def _called(spec: str, options: JudgeOptions, budget: Budget) -> Judge:
 def _language_model(model: str, options: JudgeOptions) -> LanguageModel:
     return LanguageModel(
         model,
+        other_judges=(EMBEDDED, PREFIX.rstrip(":"), *judge_points()),
         timeout=options.timeout,
         structured=options.structured,
         price=options.price,

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
@@ -20,6 +20,7 @@ from rubriclab.judges.reply_size import DEFAULT_BYTES, RECEPTION, Reception, bod
 from rubriclab.judges.request import messages_of
 from rubriclab.judges.schema import response_format
 from rubriclab.masking import without_keys
+from rubriclab.option_names import did_you_mean
 from rubriclab.prompts import Prompt
 
 Structured = Literal["auto", "schema", "text"]
@@ -47,6 +48,8 @@ class LanguageModel:
         reasoning_tokens: tokens for hidden reasoning, on top of each prompt's own limit, if litellm knows that the
             model reasons; otherwise the reasoning would use up the reply's tokens.
         max_reply_bytes: the largest reply that is received; less if the prompt's own token limit allows less.
+        other_judges: names of the judges that are not language models; one is proposed if it resembles a model string
+            that litellm does not know.
 
     Raises:
         SettingsError: for an invalid address or one with credentials, given or in the environment.
@@ -62,6 +65,7 @@ class LanguageModel:
         api_base: str | None = None,
         reasoning_tokens: int = 4096,
         max_reply_bytes: int = DEFAULT_BYTES,
+        other_judges: Sequence[str] = (),
     ) -> None:
         self.model = model
         self._timeout = timeout
@@ -72,6 +76,7 @@ class LanguageModel:
             check_environment(provider_of(model))
         self._reasoning_tokens = reasoning_tokens
         self._max_reply_bytes = max_reply_bytes
+        self._other_judges = other_judges
         self._refused: set[str] = set()
 
     @property
@@ -222,13 +227,20 @@ class LanguageModel:
         try:
             model, provider, _, _ = litellm.get_llm_provider(self.model, api_base=self._api_base)
         except litellm.BadRequestError:
-            raise JudgeRefused(
-                f"litellm knows no provider of {self.model!r}.",
-                "Write it as PROVIDER/MODEL, as in ollama_chat/llama3.1, or openai/MODEL for a server of your own.",
-            ) from None
+            raise self._unknown() from None
         if self._api_base is None:
             check_environment(provider)  # only litellm knows the provider of a bare name
         return model, provider
+
+    def _unknown(self) -> JudgeRefused:
+        _, colon, rest = self.model.partition(":")
+        others = [f"{name}{colon}{rest}" for name in self._other_judges]
+        installed = f"a judge ({', '.join(self._other_judges)}), " if others else ""
+        return JudgeRefused(
+            f"{self.model!r} is neither a judge nor a model that litellm knows a provider of.",
+            f"{did_you_mean(self.model, others)}Write {installed}PROVIDER/MODEL as in ollama_chat/llama3.1, or "
+            "openai/MODEL for a server of your own.",
+        )
 
     @functools.cached_property
     def _unsupported(self) -> frozenset[str]:

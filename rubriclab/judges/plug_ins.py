@@ -6,12 +6,15 @@ provider's, as they are for the built-in judges.
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
+
+from pydantic import ValidationError
 
 from rubriclab.digest import canonical
 from rubriclab.errors import PlugInError, RubriclabError
@@ -20,6 +23,9 @@ from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.provider_errors import provider_fault
 from rubriclab.option_names import by_reader
 from rubriclab.prompts import Prompt
+from rubriclab.pydantic_errors import first_fault
+
+JUDGES = "rubriclab.judges"
 
 REPORT = "Report this to its authors, or uninstall it."
 
@@ -62,9 +68,19 @@ class PlugIn:
     def _translated(self, error: BaseException, what: str) -> RubriclabError:
         if isinstance(error, Exception) and (fault := provider_fault(error, str(self))):
             return fault
-        message = ": ".join(filter(None, (type(error).__name__, str(error).strip().rstrip("."))))
+        said = first_fault(error, error.title) if isinstance(error, ValidationError) else str(error)
+        message = ": ".join(filter(None, (type(error).__name__, said.strip().rstrip("."))))
         traceback = by_reader(python="the cause of this error has the traceback", command_line="-v logs the traceback")
         return self.error(f"{what}{message}", f"Report this to its authors; {traceback}.")
+
+
+@functools.cache
+def judge_points() -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Return the entry points of judges in installed packages, by name."""
+    points: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in entry_points(group=JUDGES):
+        points[point.name] = (*points.get(point.name, ()), point)
+    return points
 
 
 def loaded(kind: Literal["judge", "method"], points: Sequence[EntryPoint]) -> tuple[PlugIn, Any]:

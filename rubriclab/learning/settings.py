@@ -27,23 +27,23 @@ class JointSettings(BaseModel):
     """Whether scoring calls the judge for each method, or once for all criteria; with `chosen` the texts are rated both
     ways and held-out labels decide."""
 
-    folds: Whole = Field(10, ge=2, le=100)
+    folds: Whole = Field(default=10, ge=2, le=100)
     """Number of folds for cross-validation over groups; at most the number of groups."""
 
-    relearned: Whole = Field(0, ge=0, le=100)
+    relearned: Whole = Field(default=0, ge=0, le=100)
     """Number of folds for cross-validation of the whole training, methods included: unbiased with few groups, where the
     usual cross-validation is conservative, at the price of about as many trainings. 0 for the usual one."""
 
-    repeats: Whole = Field(3, ge=1, le=50)
+    repeats: Whole = Field(default=3, ge=1, le=50)
     """Repetitions of cross-validation with other folds; held-out scores are means over the repetitions."""
 
-    confidence: Number = Field(0.9, gt=0.5, lt=1)
+    confidence: Number = Field(default=0.9, gt=0.5, lt=1)
     """Of the intervals of single texts and of weights."""
 
-    repeated: Number = Field(0.95, gt=0, le=1)
+    repeated: Number = Field(default=0.95, gt=0, le=1)
     """Candidates that correlate at least this much are redundant; the one closer to the labels is kept."""
 
-    calls_per_text: Number = Field(0, ge=0, le=1000)
+    calls_per_text: Number = Field(default=0, ge=0, le=1000)
     """Maximum number of calls to score one text; 0 for no limit."""
 
     no_shortcuts: bool = False

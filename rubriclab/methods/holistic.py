@@ -58,14 +58,14 @@ class HolisticSettings(BaseModel):
     """What a single answer contains: a reason and then the score; or a whole score alone, as in the papers of G-Eval
     and SEEval (analyze_rate keeps its analysis). A weighted score is always requested alone."""
 
-    samples: Whole = Field(20, ge=1, le=100)
+    samples: Whole = Field(default=20, ge=1, le=100)
     """Answers sampled for a weighted score."""
 
     probabilities: Literal["reported", "sampled"] = "reported"
     """The source of the probabilities of a weighted score: the provider's log-probabilities if it reports them,
     otherwise samples; or always samples."""
 
-    temperature: Number = Field(1.0, gt=0, le=2)
+    temperature: Number = Field(default=1.0, gt=0, le=2)
     """Sampling temperature of weighted scoring."""
 
 
@@ -306,7 +306,7 @@ def _at_most(
 
 def _rated(name: str, answer: JudgeAnswer[Any]) -> CriterionRating:
     if answer.value is None:
-        return CriterionRating(name, None, answer.missing or "")
+        return CriterionRating(name, None, answer.missing)
     return CriterionRating(name, answer.value.score, answer.value.reasoning)
 
 

@@ -38,26 +38,26 @@ class SelectionSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    fewest_answers: Whole = Field(10, ge=3, le=1000)
+    fewest_answers: Whole = Field(default=10, ge=3, le=1000)
     """Fewest answers on training texts that can speak against a question."""
 
-    against: Number = Field(0.2, ge=0, le=0.5)
+    against: Number = Field(default=0.2, ge=0, le=0.5)
     """Significance level (one-sided) at which a question with a negative correlation with the labels is dropped: 0
     keeps every question, 0.5 none with a negative correlation. On 30 labels, 0.2 cost nothing if all questions were
     good (Spearman 0.65 on other texts with and without it), and raised 0.53 to 0.59 if of 24 questions four were
     reversed and six were answered at random."""
 
-    ends: Number = Field(0, ge=0, le=0.5)
+    ends: Number = Field(default=0, ge=0, le=0.5)
     """Share of the labelled texts with the lowest and with the highest labels on which generated questions are tried: a
     question that the worst texts pass as often as the best is dropped. 0 tries none."""
 
-    repeated: Number = Field(0.95, gt=0, le=1)
+    repeated: Number = Field(default=0.95, gt=0, le=1)
     """Correlation of two questions' answers from which the later one is redundant."""
 
-    selected: Whole = Field(0, ge=0, le=200)
+    selected: Whole = Field(default=0, ge=0, le=200)
     """Most questions kept, by correlation with the labels; 0 keeps all remaining ones."""
 
-    penalty: Number = Field(30, ge=0.01, le=10_000)
+    penalty: Number = Field(default=30, ge=0.01, le=10_000)
     """Ridge penalty of weights by regression. On 30 labels a small one (1) overfits: Spearman 0.61 on other texts, 0.63
     with 30, 0.65 with equal weights. CheckEval's paper finds no gain in regression either."""
 

@@ -104,7 +104,7 @@ def keep_valid(reasons: Collection[str]) -> WrapValidator:
 def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], what: str) -> str:
     """Return why there is no usable `what` in an answer from which something was expected."""
     if answer.value is None or answer.reply is None:
-        return answer.missing or ""
+        return answer.missing
     _, complaint = read(answer.reply, prompt)
     return f"no usable {what}, also after one repair: {complaint}"
 

@@ -37,14 +37,14 @@ class ImproveSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    rounds: Whole = Field(2, ge=1, le=20)
+    rounds: Whole = Field(default=2, ge=1, le=20)
     """The most rewritings of one text, accepted or not."""
 
     take: Literal["better", "every"] = "better"
     """Which rewritings are accepted: those that the judge scores higher and the second judge not lower; or every one
     that the judge can score (DCR, algorithm 1), so that the second judge only measures."""
 
-    good_from: Number = Field(0.75, gt=0, le=1)
+    good_from: Number = Field(default=0.75, gt=0, le=1)
     """The share of the scale from which on a score is no fault."""
 
 

@@ -105,7 +105,7 @@ class Evaluation(Displayed):
 
 
 @dataclass(frozen=True)
-class _Task:
+class _EvaluationInputs:
     """The versions to evaluate, the judge of each, the usable texts, and the baselines still to be made."""
 
     versions: tuple[Version, ...]
@@ -174,7 +174,7 @@ def evaluate_at_most(
 
 def _prepared(
     workspace: Workspace, data: Data, rubrics: str | Version | Sequence[str | Version], options: EvaluateOptions
-) -> _Task:
+) -> _EvaluationInputs:
     versions = versions_of(workspace, rubrics)
     choices = {version.ref: judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions}
     baselines = requested_baselines(
@@ -189,7 +189,7 @@ def _prepared(
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
     examples = usable_texts(data, options, aspects.items(), workspace.notify)
     learned_from = [version.provenance for version in versions]
-    return _Task(versions, choices, _unseen(examples, learned_from, options, workspace), tuple(baselines))
+    return _EvaluationInputs(versions, choices, _unseen(examples, learned_from, options, workspace), tuple(baselines))
 
 
 def _unseen(

@@ -13,8 +13,9 @@ from pydantic import BaseModel, Field
 
 from rubriclab.base_options import Texts
 from rubriclab.checklist import Checklist, seed_questions
-from rubriclab.data import Assignment, find_aspect, task_words, training_examples
+from rubriclab.data import Assignment, Example, find_aspect, task_words, training_examples
 from rubriclab.data.aspect import shipped_aspects
+from rubriclab.data.check import scored_aspects
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import ChecklistError, SettingsError
 from rubriclab.learning.candidates import Plan
@@ -25,7 +26,7 @@ from rubriclab.option_names import command, option
 from rubriclab.provenance import Effort
 from rubriclab.services.base import JudgeOption, ScaleText, SettingsOption
 from rubriclab.services.dry_run import DryRun, dry_run
-from rubriclab.services.inputs import Data, rows_of
+from rubriclab.services.inputs import Data, describe, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named
 from rubriclab.services.settings import method_named, resolve_settings
 from rubriclab.services.training import TrainingRun
@@ -42,8 +43,8 @@ class LearnOptions(ReadingOptions, JudgeOption):
     task: str
     """The kind of text: summarization, story, dialogue, or a word of your own."""
 
-    aspect: str
-    """The aspect to learn, one that the rows have scores for."""
+    aspect: str = ""
+    """The aspect to learn, one that the rows have scores for; if it is missing, the error lists these."""
 
     methods: Texts = ()
     """One method alone, as it was published, or several whose criteria become one rubric. Default: four of them."""
@@ -129,8 +130,8 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
         JudgeError: if the provider fails, or nothing could be learned.
         BudgetReached: if a cap on calls or money was reached.
     """
-    name = check_name(options.name or default_name(options.task, options.aspect, options.single_method))
     training = training_of(workspace, data, options)
+    name = check_name(options.name or default_name(options.task, options.aspect, options.single_method))
     spec = judge_named(options.judge, workspace.notify)
     store = await workspace.off_event_loop(workspace.open_store, create=True)
     if options.parent:
@@ -162,7 +163,17 @@ def learn_at_most(workspace: Workspace, data: Data, options: LearnOptions) -> Dr
 
 
 def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:
-    """Return the training that the options ask for, having read the labelled texts."""
+    """Return the training that the options ask for, having read the labelled texts.
+
+    Raises:
+        SettingsError: if the options name no aspect, or cannot be combined.
+    """
+    if not options.aspect:
+        examples = [row for row in rows_of(data, options) if isinstance(row, Example)]
+        raise SettingsError(
+            f"{option('aspect')} is missing. {describe(data)}: {scored_aspects(examples)}.",
+            f"Name the aspect to learn: {option('aspect', 'ASPECT')}.",
+        )
     if "text_features" in options.methods:
         raise SettingsError(
             f"{option('methods')}: text features are no way to evaluate by themselves.",

@@ -7,6 +7,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, inspect, text
 
 from rubriclab.errors import StoreError
+from rubriclab.option_names import option
 from rubriclab.store.engine import guarded, make_engine, may_write, shown, writing
 
 SCRIPTS = Path(__file__).parent / "migrations"
@@ -25,8 +26,8 @@ def prepare(engine: Engine, *, read_only: bool = False) -> None:
     The file of a `read_only` engine is migrated too if it is writable.
 
     Raises:
-        StoreError: if the database cannot be opened, is no database, was written by a newer rubriclab, or needs a
-            migration and is not writable.
+        StoreError: if the database cannot be opened, is no database, was written by another version of rubriclab, or
+            needs a migration and is not writable.
     """
     with guarded(engine.url):
         with engine.connect() as connection:
@@ -54,7 +55,7 @@ def _outdated(engine: Engine, stamped: str | None) -> StoreError:
     schema = f"schema {stamped!r}" if stamped else "no tables"
     return StoreError(
         f"The store {shown(engine.url)} has {schema}; expected schema {REVISIONS[-1]!r}. It is read-only here.",
-        "Open it once where it can be written, or read a copy of it.",
+        f"Open it once where it can be written, or use a copy: {option('store', 'COPY')}.",
     )
 
 
@@ -67,9 +68,9 @@ def is_current(connection: Connection) -> bool:
     stamped = _stamped(connection)
     if stamped not in (None, *REVISIONS):
         raise StoreError(
-            f"The store {shown(connection.engine.url)} has schema {stamped!r}; this rubriclab knows {REVISIONS[-1]!r} "
-            "at most.",
-            "It was written by a newer version: upgrade rubriclab.",
+            f"The store {shown(connection.engine.url)} has schema {stamped!r}; expected {REVISIONS[-1]!r}.",
+            "It was written by another version of rubriclab: use that one, or another store: "
+            f"{option('store', 'PATH')}.",
         )
     return stamped == REVISIONS[-1]
 

@@ -60,6 +60,11 @@ def test_help_of_each_command_prints_its_options(rubriclab: Commands, command: s
     assert EVERY[command].help
 
 
+def test_options_of_a_command_are_listed_without_its_arguments(rubriclab: Commands) -> None:
+    listed = rubriclab("score", "--help").out.split("\nOptions:\n")[1]
+    assert "\n  TEXTS" not in f"\n{listed}"
+
+
 def test_help_is_as_good_in_its_short_form(rubriclab: Commands) -> None:
     assert rubriclab("score", "-h").out == rubriclab("score", "--help").out
 

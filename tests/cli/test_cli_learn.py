@@ -208,7 +208,19 @@ def test_a_model_string_without_a_provider_is_refused_in_one_line(rubriclab: Com
     done = rubriclab(*LEARN, "--judge", "nonsense", "--scale", "1:5")
     assert done.code in (2, 4)
     assert (done.out, done.err.count("\n")) == ("", 1)
-    assert done.error.startswith("litellm knows no provider of 'nonsense'. Write it as PROVIDER/MODEL")
+    assert done.error.startswith("'nonsense' is neither a judge nor a model that litellm knows a provider of. Write a ")
+
+
+def test_without_an_aspect_learning_lists_those_that_have_scores(rubriclab: Commands) -> None:
+    done = rubriclab("learn", LABELLED, "--task", "summarization", "--judge", "embedded")
+    assert done.code == 2
+    assert done.error.startswith(f"--aspect is missing. {LABELLED}: there are scores for 'coherence' (36), ")
+    assert done.error.endswith("Name the aspect to learn: --aspect ASPECT.")
+
+
+def test_a_misspelt_judge_is_refused_with_the_nearest_name(rubriclab: Commands) -> None:
+    done = rubriclab(*LEARN, "--judge", "embeded", "--scale", "1:5")
+    assert "Did you mean 'embedded'? Write a judge (embedded, recorded), PROVIDER/MODEL" in done.error
 
 
 def test_the_most_accurate_rubric_can_be_preferred_to_the_smallest_near_it(rubriclab: Commands) -> None:

@@ -360,7 +360,7 @@ async def outcome_of(judge: Judge) -> tuple[str, str]:
         return REFUSED, str(error)
     if answer.value is not None:
         return ANSWERED, ""
-    message = answer.missing or ""
+    message = answer.missing
     if answer.replied:
         return UNUSABLE, message
     return MISSING if message.startswith("no reply after 1 attempts: ") else REJECTED, message

@@ -91,8 +91,8 @@ async def test_after_the_repair_the_answer_is_missing_with_its_reason() -> None:
     judge = FakeJudge(lambda _: '{"reasoning": "fine", "score": 9}')
     answer = await ask(judge, rate())
     assert answer.value is None
-    assert "9 is not between 1 and 5" in (answer.missing or "")
-    assert "Value error" not in (answer.missing or "")
+    assert "9 is not between 1 and 5" in (answer.missing)
+    assert "Value error" not in (answer.missing)
     assert len(judge.prompts) == 2
 
 

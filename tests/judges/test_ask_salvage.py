@@ -78,7 +78,7 @@ async def test_a_repair_comes_before_salvage():
 async def test_after_a_repair_in_vain_the_sound_answers_of_the_later_reply_are_kept():
     second = Reply(listed(4, 9), "m")
     answer = await ask(Replies(listed(1, 9), second), PROMPT, salvage=SoundNumbers)
-    assert (answer.value.numbers, answer.missing, answer.reply) == ([4], None, second)
+    assert (answer.value.numbers, answer.missing, answer.reply) == ([4], "", second)
 
 
 async def test_the_earlier_reply_is_salvaged_where_the_later_one_holds_nothing():

@@ -224,7 +224,7 @@ async def test_ask_repairs_an_unusable_reply_once(server: RunningServer, fault: 
     server.script.extend([fault, fault])
     answer = await ask(model(), rate())
     assert answer.value is None
-    assert "repair" in (answer.missing or "")
+    assert "repair" in (answer.missing)
     assert len(server.bodies) == 4
     assert all(turn["content"].strip() for turn in server.bodies[-1]["messages"])
 

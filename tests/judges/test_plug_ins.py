@@ -115,11 +115,11 @@ def point(name: str, target: str, package: str = "toy-judge") -> EntryPoint:
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
     """The entry points of installed packages."""
     points: list[EntryPoint] = []
-    module = __import__("rubriclab.judges.connect", fromlist=["plug_ins"])
+    module = __import__("rubriclab.judges.plug_ins", fromlist=["judge_points"])
     monkeypatch.setattr(module, "entry_points", lambda **_group: points)
-    module.plug_ins.cache_clear()
+    module.judge_points.cache_clear()
     yield points
-    module.plug_ins.cache_clear()
+    module.judge_points.cache_clear()
 
 
 def connected(spec: str, **options: Any) -> Judge:

@@ -89,7 +89,7 @@ async def test_answer_is_missing_after_the_last_attempt() -> None:
     judge = failing(*[unavailable()] * 3)
     answer = await ask(Retried(judge, attempts=3, sleep=Clock().sleep), rate())
     assert answer.value is None
-    assert "after 3 attempts" in (answer.missing or "")
+    assert "after 3 attempts" in (answer.missing)
     assert judge.prompts == 3
 
 

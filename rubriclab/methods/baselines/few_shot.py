@@ -31,7 +31,7 @@ FORM = ScoreFormat(
 class FewShotSettings(BaselineSettings):
     """Hyperparameters of few-shot scoring."""
 
-    k: int = Field(3, ge=1, le=20)
+    k: int = Field(default=3, ge=1, le=20)
     """Labelled texts in the prompt; 3 in HypoEval's baseline."""
 
 

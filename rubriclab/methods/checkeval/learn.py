@@ -67,12 +67,12 @@ async def learn(
     filtered = await filter_questions(pool.questions, checklist, training_input.assignment, generator, settings)
     on_progress(f"{len(filtered.kept)} questions to ask", FILTERED)
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
-    learned = await _LearningRun(training_input, settings, filtered, dimensions, judge, on_progress).run()
+    learned = await _CheckEvalRun(training_input, settings, filtered, dimensions, judge, on_progress).run()
     return replace(learned, notes=(*pool.failures, *filtered.notes, *learned.notes))
 
 
 @dataclass
-class _LearningRun:
+class _CheckEvalRun:
     """The answers on the labelled texts, and the selection by labels."""
 
     training_input: TrainingInput

@@ -59,7 +59,7 @@ class CheckEvalScoringSettings(BaseModel):
     sub-dimensions, whatever their numbers of questions; or a share weighted by regression on the labels (appendix
     C.2)."""
 
-    part_words: Whole = Field(0, ge=0, le=100_000)
+    part_words: Whole = Field(default=0, ge=0, le=100_000)
     """Length in words from which a text is judged in parts of about this length, each at the price of a text: at least
     50, or 0, which never divides. A Chinese or Japanese character is a word."""
 
@@ -77,18 +77,18 @@ class CheckEvalSettings(CheckEvalScoringSettings, SelectionSettings):
     """The source of sub-dimensions and seed questions: a checklist written by people (paper), or the generator, from
     the aspect's definition alone (HypoEval, section 3)."""
 
-    seeds_per_sub_dimension: Whole = Field(0, ge=0, le=20)
+    seeds_per_sub_dimension: Whole = Field(default=0, ge=0, le=20)
     """Most seeds of each sub-dimension that are used, the first ones; 0 uses all. The paper's lists have 3 to 5 seeds
     in 2 to 5 sub-dimensions. With `polarity=yes`, seeds about a fault come last."""
 
-    diversified: Whole = Field(3, ge=0, le=20)
+    diversified: Whole = Field(default=3, ge=0, le=20)
     """New questions requested per sub-dimension about sides that its seeds do not cover; 0 requests none. The paper's
     lists have 5 to 12 per dimension of 3 to 5 sub-dimensions (tables 12 and 13)."""
 
-    elaborated_fewest: Whole = Field(3, ge=1, le=30)
+    elaborated_fewest: Whole = Field(default=3, ge=1, le=30)
     """Fewest finer questions per seed."""
 
-    elaborated_most: Whole = Field(10, ge=0, le=30)
+    elaborated_most: Whole = Field(default=10, ge=0, le=30)
     """Most finer questions per seed; 0 requests none."""
 
     self_contained: bool = True
@@ -103,12 +103,12 @@ class CheckEvalSettings(CheckEvalScoringSettings, SelectionSettings):
     polarity: Literal["either", "yes"] = "either"
     """Whether the model's filter keeps a question whose good answer is "no", or drops it (paper)."""
 
-    ends: Number = Field(0.4, ge=0, le=0.5)
+    ends: Number = Field(default=0.4, ge=0, le=0.5)
     """Share of the labelled texts with the lowest and with the highest labels on which generated questions are tried: a
     question that the worst texts pass as often as the best is dropped. 0 tries none. On recorded judgments of 14 good
     questions it cost 0.00 to 0.01 of Spearman correlation on other texts."""
 
-    most_questions: Whole = Field(35, ge=1, le=200)
+    most_questions: Whole = Field(default=35, ge=1, le=200)
     """Most questions that are asked about texts; the paper's final lists have 20 to 35."""
 
     @field_validator("part_words")

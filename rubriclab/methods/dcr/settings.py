@@ -38,17 +38,17 @@ class DCRScoringSettings(BaseModel):
     as the reason, for half of the calls. Of 90 sentences of 30 QAGS texts that a language model judged both ways, one
     got a different mark, and agreement with people was the same (Spearman 0.81 converted, 0.84 not)."""
 
-    alpha: Number = Field(0.0, ge=-100, le=100)
+    alpha: Number = Field(default=0.0, ge=-100, le=100)
     """Added to the sum of the marks in equation 3. The paper has 0: other values remove the marks of reasons
     about the whole text (appendix E.4), and here every reason is about a sentence."""
 
-    beta: Number = Field(0.0, ge=-100, le=100)
+    beta: Number = Field(default=0.0, ge=-100, le=100)
     """Added to the number of marks in equation 3; 0 in the paper."""
 
     ask: Literal["together", "one by one"] = "together"
     """Whether the sentences of a text, and likewise their reasons, share calls (paper), or each has its own call."""
 
-    most_per_call: Whole = Field(40, ge=1, le=200)
+    most_per_call: Whole = Field(default=40, ge=1, le=200)
     """Most sentences, or reasons, in one call; longer texts need several calls."""
 
     direction: Literal["candidate", "both"] = "candidate"

@@ -64,7 +64,7 @@ async def learn(
     order = sorted(examples, key=lambda example: example.id)
     random.Random(seed).shuffle(order)
     used = tuple(findings) if settings.sources in ("labels and literature", "literature") else ()
-    study = _LearningRun(
+    study = _HypoEvalRun(
         tuple(order), assignment, judge, generator, used, settings, random.Random(f"union {seed}"), on_progress
     )
     await study.propose_all()
@@ -89,7 +89,7 @@ def _check(training_input: TrainingInput, settings: HypoEvalSettings) -> None:
 
 
 @dataclass
-class _LearningRun:
+class _HypoEvalRun:
     """One run of learning: the bank, the ratings, and the steps in order."""
 
     order: tuple[Example, ...]

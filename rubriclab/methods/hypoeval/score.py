@@ -57,7 +57,7 @@ async def _once(
 ) -> CriterionRating:
     answer = await ask(judge, rate_prompt(example, criteria, assignment))
     if answer.value is None:
-        return CriterionRating(name, None, answer.missing or "")
+        return CriterionRating(name, None, answer.missing)
     return CriterionRating(name, answer.value.score, answer.value.reasoning)
 
 
@@ -66,7 +66,7 @@ async def _together(
 ) -> tuple[CriterionRating, ...]:
     answer = await ask(judge, rate_together_prompt(example, criteria, assignment))
     if answer.value is None:
-        return tuple(CriterionRating(criterion.id, None, answer.missing or "") for criterion in criteria)
+        return tuple(CriterionRating(criterion.id, None, answer.missing) for criterion in criteria)
     replies = {rating.criterion: rating for rating in answer.value.ratings}
     return tuple(CriterionRating(c.id, replies[c.id].score, replies[c.id].reasoning) for c in criteria)
 

@@ -57,41 +57,41 @@ class HypoEvalSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    initial_examples: int = Field(5, ge=2, le=50)
+    initial_examples: int = Field(default=5, ge=2, le=50)
     """Labelled texts that the first hypotheses are proposed from (|S_init|)."""
 
-    initial_hypotheses: int = Field(5, ge=1, le=50)
+    initial_hypotheses: int = Field(default=5, ge=1, le=50)
     """Hypotheses requested at the start (|H_init|)."""
 
-    k: int = Field(10, ge=1, le=100)
+    k: int = Field(default=10, ge=1, le=100)
     """Number of hypotheses with the highest reward that rate each further labelled text."""
 
-    alpha: float = Field(0.5, ge=0, le=10)
+    alpha: float = Field(default=0.5, ge=0, le=10)
     """Weight of the exploration bonus in a reward."""
 
-    theta: float = Field(0.5, gt=0, le=4)
+    theta: float = Field(default=0.5, gt=0, le=4)
     """Error above which a rating counts as wrong, in points of a 1 to 5 scale; other scales are mapped to it."""
 
-    wrong_share: float = Field(0.8, ge=0, le=1)
+    wrong_share: float = Field(default=0.8, ge=0, le=1)
     """Share of the top k that must be wrong at the end of training for a text to enter the bank of wrong examples. It
     rises from 0 in proportion to the texts seen, as in the published code; the paper leaves w_hyp open."""
 
-    wrong_bank: int = Field(10, ge=2, le=100)
+    wrong_bank: int = Field(default=10, ge=2, le=100)
     """Wrong examples that trigger new hypotheses (w_max)."""
 
-    new_hypotheses: int = Field(5, ge=1, le=50)
+    new_hypotheses: int = Field(default=5, ge=1, le=50)
     """Hypotheses requested each time the bank of wrong examples is full."""
 
-    refine_rounds: int = Field(6, ge=0, le=20)
+    refine_rounds: int = Field(default=6, ge=0, le=20)
     """Rounds of refinement of new hypotheses (N_refine): wrong examples and literature in turn."""
 
     refine_first: Literal["labels", "literature"] = "labels"
     """The material of the first round of refinement: the wrong examples (paper) or literature (published code)."""
 
-    bank_size: int = Field(20, ge=1, le=200)
+    bank_size: int = Field(default=20, ge=1, le=200)
     """Most hypotheses kept at any time, and in the final bank (H_max)."""
 
-    selected: int = Field(5, ge=1, le=100)
+    selected: int = Field(default=5, ge=1, le=100)
     """Hypotheses that the rubric keeps, by Pearson correlation on all training labels (H_ev)."""
 
     positive_only: bool = True
@@ -119,7 +119,7 @@ class HypoEvalSettings(BaseModel):
     """The candidates for the bank when there are new hypotheses: the whole bank and the new ones (published code), or
     only the top k and the new ones (paper), so that all others are dropped."""
 
-    literature_share: float = Field(0.5, gt=0, le=1)
+    literature_share: float = Field(default=0.5, gt=0, le=1)
     """Hypotheses requested from literature alone, as a share of the final bank: 1 requests 20 (published code; the
     paper draws at most 10 of an unstated number). With literature as the only source, the share is 1."""
 

@@ -64,7 +64,7 @@ async def learn(
     on_progress(f"{len(questions)} questions to ask", PROPOSED)
     units = units_of(training_input.checklist.units if training_input.checklist else None, settings.units)
     plan = VerificationPlan(questions, {**dimensions, **meant}, units, training_input.assignment, settings)
-    learned = await _LearningRun(training_input, settings, plan, judge, on_progress).run()
+    learned = await _SealRun(training_input, settings, plan, judge, on_progress).run()
     return replace(learned, notes=(*filter(None, [failure]), *learned.notes))
 
 
@@ -87,7 +87,7 @@ def pack_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, ...], 
 
 
 @dataclass
-class _LearningRun:
+class _SealRun:
     """The verdicts on the labelled texts, and the selection by labels."""
 
     training_input: TrainingInput

@@ -45,14 +45,14 @@ class SealScoringSettings(BaseModel):
     ask: Ask = "together"
     """All questions about all units in one call (paper); one call per sub-dimension; or one per question and unit."""
 
-    most_per_call: Whole = Field(40, ge=1, le=200)
+    most_per_call: Whole = Field(default=40, ge=1, le=200)
     """Most verdicts in one call; more need further calls."""
 
-    whole_below_sentences: Whole = Field(3, ge=2, le=100)
+    whole_below_sentences: Whole = Field(default=3, ge=2, le=100)
     """Number of sentences below which a text is judged whole, if units are sentences or pairs of them. The paper tries
     2 to 5 and finds 3 best (table 19). A single sentence is always judged whole."""
 
-    whole_below_facts: Whole = Field(6, ge=1, le=100)
+    whole_below_facts: Whole = Field(default=6, ge=1, le=100)
     """Number of facts below which a text is judged whole, if units are facts. The paper tries 5 to 8 and finds 6 best
     (table 19); with 1, texts are never judged whole."""
 
@@ -73,7 +73,7 @@ class SealScoringSettings(BaseModel):
     """The weights of questions: those of the pack; those that the judge gives for each text (paper, for dialogue and
     QAGS); equal weights (its ablation w/o weights); or those of a regression on the training labels."""
 
-    most_facts: Whole = Field(6, ge=1, le=30)
+    most_facts: Whole = Field(default=6, ge=1, le=30)
     """Most facts extracted from one sentence."""
 
 
@@ -85,16 +85,16 @@ class SealSettings(SealScoringSettings, SelectionSettings):
     units: Literal["as packed", "sentence", "sentence pair", "fact", "response", "triple"] = "as packed"
     """The units of a text: those of the pack, or others. Without a pack a text is judged whole."""
 
-    proposed: Whole = Field(4, ge=0, le=20)
+    proposed: Whole = Field(default=4, ge=0, le=20)
     """New sub-dimensions requested, each with its question; 0 requests none (paper)."""
 
-    shown: Whole = Field(6, ge=0, le=30)
+    shown: Whole = Field(default=6, ge=0, le=30)
     """Labelled texts of low, middle and high score in the prompt of a proposal; 0 shows none."""
 
     filter: Literal["labels", "off"] = "labels"
     """What drops questions: the training labels, or nothing. Without labelled texts all are kept."""
 
-    tracking: Number = Field(0.2, ge=0, le=1)
+    tracking: Number = Field(default=0.2, ge=0, le=1)
     """Significance level (one-sided) of the positive correlation with the labels that a proposed question needs to be
     kept; with 1 it needs no more than a question that a person wrote."""
 

@@ -74,7 +74,7 @@ async def learn(
     Raises:
         JudgeError: if the judge gives no explanation, or no usable score for any labelled text.
     """
-    study = _LearningRun(training_input, settings, judge, generator, seed, on_progress)
+    study = _SEEvalRun(training_input, settings, judge, generator, seed, on_progress)
     return await study.run()
 
 
@@ -99,7 +99,7 @@ class _RatedExplanations:
 
 
 @dataclass
-class _LearningRun:
+class _SEEvalRun:
     """One run of learning."""
 
     training_input: TrainingInput

@@ -31,7 +31,7 @@ class SEEvalSettings(HolisticSettings):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    explanations: int = Field(3, ge=1, le=20)
+    explanations: int = Field(default=3, ge=1, le=20)
     """Explanations elicited: the first at temperature 0 (the paper's only one), the others sampled. The one whose
     scores correlate best with the labels is kept; without labels only the first is elicited."""
 
@@ -40,16 +40,16 @@ class SEEvalSettings(HolisticSettings):
     from high scores; or, with G-Eval's evaluation steps in the prompt, what the task means, what is new in it and how
     it relates to what is known (paper)."""
 
-    tried: int = Field(10, ge=0, le=1000)
+    tried: int = Field(default=10, ge=0, le=1000)
     """Labelled texts, in whole groups, that all explanations score; only the best explanation scores the other texts
     too. With 0, all explanations score all texts."""
 
-    elicit_temperature: float = Field(1.0, gt=0, le=2)
+    elicit_temperature: float = Field(default=1.0, gt=0, le=2)
     """Sampling temperature of the explanations after the first."""
 
     refine: bool = True
     """Whether the best explanation is rewritten by the texts with its largest errors, and the rewriting kept if it
     helps on held-out texts."""
 
-    shown: int = Field(6, ge=2, le=30)
+    shown: int = Field(default=6, ge=2, le=30)
     """Texts in the prompt of a rewriting."""

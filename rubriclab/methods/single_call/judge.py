@@ -76,7 +76,7 @@ def _ratings(judgments: Judgments, criteria: Mapping[str, Criterion]) -> dict[st
 
 def _why_missing(answer: JudgeAnswer[Judgments], prompt: Prompt[Judgments]) -> str:
     if answer.value is None or answer.reply is None:
-        return answer.missing or ""
+        return answer.missing
     _, complaint = read(answer.reply, prompt)
     return f"no usable entry for it, also after one repair: {complaint}"
 

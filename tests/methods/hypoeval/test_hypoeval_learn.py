@@ -23,7 +23,7 @@ from rubriclab.digest import digest
 from rubriclab.errors import SettingsError
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.hypoeval import HypoEvalSettings
-from rubriclab.methods.hypoeval.learn import _LearningRun, learn
+from rubriclab.methods.hypoeval.learn import _HypoEvalRun, learn
 from rubriclab.methods.hypoeval.settings import PRESETS
 from rubriclab.methods.method import chosen_settings
 from rubriclab.prompts import render
@@ -145,7 +145,7 @@ async def test_redundancy_is_looked_for_across_the_union():
 
 
 async def test_the_bank_never_holds_more_than_its_size(monkeypatch):
-    study, sizes = _LearningRun, []
+    study, sizes = _HypoEvalRun, []
     original = study._predicted
 
     def watched(self, text, top):
