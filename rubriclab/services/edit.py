@@ -23,7 +23,6 @@ from rubriclab.editing.refit import (
     edited_rubric,
     refitted_path,
     repeating,
-    select_in_folds,
     study_of,
     unmeasured,
 )
@@ -126,13 +125,14 @@ class PreparedEdit:
 
     def _finish(self, known: Cells, new: Cells) -> EditResult:
         editable, plan = self.editable, self.plan
-        parent = editable.rated_with(known) if editable.unknown else editable.rated
-        selection = select_in_folds(parent) if editable.unknown else editable.selection
+        if editable.unknown:
+            editable = replace(editable, cells=known)
+        parent = editable.rated
         ids = [each.criterion.id for each in plan.new]
         cells = [[new[text.id][name] for name in ids] for text in parent.examples]
         edited = edited_rubric(parent, plan, cells, self.options.signature)
         edited = _redefined(edited, new) if plan.redefined else edited
-        paths = refitted_path(parent, selection), refitted_path(edited, selection)
+        paths = editable.path, refitted_path(edited, editable.selection)
         notes = (
             *_unweighed(check_kept(edited, paths[1])),
             *_repeating(repeating(edited, paths[1])),

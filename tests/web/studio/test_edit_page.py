@@ -7,10 +7,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import methods_brain
 import pytest
 from server import RunningServer
-from working_studio import HOSTILE, MODEL, PAID, REF, TEXTS, Client, served
+from working_studio import HOSTILE, MODEL, PAID, REF, TEXTS, Client, reply, served
 
 from rubriclab import Lab, Version
 from rubriclab.report.describe import percent
@@ -123,7 +122,7 @@ def test_saving_needs_who_and_why(studio: Client, store: Path) -> None:
 
 
 def test_a_language_model_is_asked_only_once_its_price_is_agreed_to(store: Path, server: RunningServer) -> None:
-    server.brain = methods_brain.reply
+    server.brain = reply
     with served(store, price=(1, 2)) as studio:
         effect, save = f"/{PAID}/edit/effect", f"/{PAID}/edit/save"
         dropped = studio.post(effect, drop=[Lab(store).load(PAID).rubric.criteria[0].id]).json()
@@ -143,7 +142,7 @@ def test_a_language_model_is_asked_only_once_its_price_is_agreed_to(store: Path,
 
 
 def test_a_cap_holds_for_the_pages_together_and_answers_so_far_are_kept(store: Path, server: RunningServer) -> None:
-    server.brain = methods_brain.reply
+    server.brain = reply
     with served(store, max_calls=10) as studio:
         answer = studio.post(f"/{PAID}/edit/effect", **ADDED, agreed=TEXTS)
         assert answer.status_code == 422
@@ -155,7 +154,7 @@ def test_a_cap_holds_for_the_pages_together_and_answers_so_far_are_kept(store: P
 
 
 def test_an_edit_that_asks_shows_how_far_it_is_and_can_be_stopped(store: Path, server: RunningServer) -> None:
-    server.brain, server.latency = methods_brain.reply, 0.1
+    server.brain, server.latency = reply, 0.1
     with served(store, concurrency=1) as studio:
         answers: list[Any] = []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,6 +52,23 @@ def make_store(path: Path) -> Path:
         paid = version.provenance.model_copy(update={"judge": MODEL, "generator": MODEL})
         store.save("paid", version.rubric, paid, version.effort, training=store.training(REF))
     return path
+
+
+def reply(messages: list[dict[str, str]], _body: Any) -> str:
+    """Return what the language model replies to criteria of `PAID` and to an added question, all in one call.
+
+    A score follows the length of the text.
+    """
+    asked = messages[-1]["content"]
+    high = len(asked) % 2
+    lists = {"ratings": (r"h\d\d", {"score": 4 + high}), "whole": ("seeval|direct", {"score": 4 + high})}
+    lists["answers"] = (r"a01|[a-z-]+-[de]\d", {"answer": ("no", "yes")[high]})
+    found = {}
+    for kind, (ids, verdict) in lists.items():
+        if f'"{kind}"' in asked:
+            names = dict.fromkeys(re.findall(rf"^\W*({ids})\b", asked, re.MULTILINE))
+            found[kind] = [{"id": name, "reason": "It shows.", **verdict} for name in names]
+    return json.dumps(found)
 
 
 @dataclass(frozen=True)
