@@ -115,6 +115,7 @@ if TYPE_CHECKING:
         ScoreFunction as ScoreFunction,
         TrainingInput as TrainingInput,
         UnitVerdict as UnitVerdict,
+        cross_validated as cross_validated,
     )
     from rubriclab.prompts import (
         Prompt as Prompt,
@@ -309,6 +310,7 @@ _HOMES = {
         "ScoreFunction",
         "TrainingInput",
         "UnitVerdict",
+        "cross_validated",
     ),
     "prompts": (
         "Prompt",

@@ -154,6 +154,15 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
+@pytest.fixture(scope="module")
+def learned(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose store has `toy@1`, learned by the plug-in's method with its judge."""
+    folder = tmp_path_factory.mktemp("learned")
+    done = run(site, folder, "learn", LABELLED, *SCALE, *TOY)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
 def run(site: Path | None, folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Return how `rubriclab ARGUMENTS` ended in a fresh interpreter that has the plug-in, or not."""
     environment = {"HOME": str(folder), "PATH": "", "LANG": "C.UTF-8", **({"PYTHONPATH": str(site)} if site else {})}
@@ -162,12 +171,8 @@ def run(site: Path | None, folder: Path, *arguments: object) -> subprocess.Compl
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_a_judge_and_a_method_of_a_package_learn_and_score(site: Path, tmp_path: Path) -> None:
-    learned = run(
-        site, tmp_path, "learn", LABELLED, *SCALE, "--method", "toy", "--judge", "toyjudge:x", "--name", "toy"
-    )
-    assert learned.returncode == 0, learned.stderr
-    scored = run(site, tmp_path, "score", HELDOUT, "--rubric", "toy")
+def test_a_judge_and_a_method_of_a_package_learn_and_score(site: Path, learned: Path) -> None:
+    scored = run(site, learned, "score", HELDOUT, "--rubric", "toy")
     assert scored.returncode == 0, scored.stderr
     rows = [orjson.loads(line) for line in scored.stdout.splitlines()]
     assert rows
@@ -186,6 +191,16 @@ def test_the_documented_package_works_as_written(documented: Path, tmp_path: Pat
     assert together.returncode == 0, together.stderr
 
 
+def test_the_documented_tests_pass(documented: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    environment = {"HOME": str(tmp_path), "PATH": "", "LANG": "C.UTF-8", "PYTHONPATH": str(documented)}
+    done = subprocess.run(
+        [*command, "tests"], cwd=documented, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
+
+
 def test_the_offline_judge_refuses_the_prompts_of_a_plug_in(documented: Path, tmp_path: Path) -> None:
     done = run(documented, tmp_path, "learn", LABELLED, *SCALE, "--method", "toy", "--judge", "embedded")
     assert done.returncode == 4
@@ -200,9 +215,8 @@ def test_it_takes_settings_and_joins_other_methods(site: Path, tmp_path: Path) -
     assert orjson.loads(shown.stdout)["provenance"]["settings"]["toy"] == {"step": 0.25}
 
 
-def test_without_the_package_a_rubric_says_which_method_is_missing(site: Path, tmp_path: Path) -> None:
-    run(site, tmp_path, "learn", LABELLED, *SCALE, *TOY)
-    scored = run(None, tmp_path, "score", HELDOUT, "--rubric", "toy", "--judge", "embedded")
+def test_without_the_package_a_rubric_says_which_method_is_missing(site: Path, learned: Path) -> None:
+    scored = run(None, learned, "score", HELDOUT, "--rubric", "toy", "--judge", "embedded")
     assert scored.returncode == 2
     assert "error: The method 'toy' is not installed." in scored.stderr
     assert "Traceback" not in scored.stderr
@@ -243,27 +257,24 @@ def test_verbose_logs_the_traceback_of_a_plug_in(site: Path, tmp_path: Path) -> 
     assert 'raise ZeroDivisionError("division by zero")' in done.stderr
 
 
-def test_a_score_off_the_scale_ends_scoring_with_the_text_s_id(site: Path, tmp_path: Path) -> None:
-    run(site, tmp_path, "learn", LABELLED, *SCALE, *TOY)
-    scored = run(site, tmp_path, "score", HELDOUT, "--rubric", "toy", "--judge", "toyjudge:high")
+def test_a_score_off_the_scale_ends_scoring_with_the_text_s_id(site: Path, learned: Path) -> None:
+    scored = run(site, learned, "score", HELDOUT, "--rubric", "toy", "--judge", "toyjudge:high")
     assert scored.returncode == 2
     first = orjson.loads(HELDOUT.read_bytes().splitlines()[0])["id"]
     assert f"gave the text {first!r} the score 9, expected a score from 1 to 5." in scored.stderr
 
 
-def test_a_criterion_of_a_plug_in_shows_its_agreement_with_the_labels(site: Path, tmp_path: Path) -> None:
-    run(site, tmp_path, "learn", LABELLED, *SCALE, *TOY)
-    (part,) = orjson.loads(run(site, tmp_path, "show", "toy", "--json").stdout)["rubric"]["parts"]
+def test_a_criterion_of_a_plug_in_shows_its_agreement_with_the_labels(site: Path, learned: Path) -> None:
+    (part,) = orjson.loads(run(site, learned, "show", "toy", "--json").stdout)["rubric"]["parts"]
     evidence = part["criteria"][0]["evidence"]
     assert evidence["judged"] == len(LABELLED.read_bytes().splitlines())
     assert -1 <= evidence["pearson"] <= 1
 
 
-def test_a_baseline_that_scores_no_text_is_left_out_and_not_saved(site: Path, tmp_path: Path) -> None:
-    run(site, tmp_path, "learn", LABELLED, *SCALE, *TOY)
+def test_a_baseline_that_scores_no_text_is_left_out_and_not_saved(site: Path, learned: Path) -> None:
     mute = ("--rubric", "toy", "--judge", "toyjudge:mute", "--baseline", "direct", "--json")
-    done = run(site, tmp_path, "evaluate", HELDOUT, *mute)
+    done = run(site, learned, "evaluate", HELDOUT, *mute)
     assert done.returncode == 0, done.stderr
     assert "the baseline direct is left out and not saved: toyjudge:mute gave no usable score" in done.stderr
     assert "direct" not in {row["evaluator"].partition("@")[0] for row in orjson.loads(done.stdout)["results"]}
-    assert "direct" not in run(site, tmp_path, "list").stdout
+    assert "direct" not in run(site, learned, "list").stdout
