@@ -115,8 +115,9 @@ class PreparedEdit:
             if judge is None:
                 break
             into = known if request.rubric is self.editable.rubric else new
-            with self.workspace.progress(self.workspace.ledger):
-                rated = await rate_parts(request.parts, request.rubric, request.texts, judge, self.workspace.under_way)
+            about = request.parts, request.rubric, request.texts
+            with self.workspace.progress(self.workspace.ledger) as on_progress:
+                rated = await rate_parts(*about, judge, self.workspace.under_way, on_progress=on_progress)
             ids = [each.criterion.id for each in rated.candidates]
             _check_answered(ids, rated.cells)
             for text, row in zip(rated.examples, rated.cells, strict=True):

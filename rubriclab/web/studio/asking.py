@@ -129,15 +129,14 @@ class Asking:
 
         with self.workspace(notify) as workspace, self._shown(workspace, agreement.request):
             prepared = prepare(workspace)
-            price = price_of(prepared.at_most())
-            if agreement.agreed and price.calls <= agreement.agreed:
+            if agreement.agreed and price_of(prepared.at_most()).calls <= agreement.agreed:
                 with self._spending:
                     return Done(finish(lambda: _awaited(prepared)), tuple(notices))
             workspace.budget = Budget(max_calls=0)
             try:
                 return Done(finish(lambda: _awaited(prepared)), tuple(notices))
             except BudgetReached:
-                return price
+                return price_of(prepared.at_most())
 
     @contextmanager
     def _shown(self, workspace: Workspace, request: str) -> Iterator[None]:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server import RunningServer
-from working_studio import HOSTILE, MODEL, PAID, REF, TEXTS, Client, reply, served
+from working_studio import HOSTILE, JUDGE, PAID, REF, TEXTS, Client, PaidJudge, served
 
 from rubriclab import Lab, Version
 from rubriclab.report.describe import percent
@@ -41,11 +40,6 @@ def newest(store: Path, name: str) -> int:
     return Lab(store).load(name).number
 
 
-def as_options(edit: dict[str, Any]) -> dict[str, Any]:
-    merges = {"merge": {",".join(each["criteria"]): each["text"] for each in edit["merge"]}} if "merge" in edit else {}
-    return {**edit, **merges}
-
-
 def test_the_effect_is_that_of_a_preview_and_saves_nothing(studio: Client, store: Path, twin: Lab) -> None:
     edit = edits(twin.load(REF))[1]
     answer = studio.post(EFFECT, **edit).json()
@@ -63,25 +57,19 @@ def test_the_effect_is_that_of_a_preview_and_saves_nothing(studio: Client, store
 def test_saving_makes_the_version_that_edit_makes_and_hostile_criteria_are_shown_as_text(
     studio: Client, store: Path, twin: Lab
 ) -> None:
-    version = twin.load(REF)
-    for edit in (edits(version)[1], wordings(version)):
-        answer = studio.post(SAVE, **edit, **SIGNED).json()
-        expected = twin.edit(REF, **as_options(edit), **SIGNED).saved
-        assert expected is not None
-        saved = Lab(store).load(answer["saved"])
-        assert saved.ref == expected.ref
-        assert saved.digest == expected.digest
-        assert saved.parent == REF
-        assert saved.provenance.edit == expected.provenance.edit
-    page = studio.get(f"/{answer['saved']}/edit").text
+    edit = {**wordings(twin.load(REF)), **SIGNED, "name": "other"}
+    saved = studio.post(SAVE, **edit).json()["saved"]
+    merges = {",".join(each["criteria"]): each["text"] for each in edit["merge"]}
+    expected = twin.edit(REF, **{**edit, "merge": merges}).saved
+    assert expected is not None
+    version = Lab(store).load(saved)
+    assert version.ref == expected.ref == "other@1"
+    assert version.digest == expected.digest
+    assert version.parent == REF
+    assert version.provenance.edit == expected.provenance.edit
+    page = studio.get(f"/{saved}/edit").text
     assert "<img" not in page
     assert "&lt;img" in page
-
-
-def test_a_version_is_saved_under_another_name_if_it_can_be_one(studio: Client, store: Path) -> None:
-    edit = edits(Lab(store).load(REF))[0]
-    assert studio.post(SAVE, **edit, **SIGNED, name="Not A Name").status_code == 422
-    assert studio.post(SAVE, **edit, **SIGNED, name="other").json()["saved"] == "other@1"
 
 
 def test_labels_corrected_meanwhile_are_used(studio: Client, store: Path) -> None:
@@ -112,49 +100,48 @@ def test_an_edit_that_is_not_possible_is_refused_with_the_reason(
     assert words in answer.json()["error"]
 
 
-def test_saving_needs_who_and_why(studio: Client, store: Path) -> None:
+def test_saving_needs_who_and_why_and_a_name_that_can_be_one(studio: Client, store: Path) -> None:
     edit = edits(Lab(store).load(REF))[0]
     for unsigned in ({}, {"by": "anna"}, {"by": " ", "because": "why"}):
         answer = studio.post(SAVE, **edit, **unsigned)
         assert answer.status_code == 422
         assert "records who made it and why" in answer.json()["error"]
+    assert studio.post(SAVE, **edit, **SIGNED, name="Not A Name").status_code == 422
     assert newest(store, "news") == 1
 
 
-def test_a_language_model_is_asked_only_once_its_price_is_agreed_to(store: Path, server: RunningServer) -> None:
-    server.brain = reply
-    with served(store, price=(1, 2)) as studio:
+def test_a_judge_is_asked_only_once_its_price_is_agreed_to(store: Path, judge: type[PaidJudge]) -> None:
+    with served(store) as studio:
         effect, save = f"/{PAID}/edit/effect", f"/{PAID}/edit/save"
         dropped = studio.post(effect, drop=[Lab(store).load(PAID).rubric.criteria[0].id]).json()
         assert "html" in dropped
         price = studio.post(effect, **ADDED).json()["price"]
         assert price["calls"] == TEXTS
         assert price["label"].startswith(f"Get {TEXTS} answers (at most $0.0")
-        assert MODEL in price["words"]
+        assert JUDGE in price["words"]
         assert studio.post(effect, **ADDED, agreed=TEXTS - 1).json()["price"] == price
         assert studio.post(save, **ADDED, **SIGNED).json()["price"] == price
-        assert server.requests.total() == 0
+        assert judge.asked == 0
         assert "html" in studio.post(effect, **ADDED, agreed=TEXTS).json()
-        asked = server.requests.total()
+        asked = judge.asked
         assert asked == TEXTS
         assert studio.post(save, **ADDED, **SIGNED).json()["saved"] == "paid@2"
-        assert server.requests.total() == asked
+        assert judge.asked == asked
 
 
-def test_a_cap_holds_for_the_pages_together_and_answers_so_far_are_kept(store: Path, server: RunningServer) -> None:
-    server.brain = reply
+def test_a_cap_holds_for_the_pages_together_and_answers_so_far_are_kept(store: Path, judge: type[PaidJudge]) -> None:
     with served(store, max_calls=10) as studio:
         answer = studio.post(f"/{PAID}/edit/effect", **ADDED, agreed=TEXTS)
         assert answer.status_code == 422
         assert "The cap of 10 calls is reached" in answer.json()["error"]
-        assert server.requests.total() == 10
+        assert judge.asked == 10
     with served(store) as studio:
         assert "html" in studio.post(f"/{PAID}/edit/effect", **ADDED, agreed=TEXTS).json()
-        assert server.requests.total() == TEXTS
+        assert judge.asked == TEXTS
 
 
-def test_an_edit_that_asks_shows_how_far_it_is_and_can_be_stopped(store: Path, server: RunningServer) -> None:
-    server.brain, server.latency = reply, 0.1
+def test_an_edit_that_asks_shows_how_far_it_is_and_can_be_stopped(store: Path, judge: type[PaidJudge]) -> None:
+    judge.seconds = 0.05
     with served(store, concurrency=1) as studio:
         answers: list[Any] = []
 
@@ -174,12 +161,12 @@ def test_an_edit_that_asks_shows_how_far_it_is_and_can_be_stopped(store: Path, s
         asking.join()
         assert answers[0].status_code == 422
         assert "Answers so far are kept" in answers[0].json()["error"]
-        assert 0 < server.requests.total() < TEXTS
+        assert 0 < judge.asked < TEXTS
         assert studio.get("/-/operations/mine").json() == {"doing": None, "share": None}
 
 
-def test_a_provider_that_refuses_is_reported_and_nothing_is_saved(store: Path, server: RunningServer) -> None:
-    server.script.extend(["unauthorized"] * TEXTS)
+def test_a_provider_that_refuses_is_reported_and_nothing_is_saved(store: Path, judge: type[PaidJudge]) -> None:
+    judge.refuses = True
     with served(store) as studio:
         answer = studio.post(f"/{PAID}/edit/save", **ADDED, **SIGNED, agreed=TEXTS)
         assert answer.status_code == 502

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from server import RunningServer
-from working_studio import HOSTILE, PAID, REF, SCRIPT, Client, reply, rows, served
+from working_studio import HOSTILE, PAID, REF, SCRIPT, Client, PaidJudge, rows, served
 
 from rubriclab import Lab
 from rubriclab.data import Example
@@ -24,13 +23,13 @@ def test_a_pasted_text_is_explained_as_by_explain_with_its_source(studio: Client
         assert "average text" in expected
 
 
-def test_a_labelled_text_is_opened_by_its_id_without_a_call(store: Path, twin: Lab, server: RunningServer) -> None:
+def test_a_labelled_text_is_opened_by_its_id_without_a_call(store: Path, twin: Lab, judge: type[PaidJudge]) -> None:
     with served(store) as studio:
         shown = studio.get(f"/{PAID}/explain", id=HOSTILE).text
     assert body(explanation_view(twin.explain(PAID, id=HOSTILE))) in shown
     assert "<img" not in shown
     assert "<script>document" not in shown
-    assert server.requests.total() == 0
+    assert judge.asked == 0
 
 
 def test_an_unknown_text_and_an_empty_one_are_refused_in_place(studio: Client) -> None:
@@ -52,16 +51,13 @@ def test_labelled_texts_are_found_by_id_and_by_words(studio: Client) -> None:
     assert len(studio.get(f"{PAGE}/texts", q="").json()) == len(texts)
 
 
-def test_a_language_model_is_asked_once_the_price_is_agreed_to_and_once_only(
-    store: Path, server: RunningServer
-) -> None:
-    server.brain = reply
-    with served(store, price=(1, 2)) as studio:
+def test_a_judge_is_asked_once_the_price_is_agreed_to_and_once_only(store: Path, judge: type[PaidJudge]) -> None:
+    with served(store) as studio:
         price = studio.post(f"/{PAID}/explain", output=TEXT).json()["price"]
-        assert server.requests.total() == 0
+        assert judge.asked == 0
         assert price["calls"] >= 1
         assert "score" in studio.post(f"/{PAID}/explain", output=TEXT, agreed=price["calls"]).json()["html"]
-        asked = server.requests.total()
+        asked = judge.asked
         assert 0 < asked <= price["calls"]
         assert "html" in studio.post(f"/{PAID}/explain", output=TEXT).json()
-        assert server.requests.total() == asked
+        assert judge.asked == asked

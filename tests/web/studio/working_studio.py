@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,11 @@ import httpx
 from commands import LABELLED
 
 from rubriclab import Lab
+from rubriclab.errors import JudgeRefused
+from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.judges.judge import Reply
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.prompts import Prompt
 from rubriclab.services.workspace import Workspace, judge_options
 from rubriclab.store import Store
 from rubriclab.web.security import TOKEN_HEADER, Access
@@ -25,9 +29,9 @@ from rubriclab.web.studio.app import Studio, application
 HOSTILE = """<img src=x onerror="document.title='run'">"'&?#/%41"""
 SCRIPT = "</textarea><script>document.title='run'</script> ends."
 TEXTS = 18
-# The rubric of the offline judge, and the same as if a language model had given its ratings.
+# The rubric of the offline judge, and the same as if a judge that costs money had given its ratings.
 REF, PAID = "news@1", "paid@1"
-MODEL = "openai/fake"
+JUDGE = "counting"
 
 
 def rows() -> list[dict[str, Any]]:
@@ -49,26 +53,30 @@ def make_store(path: Path) -> Path:
     lab.learn(rows(), name="news", task="summarization", aspect="coherence", scale=(1, 5), judge="embedded")
     with Store(path) as store:
         version = store.load(REF)
-        paid = version.provenance.model_copy(update={"judge": MODEL, "generator": MODEL})
+        paid = version.provenance.model_copy(update={"judge": JUDGE, "generator": JUDGE})
         store.save("paid", version.rubric, paid, version.effort, training=store.training(REF))
     return path
 
 
-def reply(messages: list[dict[str, str]], _body: Any) -> str:
-    """Return what the language model replies to criteria of `PAID` and to an added question, all in one call.
+class PaidJudge:
+    """The offline judge as a plug-in whose calls count: it says what it is told to, and how often it was asked."""
 
-    A score follows the length of the text.
-    """
-    asked = messages[-1]["content"]
-    high = len(asked) % 2
-    lists = {"ratings": (r"h\d\d", {"score": 4 + high}), "whole": ("seeval|direct", {"score": 4 + high})}
-    lists["answers"] = (r"a01|[a-z-]+-[de]\d", {"answer": ("no", "yes")[high]})
-    found = {}
-    for kind, (ids, verdict) in lists.items():
-        if f'"{kind}"' in asked:
-            names = dict.fromkeys(re.findall(rf"^\W*({ids})\b", asked, re.MULTILINE))
-            found[kind] = [{"id": name, "reason": "It shows.", **verdict} for name in names]
-    return json.dumps(found)
+    asked = 0
+    seconds = 0.0
+    refuses = False
+
+    def __init__(self, _rest: str, _options: JudgeOptions) -> None:
+        self.name = JUDGE
+        self.identity = {"judge": JUDGE}
+        self._judge = EmbeddedJudge()
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the offline judge's reply."""
+        PaidJudge.asked += 1
+        await asyncio.sleep(PaidJudge.seconds)
+        if PaidJudge.refuses:
+            raise JudgeRefused("The key is wrong.")
+        return await self._judge.reply(prompt)
 
 
 @dataclass(frozen=True)
@@ -94,10 +102,10 @@ class Client:
 
 @contextmanager
 def served(store: Path, *, judge: str | None = None, **options: Any) -> Iterator[Client]:
-    """Yield a client of the studio over a store; `options` are those of judges."""
+    """Yield a client of the studio over a store; `options` are those of judges, who have a price."""
     bound = listen()
     access = Access.at(port_of(bound))
-    studio = Studio(Workspace(store, judge_options(options)), access, judge)
+    studio = Studio(Workspace(store, judge_options({"price": (1, 2), **options})), access, judge)
     ready = threading.Event()
     server = Server(application(studio), bound, ready.set)
     thread = threading.Thread(target=lambda: asyncio.run(server.run()))
