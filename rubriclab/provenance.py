@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field, JsonValue
 
 from rubriclab.base_models import Count, FrozenModel
+from rubriclab.data.example import Example, ShownField, common_fields
 from rubriclab.digest import digest
 from rubriclab.stats.interval import Interval
 from rubriclab.validation import Validation
@@ -119,6 +120,8 @@ class Provenance(FrozenModel):
         data: digest of the training texts and labels.
         examples, groups: ids of the training texts and their groups, sorted.
         texts: digests of the training texts, sorted, so that a text is recognized under any id.
+        text_fields: fields that every training text had, of source and context; scoring needs them too. `None` if
+            unknown; it is then left out of the record, so that earlier records keep their digests.
         baseline: the text feature that correlates best with the training labels; `None` if none does.
         validation: outcome of the gate, for a rubric of several methods.
         transfer: how the version was transferred from its parent, if it was.
@@ -139,6 +142,7 @@ class Provenance(FrozenModel):
     examples: tuple[str, ...]
     groups: tuple[str, ...]
     texts: tuple[str, ...] = ()
+    text_fields: tuple[ShownField, ...] | None = Field(None, exclude_if=lambda fields: fields is None)
     seed: Count
     agreement: TrainingAgreement | None = None
     baseline: Baseline | None = None
@@ -151,6 +155,13 @@ class Provenance(FrozenModel):
     def digest(self) -> str:
         """Digest of all fields."""
         return digest(self.model_dump(mode="json"))
+
+
+def fields_of_both(before: Provenance, examples: Sequence[Example]) -> tuple[ShownField, ...] | None:
+    """Return which of source and context all texts of an earlier version and all the examples have."""
+    if not examples or before.text_fields is None:
+        return before.text_fields
+    return tuple(name for name in common_fields(examples) if name in before.text_fields)
 
 
 class Effort(FrozenModel):

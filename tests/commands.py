@@ -172,6 +172,10 @@ class Commands:
         process.start()
         return Started(process, *streams[1:])
 
+    def python(self, code: str) -> Done:
+        """Return how a Python program ended, in a forked process."""
+        return self.start("-c", code).wait()
+
     def script(self, *arguments: object, stdin: bytes = b"", **environment: str) -> Done:
         """Return how `rubriclab ARGUMENTS` ended, started as a user does."""
         done = subprocess.run(
@@ -217,6 +221,9 @@ def _run(
     os.chdir(folder)
     if before:
         before()
+    if arguments[:1] == ["-c"]:
+        exec(compile(arguments[1], "example", "exec"), {"__name__": "__main__"})
+        return
     from rubriclab.cli.main import main
 
     if arguments[:1] == ["experiment"]:

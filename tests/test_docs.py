@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -65,16 +62,8 @@ def test_every_example_of_a_page_works_in_the_order_given(page: Path, folder: Pa
         r"^```(bash|python)\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE
     ):
         if language == "python":
-            done = subprocess.run(
-                [sys.executable, "-c", code],
-                cwd=folder,
-                env={**os.environ, **rubriclab.environment},
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=120,
-            )
-            assert done.returncode == 0, f"{code}\n{done.stderr}"
+            done = rubriclab.python(code)
+            assert done.code == 0, f"{code}\n{done.err}"
             continue
         for line in code.splitlines():
             command, _, fallback = line.partition(" || ")

@@ -98,7 +98,6 @@ def check(copy: Path, *arguments: str) -> tuple[int, str, str]:
 def test_a_changed_result_of_a_script_makes_the_check_fail_until_the_readme_is_written_again(
     copy: Path,
 ) -> None:
-    assert check(copy, "--check")[0] == 0
     stored = copy / "weighing" / "results" / "compared.json"
     rows = json.loads(stored.read_text("utf-8"))
     rows["cases"]["summeval coherence"][0]["after"] += 0.1

@@ -150,7 +150,8 @@ def _write(scoring: Scoring, output: str, to_person: str | None) -> None:
         try:
             finish(run)
         except (RubriclabError, KeyboardInterrupt):
-            note(f"{scoring.counts.rows:,} rows were written before it ended")
+            if scoring.counts.rows:
+                note(f"{scoring.counts.rows:,} rows were written before it ended")
             raise
 
 

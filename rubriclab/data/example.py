@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from rubriclab.digest import canonical, digest
 from rubriclab.errors import DataError, SettingsError
+
+# The fields that a judge is shown beside the text.
+ShownField = Literal["source", "context"]
+SHOWN_FIELDS: tuple[ShownField, ...] = get_args(ShownField)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,11 @@ def _averaged(example: Example, aspect: str) -> Example:
         return example
     annotations = example.annotations[aspect]
     return replace(example, scores={**example.scores, aspect: math.fsum(annotations) / len(annotations)})
+
+
+def common_fields(examples: Sequence[Example]) -> tuple[ShownField, ...]:
+    """Return which of source and context all the examples have; none if there are no examples."""
+    return tuple(name for name in SHOWN_FIELDS if examples and all(getattr(each, name) for each in examples))
 
 
 def text_digest(example: Example) -> str:

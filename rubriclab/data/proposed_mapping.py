@@ -16,7 +16,7 @@ _NAMES = {
     "translation story essay zusammenfassung antwort ausgabe",
     "source": "source article document input passage original artikel quelle dokument quelltext",
     "context": "context dialogue conversation history prompt question instruction kontext frage dialog",
-    "reference": "reference gold target reference-answer model-answer referenz musterloesung",
+    "reference": "reference gold target reference-answer model-answer referenz musterloesung musterantwort",
     "id": "id key item item-id text-id nr number nummer",
     "group": "group group-id doc-id document-id article-id source-id prompt-id topic gruppe thema",
     "system": "system model model-name system-id modell",
@@ -26,6 +26,9 @@ _RATER = re.compile(r"(?:rater|annotator|judge|coder|reviewer|person|bewerter|gu
 _TEXTS = ("output", "source", "context", "reference")
 # Minimum similarity (0 to 100) of two names that are considered the same.
 _SAME = 88
+# Minimum characters of the last word of a compound, and words that say too little as one.
+_SHORTEST_HEAD = 5
+_GENERIC = ("input", "number", "passage", "original", "group", "model")
 # Minimum characters of texts that are considered more than names.
 _TEXT = 25
 
@@ -41,10 +44,11 @@ def proposed_mapping(rows: Sequence[Mapping[str, Any]], aspect: str | None = Non
     free = {column: values for column, values in cells.items() if column not in native}
     proposal: dict[str, str] = {}
     numbers = {column for column, values in free.items() if _are_numbers(values)}
-    for field, names in _NAMES.items():
-        usable = [c for c in free if c not in proposal.values() and (c not in numbers if field in _TEXTS else True)]
-        if field not in native and (column := _named(usable, names.split())):
-            proposal[field] = column
+    for match in (_named, _compound):
+        for field, names in _NAMES.items():
+            usable = [c for c in free if c not in proposal.values() and (c not in numbers if field in _TEXTS else True)]
+            if field not in native and field not in proposal and (column := match(usable, names.split())):
+                proposal[field] = column
     if "output" not in proposal and "output" not in native and (column := _longest(free, proposal)):
         proposal["output"] = column
     scored = [column for column in free if column in numbers and column not in proposal.values()]
@@ -81,6 +85,12 @@ def _named(columns: Sequence[str], names: Sequence[str]) -> str | None:
     ]
     same, _, column = max(scored, default=(False, 0, ""))
     return column if same else None
+
+
+def _compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
+    """Return the first column whose last word is one of `names`, as in `customer question` or `Kundenfrage`."""
+    heads = [name for name in names if len(name) >= _SHORTEST_HEAD and name not in _GENERIC]
+    return next((column for column in columns if _plain(column).endswith(tuple(heads))), None) if heads else None
 
 
 def _longest(cells: Mapping[str, Sequence[Any]], mapped: Mapping[str, str]) -> str | None:

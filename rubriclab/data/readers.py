@@ -6,7 +6,8 @@ A faulty row becomes a `RowError` in its place, and reading continues. Rows that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,21 @@ class Rows(Iterator[Example | RowError]):
                 self.first_skipped = self.first_skipped or parsed
             else:
                 return parsed
+
+    def look_ahead(self, enough: Callable[[Example], bool], most: int) -> list[tuple[Any, Example]]:
+        """Return the next rows that hold a text, up to the first for which `enough` is true, at most `most` of them.
+
+        Nothing is skipped: iterating over the rows still begins with the first of them.
+        """
+        read, found = list[tuple[int, Any, ParsedRow]](), list[tuple[Any, Example]]()
+        for row in self._parsed:
+            read.append(row)
+            if isinstance(example := row[2], Example):
+                found.append((row[1], example))
+                if enough(example) or len(found) == most:
+                    break
+        self._parsed = chain(read, self._parsed)
+        return found
 
     def every_row(self) -> Iterator[tuple[int, Any, ParsedRow]]:
         """Yield the line of every row, the raw row, and its content: an example, a fault, or comparisons."""

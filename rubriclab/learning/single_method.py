@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from rubriclab import __version__
-from rubriclab.data.example import Example, data_digest, named_annotations, text_digest
+from rubriclab.data.example import Example, common_fields, data_digest, named_annotations, text_digest
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import best_feature
 from rubriclab.methods.method import Learned, Method, Progress, TrainingInput, silent
@@ -87,6 +87,7 @@ def origins(
         "examples": tuple(sorted(example.id for example in examples)),
         "groups": tuple(sorted({example.group for example in examples})),
         "texts": tuple(sorted(text_digest(example) for example in examples)),
+        "text_fields": common_fields(examples),
         "version": __version__,
     }
 

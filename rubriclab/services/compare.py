@@ -33,6 +33,7 @@ from rubriclab.services.inputs import Data, describe, notify_left_out, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_of
 from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.score import ScoreOptions, Scoring
+from rubriclab.services.text_fields import check_text_fields, missing_fields, without_fields
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
 
@@ -100,7 +101,8 @@ async def compare(
         NotInStore: if there is no such rubric.
         NotConfirmed: if only an imported version that is not confirmed names the judge.
         DataError: if a set holds no usable output, nothing can be paired as asked for, or fewer than two systems.
-        SettingsError: for options of pairs without a second set.
+        SettingsError: for options of pairs without a second set; if no output of a set has a source or context, and all
+            texts that the version was learned from had one.
         JudgeError: if the provider gave no reply at all.
     """
     _check(after, options)
@@ -163,6 +165,11 @@ def _read(
     notify_left_out(rows, workspace.notify)
     if not found:
         raise DataError(f"{name}: no row can be used.", "Fix the rows named above.")
+    # Scores that rows carry were made from the fields that the texts had then.
+    examples = [row.example for row in found if row.score is None]
+    check_text_fields(scorer.version, examples, data, options, name)
+    for note in without_fields(scorer.version, missing_fields(scorer.version, examples), name, len(examples)):
+        workspace.notify(note)
     if carried := sum(row.score is not None for row in found):
         workspace.notify(f"{name}: {count(carried, 'score')} by {scorer.version.ref} taken from the rows")
     return found

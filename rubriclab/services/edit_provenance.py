@@ -6,7 +6,7 @@ from rubriclab.data.example import data_digest, text_digest
 from rubriclab.editing.edits import EditPlan
 from rubriclab.editing.effect import EditEffect
 from rubriclab.learning.baselines import best_feature
-from rubriclab.provenance import EditOrigin, Provenance, TrainingAgreement
+from rubriclab.provenance import EditOrigin, Provenance, TrainingAgreement, fields_of_both
 from rubriclab.services.edit_labels import LabelledTexts
 from rubriclab.services.edit_options import EditOptions
 from rubriclab.services.judge_choice import imported_source
@@ -38,6 +38,7 @@ def edited_provenance(  # noqa: PLR0917
         "examples": tuple(sorted({*before.examples, *(text.id for text in examples)})),
         "groups": tuple(sorted({*before.groups, *(text.group for text in examples)})),
         "texts": tuple(sorted({*before.texts, *map(text_digest, examples)})),
+        "text_fields": fields_of_both(before, examples),
         "model_versions": tuple(sorted({*before.model_versions, *workspace.model_versions()})),
         "judge_from": judge.ref if judge else None,
         "generator_from": generator.ref if generator else None,

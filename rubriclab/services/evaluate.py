@@ -25,9 +25,10 @@ from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.services.base import JudgeOption, SettingsOption
 from rubriclab.services.baselines import MadeBaseline, RequestedBaseline, requested_baselines
 from rubriclab.services.dry_run import DryRun, dry_run
-from rubriclab.services.inputs import Data, usable_texts
+from rubriclab.services.inputs import Data, describe, usable_texts
 from rubriclab.services.judge_choice import JudgeChoice, judge_of
 from rubriclab.services.rubric_choice import versions_of
+from rubriclab.services.text_fields import check_text_fields, missing_fields, without_fields
 from rubriclab.services.workspace import Workspace
 from rubriclab.stats.levels import ConstantRule, Level
 from rubriclab.store import Version
@@ -123,6 +124,7 @@ async def evaluate(
 
     Raises:
         DataError: if no text is left that has scores.
+        SettingsError: if no text has a source or context, and all texts that a version was learned from had one.
         NotInStore: if there is no such rubric.
         NotConfirmed: if only an imported version that is not confirmed names the judge.
         BudgetReached: if a cap on calls or money was reached.
@@ -135,6 +137,7 @@ async def evaluate(
     examples = _unseen(task.examples, learned_from, options, workspace) if added else task.examples
     texts = _texts(examples, versions)
     _check(texts, versions, options, workspace)
+    _check_fields(texts, versions, data, options, workspace)
     scores = {
         version.ref: await _scores(
             version.rubric, texts[version.ref], task.choices[version.ref], version.ref, workspace
@@ -161,6 +164,7 @@ def evaluate_at_most(
     task = _prepared(workspace, data, rubrics, options)
     texts = _texts(task.examples, task.versions)
     _check(texts, task.versions, options, workspace)
+    _check_fields(texts, task.versions, data, options, workspace)
     roles = {
         version.ref: (task.choices[version.ref].spec, scoring_at_most(version.rubric, texts[version.ref]))
         for version in task.versions
@@ -243,6 +247,21 @@ def _check(
             if "system" in options.levels:
                 raise DataError("Some texts do not name their system, so systems cannot be compared.", "Give `system`.")
             notify(f"{version.ref}: no comparison of systems, as some texts do not name theirs")
+
+
+def _check_fields(
+    texts: Mapping[str, Sequence[Example]],
+    versions: Sequence[Version],
+    data: Data,
+    options: EvaluateOptions,
+    workspace: Workspace,
+) -> None:
+    """Refuse texts without the source or context that all texts had that a version was learned from."""
+    for version in versions:
+        rows, name = texts[version.ref], describe(data)
+        check_text_fields(version, rows, data, options)
+        for note in without_fields(version, missing_fields(version, rows), name, len(rows)):
+            workspace.notify(note)
 
 
 async def _made(baselines: Sequence[RequestedBaseline], workspace: Workspace) -> list[MadeBaseline]:

@@ -16,6 +16,7 @@ from rubriclab.display import Displayed
 from rubriclab.documents import Unreadable, read_file, read_stdin, text_of
 from rubriclab.errors import DataError, NotInStore, SettingsError
 from rubriclab.option_names import did_you_mean, option
+from rubriclab.report.wording import listed
 from rubriclab.scoring import Score
 from rubriclab.scoring.explanation import Neighbour, nearest_texts
 from rubriclab.scoring.score import CriterionScore
@@ -24,6 +25,7 @@ from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, describe, rows_of
 from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.score import ScoreOptions, prepare_scoring
+from rubriclab.services.text_fields import check_text_fields, missing_fields
 from rubriclab.services.versions import training_record
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
@@ -136,13 +138,22 @@ def prepare_explanation(
 
     Raises:
         NotInStore: if there is no such rubric or labelled text.
-        SettingsError: if it is not clear which text is meant.
+        SettingsError: if it is not clear which text is meant; if it has no source or context, and all texts that the
+            version was learned from had one.
         DataError: if the text cannot be read.
     """
     version = version_of(workspace, rubric)
     if data is None:
         return Explaining(workspace, version, _recorded_text(workspace, version, options.id).example, options, True)
-    return Explaining(workspace, version, _example(workspace, data, options), options)
+    example = _example(workspace, data, options)
+    if not _is_plain_text(data):
+        check_text_fields(version, [example], data, options)
+    elif lacking := [name for name, number in missing_fields(version, [example]).items() if number]:
+        raise SettingsError(
+            f"The text has no {listed(lacking)}, and every text that {version.ref} was learned from had one.",
+            f"Give {option('source', 'FILE')}." if lacking == ["source"] else "Give a row with this field instead.",
+        )
+    return Explaining(workspace, version, example, options)
 
 
 async def explain(
@@ -229,7 +240,7 @@ def _recorded_text(workspace: Workspace, version: Version, name: str | None) -> 
 
 
 def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:
-    if isinstance(data, str | Path) and (str(data) == "-" or Path(data).suffix == PLAIN_TEXT):
+    if _is_plain_text(data):
         source = None if options.source is None else _plain_text(options.source)
         return Example("text", _plain_text(str(data)), "text", source)
     if options.source is not None:
@@ -238,6 +249,10 @@ def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Examp
             "write the source in the row's field 'source'.",
         )
     return _chosen(rows_of(data, options, workspace.notify), data, options.id)
+
+
+def _is_plain_text(data: Data) -> bool:
+    return isinstance(data, str | Path) and (str(data) == "-" or Path(data).suffix == PLAIN_TEXT)
 
 
 def _chosen(rows: Any, data: Data, name: str | None) -> Example:

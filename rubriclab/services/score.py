@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field
 
-from rubriclab.data import Assignment, Example, find_aspect, parse_scale, task_words
+from rubriclab.data import Assignment, Example, Rows, find_aspect, parse_scale, task_words
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
@@ -23,12 +23,22 @@ from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.services.base import JudgeOption, ScaleText
 from rubriclab.services.dry_run import DryRun, dry_run
-from rubriclab.services.inputs import Data, can_be_read_again, notify_left_out, remembered, row_count, rows_of
+from rubriclab.services.inputs import (
+    Data,
+    can_be_read_again,
+    describe,
+    notify_left_out,
+    remembered,
+    row_count,
+    rows_of,
+)
 from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
 from rubriclab.services.rubric_choice import RubricLike, version_of
 from rubriclab.services.score_distribution import ScoreDistribution
 from rubriclab.services.scores import ScoreCounts, ScoredRow, Scores
+from rubriclab.services.text_fields import check_next_rows, missing_fields, without_fields
 from rubriclab.services.workspace import Workspace
+from rubriclab.store import Version
 
 # What scores without a learned rubric name as theirs.
 UNVALIDATED = "unvalidated"
@@ -65,6 +75,7 @@ class Scoring:
     name: str
     choice: JudgeChoice
     options: ScoreOptions
+    version: Version | None = None
     counts: ScoreCounts = field(default_factory=ScoreCounts)
 
     def __post_init__(self) -> None:
@@ -76,16 +87,17 @@ class Scoring:
 
     def estimate(self) -> CallEstimate:
         """Return the most calls and tokens that it takes."""
-        return scoring_at_most(self.rubric, rows_of(self.data, self.options, self.workspace.notify))
+        return scoring_at_most(self.rubric, self._rows())
 
     async def stream(self) -> AsyncGenerator[ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row has no score but the fault as its reason.
 
         Raises:
+            SettingsError: if no row has a source or context, and all texts that the version was learned from had one.
             JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: as the judge does; they concern every text.
         """
         work = self.workspace
-        rows = rows_of(self.data, self.options, work.notify)
+        rows = self._rows()
         ahead: deque[tuple[Any, Example | None]] = deque()
         scores = score_stream(self.rubric, remembered(rows, ahead), work.judge(self.choice), self.name, work.under_way)
         total = row_count(self.data) if work.shows_progress else 0
@@ -98,6 +110,15 @@ class Scoring:
                     yield scored
                     on_progress(f"{self.counts.rows:,} texts", self.counts.rows / total if total else -1.0)
         notify_left_out(rows, work.notify)
+        if self.version:
+            for note in without_fields(self.version, self.counts.without, describe(self.data), self.counts.rows):
+                work.notify(note)
+
+    def _rows(self) -> Rows:
+        rows = rows_of(self.data, self.options, self.workspace.notify)
+        if self.version:
+            check_next_rows(self.version, rows, describe(self.data), self.options)
+        return rows
 
     def check_answered(self) -> None:
         """Return unless there were prompts and not one had a reply.
@@ -111,6 +132,8 @@ class Scoring:
     def _scored(self, score: Score, source: tuple[Any, Example | None]) -> ScoredRow:
         above, (row, example) = self.options.abstain_above, source
         abstained = None if above is None else score.width is not None and score.width > above
+        if self.version and example:
+            self.counts.without.update(missing_fields(self.version, [example]))
         return ScoredRow(score, row, abstained, example)
 
 
@@ -134,7 +157,7 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
     version = version_of(workspace, rubric)
     _check_intervals(version.rubric, version.ref, options)
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)
-    return Scoring(workspace, data, version.rubric, version.ref, choice, options)
+    return Scoring(workspace, data, version.rubric, version.ref, choice, options, version)
 
 
 async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scores:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from rubriclab.data import Example
@@ -63,7 +64,9 @@ def _same_name(own: Any, name: Any) -> bool:
 class ScoreCounts:
     """Rows, those without a score and those left to a person; answers and those missing.
 
-    `reason` is the latest reason why a text that was judged has no score.
+    Attributes:
+        without: the number of texts without each field that all training texts had.
+        reason: the latest reason why a text that was judged has no score.
     """
 
     rows: int = 0
@@ -71,6 +74,7 @@ class ScoreCounts:
     abstained: int = 0
     answers: int = 0
     answers_missing: int = 0
+    without: Counter[str] = field(default_factory=Counter)
     reason: str | None = None
 
     def add(self, scored: ScoredRow) -> None:

@@ -13,7 +13,7 @@ from rubriclab.learning.calibration import bounds
 from rubriclab.learning.gate import validation
 from rubriclab.learning.single_method import Trained, origins, recorded_texts, training_agreement
 from rubriclab.methods.names import JOINT
-from rubriclab.provenance import Action, Provenance, TransferOrigin
+from rubriclab.provenance import Action, Provenance, TransferOrigin, fields_of_both
 from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import TrainingRecord
@@ -66,6 +66,7 @@ def _provenance(
     fields: dict[str, Any] = origins(examples, labelled.aspect, judge, judge, model_versions)
     for name in ("examples", "groups", "texts"):
         fields[name] = tuple(sorted({*fields[name], *getattr(before, name)}))
+    fields["text_fields"] = fields_of_both(before, examples)
     reused = adapted.action == "reuse"
     scores = adapted.scores if reused else aggregate_scores(adapted.rubric, labelled.rated)
     return Provenance(

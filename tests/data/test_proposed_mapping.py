@@ -15,6 +15,14 @@ def test_columns_are_recognised_by_name_and_the_output_by_its_length() -> None:
     assert proposed_mapping([row], "coherence") == {**expected, "scores.coherence": "Kohärenz"}
 
 
+def test_a_compound_is_recognised_by_its_last_word() -> None:
+    german = {"Nr.": "1", "Kundenfrage": LONG, "Antwort": LONG, "Musterantwort": LONG}
+    expected = {"output": "Antwort", "reference": "Musterantwort", "id": "Nr.", "context": "Kundenfrage"}
+    assert proposed_mapping([german]) == expected
+    english = {"customer question": LONG, "agent reply": LONG, "reply time": "12"}
+    assert proposed_mapping([english]) == {"output": "agent reply", "context": "customer question"}
+
+
 def test_several_columns_of_an_aspect_are_its_raters() -> None:
     raters = {"coherence_anna": "4", "coherence_ben": "5", "Rater 1": "3"}
     found = proposed_mapping([{"output": LONG, **raters}], "coherence")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import Commands
 
 from experiments.demo import HELDOUT, LABELLED, NAME, RECORDING, TASK, commands
 
@@ -22,10 +23,11 @@ def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.skipif(not RECORDING.exists(), reason="no answers of a language model ship with this checkout")
 def test_the_recorded_answers_fit_every_prompt_of_the_demonstration(tmp_path: Path) -> None:
     """A prompt that has changed makes this fail: record again, as experiments/demo.py says."""
+    (tmp_path / "experiments").symlink_to(CHECKOUT / "experiments")
+    rubriclab = Commands(tmp_path)
     for line in commands(tmp_path, ("--judge", f"recorded:{RECORDING}")):
-        arguments = [sys.executable, "-m", "rubriclab", *line, "--store", str(tmp_path / "store.db")]
-        done = subprocess.run(arguments, cwd=CHECKOUT, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        done = rubriclab(*line, "--store", tmp_path / "store.db")
+        assert done.code == 0, done.err
     assert (tmp_path / "rubric.html").read_text().count("Offline judge") == 0
     assert (tmp_path / "evaluation.html").exists()
 

@@ -77,10 +77,15 @@ def test_a_plain_text_comes_from_a_file_or_standard_input_and_is_shown_as_json_a
     command = Commands(tmp_path, RUBRICLAB_STORE=str(lab._store))
     done = command("explain", "news", "text.txt", "--source", "source.txt", "--json")
     assert done.json["score"] == pytest.approx(expected)
-    done = command("explain", "news", "text.txt", "--html", "why.html")
+    done = command("explain", "news", "text.txt", "--source", "source.txt", "--html", "why.html")
     assert "average text" in done.out
     assert "Nearest labelled texts" in (tmp_path / "why.html").read_text("utf-8")
-    assert command("explain", "news", "text.txt", "--dry-run", "--json").json["at_most"]["judge"]["calls"] == 1
+    assert (
+        command("explain", "news", "text.txt", "--source", "source.txt", "--dry-run", "--json").json["at_most"][
+            "judge"
+        ]["calls"]
+        == 1
+    )
 
 
 def test_it_is_said_which_text_is_meant_where_that_is_not_clear(lab: Lab, tmp_path: Path) -> None:
