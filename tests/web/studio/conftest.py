@@ -23,7 +23,7 @@ def _learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def store(_learned: Path, tmp_path: Path) -> Path:
     """A store with two rubrics, that of the test alone."""
-    return shutil.copy(_learned, tmp_path / "store.db")
+    return Path(shutil.copy(_learned, tmp_path / "store.db"))
 
 
 @pytest.fixture
