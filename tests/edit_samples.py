@@ -6,11 +6,7 @@ Twenty-four texts of six groups, with labels by two raters. `links` and `order` 
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import signal
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -18,7 +14,6 @@ from commands import LABELLED
 
 from rubriclab.data import Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.data.example import data_digest
-from rubriclab.judges.embedded.judge import EmbeddedJudge
 from rubriclab.learning.candidates import Candidates
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.study import Study
@@ -148,17 +143,3 @@ def provenance(judge: str, **fields: Any) -> Provenance:
         version="0.1.0",
         **fields,
     )
-
-
-def die_after_ten_answers() -> None:
-    """Have this process killed while the offline judge answers for the eleventh time."""
-    reply, answered = EmbeddedJudge.reply, count(1)
-
-    async def deadly(self: EmbeddedJudge, prompt: Any) -> Any:
-        if next(answered) > 10:
-            # Answers are stored as they come; those given so far are stored by then.
-            await asyncio.sleep(0.5)
-            os.kill(os.getpid(), signal.SIGKILL)
-        return await reply(self, prompt)
-
-    EmbeddedJudge.reply = deadly  # type: ignore[method-assign]

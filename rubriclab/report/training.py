@@ -75,18 +75,41 @@ def training_report(version: Version, record: TrainingRecord | None) -> str:
         version: of one method or of several; the page says what is not known of it.
         record: the texts that it was learned from with their ratings; `None` where there is none.
     """
-    about = (versions.definition(version.rubric), *versions.agreement(version), *versions.contents(version.rubric))
+    validation = version.provenance.validation
+    measured = list(_validation(validation)) if validation else []
+    if not record:
+        measured.append(Paragraph(f"{verdicts.unrecorded(version)} This page leaves out what needs them.", "quiet"))
     blocks = (
-        Paragraph(("Judge: ", quoted(describe.judge(version), "strong"), f"; {describe.labels(version.provenance)}.")),
-        *_banner(version),
-        *conclusion(version),
-        Section("Validation", tuple(_validation(version, record)), name="verdict"),
-        *_sections(version, version.provenance.validation, record),
-        Section("The rubric", about, name="criteria"),
-        Section("Provenance", (versions.facts(version), versions.settings(version)), name="provenance", folded=True),
+        *_beginning(version),
+        Section("Validation", tuple(measured), name="verdict"),
+        *_sections(version, validation, record),
+        *_ending(version),
     )
     title = (quoted(version.ref), ", a rubric of ", quoted(version.rubric.aspect.name))
     return View(title, blocks, "rubriclab training report").page()
+
+
+def overview(version: Version) -> View:
+    """Return the parts of the training report that need no training record."""
+    validation = version.provenance.validation
+    measured = (Section("Validation", tuple(_validation(validation)), name="verdict"),) if validation else ()
+    blocks = (*_beginning(version), *measured, *_sections(version, validation, None), *_ending(version))
+    return View(quoted(version.ref), blocks)
+
+
+def _beginning(version: Version) -> tuple[Block, ...]:
+    asked = Paragraph(
+        ("Judge: ", quoted(describe.judge(version), "strong"), f"; {describe.labels(version.provenance)}.")
+    )
+    return (asked, *_banner(version), *conclusion(version))
+
+
+def _ending(version: Version) -> tuple[Section, ...]:
+    about = (versions.definition(version.rubric), *versions.agreement(version), *versions.contents(version.rubric))
+    return (
+        Section("The rubric", about, name="criteria"),
+        Section("Provenance", (versions.facts(version), versions.settings(version)), name="provenance", folded=True),
+    )
 
 
 def _banner(version: Version) -> tuple[Paragraph, ...]:
@@ -110,13 +133,10 @@ def _sections(version: Version, validation: Validation | None, record: TrainingR
         yield _raters(validation.raters)
 
 
-def _validation(version: Version, record: TrainingRecord | None) -> Iterator[Block]:
-    if validation := version.provenance.validation:
-        yield Tiles(tuple(_tiles(validation)))
-        yield Paragraph("Held-out Pearson correlation with the labels.", "quiet")
-        yield from _other_comparisons(validation)
-    if not record:
-        yield Paragraph(f"{verdicts.unrecorded(version)} This page leaves out what needs them.", "quiet")
+def _validation(validation: Validation) -> Iterator[Block]:
+    yield Tiles(tuple(_tiles(validation)))
+    yield Paragraph("Held-out Pearson correlation with the labels.", "quiet")
+    yield from _other_comparisons(validation)
 
 
 def _tiles(validation: Validation) -> Iterator[Tile]:

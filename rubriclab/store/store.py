@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -25,10 +25,11 @@ from rubriclab.store.queries import (
     confirm,
     find_row,
     move_tag,
+    newest_rows,
     remove_tag,
     revoke,
     save_with_training,
-    version_of,
+    versions_of,
 )
 from rubriclab.store.reconnect import persistently
 from rubriclab.store.rows import (
@@ -49,6 +50,8 @@ Access = Literal["write", "read", "either"]
 
 # Each conflict means that another process has written in between.
 ATTEMPTS = 100
+# Versions that a store keeps in memory once they are read, since they never change; about 0.3 MB each.
+KEPT = 500
 
 
 def open_store(where: str | Path | None = None, *, create: bool = True, access: Access = "write") -> Store:
@@ -81,6 +84,7 @@ class Store:
         self._engine = make_engine(address(where), read_only=read_only)
         self._held = ExitStack()
         self._held.callback(self._engine.dispose)
+        self._known: dict[str, Version] = {}
         try:
             prepare(self._engine, read_only=read_only)
         except BaseException:
@@ -148,7 +152,16 @@ class Store:
             StoreError: if `ref` is no reference, or the stored content does not match its digest.
         """
         with self._reading() as session:
-            return version_of(session, find_row(session, ref))
+            return self._versions(session, [find_row(session, ref)])[0]
+
+    def newest(self) -> tuple[Version, ...]:
+        """Return the newest version of each rubric, by name.
+
+        Raises:
+            StoreError: if the stored content of one does not match its digest.
+        """
+        with self._reading() as session:
+            return self._versions(session, newest_rows(session))
 
     def training(self, ref: str) -> TrainingRecord | None:
         """Return the training record of a version, or `None`.
@@ -163,6 +176,19 @@ class Store:
             version = find_row(session, ref)
             row = session.get(TrainingRow, (version.name, version.number))
             return read_training(row) if row else None
+
+    def training_digest(self, ref: str) -> str | None:
+        """Return the digest of the training record of a version, or `None` if it has none.
+
+        Raises:
+            NotInStore: if there is no such version.
+        """
+        with self._reading() as session:
+            version = find_row(session, ref)
+            rows = select(TrainingRow.digest)
+            return session.exec(
+                rows.where(TrainingRow.name == version.name, TrainingRow.number == version.number)
+            ).first()
 
     def correct(self, correction: Correction) -> Correction:
         """Store a correction of a label, and return the stored one; one with the same id is stored once.
@@ -198,7 +224,7 @@ class Store:
             rows = session.exec(
                 select(VersionRow).where(VersionRow.name == newest.name).order_by(col(VersionRow.number).desc())
             )
-            return tuple(version_of(session, row) for row in rows.all())
+            return self._versions(session, rows.all())
 
     def tag(self, ref: str, tag: str) -> Version:
         """Point `tag` to the version of `ref`, and return that version.
@@ -240,7 +266,7 @@ class Store:
         with self._reading() as session:
             rows = select(VersionRow).where(col(VersionRow.origin).is_distinct_from(LEARNED))
             ordered = session.exec(rows.order_by(col(VersionRow.name), col(VersionRow.number)))
-            return tuple(version_of(session, row) for row in ordered.all())
+            return self._versions(session, ordered.all())
 
     def verify(self) -> tuple[Problem, ...]:
         """Return everything in the store that is not as it was written, in a fixed order; nothing if all is well."""
@@ -255,6 +281,11 @@ class Store:
         damaged = [problem.answer for problem in self.verify() if problem.answer]
         self._write(lambda session: remove_answers(session, damaged))
         return tuple(damaged)
+
+    def _versions(self, session: Session, rows: Sequence[VersionRow]) -> tuple[Version, ...]:
+        if len(self._known) > KEPT:
+            self._known.clear()
+        return versions_of(session, rows, self._known)
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:
