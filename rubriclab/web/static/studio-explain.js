@@ -12,12 +12,10 @@ const key = `rubriclab:explain:${ref}`
 const panel = new Panel(form)
 const TYPED = 200
 
+const FIELDS = ['output', 'source', 'context']
 const draft = read(key)
-if (draft) {
-  form.elements.output.value ||= draft.output
-  form.elements.source.value ||= draft.source
-}
-const given = () => ({ output: form.elements.output.value, source: form.elements.source.value })
+for (const name of draft ? FIELDS : []) form.elements[name].value ||= draft[name] ?? ''
+const given = () => Object.fromEntries(FIELDS.map(name => [name, form.elements[name].value]))
 form.addEventListener('input', () => write(key, given()))
 
 async function explain(agreed = 0) {

@@ -16,6 +16,7 @@ from rubriclab.data import Example
 from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.report.explanation import explanation_view
 from rubriclab.report.html import body
+from rubriclab.report.wording import listed
 from rubriclab.services.explain import Explaining, ExplainOptions, prepare_explanation
 from rubriclab.services.running import finish
 from rubriclab.services.workspace import Workspace
@@ -27,6 +28,7 @@ from rubriclab.web.studio.asking import Agreement, Price, body_of
 LONGEST = 1_000_000
 SUGGESTED = 20
 PASTED = "pasted text"
+FIELDS = ("source", "context")
 
 
 class Question(Agreement):
@@ -34,17 +36,29 @@ class Question(Agreement):
 
     output: str = Field(max_length=LONGEST)
     source: str = Field(default="", max_length=LONGEST)
+    context: str = Field(default="", max_length=LONGEST)
 
-    @property
-    def example(self) -> Example:
-        """The text as a row.
+    def example(self, version: Version) -> Example:
+        """Return the text as a row.
 
         Raises:
-            SettingsError: if it is empty.
+            SettingsError: if it is empty, or lacks what the texts had that the version was learned from.
         """
         if is_blank(self.output):
             raise SettingsError("Expected a text, got an empty one.", "Paste the text to explain.")
-        return Example(PASTED, self.output, PASTED, None if is_blank(self.source) else self.source)
+        given = {name: None if is_blank(text) else text for name, text in self.beside.items()}
+        if missing := [name for name in version.provenance.text_fields or () if given.get(name, "") is None]:
+            raise SettingsError(
+                f"{version.ref} was learned from texts with their {listed(missing)}, and its scores are comparable "
+                "only with the same.",
+                f"Give the {listed(missing)} of the text.",
+            )
+        return Example(PASTED, self.output, PASTED, given["source"], given["context"])
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """What the text was made from, and what came before it."""
+        return {"source": self.source, "context": self.context}
 
 
 def routes(studio: Studio) -> list[BaseRoute]:
@@ -60,6 +74,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
             "explain",
             status=404 if fault else 200,
             name=name or "",
+            beside={field: field in (version.provenance.text_fields or ()) for field in FIELDS},
             shown=shown,
             fault=fault,
         )
@@ -68,7 +83,9 @@ def routes(studio: Studio) -> list[BaseRoute]:
         question, ref = await body_of(request, Question), request.path_params["ref"]
 
         def prepare(workspace: Workspace) -> Explaining:
-            return prepare_explanation(workspace, ref, [question.example], ExplainOptions(judge=studio.judge))
+            version = studio.version(ref)
+            example = question.example(version)
+            return prepare_explanation(workspace, version, [example], ExplainOptions(judge=studio.judge))
 
         found = await studio.asking.run(prepare, question)
         if isinstance(found, Price):

@@ -11,16 +11,15 @@ from rubriclab.data import Example
 from rubriclab.report.explanation import explanation_view
 from rubriclab.report.html import body
 
-PAGE = f"/{REF}/explain"
+PAGE, SOURCE = f"/{REF}/explain", rows()[0]["source"]
 TEXT = "The ferry stops. However, the council asks for offers. Therefore the islanders wait."
 
 
 def test_a_pasted_text_is_explained_as_by_explain_with_its_source(studio: Client, twin: Lab) -> None:
-    for source in ("", rows()[0]["source"]):
-        example = Example("pasted text", TEXT, "pasted text", source or None)
-        expected = body(explanation_view(twin.explain(REF, [example])))
-        assert studio.post(PAGE, output=TEXT, source=source).json()["html"] == expected
-        assert "average text" in expected
+    example = Example("pasted text", TEXT, "pasted text", SOURCE)
+    expected = body(explanation_view(twin.explain(REF, [example])))
+    assert studio.post(PAGE, output=TEXT, source=SOURCE).json()["html"] == expected
+    assert "average text" in expected
 
 
 def test_a_labelled_text_is_opened_by_its_id_without_a_call(store: Path, twin: Lab, judge: type[PaidJudge]) -> None:
@@ -40,6 +39,9 @@ def test_an_unknown_text_and_an_empty_one_are_refused_in_place(studio: Client) -
     refused = studio.post(PAGE, output=" \n")
     assert refused.status_code == 422
     assert "Expected a text" in refused.json()["error"]
+    without = studio.post(PAGE, output=TEXT, source="\n")
+    assert without.status_code == 422
+    assert "Give the source of the text." in without.json()["error"]
     assert studio.post(PAGE, output=SCRIPT, id="x").status_code == 422
 
 
@@ -53,11 +55,13 @@ def test_labelled_texts_are_found_by_id_and_by_words(studio: Client) -> None:
 
 def test_a_judge_is_asked_once_the_price_is_agreed_to_and_once_only(store: Path, judge: type[PaidJudge]) -> None:
     with served(store) as studio:
-        price = studio.post(f"/{PAID}/explain", output=TEXT).json()["price"]
+        price = studio.post(f"/{PAID}/explain", output=TEXT, source=SOURCE).json()["price"]
         assert judge.asked == 0
         assert price["calls"] >= 1
-        assert "score" in studio.post(f"/{PAID}/explain", output=TEXT, agreed=price["calls"]).json()["html"]
+        assert (
+            "score" in studio.post(f"/{PAID}/explain", output=TEXT, source=SOURCE, agreed=price["calls"]).json()["html"]
+        )
         asked = judge.asked
         assert 0 < asked <= price["calls"]
-        assert "html" in studio.post(f"/{PAID}/explain", output=TEXT).json()
+        assert "html" in studio.post(f"/{PAID}/explain", output=TEXT, source=SOURCE).json()
         assert judge.asked == asked
