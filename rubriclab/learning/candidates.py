@@ -173,8 +173,8 @@ async def find_candidates(
     """Return the candidates of the methods, run one after the other in the order of the plans.
 
     Unless `ask` is `by method`, the questions of a checklist are answered only by `rated_in_one_call`, if the criteria
-    of another method can join them: the questions do not depend on the texts, and of all methods alone the checklist
-    had the lowest agreement.
+    of another method can join them: the questions do not depend on the ratings, and of all methods alone the
+    checklist had the lowest agreement.
 
     The same plans and replies give the same result, in any order of the examples. Duplicate ids become METHOD.ID; the
     id of a holistic score is its method's name.
@@ -210,7 +210,7 @@ def _asked(plans: Sequence[Plan], ask: Asking) -> list[Plan]:
     together = joining(plans) if ask != "by method" else []
     later = {name for name in together if name == "checkeval" and len(together) > 1}
     return [
-        replace(plan, training_input=replace(plan.training_input, examples=()))
+        replace(plan, training_input=replace(plan.training_input, examples=(), unrated=plan.training_input.examples))
         if plan.method.name in later and not getattr(plan.settings, "needs_labels", None)
         else plan
         for plan in plans
