@@ -15,8 +15,8 @@ from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.store.answers import read_reply
 from rubriclab.store.correction_rows import read_correction
+from rubriclab.store.orm import AnswerRow, ConfirmationRow, CorrectionRow, RubricRow, TagRow, TrainingRow, VersionRow
 from rubriclab.store.rows import read, record_digest, unpacked
-from rubriclab.store.tables import AnswerRow, ConfirmationRow, CorrectionRow, RubricRow, TagRow, TrainingRow, VersionRow
 from rubriclab.training_record import TrainingRecord
 
 # Rows fetched at a time, which bounds the memory.

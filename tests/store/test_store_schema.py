@@ -17,8 +17,8 @@ from store_samples import EFFORT, numbered, provenance
 from rubriclab.errors import StoreError
 from rubriclab.store import Store, open_store
 from rubriclab.store.engine import address
+from rubriclab.store.orm import METADATA
 from rubriclab.store.schema import REVISIONS, SCRIPTS, VERSION_TABLE
-from rubriclab.store.tables import METADATA
 
 
 def test_every_migration_is_known_by_name_and_in_order() -> None:
