@@ -1,0 +1,210 @@
+"""The requests of the labelling page.
+
+Raters are known by their link on a shared page, and by the name that they gave otherwise. All work with the store is
+done in threads, so that raters do not wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from pydantic import Field, ValidationError
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from rubriclab.base_models import FrozenModel
+from rubriclab.errors import NotInStore, RubriclabError, SettingsError
+from rubriclab.labeling.judgment import rater_name
+from rubriclab.option_names import for_reader
+from rubriclab.pydantic_errors import first_fault
+from rubriclab.report.labeling import agreement_words, consistency_words
+from rubriclab.services.label import Labeling, Submission
+from rubriclab.web.label.content import item_content, page_settings, progress_content
+from rubriclab.web.page import rendered, static_routes
+from rubriclab.web.security import Access, Guard
+
+# Larger requests are refused: a reason has at most 2,000 characters, and a ranking a few texts.
+MOST_BYTES = 64_000
+
+BodyT = TypeVar("BodyT", bound="_Body")
+
+
+class _Body(FrozenModel):
+    """A request of a rater."""
+
+    rater: str
+
+
+class _Judgment(_Body):
+    submission: Submission
+
+
+class _Undo(_Body):
+    id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")
+
+
+def label_app(labeling: Labeling, access: Access, *, finish: Callable[[], str], stop: Callable[[], None]) -> ASGIApp:
+    """Return the guarded application.
+
+    Args:
+        finish: writes the labels, and returns what to tell the rater.
+        stop: ends the server.
+    """
+    page = _LabelPage(labeling, access, finish, stop)
+    routes = [
+        Route("/", page.show),
+        Route("/item", page.item),
+        Route("/judgments", page.judge, methods=["POST"]),
+        Route("/undo", page.undo, methods=["POST"]),
+        Route("/panel", page.panel),
+        Route("/finish", page.finish, methods=["POST"]),
+        Route("/stop", page.stop, methods=["POST"]),
+        *static_routes(),
+    ]
+    return Guard(Starlette(routes=routes), access)
+
+
+def _answering(handler: Callable[[_LabelPage, Request], Awaitable[Response]]) -> Any:
+    """Return a handler whose errors are answered as JSON."""
+
+    @wraps(handler)
+    async def answer(self: _LabelPage, request: Request) -> Response:
+        try:
+            return await handler(self, request)
+        except RubriclabError as error:
+            return JSONResponse({"error": for_reader(error.text)}, 404 if isinstance(error, NotInStore) else 400)
+
+    return answer
+
+
+class _LabelPage:
+    def __init__(self, labeling: Labeling, access: Access, finish: Callable[[], str], stop: Callable[[], None]) -> None:
+        self._labeling = labeling
+        self._access = access
+        self._finish = finish
+        self._stop = stop
+
+    @_answering
+    async def show(self, request: Request) -> Response:
+        given = request.state.visitor or self._labeling.options.rater or request.query_params.get("rater")
+        question = self._labeling.question
+        fields: dict[str, Any] = {"token": self._access.token, "question": question, "shared": bool(self._access.links)}
+        title = f"{question.aspect.name} – rubriclab label"
+        if not given:
+            return rendered("label/name.html", title=title, **fields)
+        settings = page_settings(self._labeling, rater_name(given))
+        return rendered("label/label.html", title=title, settings=settings, **fields)
+
+    @_answering
+    async def item(self, request: Request) -> Response:
+        rater, query = self._rater(request, request.query_params.get("rater")), request.query_params
+        if "position" in query:
+            if not query["position"].isdecimal():
+                raise SettingsError("The position is no number.", "Load the page again.")
+            return JSONResponse(await run_in_threadpool(self._item_at, rater, int(query["position"][:9])))
+        skipped = query.get("skipped") == "true"
+        return JSONResponse(await run_in_threadpool(self._next, rater, -1, skipped=skipped))
+
+    @_answering
+    async def judge(self, request: Request) -> Response:
+        body = await _body(request, _Judgment)
+        rater = self._rater(request, body.rater)
+        return JSONResponse(await run_in_threadpool(self._judged, rater, body.submission))
+
+    @_answering
+    async def undo(self, request: Request) -> Response:
+        body = await _body(request, _Undo)
+        rater = self._rater(request, body.rater)
+        position = await run_in_threadpool(self._labeling.undo, rater, body.id)
+        if position is None:
+            return JSONResponse({"undone": False})
+        return JSONResponse({"undone": True, **await run_in_threadpool(self._item_at, rater, position)})
+
+    @_answering
+    async def panel(self, request: Request) -> Response:
+        rater = self._rater(request, request.query_params.get("rater"))
+        return JSONResponse(await run_in_threadpool(self._panel, rater))
+
+    @_answering
+    async def finish(self, request: Request) -> Response:
+        self._rater(request, (await _body(request, _Body)).rater)
+        return JSONResponse({"words": await run_in_threadpool(self._finish)})
+
+    @_answering
+    async def stop(self, request: Request) -> Response:
+        self._rater(request, (await _body(request, _Body)).rater)
+        if self._access.links:
+            raise SettingsError("Only the computer that serves this page can end it.", "Press Ctrl-C there.")
+        self._stop()
+        return JSONResponse({})
+
+    def _rater(self, request: Request, given: str | None) -> str:
+        """Return who asks.
+
+        Raises:
+            SettingsError: for a name that cannot be used, or that belongs to another rater.
+        """
+        fixed = request.state.visitor or self._labeling.options.rater
+        if fixed and given not in (None, fixed):
+            raise SettingsError(f"This page belongs to {fixed}, not to {given!r}.", "Load the page again.")
+        return str(fixed or rater_name(given))
+
+    def _item_at(self, rater: str, position: int) -> dict[str, Any]:
+        shown = self._labeling.shown(rater, position)
+        progress = progress_content(self._labeling.progress(rater))
+        return {"progress": progress, "shown": item_content(shown)}
+
+    def _next(self, rater: str, after: int, *, skipped: bool = False) -> dict[str, Any]:
+        find = self._labeling.next_skipped if skipped else self._labeling.next_position
+        position = find(rater, after)
+        if position is None:
+            return {"progress": progress_content(self._labeling.progress(rater)), "shown": None}
+        return self._item_at(rater, position)
+
+    def _judged(self, rater: str, submission: Submission) -> dict[str, Any]:
+        position = self._labeling.judge(rater, submission)
+        return self._next(rater, position, skipped=submission.among_skipped)
+
+    def _panel(self, rater: str) -> dict[str, Any]:
+        progress = self._labeling.progress(rater)
+        return {
+            "done": f"{progress.done} of {progress.total}",
+            "left": duration(progress.seconds_left),
+            "consistency": consistency_words(progress.consistency),
+            "agreement": agreement_words(self._labeling.agreement()),
+            "enough": "",
+            "may_learn": False,
+        }
+
+
+def duration(seconds: float | None) -> str:
+    """Return an expected duration in words."""
+    if seconds is None:
+        return "known after a few answers"
+    if seconds < 60:
+        return "less than a minute"
+    minutes = round(seconds / 60)
+    return f"about {minutes} min" if minutes < 90 else f"about {minutes / 60:.1f} h"
+
+
+async def _body(request: Request, model: type[BodyT]) -> BodyT:
+    """Return the request's body.
+
+    Raises:
+        SettingsError: if it is too long or not of the expected form.
+    """
+    content = b""
+    async for part in request.stream():
+        content += part
+        if len(content) > MOST_BYTES:
+            raise SettingsError(f"The request has more than {MOST_BYTES:,} bytes.", "Send less.")
+    try:
+        return model.model_validate_json(content)
+    except ValidationError as error:
+        raise SettingsError(f"The request is not understood: {first_fault(error)}.", "Load the page again.") from None
