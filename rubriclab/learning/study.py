@@ -68,7 +68,8 @@ class Study:
         if self.settings.no_shortcuts:
             left = [name for place, name in enumerate(self.candidates.ids) if place not in allowed]
             self.notes.append(
-                f"excluded, as they correlate with a shortcut more than the raters do: {', '.join(left) or 'none'}"
+                "excluded, as they correlate with a shortcut significantly more than the raters do: "
+                f"{', '.join(left) or 'none'}"
             )
         return allowed
 
@@ -135,7 +136,7 @@ class Study:
         """Return for each dropped candidate the reason."""
         if self.given:
             return dict(self.reasons)
-        left = dict.fromkeys(self.candidates.ids, "follows a shortcut more than the raters do")
+        left = dict.fromkeys(self.candidates.ids, "follows a shortcut significantly more than the raters do")
         kept = {self.ids[place] for place in self.fit.columns}
         reasons: dict[str, DroppedColumn] = {}
         for place, reason in self.fit.dropped.items():

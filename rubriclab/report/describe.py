@@ -86,10 +86,11 @@ def labels_proposed(rubric: Rubric) -> bool:
 
 
 def reselection(rubric: Rubric) -> str:
-    """Return how to read the re-selected figure, for which each group's labels are held out in turn."""
+    """Return how to read the cross-validated figure, for which each group's labels are held out in turn."""
+    selected = "each group scored by the criteria that the other groups' labels select"
     if labels_proposed(rubric):
-        return "optimistic too: other groups' labels chose the criteria, but labels helped to propose them"
-    return "each group by what the other groups' labels chose"
+        return f"{selected}; still optimistic, as labels of all groups helped to propose the criteria"
+    return selected
 
 
 def tally(criteria: Sequence[Criterion], which: str = "") -> str:
