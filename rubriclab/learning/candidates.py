@@ -121,14 +121,19 @@ class Candidates:
             for candidate in self.candidates
         )
 
-    def calls(self, assignment: Assignment, ask: Ask) -> dict[str, float]:
+    def calls(self, assignment: Assignment, ask: Ask, only: Collection[str] | None = None) -> dict[str, float]:
         """Return for each bundle the maximum number of calls per text, averaged over the labelled texts.
 
-        Bundles without calls are left out.
+        Bundles without calls are left out. Every prompt of every text is rendered.
+
+        Args:
+            only: the bundles to count; all by default.
         """
         bundles = self.bundles(ask)
         by_bundle = {}
         for bundle in dict.fromkeys(filter(None, bundles)):
+            if only is not None and bundle not in only:
+                continue
             names = {name for name, other in zip(self.ids, bundles, strict=True) if other == bundle}
             parts = self.parts_with(names)
             most = (_most(example, parts, assignment, bundle) for example in self.examples)
