@@ -83,7 +83,7 @@ def _copies(record: TrainingRecord) -> TrainingRecord:
 
 
 @contextmanager
-def reading(store: Path) -> Iterator[httpx.Client]:
+def reading(store: str | Path) -> Iterator[httpx.Client]:
     """Yield a client of the studio over a store."""
     bound, ready = listen(), threading.Event()
     studio = Studio(Workspace(store), Access.at(port_of(bound)))
