@@ -14,12 +14,15 @@ from sqlmodel import Session, col, select
 
 from rubriclab.corrections import Correction
 from rubriclab.errors import NoStore, StoreError
+from rubriclab.labeling.judgment import HumanJudgment
 from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.store.answers import AnswerTable
 from rubriclab.store.correction_rows import add_correction, corrections_of
 from rubriclab.store.engine import address, file_of, guarded, is_sqlite, make_engine, may_write, shown, writing
+from rubriclab.store.judgment_rows import add_judgment, judgments_of
+from rubriclab.store.orm import TrainingRow, VersionRow
 from rubriclab.store.queries import (
     all_names,
     confirm,
@@ -40,7 +43,6 @@ from rubriclab.store.rows import (
     read_training,
 )
 from rubriclab.store.schema import prepare
-from rubriclab.store.tables import TrainingRow, VersionRow
 from rubriclab.store.verify import Problem, find_problems, remove_answers
 from rubriclab.store.version import Version, check_name, check_tag
 from rubriclab.training_record import TrainingRecord
@@ -207,6 +209,26 @@ class Store:
         """
         with self._reading() as session:
             return corrections_of(session, check_name(name))
+
+    def add_judgment(self, judgment: HumanJudgment) -> HumanJudgment:
+        """Store a person's judgment of texts, and return the stored one; one with the same id is stored once.
+
+        Raises:
+            StoreError: if it has no stored form, or another judgment has its id.
+        """
+        return self._write(lambda session: add_judgment(session, judgment))
+
+    def judgments(self, question: str, after: int = 0) -> tuple[tuple[int, HumanJudgment], ...]:
+        """Return people's judgments about a question, given its digest, each with its number in the store, in order.
+
+        Args:
+            after: only judgments with higher numbers.
+
+        Raises:
+            StoreError: if one does not match its digest.
+        """
+        with self._reading() as session:
+            return judgments_of(session, question, after)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all rubrics, sorted."""

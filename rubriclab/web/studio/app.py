@@ -24,6 +24,7 @@ from rubriclab.store.version import parse_ref
 from rubriclab.web.page import rendered, static_routes
 from rubriclab.web.security import READING, Access, Guard
 from rubriclab.web.server import LOOPBACK, listen, port_of, serve
+from rubriclab.web.studio.asking import Asking, routes as operation_routes
 from rubriclab.web.studio.matrix import Matrix, matrix_of
 from rubriclab.web.studio.records import Records
 
@@ -73,6 +74,11 @@ class Studio:
             budget=given.budget,
         )
 
+    @cached_property
+    def asking(self) -> Asking:
+        """The operations of pages that may ask a judge."""
+        return Asking(self.workspace)
+
     def version(self, ref: str) -> Version:
         """Return the version that `NAME`, `NAME@NUMBER` or `NAME@TAG` in an address means.
 
@@ -107,10 +113,11 @@ class Studio:
 
 def application(studio: Studio) -> ASGIApp:
     """Return the guarded application with all pages of the studio."""
-    from rubriclab.web.studio import compare, rubrics, texts, version
+    from rubriclab.web.studio import compare, disagreements, edit, explain, rubrics, texts, version
 
-    pages = (rubrics, version, texts, compare)
-    routes: list[BaseRoute] = [*static_routes(), *(route for page in pages for route in page.routes(studio))]
+    pages = (rubrics, version, texts, disagreements, edit, explain, compare)
+    of_pages = (route for page in pages for route in page.routes(studio))
+    routes: list[BaseRoute] = [*static_routes(), *operation_routes(studio.asking), *of_pages]
 
     def failed(request: Request, error: Exception) -> Response:
         return _failed(studio, request, error)
