@@ -10,7 +10,8 @@ from typing import Any
 
 from rubriclab.characters import is_blank
 from rubriclab.data.comparisons import Comparison
-from rubriclab.data.example import Example, is_labelled, labelled
+from rubriclab.data.example import Example, is_labelled, labelled, named_reasons
+from rubriclab.data.fields import LONGEST_REASON
 from rubriclab.data.fitted import Lined, about, comparison_faults, fit_scores
 from rubriclab.data.levels import proposed_level_scores
 from rubriclab.data.mapping import TABLES, mapping_text
@@ -169,6 +170,9 @@ def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterat
         if not (scale.contains(number) if scale else math.isfinite(number)):
             got = show(number) if math.isfinite(number) else describe(number)
             yield row.fault(f"{table}.{aspect}", got, expected)
+    for reason in named_reasons(example, aspect).values():
+        if not isinstance(reason, str) or len(reason) > LONGEST_REASON:
+            yield row.fault(f"reasons.{aspect}", describe(reason), f"a text of at most {LONGEST_REASON:,} characters")
 
 
 def _stop_at(faults: list[RowError]) -> None:

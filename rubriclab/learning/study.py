@@ -57,9 +57,21 @@ class Study:
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []
-        self.every = self.candidates.table(self.assignment, "by method")
-        self.features = feature_values(self.candidates.examples, FEATURE_NAMES)
-        self.calls = self.candidates.all_calls(self.assignment)
+
+    @cached_property
+    def every(self) -> RatingMatrix:
+        """The rating matrix of all candidates."""
+        return self.candidates.table(self.assignment, "by method")
+
+    @cached_property
+    def features(self) -> FloatArray:
+        """The text features, shape (texts, features)."""
+        return feature_values(self.candidates.examples, FEATURE_NAMES)
+
+    @cached_property
+    def calls(self) -> dict[str, float]:
+        """The maximum number of calls per text by bundle."""
+        return self.candidates.all_calls(self.assignment)
 
     @cached_property
     def columns(self) -> list[int]:

@@ -166,6 +166,8 @@ def _evidence_rows(evidence: Evidence) -> Iterator[tuple[str, Words | Spark]]:
     yield "origin", describe.origin(evidence)
     if evidence.examples:
         yield "texts seen", quoted(", ".join(evidence.examples))
+    if evidence.reasons:
+        yield "from reasons for", quoted(describe.reasons(evidence))
     if evidence.findings:
         yield "findings seen", quoted(", ".join(evidence.findings))
     if evidence.rewards:

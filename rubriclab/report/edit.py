@@ -43,13 +43,24 @@ def edit_view(result: EditResult) -> View:
 def _blocks(result: EditResult) -> Iterator[Block]:
     effect = result.effect
     yield Paragraph(verdict(effect), "lead")
-    title = "Held-out agreement" if effect.folds else "Agreement with the labels"
-    remark = KNOWN_LABELS if effect.folds else LEARNED_FROM if effect.optimistic else CHOSEN_BY
-    yield Section(title, (Pairs(tuple(_agreement(result))), Paragraph(remark, "quiet")))
+    yield agreement_section(result)
     if any(change.after is not None for change in effect.weights):
         rows = [_weight(change) for change in effect.weights]
         columns = ("criterion", "before", "after", "limits", "wording")
         yield Section("Weights", (table(columns, rows, numeric=("before", "after")),))
+    yield from notes(result)
+
+
+def agreement_section(result: EditResult) -> Section:
+    """Return the agreement of both versions, what it was measured on, and how to read it."""
+    effect = result.effect
+    title = "Held-out agreement" if effect.folds else "Agreement with the labels"
+    remark = KNOWN_LABELS if effect.folds else LEARNED_FROM if effect.optimistic else CHOSEN_BY
+    return Section(title, (Pairs(tuple(_agreement(result))), Paragraph(remark, "quiet")))
+
+
+def notes(result: EditResult) -> Iterator[Section]:
+    """Yield what the person should know of the edited rubric, if there is anything."""
     if result.notes:
         yield Section("Notes", (Bullets(tuple(map(quoted, result.notes))),))
 

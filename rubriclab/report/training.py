@@ -77,7 +77,12 @@ def evidence_view(version: Version) -> View:
 
 
 def training_report(version: Version, record: TrainingRecord | None) -> str:
-    """Return how `version` was trained as one self-contained HTML page.
+    """Return how `version` was trained as one self-contained HTML page; see `training_view`."""
+    return training_view(version, record).page()
+
+
+def training_view(version: Version, record: TrainingRecord | None) -> View:
+    """Return how `version` was trained.
 
     Args:
         version: of one method or of several; the page says what is not known of it.
@@ -94,7 +99,7 @@ def training_report(version: Version, record: TrainingRecord | None) -> str:
         *_ending(version),
     )
     title = (quoted(version.ref), ", a rubric of ", quoted(version.rubric.aspect.name))
-    return View(title, blocks, "rubriclab training report").page()
+    return View(title, blocks, "rubriclab training report")
 
 
 def overview(version: Version) -> View:

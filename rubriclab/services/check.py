@@ -12,6 +12,7 @@ import numpy as np
 
 from rubriclab.data import Comparison, Example, Rows, labelled, parse_scale
 from rubriclab.data.check import FEWEST_LABELS, NumberedExample, first_of, training_examples, training_faults
+from rubriclab.data.example import named_reasons
 from rubriclab.data.fitted import comparison_faults
 from rubriclab.data.levels import proposed_level_scores
 from rubriclab.data.mapping import FIELDS, TABLES, mapping_text
@@ -70,6 +71,7 @@ class AspectCheck:
         raters: the raters' names; empty where they are unknown.
         scale: given, or taken from the labels; `None` without labels.
         distribution: the number of labels by value, rounded to whole numbers on a scale wider than 2.
+        reasons: the raters' reasons for their scores.
         agreement: Krippendorff's alpha (interval metric) among the raters; `None` unless texts have several ratings.
     """
 
@@ -78,6 +80,7 @@ class AspectCheck:
     raters: tuple[str, ...]
     scale: Scale | None
     distribution: Mapping[float, int]
+    reasons: int
     agreement: Interval | None
 
 
@@ -303,7 +306,8 @@ def _aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> As
     step = 0 if scale and scale.width > 2 else 1
     counts = Counter(round(label, step) for label in labels)
     names = known.names if known else ()
-    return AspectCheck(aspect, len(labels), names, scale, dict(sorted(counts.items())), agreement)
+    reasons = sum(len(named_reasons(example, aspect)) for example in rated)
+    return AspectCheck(aspect, len(labels), names, scale, dict(sorted(counts.items())), reasons, agreement)
 
 
 def _missing(examples: Sequence[Example]) -> dict[str, int]:

@@ -192,22 +192,23 @@ class Labeling:
 
     def agreement(self) -> RaterAgreement | None:
         """Return the agreement among the raters; `None` with fewer than two."""
-        with self._lock:
-            self._refresh()
-            history = History(self._history.all())
-        return rater_agreement(history, self.texts)
+        return rater_agreement(self._snapshot(), self.texts)
 
     def rows(self) -> tuple[dict[str, Any], ...]:
         """Return the labels so far as rows that `learn` reads."""
-        with self._lock:
-            self._refresh()
-            return tuple(labelled_rows(self.texts, self._history, self.question.aspect.name, self._former))
+        return tuple(labelled_rows(self.texts, self._snapshot(), self.question.aspect.name, self._former))
 
     def result(self) -> LabelResult:
         """Return all that is known so far."""
         rows = self.rows()
         raters = {rater: self.progress(rater) for rater in self._history.raters}
         return LabelResult(self.question.aspect.name, self.options.mode, rows, raters, self.agreement())
+
+    def _snapshot(self) -> History:
+        """Return the judgments that apply, those of other processes among them; no rater waits for what follows."""
+        with self._lock:
+            self._refresh()
+            return History(self._history.all())
 
     def _refresh(self) -> None:
         """Add what other processes have stored."""

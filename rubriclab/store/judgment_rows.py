@@ -8,8 +8,8 @@ from rubriclab.digest import digest_text
 from rubriclab.errors import StoreError
 from rubriclab.labeling.judgment import HumanJudgment
 from rubriclab.option_names import command
+from rubriclab.store.orm import HumanJudgmentRow
 from rubriclab.store.rows import content_of, read
-from rubriclab.store.tables import HumanJudgmentRow
 
 # What the page does not repeat when it sends a judgment again: the server measures the time.
 _OF_THE_FIRST = ("created",)

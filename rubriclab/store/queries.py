@@ -10,6 +10,7 @@ from sqlmodel import Session, col, select
 
 from rubriclab.errors import NotInStore, StoreError
 from rubriclab.option_names import command
+from rubriclab.store.orm import ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow, now
 from rubriclab.store.rows import (
     LEARNED,
     Contents,
@@ -18,7 +19,6 @@ from rubriclab.store.rows import (
     make_row,
     read_version,
 )
-from rubriclab.store.tables import ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow, now
 from rubriclab.store.version import Version, parse_ref
 
 

@@ -16,7 +16,7 @@ from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.rubric import Rubric
-from rubriclab.store.tables import TrainingRow, VersionRow, now, stored_time
+from rubriclab.store.orm import TrainingRow, VersionRow, now, stored_time
 from rubriclab.store.version import Version
 from rubriclab.training_record import TrainingRecord
 

@@ -22,6 +22,7 @@ from rubriclab.store.answers import AnswerTable
 from rubriclab.store.correction_rows import add_correction, corrections_of
 from rubriclab.store.engine import address, file_of, guarded, is_sqlite, make_engine, may_write, shown, writing
 from rubriclab.store.judgment_rows import add_judgment, judgments_of
+from rubriclab.store.orm import TrainingRow, VersionRow
 from rubriclab.store.queries import (
     all_names,
     confirm,
@@ -42,7 +43,6 @@ from rubriclab.store.rows import (
     read_training,
 )
 from rubriclab.store.schema import prepare
-from rubriclab.store.tables import TrainingRow, VersionRow
 from rubriclab.store.verify import Problem, find_problems, remove_answers
 from rubriclab.store.version import Version, check_name, check_tag
 from rubriclab.training_record import TrainingRecord

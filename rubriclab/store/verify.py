@@ -16,8 +16,7 @@ from rubriclab.rubric import Rubric
 from rubriclab.store.answers import read_reply
 from rubriclab.store.correction_rows import read_correction
 from rubriclab.store.judgment_rows import read_judgment
-from rubriclab.store.rows import read, record_digest, unpacked
-from rubriclab.store.tables import (
+from rubriclab.store.orm import (
     AnswerRow,
     ConfirmationRow,
     CorrectionRow,
@@ -27,6 +26,7 @@ from rubriclab.store.tables import (
     TrainingRow,
     VersionRow,
 )
+from rubriclab.store.rows import read, record_digest, unpacked
 from rubriclab.training_record import TrainingRecord
 
 # Rows fetched at a time, which bounds the memory.

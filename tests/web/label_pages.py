@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 
 from rubriclab.services.label import Labeling, prepare_labeling
+from rubriclab.services.label_learning import LabelLearning
 from rubriclab.services.label_options import LabelOptions
 from rubriclab.services.workspace import Workspace
 from rubriclab.web.label.app import label_app
@@ -88,6 +89,7 @@ def label_page(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **options
     output, bound, ready = folder / "labelled.jsonl", listen(), threading.Event()
     with Workspace(folder / "store.db") as workspace:
         labeling = asyncio.run(prepare_labeling(workspace, list(rows), chosen))
+        learning = LabelLearning(workspace, labeling)
         access = access_of(labeling.question, chosen, port_of(bound))
 
         def finish() -> str:
@@ -96,7 +98,7 @@ def label_page(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **options
         def stop() -> None:
             server.stop()
 
-        server = Server(label_app(labeling, access, finish=finish, stop=stop), bound, ready.set)
+        server = Server(label_app(labeling, access, learning, finish=finish, stop=stop), bound, ready.set)
         thread = threading.Thread(target=lambda: asyncio.run(server.run()))
         thread.start()
         try:
@@ -107,3 +109,4 @@ def label_page(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **options
         finally:
             server.stop()
             thread.join()
+            learning.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -206,3 +207,41 @@ def test_links_and_tokens_stay_the_same_when_the_server_is_started_again(tmp_pat
 def test_the_page_can_be_ended_from_the_browser(tmp_path: Path) -> None:
     with label_page(tmp_path) as page:
         assert page.post("/stop", {"rater": "anna"}).status_code == 200
+
+
+def test_learning_shows_its_price_then_its_progress_then_the_report(tmp_path: Path) -> None:
+    with label_page(tmp_path, judge="embedded") as page:
+        assert page.get("/panel").json()["may_learn"] is False
+        refused = page.post("/learn/start", {"rater": "anna"})
+        assert (refused.status_code, "learning needs 10" in refused.json()["error"]) == (400, True)
+        assert page.get("/report").status_code == 404
+        page.answer_all("anna", lambda text: 1 + sum(map(ord, text)) % 5)
+        panel = page.get("/panel").json()
+        assert panel["may_learn"] is True
+        assert panel["enough"] == "12 texts labelled: enough to begin; thirty are a good start."
+        price = page.get("/learn/price").json()["lines"]
+        assert price[0].startswith("judge embedded: at most")
+        assert price[0].endswith("$0.0000")
+        assert page.post("/learn/start", {"rater": "anna"}).json()["status"] == "running"
+        assert page.get("/item", "ben").json()["progress"]["done"] == 0  # others go on meanwhile
+        state = page.get("/learn/state").json()
+        for _ in range(600):
+            if state["status"] != "running":
+                break
+            time.sleep(0.1)
+            state = page.get("/learn/state").json()
+        assert (state["status"], state["version"]) == ("done", "summarization-coherence@1"), state
+        report = page.get("/report")
+        assert "summarization-coherence@1" in report.text
+        assert "script-src" not in report.headers["content-security-policy"]
+
+
+def test_only_who_started_a_shared_page_may_learn(tmp_path: Path) -> None:
+    with label_page(tmp_path, share="anna", rater="zoe") as page:
+        page.client.get(page.access.path("anna"))
+        for path in ("/learn", "/learn/price", "/learn/state", "/report"):
+            assert page.get(path, None).status_code == 400
+        assert page.post("/learn/start", {"rater": "anna"}).status_code == 400
+        assert page.post("/finish", {"rater": "anna"}).json() == {"words": "Your answers are kept. Thank you."}
+        page.client.get(page.access.path("zoe"))
+        assert page.get("/learn", None).status_code == 200

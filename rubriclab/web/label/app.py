@@ -7,6 +7,7 @@ done in threads, so that raters do not wait for each other.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -25,8 +26,9 @@ from rubriclab.option_names import for_reader
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report.labeling import agreement_words, consistency_words
 from rubriclab.services.label import Labeling, Submission
+from rubriclab.services.label_learning import LabelLearning
 from rubriclab.web.label.content import item_content, page_settings, progress_content
-from rubriclab.web.page import rendered, static_routes
+from rubriclab.web.page import rendered, report_page, static_routes
 from rubriclab.web.security import Access, Guard
 
 # Larger requests are refused: a reason has at most 2,000 characters, and a ranking a few texts.
@@ -49,14 +51,21 @@ class _Undo(_Body):
     id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")
 
 
-def label_app(labeling: Labeling, access: Access, *, finish: Callable[[], str], stop: Callable[[], None]) -> ASGIApp:
+def label_app(
+    labeling: Labeling,
+    access: Access,
+    learning: LabelLearning,
+    *,
+    finish: Callable[[], str],
+    stop: Callable[[], None],
+) -> ASGIApp:
     """Return the guarded application.
 
     Args:
         finish: writes the labels, and returns what to tell the rater.
         stop: ends the server.
     """
-    page = _LabelPage(labeling, access, finish, stop)
+    page = _LabelPage(labeling, access, learning, finish, stop)
     routes = [
         Route("/", page.show),
         Route("/item", page.item),
@@ -65,6 +74,11 @@ def label_app(labeling: Labeling, access: Access, *, finish: Callable[[], str], 
         Route("/panel", page.panel),
         Route("/finish", page.finish, methods=["POST"]),
         Route("/stop", page.stop, methods=["POST"]),
+        Route("/learn", page.learn),
+        Route("/learn/price", page.price),
+        Route("/learn/state", page.learning_state),
+        Route("/learn/start", page.start_learning, methods=["POST"]),
+        Route("/report", page.report),
         *static_routes(),
     ]
     return Guard(Starlette(routes=routes), access)
@@ -84,7 +98,15 @@ def _answering(handler: Callable[[_LabelPage, Request], Awaitable[Response]]) ->
 
 
 class _LabelPage:
-    def __init__(self, labeling: Labeling, access: Access, finish: Callable[[], str], stop: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        labeling: Labeling,
+        access: Access,
+        learning: LabelLearning,
+        finish: Callable[[], str],
+        stop: Callable[[], None],
+    ) -> None:
+        self._learning = learning
         self._labeling = labeling
         self._access = access
         self._finish = finish
@@ -129,20 +151,60 @@ class _LabelPage:
     @_answering
     async def panel(self, request: Request) -> Response:
         rater = self._rater(request, request.query_params.get("rater"))
-        return JSONResponse(await run_in_threadpool(self._panel, rater))
+        return JSONResponse(await run_in_threadpool(self._panel, rater, self._is_host(request)))
 
     @_answering
     async def finish(self, request: Request) -> Response:
         self._rater(request, (await _body(request, _Body)).rater)
-        return JSONResponse({"words": await run_in_threadpool(self._finish)})
+        words = await run_in_threadpool(self._finish)
+        # Files of this computer are nobody else's business.
+        return JSONResponse({"words": words if self._is_host(request) else "Your answers are kept. Thank you."})
 
     @_answering
     async def stop(self, request: Request) -> Response:
         self._rater(request, (await _body(request, _Body)).rater)
-        if self._access.links:
-            raise SettingsError("Only the computer that serves this page can end it.", "Press Ctrl-C there.")
+        self._check_host(request)
         self._stop()
         return JSONResponse({})
+
+    @_answering
+    async def learn(self, request: Request) -> Response:
+        self._check_host(request)
+        title = f"Learn {self._labeling.question.aspect.name} – rubriclab label"
+        rater = request.state.visitor or self._labeling.options.rater or request.query_params.get("rater")
+        fields: dict[str, Any] = {"token": self._access.token, "rater": rater_name(rater)}
+        return rendered("label/learn.html", title=title, question=self._labeling.question, **fields)
+
+    @_answering
+    async def price(self, request: Request) -> Response:
+        self._check_host(request)
+        price = await run_in_threadpool(self._learning.price)
+        return JSONResponse({"lines": [for_reader(line) for line in price.lines()]})
+
+    @_answering
+    async def learning_state(self, request: Request) -> Response:
+        self._check_host(request)
+        return JSONResponse(asdict(self._learning.state))
+
+    @_answering
+    async def start_learning(self, request: Request) -> Response:
+        self._check_host(request)
+        self._rater(request, (await _body(request, _Body)).rater)
+        await run_in_threadpool(self._learning.start)
+        return JSONResponse(asdict(self._learning.state))
+
+    @_answering
+    async def report(self, request: Request) -> Response:
+        self._check_host(request)
+        return report_page(await run_in_threadpool(self._learning.report))
+
+    def _is_host(self, request: Request) -> bool:
+        """Return whether the request comes from whoever started the page: that one pays, and owns the files."""
+        return not self._access.links or request.state.visitor == self._labeling.options.rater
+
+    def _check_host(self, request: Request) -> None:
+        if not self._is_host(request):
+            raise SettingsError("Only the person who started this page can do that.", "Ask them.")
 
     def _rater(self, request: Request, given: str | None) -> str:
         """Return who asks.
@@ -171,15 +233,15 @@ class _LabelPage:
         position = self._labeling.judge(rater, submission)
         return self._next(rater, position, skipped=submission.among_skipped)
 
-    def _panel(self, rater: str) -> dict[str, Any]:
-        progress = self._labeling.progress(rater)
+    def _panel(self, rater: str, is_host: bool) -> dict[str, Any]:
+        progress, needed = self._labeling.progress(rater), self._learning.needed()
         return {
             "done": f"{progress.done} of {progress.total}",
             "left": duration(progress.seconds_left),
             "consistency": consistency_words(progress.consistency),
             "agreement": agreement_words(self._labeling.agreement()),
-            "enough": "",
-            "may_learn": False,
+            "enough": needed.words(),
+            "may_learn": is_host and needed.can_learn,
         }
 
 

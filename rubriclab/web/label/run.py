@@ -13,6 +13,7 @@ from rubriclab.labeling.judgment import LabelQuestion
 from rubriclab.report.wording import count
 from rubriclab.services.inputs import Data
 from rubriclab.services.label import Labeling, prepare_labeling
+from rubriclab.services.label_learning import LabelLearning
 from rubriclab.services.label_options import LabelOptions, LabelResult
 from rubriclab.services.workspace import Workspace
 from rubriclab.web.kept_secret import kept_secret
@@ -46,12 +47,14 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
             return f"{texts} written to {output}." if output else f"There are {texts}."
 
         def app(stop: Callable[[], None]) -> ASGIApp:
-            return label_app(labeling, access, finish=finish, stop=stop)
+            return label_app(labeling, access, learning, finish=finish, stop=stop)
 
+        learning = LabelLearning(workspace, labeling)
         own = f"http://{LOOPBACK}:{port_of(bound)}/"
         try:
             await serve(app, bound, own, browser=not options.no_browser and not options.share)
         finally:
+            learning.stop()
             result = written(labeling, output)
     return result
 

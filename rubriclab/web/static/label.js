@@ -209,6 +209,7 @@ async function refreshPanel() {
   by('panel-rater').textContent = rater
   for (const name of ['done', 'left', 'consistency', 'agreement', 'enough']) by(`panel-${name}`).textContent = panel[name]
   by('learn').hidden = !panel.may_learn
+  by('learn').href = `/learn?${query}`
 }
 
 function capital(word) {
