@@ -94,7 +94,8 @@ def test_both_verdicts_and_held_out_agreement_come_first_and_an_edit_with_its_pa
     )
     worse = joint_trust(verdicts=(GateVerdict(against="word count", outcome="not better", difference=interval(0.0)),))
     first = joint_version()
-    words = difference(first, replace(joint_version(validation=worse, edit=edit), number=4, parent=first.ref))
+    made = first.provenance.model_copy(update={"validation": worse, "edit": edit})
+    words = difference(first, replace(first, number=4, parent=first.ref, provenance=made))
     assert "news@3: better; news@4: not better." in words
     assert "The edit by lead changes Pearson by -0.10 [-0.20, -0.05], paired on the same 30 labels." in words
     assert words.index("Pearson, held out 0.66 [0.47, 0.81]") < words.index("How it was learned")
